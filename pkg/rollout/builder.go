@@ -72,26 +72,26 @@ func (b *planBuilder) take(step Step) bool {
 			b.requeue(b.now.Add(repeatPause), "a write was repeated") // a write that admission reverts changes nothing: no watch reports it
 		}
 	}
-	b.Plan.Steps = append(b.Plan.Steps, step)
+	b.Steps = append(b.Steps, step)
 	return true
 }
 
 // requeue asks for a reconciliation at an instant in the future. The earliest wins.
 func (b *planBuilder) requeue(at time.Time, reason string) {
 	if at.After(b.now) {
-		b.Plan.Requeue = b.Plan.Requeue.Earliest(Requeue{at, reason})
+		b.Requeue = b.Requeue.Earliest(Requeue{at, reason})
 	}
 }
 
 // plans reports whether the plan writes an object already.
 func (b *planBuilder) plans(key string) bool {
-	return slices.ContainsFunc(b.Plan.Steps, func(s Step) bool { return s.Key() == key })
+	return slices.ContainsFunc(b.Steps, func(s Step) bool { return s.Key() == key })
 }
 
 // ask puts an endpoint among those to dial, once: webhooks may share a port and a review.
 func (b *planBuilder) ask(e backends.Endpoint) {
-	if !slices.Contains(b.Plan.Probes, e) {
-		b.Plan.Probes = append(b.Plan.Probes, e)
+	if !slices.Contains(b.Probes, e) {
+		b.Probes = append(b.Probes, e)
 	}
 }
 

@@ -48,6 +48,7 @@ func (r *registrar) register(d render.Deployment, w render.Webhook, backend work
 		return r.keep(c)
 	case usedOtherwise:
 		return waiting(w, "DeploymentNotAvailable", fmt.Sprintf("it is called in another way than in %s, and registered again when deployment %s serves it", use.older, d.Object.Name))
+	default: // The other uses need the checks.
 	}
 	if view, blocked := c.firstBlocking(callChecks); blocked {
 		return r.await(c, use, view)
@@ -89,6 +90,7 @@ func (r *registrar) useOf(c candidate) use {
 			return use{kind: usedByOlder, older: older.Name, servedBy: servedBy}
 		case render.Changed:
 			return use{kind: usedOtherwise, older: older.Name}
+		default: // The older version does not use it.
 		}
 	}
 	if service := r.otherService(c); service != "" {
@@ -143,6 +145,7 @@ func (r *registrar) await(c candidate, is use, blocked webhookView) webhookView 
 		return r.awaitRoute(c, blocked)
 	case usedWithoutRules:
 		r.plan.want(registration.WithoutRules(registration.Of(c.webhook)), c.live)
+	default: // API servers do not call it.
 	}
 	return r.remembering(blocked)
 }

@@ -38,7 +38,7 @@ func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, e
 	return facts, err
 }
 
-// leases are those that managers hold while they work.
+// Leases are those that managers hold while they work.
 func (c *Cluster) Leases(ctx context.Context) ([]coordinationv1.Lease, error) {
 	list, err := c.Kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + wellknown.FieldManager})
 	if err != nil {

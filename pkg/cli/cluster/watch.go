@@ -11,14 +11,14 @@ import (
 	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
 )
 
-// Heartbeat is how often a look is taken although nothing changed: what goes on for too
+// ResyncPeriod is how often a look is taken although nothing changed: what goes on for too
 // long becomes news by that alone.
 const ResyncPeriod = 10 * time.Second
 
 // calm is how long changes are gathered before one look is taken at all of them.
 const batchPeriod = 200 * time.Millisecond
 
-// Follow calls look at once, and again whenever something about webhooks changes, and after
+// Watch calls look at once, and again whenever something about webhooks changes, and after
 // a time in which nothing did, until the context ends or look fails.
 func (c *Cluster) Watch(ctx context.Context, namespace string, atLeast time.Duration, look func(context.Context) error) error {
 	changed := make(chan struct{}, 1)

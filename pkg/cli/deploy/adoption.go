@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// RefuseAdoptions says which values of --adopt name none of the objects that an installation or a removal is about.
+// CheckAdoptions says which values of --adopt name none of the objects that an installation or a removal is about.
 func CheckAdoptions(adopted []string, objects ...[]*unstructured.Unstructured) error {
 	all := slices.Concat(objects...)
 	var wrong []error

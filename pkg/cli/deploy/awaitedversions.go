@@ -31,7 +31,7 @@ func (l Observation) Converts(live *apiextensionsv1.CustomResourceDefinition) bo
 	return d != nil && l.isCurrent() && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && webhookConverts(live)
 }
 
-// Awaits is the Deployment that is to convert the objects of a definition where it may
+// WaitsForVersions is the Deployment that is to convert the objects of a definition where it may
 // itself be waiting for the awaited versions: its containers run, and do not get ready.
 func (l Observation) WaitsForVersions(crd string) (deployment string) {
 	if d, _ := l.converter(crd); d != nil && (d.Reason == notReady || d.Reason == crashes) {

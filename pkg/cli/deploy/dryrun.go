@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Elsewhere is an object for a dry run in a namespace that exists, while its own does not. No other
+// DryRunCopy is an object for a dry run in a namespace that exists, while its own does not. No other
 // object has its name.
 func DryRunCopy(o *unstructured.Unstructured) *unstructured.Unstructured {
 	e := o.DeepCopy()
@@ -19,7 +19,7 @@ func DryRunCopy(o *unstructured.Unstructured) *unstructured.Unstructured {
 	return e
 }
 
-// RefusedElsewhere returns why the API server refuses an object in its own namespace as well; nil if the
+// DryRunRefusal returns why the API server refuses an object in its own namespace as well; nil if the
 // reason may be the namespace of the dry run: a quota, an admission policy, a webhook, a permission.
 func DryRunRefusal(o *unstructured.Unstructured, err error) error {
 	if err == nil || !refusedByType(err) {

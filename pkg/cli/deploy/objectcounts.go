@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Population is how many objects a definition has in each namespace; objects without a namespace are
+// ObjectCounts is how many objects a definition has in each namespace; objects without a namespace are
 // counted under the empty name. It is nil where nobody can read them now.
 type ObjectCounts map[string]int
 

@@ -16,7 +16,7 @@ type Installed struct {
 	Package string
 }
 
-// RefuseInstall says why a bundle cannot be installed next to what a namespace has: another version of
+// CheckInstall says why a bundle cannot be installed next to what a namespace has: another version of
 // the same operator.
 func CheckInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, there []Installed) error {
 	for _, other := range there {
@@ -38,7 +38,7 @@ func CheckInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName stri
 	return nil
 }
 
-// RefuseUpgrade says why a bundle cannot replace a version: it is of another package.
+// CheckUpgrade says why a bundle cannot replace a version: it is of another package.
 func CheckUpgrade(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, replaced []Installed) error {
 	for _, other := range replaced {
 		if other.CSV.Name != csv.Name && other.Package != "" && other.Package != packageName {

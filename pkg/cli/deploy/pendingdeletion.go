@@ -8,7 +8,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Hold is what one look at an object shows that is being deleted, and still there.
+// PendingDeletion is what one look at an object shows that is being deleted, and still there.
 type PendingDeletion struct {
 	Namespace  string
 	Finalizers []string
@@ -22,7 +22,7 @@ type PendingDeletion struct {
 	Finalized        []string
 }
 
-// Left changes with each step towards the end. What the API server says of a definition
+// Remaining changes with each step towards the end. What the API server says of a definition
 // does not: it turns with each of its attempts.
 func (h PendingDeletion) Remaining() string {
 	return fmt.Sprint(h.Finalizers, h.ManagerMessage, h.Objects)
@@ -31,7 +31,7 @@ func (h PendingDeletion) Remaining() string {
 // cleanup is the finalizer of a definition, by which its objects go first.
 const finalizerObjects = "customresourcecleanup.apiextensions.k8s.io"
 
-// Why says who keeps it, and what to do about that.
+// Cause says who keeps it, and what to do about that.
 func (h PendingDeletion) Cause() string {
 	var all []string
 	for _, finalizer := range h.Finalizers {

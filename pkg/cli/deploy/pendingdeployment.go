@@ -17,7 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Lag is a Deployment that is not yet as its ClusterServiceVersion and its config have it.
+// PendingDeployment is a Deployment that is not yet as its ClusterServiceVersion and its config have it.
 type PendingDeployment struct {
 	Name string
 	// Unseen is set while no manager has written it so.
@@ -26,7 +26,7 @@ type PendingDeployment struct {
 	Message string
 }
 
-// LagOf is what is to be waited for where no WebhookRollout says so: the phase is that of what
+// FirstPendingDeployment is what is to be waited for where no WebhookRollout says so: the phase is that of what
 // was there before until a manager has looked, and the pods are until they are replaced. Nil
 // when all is there.
 func FirstPendingDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live map[string]*appsv1.Deployment) *PendingDeployment {

@@ -14,7 +14,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// DefaultPatience is how long an installation may be in trouble before that is its
+// DefaultTimeout is how long an installation may be in trouble before that is its
 // diagnosis: images are pulled late, others create what is missing, and the manager goes
 // on trying.
 const DefaultTimeout = time.Minute

@@ -14,7 +14,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// Look is what one look at an installation shows.
+// Observation is what one look at an installation shows.
 type Observation struct {
 	// CSV and Rollout may be nil.
 	CSV     *operatorsv1alpha1.ClusterServiceVersion
@@ -140,7 +140,7 @@ func (l Observation) pendingProblem() string {
 	return withMessage(fmt.Sprintf("Deployment %s: %s", l.Pending.Name, l.Pending.Message), warning)
 }
 
-// Reported tells whether a WebhookRollout speaks of what a ClusterServiceVersion brings.
+// HasRollout tells whether a WebhookRollout speaks of what a ClusterServiceVersion brings.
 func HasRollout(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
 }

@@ -81,7 +81,7 @@ func (r Record) find(o *unstructured.Unstructured) *Recorded {
 	return nil
 }
 
-// Knows reports whether the installation has created or changed a live object.
+// Contains reports whether the installation has created or changed a live object.
 // Whoever can edit the record can delete objects of its own namespace anyway; any other object has to
 // name the installation as well, and so has one whose creation was interrupted before its uid was recorded.
 func (r Record) Contains(live *unstructured.Unstructured) bool {
@@ -105,7 +105,7 @@ func (r Record) IsNamedBy(o *unstructured.Unstructured) bool {
 // name is the value of AnnotationInstallation.
 func (r Record) name() string { return r.Namespace + "/" + r.Package }
 
-// Marked is an object as the installation writes it: one that it creates, or has created, names it.
+// Annotate is an object as the installation writes it: one that it creates, or has created, names it.
 func (r Record) Annotate(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live != nil && !r.IsNamedBy(live) {
 		return o
@@ -132,7 +132,7 @@ func (r Record) Created(live *unstructured.Unstructured) bool {
 	return r.Contains(live) && r.find(live).Created
 }
 
-// Intend records an object before it is written, so that an interrupted command is not forgotten.
+// Add records an object before it is written, so that an interrupted command is not forgotten.
 func (r *Record) Add(s Step) {
 	e := r.find(s.Object)
 	if s.Action != Create && s.Action != Overwrite || s.Contested {
@@ -149,14 +149,14 @@ func (r *Record) Add(s Step) {
 	}
 }
 
-// Written records the uid of an object that was written.
+// SetUID records the uid of an object that was written.
 func (r *Record) SetUID(live *unstructured.Unstructured) {
 	if e := r.find(live); e != nil {
 		e.UID = live.GetUID()
 	}
 }
 
-// Rest is the record of what stays when an installation is removed: its definitions, which a later
+// AfterRemoval is the record of what stays when an installation is removed: its definitions, which a later
 // installation may change again.
 func (r Record) AfterRemoval(removed []*unstructured.Unstructured) Record {
 	r.CSV, r.Next = "", ""
@@ -200,7 +200,7 @@ func written(live *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == FieldManager })
 }
 
-// Others are the other clients that have written a live object.
+// OtherManagers are the other clients that have written a live object.
 func OtherManagers(live *unstructured.Unstructured) []string {
 	var managers []string
 	for _, m := range live.GetManagedFields() {

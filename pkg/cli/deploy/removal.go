@@ -25,7 +25,7 @@ type Removal struct {
 	kept        []*unstructured.Unstructured
 }
 
-// RemovalOf decides what of an installation's manifests goes. Objects are those of each definition
+// NewRemoval decides what of an installation's manifests goes. Objects are those of each definition
 // that exists, and others are the ClusterServiceVersions that stay in the namespace.
 func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]ObjectCounts, others []string, definitions bool) Removal {
 	var r Removal
@@ -68,7 +68,7 @@ func manualDeletion(o *unstructured.Unstructured, kind string) string {
 	return fmt.Sprintf(": no installation by these commands created it; once nothing needs it: kubectl -n %s delete %s %s", o.GetNamespace(), kind, o.GetName())
 }
 
-// Uncounted is the number of a definition's objects that nobody can read now.
+// UnknownCount is the number of a definition's objects that nobody can read now.
 const UnknownCount = -1
 
 func countText(n int) string {
@@ -84,7 +84,7 @@ func countText(n int) string {
 	}
 }
 
-// Own leaves in a removal what the installation has created, by its record, and what is adopted; it
+// Restrict leaves in a removal what the installation has created, by its record, and what is adopted; it
 // adds what an earlier version of the operator has left. Earlier are the other records in the namespace: an
 // OperatorGroup may stay longer than the installation that created it. Live returns the object that exists, or
 // nil. Each object that goes has the uid that was decided about.
@@ -145,7 +145,7 @@ func isGroupOf(live *unstructured.Unstructured, records []Record) bool {
 	return groupkind.Is(live, groupkind.OperatorGroup) && slices.ContainsFunc(records, func(r Record) bool { return r.Created(live) && r.IsNamedBy(live) })
 }
 
-// Rest is the record of what stays: the definitions, which a later installation may change again, and an
+// RecordAfter is the record of what stays: the definitions, which a later installation may change again, and an
 // OperatorGroup that other operators need, which the last of them removes.
 func (r Removal) RecordAfter(record Record, removed []*unstructured.Unstructured) Record {
 	rest := record.AfterRemoval(removed)
@@ -157,7 +157,7 @@ func (r Removal) RecordAfter(record Record, removed []*unstructured.Unstructured
 	return rest
 }
 
-// NotOurs says why an object stays that the installation did not create.
+// KeptMessage says why an object stays that the installation did not create.
 func KeptMessage(live *unstructured.Unstructured) string {
 	switch groupkind.Of(live) {
 	case groupkind.OperatorGroup:
@@ -176,7 +176,7 @@ func writtenBy(live *unstructured.Unstructured) string {
 	return " (written by " + strings.Join(others, ", ") + ")"
 }
 
-// RefuseRemoval says why a bundle is not the one to remove an installation with: another version is
+// CheckRemoval says why a bundle is not the one to remove an installation with: another version is
 // installed.
 func CheckRemoval(record Record, csv, namespace string) error {
 	if record.CSV == "" || record.Has(csv) {

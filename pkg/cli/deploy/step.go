@@ -64,7 +64,7 @@ func StepOf(object, live, answered *unstructured.Unstructured, r Record) Step {
 	return s
 }
 
-// Contest returns the step for an object with fields that another client has set since the installation wrote
+// AsContested returns the step for an object with fields that another client has set since the installation wrote
 // them.
 func (s Step) AsContested() Step {
 	s.Action, s.Contested = Overwrite, true

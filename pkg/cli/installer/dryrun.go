@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// TryInstall says what the API server answers to each object of a plan, and returns those that it
+// DryRunInstall says what the API server answers to each object of a plan, and returns those that it
 // would take as it would store them.
 func (c *Installer) DryRunInstall(p Plan) ([]*unstructured.Unstructured, error) {
 	var taken []*unstructured.Unstructured
@@ -68,7 +68,7 @@ func missingDefinition(group, kind string) string {
 	return "the definition of " + schema.GroupKind{Group: group, Kind: kind}.String()
 }
 
-// TryUninstall asks the API server for its answer to each deletion, without effect, and
+// DryRunUninstall asks the API server for its answer to each deletion, without effect, and
 // returns the objects that are there to be removed.
 func (c *Installer) DryRunUninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier()

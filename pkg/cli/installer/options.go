@@ -17,7 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 )
 
-// Inherit completes the options for an upgrade by what the version that is replaced was
+// CompleteUpgrade completes the options for an upgrade by what the version that is replaced was
 // installed with. Kept is what Join says.
 func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	before := lineage.Replaced(b.CSV)
@@ -48,7 +48,7 @@ func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bu
 	return c.CompleteGroup(ctx, b, o)
 }
 
-// Join completes the options for an installation by the group that is in their namespace
+// CompleteGroup completes the options for an installation by the group that is in their namespace
 // already. Kept says so, where that group is to stay as it is. It refuses those by which other
 // operators there would change.
 func (c *Installer) CompleteGroup(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
@@ -76,7 +76,7 @@ func related(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return slices.Contains(lineage.Replaced(a), b.Name) || slices.Contains(lineage.Replaced(b), a.Name)
 }
 
-// Find completes the options for a removal by what the bundle was installed with. Where
+// CompleteUninstall completes the options for a removal by what the bundle was installed with. Where
 // only the rest of it is left, its Subscription says where that is: it goes last.
 func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	found, err := c.versions(ctx, o.Namespace, []string{b.CSV.Name})
@@ -181,7 +181,7 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 	return nil
 }
 
-// Adopt gives the group and the Subscription of an installation the names of those that
+// UseExistingNames gives the group and the Subscription of an installation the names of those that
 // are in its namespace already: a second group would fail every operator there, and a
 // second Subscription would not be the one that counts.
 func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error {
@@ -204,7 +204,7 @@ func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error 
 	return nil
 }
 
-// JoinNew completes the options for an installation as Join does, and refuses one next to another version
+// CompleteInstall completes the options for an installation as Join does, and refuses one next to another version
 // of the same operator.
 func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	others, err := c.Others(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()), b.CSV.Name)

@@ -155,7 +155,7 @@ func count(ctx context.Context, resource metadata.Getter) (deploy.ObjectCounts, 
 	return population, err
 }
 
-// Left refuses a removal where nothing that goes exists: then it was never installed by these
+// CheckRemoval refuses a removal where nothing that goes exists: then it was never installed by these
 // commands, or is gone already.
 func CheckRemoval(i Installation, removal deploy.Removal) error {
 	if len(removal.Delete) > 0 {

@@ -46,7 +46,7 @@ type Progress struct {
 	Final     bool   // a line that is not gives way to the next
 }
 
-// Tell is told how far a migration is, by one goroutine at a time.
+// ReportFunc is told how far a migration is, by one goroutine at a time.
 type ReportFunc func(Progress)
 
 // Refusal is an object that could not be rewritten.
