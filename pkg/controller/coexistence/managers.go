@@ -1,3 +1,4 @@
+// Package coexistence finds other managers and OLM v0 in a cluster.
 package coexistence
 
 import (

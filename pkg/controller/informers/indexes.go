@@ -48,9 +48,9 @@ const (
 	// ByGroupLabel indexes Namespaces by the labels of OperatorGroups that they have, OperatorGroups by
 	// their own label, and registrations by the labels with which they select Namespaces.
 	ByGroupLabel = "grouplabel"
-	// ByTarget indexes OperatorGroups by the Namespaces that they name, BySelection by the labels
-	// with which they select Namespaces.
-	ByTarget    = "target"
+	// ByTarget indexes OperatorGroups by the Namespaces that they name.
+	ByTarget = "target"
+	// BySelection indexes OperatorGroups by the labels with which they select Namespaces.
 	BySelection = "selection"
 	// ByDeployment indexes ClusterServiceVersions by the Deployments that they name.
 	ByDeployment = "deployment"

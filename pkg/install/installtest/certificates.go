@@ -4,6 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// The directories in which containers find their serving certificates.
 const (
 	WebhookCert = "/tmp/k8s-webhook-server/serving-certs"
 	ServerCert  = "/apiserver.local.config/certificates"

@@ -103,6 +103,7 @@ func Targeting(namespaces ...string) func(*operatorsv1.OperatorGroup) {
 	return func(group *operatorsv1.OperatorGroup) { group.Spec.TargetNamespaces = namespaces }
 }
 
+// The types of admission webhooks.
 const (
 	Validating = operatorsv1alpha1.ValidatingAdmissionWebhook
 	Mutating   = operatorsv1alpha1.MutatingAdmissionWebhook

@@ -7,9 +7,13 @@ import (
 )
 
 var (
-	ReadPods   = Policy("pods", "get", "list")
+	// ReadPods grants access to all pods.
+	ReadPods = Policy("pods", "get", "list")
+	// ReadLeases grants access to one Lease.
 	ReadLeases = rbacv1.PolicyRule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get"}, ResourceNames: []string{"lock"}}
+	// Everything grants all access to resources.
 	Everything = rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
+	// ReadHealth grants access to a path.
 	ReadHealth = rbacv1.PolicyRule{NonResourceURLs: []string{"/healthz"}, Verbs: []string{"get"}}
 )
 

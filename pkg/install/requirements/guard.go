@@ -52,6 +52,7 @@ var protectedGroups = []string{operatorsv1alpha1.GroupName, managerv1alpha1.Grou
 // ViolationKind is the kind of a violation.
 type ViolationKind int
 
+// The kinds of violations.
 const (
 	ForbiddenRule ViolationKind = iota + 1
 	RepeatedName

@@ -101,15 +101,15 @@ func (c *Catalog) AddDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	}
 }
 
-// found is what a catalog knows about a resource in a rule.
-type found struct {
+// Found is what a catalog knows about a resource in a rule.
+type Found struct {
 	Served  []Resource // what the rule matches, with the version in Kind unless it is a subresource's
 	unknown bool       // the catalog does not know all that the rule could match
 }
 
 // Find returns the resources of the catalog that a rule matches by one of its resources.
-func (c Catalog) Find(rule admissionregistrationv1.RuleWithOperations, named string) found {
-	var f found
+func (c Catalog) Find(rule admissionregistrationv1.RuleWithOperations, named string) Found {
+	var f Found
 	for _, group := range rule.APIGroups {
 		versions, known := c.Groups[group]
 		f.unknown = f.unknown || group == "*" || !known && !c.Closed

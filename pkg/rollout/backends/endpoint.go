@@ -7,6 +7,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 )
 
+// HostPort returns the address of a port of a host.
 func HostPort(host string, port int32) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }

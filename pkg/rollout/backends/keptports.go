@@ -48,8 +48,10 @@ func (r KeptPorts) String() string {
 	return string(text)
 }
 
+// Empty reports whether there are no ports.
 func (r KeptPorts) Empty() bool { return len(r.Kept)+len(r.Pending) == 0 }
 
+// Find returns the kept port with a number.
 func (r KeptPorts) Find(port int32) (KeptPort, bool) {
 	if i := slices.IndexFunc(r.Kept, func(k KeptPort) bool { return k.Port == port }); i >= 0 {
 		return r.Kept[i], true

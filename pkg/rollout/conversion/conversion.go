@@ -37,6 +37,7 @@ func HasBundle(live *apiextensionsv1.CustomResourceDefinition, delegated bool) b
 	return delegated || len(live.Spec.Conversion.Webhook.ClientConfig.CABundle) > 0
 }
 
+// BundleField is the caBundle of a conversion.
 var BundleField = fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "caBundle"))
 
 // CertificatesOf are the certificates of a caBundle that can be read.

@@ -67,12 +67,14 @@ func wouldLoseFields(held []string) string {
 // Ending says whether a definition may go without its conversion.
 type Ending int
 
+// The values of Ending.
 const (
 	EndUnknown Ending = iota // it is not counted whether it has objects
 	Ends
 	needed // by objects
 )
 
+// EndingOf decides whether a definition may have no conversion, by the number of its objects.
 func EndingOf(crd *apiextensionsv1.CustomResourceDefinition, objects map[string]int, force bool) Ending {
 	n, counted := objects[crd.Name]
 	switch {

@@ -8,7 +8,9 @@ import (
 )
 
 var (
+	// PathField is the path that a conversion calls.
 	PathField = conversionField("path")
+	// PortField is the port that a conversion calls.
 	PortField = conversionField("port")
 )
 

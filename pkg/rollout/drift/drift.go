@@ -82,6 +82,8 @@ type Comparison struct {
 	updated *fieldpath.Set    // fields that the manager wrote otherwise than by an apply
 }
 
+// Compare compares a live object with the desired one. The fields of exclusive paths may have no
+// other content.
 func Compare(desired, live Object, exclusive ...string) Comparison {
 	want, have := typedForm(desired, desired), typedForm(live, desired)
 	compared, err := have.Compare(want)
@@ -101,6 +103,7 @@ func Compare(desired, live Object, exclusive ...string) Comparison {
 // fields are all that differ.
 func (c Comparison) fields() *fieldpath.Set { return c.wanted.Union(c.strays) }
 
+// Drift returns the fields that differ, and the client that wrote them last.
 func (c Comparison) Drift() Drift {
 	fields := c.fields()
 	return Drift{Fields: paths(fields), Strays: paths(c.strays), Stuck: !c.strays.Intersection(c.updated).Empty(), By: LastWriter(c.live, fields)}
@@ -222,6 +225,7 @@ func LastWriter(live Object, fields *fieldpath.Set) string {
 	return last.Manager
 }
 
+// FieldsOf returns the fields of an entry of managedFields.
 func FieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	if entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {

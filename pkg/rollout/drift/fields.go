@@ -22,6 +22,7 @@ func ConversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return fields
 }
 
+// GenerationField is the annotation with the generation of the certificate that an object trusts.
 var GenerationField = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", wellknown.AnnotationGeneration))
 
 // SoleOwner reports whether the manager owns some fields of an object, and no other client does.

@@ -73,6 +73,7 @@ func (p Phase) brief(details string) Phase {
 	return p
 }
 
+// Because adds the cause to the message.
 func (p Phase) Because(cause string) Phase {
 	p.Message += cause
 	return p

@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
+// IsAPIService reports whether a webhook stands for an owned APIService.
 func IsAPIService(w render.Webhook) bool { return w.Description.Type == csvspec.APIServiceType }
 
 // PortCalled is the port that a registration calls, with its default.
@@ -63,6 +64,7 @@ func WithoutRules(o drift.Object) drift.Object {
 	}
 }
 
+// RulesOf returns the rules of a webhook configuration.
 func RulesOf(o drift.Object) []admissionregistrationv1.RuleWithOperations {
 	switch c := o.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
@@ -77,6 +79,7 @@ func RulesOf(o drift.Object) []admissionregistrationv1.RuleWithOperations {
 	return nil
 }
 
+// PortOf returns the port that a registration names; 0 for none.
 func PortOf(live drift.Object) int32 {
 	if called := ServiceOf(live); called != nil && called.Port != nil {
 		return *called.Port
@@ -174,4 +177,5 @@ func PathOf(o drift.Object) string {
 	return ""
 }
 
+// DescriptionHash returns the hash of the description for which a registration was written.
 func DescriptionHash(o drift.Object) string { return o.GetLabels()[wellknown.LabelWebhookHash] }

@@ -18,6 +18,7 @@ type Route struct {
 	Path string
 }
 
+// RouteOf returns the route of a registration.
 func RouteOf(o drift.Object) Route { return Route{PortCalled(o), PathOf(o)} }
 
 // Until says that API servers call one route until another one is served.

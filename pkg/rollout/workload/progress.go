@@ -28,6 +28,7 @@ type Progress struct {
 	Running time.Time
 }
 
+// Complete reports whether the Deployment is available.
 func (p Progress) Complete() bool { return p.State == managerv1alpha1.DeploymentAvailable }
 
 // ProgressOf reads a Deployment and its pods. A Deployment that asks for no replicas
@@ -113,6 +114,7 @@ func lastProgress(d *appsv1.Deployment) time.Time {
 	return last
 }
 
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
