@@ -38,7 +38,7 @@ func serveTLS(t *testing.T, handler http.Handler) string {
 	go func() { served <- server.Serve(ctx, handler, time.Second) }()
 	t.Cleanup(func() {
 		stop()
-		<-served
+		_ = <-served // of the end of the listener
 	})
 	return listener.Addr().String()
 }

@@ -23,9 +23,10 @@ const (
 	// replaced.
 	StaticRemaining = 30 * 24 * time.Hour
 
-	// RenewedValidity and RenewedRemaining are for a process that registers its webhooks, and can
-	// renew the certificate while it runs. An unused CA leaves the caBundles when it expires.
-	RenewedValidity  = 365 * 24 * time.Hour
+	// RenewedValidity is the validity of a certificate that a process renews while it runs, because it
+	// registers its webhooks. An unused CA leaves the caBundles when it expires.
+	RenewedValidity = 365 * 24 * time.Hour
+	// RenewedRemaining is the remaining validity below which such a certificate is renewed.
 	RenewedRemaining = RenewedValidity / 3
 )
 

@@ -91,7 +91,7 @@ func (r *Registrar) Run(ctx context.Context, ready func() error) {
 }
 
 func (r *Registrar) registerAll(ctx context.Context) error {
-	s, err := r.newSession(ctx)
+	s, err := r.newSession()
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ type session struct {
 
 // newSession reads what may have changed since the last attempt: the CAs, and the kinds that the API
 // server has.
-func (r *Registrar) newSession(ctx context.Context) (*session, error) {
+func (r *Registrar) newSession() (*session, error) {
 	caBundle, err := r.Options.readCA(r.Certificate)
 	if err != nil {
 		return nil, err

@@ -48,10 +48,13 @@ func TestUnreadMetricsAreFew(t *testing.T) {
 
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); {
-		if time.Now().After(deadline) {
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(30 * time.Second); !holds(); {
+		select {
+		case <-ticker.C:
+		case <-deadline:
 			t.Fatalf("not so after 30 s: %s", what)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
