@@ -38,7 +38,7 @@ func serveTLS(t *testing.T, handler http.Handler) string {
 	go func() { served <- server.Serve(ctx, handler, time.Second) }()
 	t.Cleanup(func() {
 		stop()
-		_ = <-served // of the end of the listener
+		t.Logf("the server ended: %v", <-served)
 	})
 	return listener.Addr().String()
 }
