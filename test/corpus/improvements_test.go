@@ -47,7 +47,7 @@ var improvements = []improvement{
 	{"ca.crt in the Secret", func(want, _ *unstructured.Unstructured, _ bundle) bool {
 		return want.GetKind() == "Secret" && unstructured.SetNestedField(want.Object, "", "data", "ca.crt") == nil
 	}},
-	{"ca.crt beside tls.crt and tls.key", func(want, _ *unstructured.Unstructured, _ bundle) bool {
+	{"ca.crt next to tls.crt and tls.key", func(want, _ *unstructured.Unstructured, _ bundle) bool {
 		mounted := false
 		for _, v := range volumes(want) {
 			if name := v["name"]; name == "apiservice-cert" || name == "webhook-cert" {
@@ -110,7 +110,7 @@ var improvements = []improvement{
 		want.SetAnnotations(with(want.GetAnnotations(), map[string]string{"olm-webhook-manager.io/certificate-generation": "1"}))
 		return true
 	}},
-	{"matchConditions of those that could stop themselves", func(want, got *unstructured.Unstructured, b bundle) bool {
+	{"matchConditions of webhooks that could stop themselves", func(want, got *unstructured.Unstructured, b bundle) bool {
 		w := firstWebhook(got)
 		exempted, couldStop := exemptions[b.csv.Name+" "+text(w["name"])]
 		if !couldStop || !slices.EqualFunc(exempted, itemsOf(w["matchConditions"]), exemption.is) {

@@ -26,9 +26,6 @@ const (
 	// between is how long after each other the webhook is called while its certificate is
 	// replaced: a hundred times a second.
 	between = 10 * time.Millisecond
-	// soon bounds a rotation for which no server is restarted. It takes about a third of that,
-	// most of it the settle time, on a machine that does other things besides.
-	soon = 20 * time.Second
 )
 
 // A rotation that somebody orders costs no call, whatever the server is like and whatever
@@ -43,16 +40,15 @@ func TestRotationUnderLoad(t *testing.T) {
 		do       func(*env) (generation int64) // that follows
 		pods     int                           // in the end, if not 2
 		restarts bool
-		slow     bool // servers are restarted, or it is rotated more than once
 	}{
 		"a server that reloads":                    {flags: []string{"--reload"}, do: orderedWhile(func(*env) {})},
-		"a server that drains and does not reload": {flags: []string{"--drain"}, do: (*env).orderByCommand, restarts: true, slow: true},
+		"a server that drains and does not reload": {flags: []string{"--drain"}, do: (*env).orderByCommand, restarts: true},
 		"a rolling update meanwhile":               {flags: []string{"--reload", "--drain"}, do: orderedWhile(rollingUpdate)},
 		"a scale-up meanwhile":                     {flags: []string{"--reload"}, do: orderedWhile(distributing((*env).scaleUp)), pods: 4},
 		"the Secret deleted":                       {flags: []string{"--reload"}, do: (*env).loseCertificate},
 		"the Secret emptied":                       {flags: []string{"--reload"}, do: (*env).emptyCertificate},
 		"the Secret foreign":                       {flags: []string{"--reload"}, do: (*env).replaceCertificate},
-		"the Secret made anew by somebody else":    {flags: []string{"--reload"}, do: (*env).remakeCertificate, slow: true},
+		"the Secret made anew by somebody else":    {flags: []string{"--reload"}, do: (*env).remakeCertificate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,9 +63,7 @@ func TestRotationUnderLoad(t *testing.T) {
 				record = e.recordTimeline().leads
 			}
 			began := time.Now()
-			if took := e.rotatesSince(began, test.do(e)); took > soon && !test.slow {
-				t.Errorf("the rotation took %s, and no server was restarted for it: want at most %s", took, soon)
-			}
+			e.rotatesSince(began, test.do(e))
 			e.haveFollowed(cmp.Or(test.pods, 2))
 			load.goesOn(denied)
 			load.end(never)
@@ -147,13 +141,14 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 	if phase := e.certificate("hook.v1").Phase; phase == managerv1alpha1.CertificateStable {
 		t.Fatal("the rotation was over before the manager's pod was deleted, so this shows nothing of its middle")
 	}
-	if took := e.rotatesSince(began, 2); took > soon {
-		t.Errorf("the rotation took %s, and no server was restarted for it: want at most %s", took, soon)
-	}
+	e.rotatesSince(began, 2)
 	e.anotherLeadsThan(killed)
 	e.haveFollowed(2)
 	load.goesOn(denied)
 	load.end(never)
+	if e.hookTemplate()[wellknown.AnnotationRestartedFor] != "" {
+		t.Error("the manager restarted pods that reload their certificate")
+	}
 }
 
 // A restart that costs calls is foretold, and put off until it must be where nothing
@@ -244,14 +239,11 @@ func (e *env) rotates(csv string, generation int64) {
 	})
 }
 
-// rotatesSince waits for the same of hook.v1, and says how long that took since the order, or
-// the loss.
-func (e *env) rotatesSince(began time.Time, generation int64) (took time.Duration) {
+// rotatesSince waits for the same of hook.v1, and logs how long that took since the order, or the loss.
+func (e *env) rotatesSince(began time.Time, generation int64) {
 	e.Helper()
 	e.rotates("hook.v1", generation)
-	took = time.Since(began).Round(100 * time.Millisecond)
-	e.Logf("%s after the order, or the loss, nothing but the new certificate is trusted", took)
-	return took
+	e.Logf("%s after the order, or the loss, nothing but the new certificate is trusted", time.Since(began).Round(100*time.Millisecond))
 }
 
 func (e *env) hookTemplate() map[string]string {
