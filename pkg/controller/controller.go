@@ -142,10 +142,10 @@ func (c *Controller) wire() {
 		Set: c.Set, Dial: c.Dial, Probe: c.Probe, log: c.log, metrics: c.metrics, now: c.now, writer: c.writer,
 	}
 	c.groups = &groupReconciler{
-		Set: c.Set, Namespaces: c.Namespaces, caches: c.caches, contested: c.contested, now: c.now, queue: c.queue, unlabelled: c.unlabelled, writes: c.writes, handlers: c.handlers, versions: c.versions,
+		Set: c.Set, Namespaces: c.Namespaces, caches: c.caches, contested: c.contested, events: c.events, now: c.now, queue: c.queue, unlabelled: c.unlabelled, writes: c.writes, handlers: c.handlers, versions: c.versions,
 	}
 	c.reporter = &reporter{
-		Set: c.Set, contested: c.contested, Rollout: c.Rollout, events: c.events, log: c.log, metrics: c.metrics, now: c.now, writes: c.writes,
+		Set: c.Set, contested: c.contested, Rollout: c.Rollout, events: c.events, log: c.log, metrics: c.metrics, now: c.now, queue: c.queue, writes: c.writes,
 	}
 	c.executor = &executor{
 		Set: c.Set, Certificates: c.Certificates, caches: c.caches, creationTimes: c.creationTimes, foreign: c.foreign, log: c.log, metrics: c.metrics, now: c.now, processors: c.processors, repairs: c.repairs, rotationSlots: c.rotationSlots, writes: c.writes, prober: c.prober, writer: c.writer,

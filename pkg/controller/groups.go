@@ -14,6 +14,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
@@ -42,14 +43,27 @@ func (c *groupReconciler) lookAtGroup(ctx context.Context, k queue.Key) error {
 	if !changed {
 		return refusal
 	}
+	fields := groupStatusFields(status)
+	if held, until, _ := c.contested.Held(groupObject(group), fields, c.now()); len(held) > 0 {
+		c.queue.AddAfter(k, until.Sub(c.now()))
+		return refusal
+	}
 	updated := group.DeepCopy()
 	updated.Status = status
 	written, err := c.OLM.OperatorsV1().OperatorGroups(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	if err != nil {
 		return err
 	}
+	c.contested.Wrote(groupObject(group), fields, c.now())
+	if contest := c.contested.Of(groupObject(group)); contest.Contested() {
+		c.events.Event(group, corev1.EventTypeWarning, managerv1alpha1.ConditionContested, contest.Message(groupObject(group).Title, c.now()))
+	}
 	c.writes.Add(k, informers.Write{Object: written, At: c.now()})
 	return refusal
+}
+
+func groupObject(group *operatorsv1.OperatorGroup) records.FieldObject {
+	return records.FieldObject{Title: operatorsv1.OperatorGroupKind + " " + group.Namespace + "/" + group.Name, UID: group.UID}
 }
 
 // lookAtNamespace keeps the labels of a Namespace as its OperatorGroups want them. Each Namespace has a

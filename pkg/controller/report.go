@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -20,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -92,11 +91,20 @@ func (c *reporter) updateRollout(ctx context.Context, k queue.Key, csv *operator
 	if equality.Semantic.DeepEqual(current.Status, status) {
 		return nil
 	}
+	fields := rolloutStatusFields(status)
+	if held, until, _ := c.contested.Held(rolloutObject(current), fields, c.now()); len(held) > 0 {
+		c.queue.AddAfter(k, until.Sub(c.now()))
+		return nil
+	}
 	updated := current.DeepCopy()
 	updated.Status = status
 	written, err := c.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	if err != nil {
 		return err
+	}
+	c.contested.Wrote(rolloutObject(current), fields, c.now())
+	if contest := c.contested.Of(rolloutObject(current)); contest.Contested() {
+		c.events.Event(csv, corev1.EventTypeWarning, managerv1alpha1.ConditionContested, contest.Message(rolloutObject(current).Title, c.now()))
 	}
 	c.writes.Add(k, informers.Write{Object: written, At: c.now()})
 	c.metrics.ObserveChange(k, current.Status, status, c.now())
@@ -124,7 +132,7 @@ func (c *reporter) reportCSV(ctx context.Context, k queue.Key, s *snapshot, phas
 	if equality.Semantic.DeepEqual(s.CSV.Status, updated.Status) {
 		return nil
 	}
-	fields := comparedStatus(updated.Status)
+	fields := csvStatusFields(updated.Status)
 	if held, _, _ := c.contested.Held(markedCSV(s.CSV), fields, c.now()); len(held) > 0 {
 		return nil // mark reports the contest, and the plan has the time of the next write
 	}
@@ -148,21 +156,12 @@ func (c *reporter) reportCSV(ctx context.Context, k queue.Key, s *snapshot, phas
 	return nil
 }
 
-// comparedStatus returns what the manager writes to the status of a ClusterServiceVersion, without the
-// times of its writes and without the history of phases. To write the same status for a second time is
-// a repair: another client, such as an OLM v0, has changed it.
-func comparedStatus(status operatorsv1alpha1.ClusterServiceVersionStatus) map[string]string {
-	status.LastUpdateTime, status.LastTransitionTime, status.Conditions = nil, nil, nil
-	text, err := json.Marshal(status)
-	if err != nil {
-		return nil
-	}
-	sum := sha256.Sum256(text)
-	return map[string]string{"status": string(sum[:])}
-}
-
 func (c *reporter) writeCSVStatus(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.ClusterServiceVersion, error) {
 	return c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).UpdateStatus(ctx, csv, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+}
+
+func rolloutObject(rollout *managerv1alpha1.WebhookRollout) records.FieldObject {
+	return records.FieldObject{Title: "WebhookRollout " + rollout.Namespace + "/" + rollout.Name, UID: rollout.UID}
 }
 
 func severity(warning bool) string {

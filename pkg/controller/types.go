@@ -87,6 +87,7 @@ type groupReconciler struct {
 	Namespaces []string
 	caches     *informers.Caches
 	contested  *records.FieldContests
+	events     record.EventRecorder
 	now        func() time.Time
 	queue      queue.Queue
 	unlabelled *records.LabelRefusals
@@ -104,6 +105,7 @@ type reporter struct {
 	log       *logrus.Entry
 	metrics   *metrics.Metrics
 	now       func() time.Time
+	queue     queue.Queue
 	writes    *informers.Expectations
 }
 

@@ -2,11 +2,13 @@ package integration
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -21,34 +23,89 @@ func TestContestOverTheStatus(t *testing.T) {
 	e.install(csv("operator.v1", "server"))
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
-	changed := e.setPhaseBack(ctx, "operator.v1")
+	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	changed := e.revert(ctx, client.Watch, "operator.v1", func() bool {
+		live, err := client.Get(ctx, "operator.v1", metav1.GetOptions{})
+		if err != nil || live.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
+			return false
+		}
+		live.Status.Phase, live.Status.Message = operatorsv1alpha1.CSVPhasePending, "another client wrote this"
+		_, err = client.UpdateStatus(ctx, live, metav1.UpdateOptions{FieldManager: "another"})
+		return err == nil
+	})
 	e.eventually("the contest is reported", func() (bool, any) {
 		c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "Contested")
 		return c != nil && strings.Contains(c.Message, "ClusterServiceVersion "+e.namespace+"/operator.v1") && strings.Contains(c.Message, "status"), c
 	})
 	stop()
-	if n := <-changed; n > 8 {
-		t.Errorf("the phase was written and set back %d times before the manager paused, want at most 8", n)
+	atMostEight(t, <-changed)
+}
+
+func TestContestOverTheStatusOfAWebhookRollout(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	m := e.manage()
+	e.install(csv("operator.v1", "server"))
+	ctx, stop := context.WithCancel(e.ctx)
+	defer stop()
+	client := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace)
+	changed := e.revert(ctx, client.Watch, "operator.v1", func() bool {
+		live, err := client.Get(ctx, "operator.v1", metav1.GetOptions{})
+		if err != nil || len(live.Status.Conditions) == 0 {
+			return false
+		}
+		live.Status.Conditions = nil
+		_, err = client.UpdateStatus(ctx, live, metav1.UpdateOptions{FieldManager: "another"})
+		return err == nil
+	})
+	m.emits("Warning Contested WebhookRollout " + e.namespace + "/operator.v1")
+	stop()
+	atMostEight(t, <-changed)
+}
+
+func TestContestOverTheStatusOfAnOperatorGroup(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	m := e.manage()
+	ctx, stop := context.WithCancel(e.ctx)
+	defer stop()
+	client := e.olm.OperatorsV1().OperatorGroups(e.namespace)
+	changed := e.revert(ctx, client.Watch, "og", func() bool {
+		live, err := client.Get(ctx, "og", metav1.GetOptions{})
+		if err != nil || !slices.Equal(live.Status.Namespaces, []string{metav1.NamespaceAll}) {
+			return false
+		}
+		live.Status.Namespaces = []string{"another"}
+		_, err = client.UpdateStatus(ctx, live, metav1.UpdateOptions{FieldManager: "another"})
+		return err == nil
+	})
+	m.emits("Warning Contested OperatorGroup " + e.namespace + "/og")
+	stop()
+	atMostEight(t, <-changed)
+}
+
+func atMostEight(t *testing.T, n int) {
+	t.Helper()
+	if n > 8 {
+		t.Errorf("the status was written and reverted %d times before the manager paused, want at most 8", n)
 	}
 }
 
-// setPhaseBack sets the phase of a ClusterServiceVersion to Pending whenever it is Succeeded. It returns
-// how often it did when its context ends.
-func (e *env) setPhaseBack(ctx context.Context, name string) <-chan int {
+type watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error)
+
+// revert calls a function at each change of an object until the context ends. It then returns how often
+// the function reverted what the manager wrote.
+func (e *env) revert(ctx context.Context, start watchFunc, name string, do func() (reverted bool)) <-chan int {
 	e.Helper()
-	client, changed := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace), make(chan int, 1)
-	events, err := client.Watch(ctx, metav1.SingleObject(metav1.ObjectMeta{Name: name}))
+	changed := make(chan int, 1)
+	events, err := start(ctx, metav1.SingleObject(metav1.ObjectMeta{Name: name}))
 	e.must(err)
 	go func() {
 		n := 0
 		defer func() { changed <- n }()
 		for range events.ResultChan() {
-			live, err := client.Get(ctx, name, metav1.GetOptions{})
-			if err != nil || live.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
-				continue
-			}
-			live.Status.Phase, live.Status.Message = operatorsv1alpha1.CSVPhasePending, "another client wrote this"
-			if _, err := client.UpdateStatus(ctx, live, metav1.UpdateOptions{FieldManager: "another"}); err == nil {
+			if do() {
 				n++
 			}
 		}
