@@ -23,26 +23,26 @@ func TestAFullBundle(t *testing.T) {
 		recordTime(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
 	})
 	one := []Registration{trusting(first)}
-	seen := func(serves Serves) *Evidence {
+	seen := func(serves Observation) *Evidence {
 		return &Evidence{Leaf: many.assembled(first).leaf(), Backends: []Backend{{Pod: "a", Serves: serves, Message: "pod a does not answer"}}}
 	}
 	for name, c := range map[string]decision{
 		"an order waits for pods": {
-			facts: Facts{Secret: many.Secret, Registered: one, Order: "a", Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
+			facts: Facts{Secret: many.Secret, Registrations: one, RotationRequest: "a", Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
 			says: "another certificate is due and waits for that, because 6 earlier CAs are trusted already: restart or delete what does not serve the new one",
 		},
 		"nothing is due": {
-			facts: Facts{Secret: many.Secret, Registered: one, Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
+			facts: Facts{Secret: many.Secret, Registrations: one, Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
 			says: "pod a does not answer; the CA before stays trusted, at most until 2026-05-30T12:00:00Z",
 		},
 		"pods let go of them": {
-			facts: Facts{Secret: many.Secret, Registered: one, Order: "a", Live: true, Evidence: seen(ServesCurrent)}, at: after(day), write: "current 9", phase: stable, trust: "9",
+			facts: Facts{Secret: many.Secret, Registrations: one, RotationRequest: "a", Live: true, Evidence: seen(ServesCurrent)}, at: after(day), write: "current 9", phase: stable, trust: "9",
 		},
 		"it cannot wait": {
-			facts: Facts{Secret: many.Secret, Registered: one, Issued: &next}, at: after(88 * day), write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9 6 5 4 3 2 1",
+			facts: Facts{Secret: many.Secret, Registrations: one, Issued: &next}, at: after(88 * day), write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9 6 5 4 3 2 1",
 		},
 		"they have ended": {
-			facts: Facts{Secret: many.edited(wellknown.KeyPreviousCAs, ended).Secret, Registered: one, Order: "a", Issued: &soon}, at: after(day),
+			facts: Facts{Secret: many.edited(wellknown.KeyPreviousCAs, ended).Secret, Registrations: one, RotationRequest: "a", Issued: &soon}, at: after(day),
 			write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9",
 		},
 	} {
@@ -65,7 +65,7 @@ func TestMoreThanABundleHolds(t *testing.T) {
 	registered := []Registration{trusting(earlier...)}
 	for name, c := range map[string]decision{
 		"what cannot wait begins": {
-			facts: Facts{Secret: many.Secret, Registered: registered, Issued: &next}, at: after(88 * day),
+			facts: Facts{Secret: many.Secret, Registrations: registered, Issued: &next}, at: after(88 * day),
 			write: "current 13, next 14, previous 12 11 10 9 8 7 6 5 4 3 2 1, promoted", phase: distributing, trust: "14 13 12 11 4 3 2 1",
 		},
 		"it is promoted": {
@@ -73,11 +73,11 @@ func TestMoreThanABundleHolds(t *testing.T) {
 			write: "current 14, previous 13 12 11 10 4 3 2 1, promoted", phase: promoting, trust: "14 13 12 11 4 3 2 1",
 		},
 		"the Secret is lost": {
-			facts: Facts{Registered: registered, Live: true, Issued: &current}, at: after(day),
+			facts: Facts{Registrations: registered, Live: true, Issued: &current}, at: after(day),
 			write: "next 13, previous 12 11 10 9 4 3 2 1", phase: distributing, trust: "13 12 11 10 4 3 2 1", says: "missing",
 		},
 		"it is lost, and a manager that issues nothing looks": {
-			facts: Facts{Issuer: "cert-manager", Secret: many.edited(corev1.TLSPrivateKeyKey, nil).Secret, Registered: registered, Live: true}, at: after(day),
+			facts: Facts{Issuer: "cert-manager", Secret: many.edited(corev1.TLSPrivateKeyKey, nil).Secret, Registrations: registered, Live: true}, at: after(day),
 			write: "previous 12 11 10 9 4 3 2 1, promoted", phase: distributing, trust: "12 11 10 9 4 3 2 1", says: "missing",
 		},
 	} {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// lostPatience is how long a lost Secret waits for a registration whose writes nobody refuses:
+// lostSecretTimeout is how long a lost Secret waits for a registration whose writes nobody refuses:
 // longer than the longest pause between two repairs of a contested one.
-const lostPatience = 15 * time.Minute
+const lostSecretTimeout = 15 * time.Minute
 
 // awaited returns the facts without the registrations that timed out: their trust and their
 // changes do not block the next generation.
 func (m distribution) awaited() Facts {
 	counted, without := m.Facts, m.timedOut()
-	counted.Registered = slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return slices.Contains(without, r.Name) })
+	counted.Registrations = slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return slices.Contains(without, r.Name) })
 	return counted
 }
 
@@ -23,12 +23,12 @@ func (m distribution) awaited() Facts {
 // costs nothing.
 func (m distribution) timedOut() []string {
 	var late []string
-	for _, r := range m.Registered {
+	for _, r := range m.Registrations {
 		if !m.ready(r) && !m.now.Before(m.deadline(r)) {
 			late = append(late, r.Name)
 		}
 	}
-	if len(late) == len(m.Registered) && !m.allCallsFail() {
+	if len(late) == len(m.Registrations) && !m.allCallsFail() {
 		return nil
 	}
 	return late
@@ -36,8 +36,8 @@ func (m distribution) timedOut() []string {
 
 // ready reports whether a registration trusts the next generation, and records it.
 func (m distribution) ready(r Registration) bool {
-	only := Facts{Registered: []Registration{r}}
-	return only.distrusting(m.next.ca()) == "" && only.writtenForEarlier(m.next.Number) == ""
+	only := Facts{Registrations: []Registration{r}}
+	return only.firstWithoutTrust(m.next.ca()) == "" && only.writtenForEarlier(m.next.Number) == ""
 }
 
 // deadline returns until when the next generation waits for a registration: a tenth of the
@@ -49,11 +49,11 @@ func (m distribution) deadline(r Registration) time.Time {
 	case refused && (m.current == nil || !r.trusts(m.current.ca())):
 		return m.nextStoredAt
 	case m.current == nil:
-		return m.nextStoredAt.Add(lostPatience)
+		return m.nextStoredAt.Add(lostSecretTimeout)
 	case refused:
 		return m.nextStoredAt.Add(m.tenth())
 	default:
-		return m.nextStoredAt.Add(max(m.tenth(), turnLength))
+		return m.nextStoredAt.Add(max(m.tenth(), slotDuration))
 	}
 }
 
@@ -74,22 +74,22 @@ func (m distribution) allCallsFail() bool {
 // overdue reports whether the settle time no longer restarts when a registration changes. A
 // registration that changes all the time must not block the others.
 func (m distribution) overdue() bool {
-	patience := lostPatience
+	patience := lostSecretTimeout
 	if m.current != nil {
-		patience = max(m.tenth(), turnLength)
+		patience = max(m.tenth(), slotDuration)
 	}
 	return !m.nextTrustedAt.Before(m.nextStoredAt.Add(patience))
 }
 
 // waitMessage explains what the next generation waits for, and until when.
 func (m distribution) waitMessage(name, what string) string {
-	at := slices.IndexFunc(m.Registered, func(r Registration) bool { return r.Name == name })
-	r := m.Registered[at]
+	at := slices.IndexFunc(m.Registrations, func(r Registration) bool { return r.Name == name })
+	r := m.Registrations[at]
 	text := name + " " + what
 	if r.Refused != "" {
 		text += ": " + r.Refused
 	}
-	if until := m.deadline(r); until.After(m.now) && len(m.Registered) > 1 {
+	if until := m.deadline(r); until.After(m.now) && len(m.Registrations) > 1 {
 		text += fmt.Sprintf("; from %s on the other registrations do not wait for it any longer, and its calls fail then", instant(until))
 	}
 	return text
@@ -98,7 +98,7 @@ func (m distribution) waitMessage(name, what string) string {
 // deadlines returns the deadlines of the registrations that are not ready.
 func (m distribution) deadlines() []time.Time {
 	var all []time.Time
-	for _, r := range m.Registered {
+	for _, r := range m.Registrations {
 		if !m.ready(r) {
 			all = append(all, m.deadline(r))
 		}

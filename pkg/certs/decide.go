@@ -25,8 +25,8 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 	if f.Issuer == "" {
 		f.Issuer = managerv1alpha1.ProviderManager
 	}
-	m := &decider{rotation: rotation{Facts: f, issued: issuedBy(f, now), policy: p, now: now}}
-	if problem := cmp.Or(f.Occupied, f.otherOwner()); problem != "" {
+	m := &decider{rotation: rotation{Facts: f, issued: issuedGeneration(f, now), policy: p, now: now}}
+	if problem := cmp.Or(f.OtherWriter, f.otherOwner()); problem != "" {
 		return m.ignoreSecret(problem)
 	}
 	if mustDelete(f.Secret) {
@@ -84,20 +84,20 @@ func (m *decider) advance() {
 	}
 }
 
-// foreignPause is how often somebody else's Secret is looked at: it is not watched.
-const foreignPause = 30 * time.Second
+// otherClientInterval is how often somebody else's Secret is looked at: it is not watched.
+const otherClientInterval = 30 * time.Second
 
 // ignoreSecret decides about a Secret that belongs to another client: nothing is issued, and
 // registrations keep their trust.
 func (m *decider) ignoreSecret(problem string) Decision {
-	trusted := trustworthy(newestFirst(m.registered()), m.now)
+	trusted := trustworthy(newestFirst(m.registeredCAs()), m.now)
 	return Decision{
 		Phase:      managerv1alpha1.CertificateBootstrap,
 		Trust:      encode(trusted...),
 		Trusted:    len(trusted),
 		Generation: latestNumber(trusted),
 		Problem:    problem,
-		Next:       earliest(m.now, m.changeTimes(trusted)...),
-		Again:      m.now.Add(foreignPause),
+		ChangesAt:  earliest(m.now, m.changeTimes(trusted)...),
+		PollAt:     m.now.Add(otherClientInterval),
 	}
 }

@@ -39,7 +39,7 @@ func (c decision) check(t *testing.T) {
 	if c.facts.Names == nil {
 		c.facts.Names = names
 	}
-	c.facts.Blank = blank
+	c.facts.SecretMeta = blank
 	d := Decide(c.facts, DefaultPolicy(), c.at)
 	if d.Need != c.need {
 		t.Errorf("it needs %q, want %q", d.Need, c.need)

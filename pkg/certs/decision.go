@@ -15,7 +15,7 @@ type Need string
 const (
 	// NeedNothing is a decision that can be carried out.
 	NeedNothing Need = ""
-	// NeedLive asks for Facts.Secret and Facts.Registered as the API server has them now:
+	// NeedLive asks for Facts.Secret and Facts.Registrations as the API server has them now:
 	// caches are not good enough to give pods another certificate.
 	NeedLive Need = "Live"
 	// NeedEvidence asks for the same, and for Facts.Evidence.
@@ -59,29 +59,29 @@ type Decision struct {
 	// is never written over one of a higher.
 	Generation int64
 
-	// Nudge are the pods whose kubelets are to be made to look at the Secret.
-	Nudge []string
+	// ResyncPods are the pods whose kubelets are to be made to look at the Secret.
+	ResyncPods []string
 	// Restart is set when pods do not take up the generation that they are given, and have
 	// to be replaced.
 	Restart bool
 
-	// DuePending is set while Facts.Due is not followed.
-	DuePending bool
+	// RotateAtPending is set while Facts.RotateAt is not followed.
+	RotateAtPending bool
 
 	// Problem is why the Secret cannot be used and what comes of it, in a sentence for a
 	// cluster administrator. Empty when it can, or when it was never needed.
 	Problem string
 	// Message says what the phase waits for.
 	Message string
-	// Lost are the registrations whose calls fail, because they cannot be made to trust what
+	// LostRegistrations are the registrations whose calls fail, because they cannot be made to trust what
 	// pods are given.
-	Lost []string
+	LostRegistrations []string
 	// Endpoints counts who serves what, while that matters.
 	Endpoints *managerv1alpha1.CertificateEndpoints
-	// Next is the earliest instant at which the answer changes by itself; zero for never.
-	Next time.Time
-	// Again is when to look again before that, because what pods do cannot be watched.
-	Again time.Time
+	// ChangesAt is the earliest instant at which the answer changes by itself; zero for never.
+	ChangesAt time.Time
+	// PollAt is when to look again before that, because what pods do cannot be watched.
+	PollAt time.Time
 }
 
 // Serving is a generation that pods can serve and API servers can verify.

@@ -31,7 +31,7 @@ func (m *decider) distribute() {
 		return
 	}
 	counted := m.distribution().awaited()
-	if waits := counted.distrusting(m.next.ca()); waits != "" {
+	if waits := counted.firstWithoutTrust(m.next.ca()); waits != "" {
 		m.d.Message = m.distribution().waitMessage(waits, "does not trust the next certificate yet")
 		return
 	}
@@ -39,9 +39,9 @@ func (m *decider) distribute() {
 		m.d.Message = m.distribution().waitMessage(waits, fmt.Sprintf("does not say yet that it trusts certificate generation %d", m.next.Number))
 		return
 	}
-	if waits := m.distribution().distrustsCurrent(); waits != "" {
-		until := m.nextStoredAt.Add(turnLength)
-		m.d.Message, m.d.Again = fmt.Sprintf("%s does not trust the certificate that pods serve: until %s it is waited for, and after that for pods to serve the next one, which it trusts", waits, instant(until)), until
+	if waits := m.distribution().awaitingRepair(); waits != "" {
+		until := m.nextStoredAt.Add(slotDuration)
+		m.d.Message, m.d.PollAt = fmt.Sprintf("%s does not trust the certificate that pods serve: until %s it is waited for, and after that for pods to serve the next one, which it trusts", waits, instant(until)), until
 		return
 	}
 	if m.distribution().settling() && !m.distribution().canPromote() {
@@ -59,14 +59,14 @@ func (m *decider) distribute() {
 	}
 }
 
-// distrustsCurrent returns the first registration that does not trust the current CA and will
+// awaitingRepair returns the first registration that does not trust the current CA and will
 // soon: a client edited it, and it is being repaired. Its calls fail until then, or until pods
 // serve the next generation. The result is empty if waiting gains nothing.
-func (m distribution) distrustsCurrent() string {
-	if m.current == nil || m.urgent() || m.now.Sub(m.nextStoredAt) >= turnLength {
+func (m distribution) awaitingRepair() string {
+	if m.current == nil || m.urgent() || m.now.Sub(m.nextStoredAt) >= slotDuration {
 		return ""
 	}
-	return m.awaited().distrusting(m.current.ca())
+	return m.awaited().firstWithoutTrust(m.current.ca())
 }
 
 // needsNumber reports whether the annotations of the next generation were lost: its number, which
@@ -85,7 +85,7 @@ func (m distribution) settling() bool {
 // it for the settle time. Without registrations, or with an expired current generation, there is
 // nothing to wait for.
 func (m distribution) canPromote() bool {
-	if len(m.Registered) == 0 || m.policy.Settle == 0 {
+	if len(m.Registrations) == 0 || m.policy.Settle == 0 {
 		return true
 	}
 	if m.current != nil && !m.now.Before(m.unverifiableAt()) {

@@ -8,13 +8,13 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// Serves is which certificate somebody presents.
-type Serves int
+// Observation is which certificate somebody presents.
+type Observation int
 
 // The answers.
 const (
 	// ServesCurrent presents the certificate that was asked for.
-	ServesCurrent Serves = iota
+	ServesCurrent Observation = iota
 	// ServesOther presents another one.
 	ServesOther
 	// ServesUnknown cannot be asked, or does not answer.
@@ -26,13 +26,13 @@ const (
 type Backend struct {
 	// Pod is the name of the pod; empty for another endpoint.
 	Pod string
-	// Serves is what it presents.
-	Serves Serves
+	// Observation is what it presents.
+	Serves Observation
 	// Message says what it presents in place of the certificate that was asked for, or why
 	// that is not known.
 	Message string
-	// Nudged is when its kubelet was last made to look at its volumes; zero for never.
-	Nudged time.Time
+	// ResyncedAt is when its kubelet was last made to look at its volumes; zero for never.
+	ResyncedAt time.Time
 	// Created is when the pod was, which has mounted what it was given then, or later; zero
 	// for another endpoint.
 	Created time.Time
@@ -54,7 +54,7 @@ type Evidence struct {
 	Backends []Backend
 }
 
-func (e Evidence) count(s Serves) int {
+func (e Evidence) count(s Observation) int {
 	n := 0
 	for _, b := range e.Backends {
 		if b.Serves == s {
@@ -108,29 +108,29 @@ func (e Evidence) missing() string {
 	}
 }
 
-// maxNudgePause bounds the backoff of nudges: a pod that takes a day to start must not
+// maxResyncPause bounds the backoff of nudges: a pod that takes a day to start must not
 // wait another day.
-const maxNudgePause = 10 * time.Minute
+const maxResyncPause = 10 * time.Minute
 
-// touchTimes returns the last time up to now at which a pod is touched, and the first after it.
+// resyncTimes returns the last time up to now at which a pod is touched, and the first after it.
 // The intervals double from the promotion on: at once, after 1, 3, 7 seconds. The first can be too
 // early, because kubelets observe a Secret with delay, too.
-func touchTimes(promoted, now time.Time) (last, next time.Time) {
+func resyncTimes(promoted, now time.Time) (last, next time.Time) {
 	last, pause := promoted, time.Second
 	for next = promoted.Add(pause); !next.After(now); next = next.Add(pause) {
 		last = next
-		pause = min(2*pause, maxNudgePause)
+		pause = min(2*pause, maxResyncPause)
 	}
 	return last, next
 }
 
-// podsToTouch returns the pods to touch now, so that their kubelets re-sync their volumes. A
+// podsToResync returns the pods to touch now, so that their kubelets re-sync their volumes. A
 // recorded time in the future comes from a clock that was set back.
-func (e Evidence) podsToTouch(promoted, now time.Time) []string {
-	due, _ := touchTimes(promoted, now)
+func (e Evidence) podsToResync(promoted, now time.Time) []string {
+	due, _ := resyncTimes(promoted, now)
 	var pods []string
 	for _, b := range e.Backends {
-		if b.Pod != "" && b.Serves != ServesCurrent && (b.Nudged.Before(due) || b.Nudged.After(now)) {
+		if b.Pod != "" && b.Serves != ServesCurrent && (b.ResyncedAt.Before(due) || b.ResyncedAt.After(now)) {
 			pods = append(pods, b.Pod)
 		}
 	}

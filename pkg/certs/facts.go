@@ -11,10 +11,10 @@ import (
 type Facts struct {
 	// Secret has the name of the Deployment's serving certificate; nil when there is none.
 	Secret *corev1.Secret
-	// Blank is the metadata of a Secret that is to be created.
-	Blank metav1.ObjectMeta
-	// Registered is what makes API servers call the Deployment's webhooks.
-	Registered []Registration
+	// SecretMeta is the metadata of a Secret that is to be created.
+	SecretMeta metav1.ObjectMeta
+	// Registrations is what makes API servers call the Deployment's webhooks.
+	Registrations []Registration
 	// Names are the DNS names that the leaf must carry.
 	Names []string
 	// Running is set when the Deployment exists: its pods may serve something.
@@ -24,11 +24,11 @@ type Facts struct {
 	// Issued is the generation that the issuer issued last; nil when there is none. The
 	// manager itself issues when a decision asks it to (see Decision.Mint).
 	Issued *Generation
-	// Order is the value by which somebody orders a rotation (see wellknown.AnnotationRotate).
-	Order string
-	// Due is an instant of the past that somebody wrote into status.certsRotateAt, which is an
+	// RotationRequest is the value by which somebody orders a rotation (see wellknown.AnnotationRotate).
+	RotationRequest string
+	// RotateAt is an instant of the past that somebody wrote into status.certsRotateAt, which is an
 	// order to OLM v0; empty for none (see OrderedDue).
-	Due string
+	RotateAt string
 	// RestartedFor is the number of the generation that the Deployment's pods were last
 	// restarted for, as their template says it; empty for none.
 	RestartedFor string
@@ -38,8 +38,8 @@ type Facts struct {
 	// Paused is set when the Deployment replaces no pods until somebody resumes it.
 	Paused bool
 
-	// Occupied says who else writes the Secret, in a sentence with a way out; empty for nobody.
-	Occupied string
+	// OtherWriter says who else writes the Secret, in a sentence with a way out; empty for nobody.
+	OtherWriter string
 
 	// Live is set when Secret and Registered were read from the API server, in this pass.
 	Live bool
@@ -56,5 +56,5 @@ type Facts struct {
 // and no registration. Caches are good enough for that: the Secret is created, which fails if it
 // exists already.
 func (f Facts) Unused() bool {
-	return f.Secret == nil && len(f.Registered) == 0 && !f.Running
+	return f.Secret == nil && len(f.Registrations) == 0 && !f.Running
 }

@@ -52,7 +52,7 @@ type built struct {
 // holding is the Secret that holds a generation.
 func holding(t *testing.T, g Generation) built {
 	t.Helper()
-	b := built{t: t, decider: &decider{rotation: rotation{Facts: Facts{Blank: blank, Issuer: managerv1alpha1.ProviderManager, Names: names}}}}
+	b := built{t: t, decider: &decider{rotation: rotation{Facts: Facts{SecretMeta: blank, Issuer: managerv1alpha1.ProviderManager, Names: names}}}}
 	return b.change(start, func(m *decider, s *corev1.Secret) {
 		m.edit().storeCurrent(s, b.assembled(g), managerv1alpha1.ProviderManager)
 	})
@@ -66,7 +66,7 @@ func (b built) next(g Generation, at time.Time) built {
 // trusted notes that registrations trust the next generation.
 func (b built) trusted(at time.Time, by ...Registration) built {
 	return b.change(at, func(_ *decider, s *corev1.Secret) {
-		s.Annotations[wellknown.AnnotationNextTrustedAt] = at.Format(time.RFC3339Nano) + " " + Facts{Registered: by}.fingerprint()
+		s.Annotations[wellknown.AnnotationNextTrustedAt] = at.Format(time.RFC3339Nano) + " " + Facts{Registrations: by}.fingerprint()
 	})
 }
 
@@ -100,7 +100,7 @@ func (b built) change(at time.Time, change func(*decider, *corev1.Secret)) built
 	return built{t: b.t, decider: b.decider, Secret: m.d.Write}
 }
 
-func (b built) assembled(g Generation) *held {
+func (b built) assembled(g Generation) *keyPair {
 	b.t.Helper()
 	h, err := assemble(g, start)
 	if err != nil {

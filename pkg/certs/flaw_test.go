@@ -27,21 +27,21 @@ func TestRejected(t *testing.T) {
 	for name, test := range map[string]struct {
 		issued Generation
 		names  []string
-		flaw   Flaw
+		flaw   Reason
 		says   string
 	}{
 		"of use":                       {issued: good},
-		"without a key":                {issued: with(func(g *Generation) { g.Key = nil }), flaw: FlawIncomplete, says: "the key is missing"},
-		"without a certificate":        {issued: with(func(g *Generation) { g.Certificate = nil }), flaw: FlawIncomplete, says: "the certificate is missing"},
-		"with the key of another":      {issued: with(func(g *Generation) { g.Key = minted(t, 1, start).Key }), flaw: FlawKeyMismatch, says: "no pair"},
-		"without a CA":                 {issued: with(func(g *Generation) { g.CA = []byte("none") }), flaw: FlawNoCA, says: "the CA is missing"},
-		"beside another CA":            {issued: with(func(g *Generation) { g.CA = ca().issue(leaf(func(*x509.Certificate) {})).CA }), flaw: FlawWrongCA, says: "not signed for serving by the CA beside it"},
-		"for clients":                  {issued: ca().issue(leaf(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })), flaw: FlawWrongUsage, says: "incompatible key usage"},
-		"for another name":             {issued: good, names: []string{"other-service.shop.svc"}, flaw: FlawWrongName, says: "not valid for other-service.shop.svc"},
-		"expired":                      {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotAfter = after(10 * day) })), flaw: FlawExpired, says: "ended at 2026-03-11T12:00:00Z"},
+		"without a key":                {issued: with(func(g *Generation) { g.Key = nil }), flaw: ReasonIncomplete, says: "the key is missing"},
+		"without a certificate":        {issued: with(func(g *Generation) { g.Certificate = nil }), flaw: ReasonIncomplete, says: "the certificate is missing"},
+		"with the key of another":      {issued: with(func(g *Generation) { g.Key = minted(t, 1, start).Key }), flaw: ReasonKeyMismatch, says: "no pair"},
+		"without a CA":                 {issued: with(func(g *Generation) { g.CA = []byte("none") }), flaw: ReasonNoCA, says: "the CA is missing"},
+		"beside another CA":            {issued: with(func(g *Generation) { g.CA = ca().issue(leaf(func(*x509.Certificate) {})).CA }), flaw: ReasonWrongCA, says: "not signed for serving by the CA beside it"},
+		"for clients":                  {issued: ca().issue(leaf(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })), flaw: ReasonWrongUsage, says: "incompatible key usage"},
+		"for another name":             {issued: good, names: []string{"other-service.shop.svc"}, flaw: ReasonWrongName, says: "not valid for other-service.shop.svc"},
+		"expired":                      {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotAfter = after(10 * day) })), flaw: ReasonExpired, says: "ended at 2026-03-11T12:00:00Z"},
 		"not valid yet":                {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotBefore = after(30 * day) }))},
-		"not valid yet, and misnamed":  {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotBefore = after(30 * day) })), names: []string{"other.shop.svc"}, flaw: FlawWrongName, says: "other.shop.svc"},
-		"not valid before its CA ends": {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = after(400*day), after(500*day) })), flaw: FlawWrongCA},
+		"not valid yet, and misnamed":  {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotBefore = after(30 * day) })), names: []string{"other.shop.svc"}, flaw: ReasonWrongName, says: "other.shop.svc"},
+		"not valid before its CA ends": {issued: ca().issue(leaf(func(c *x509.Certificate) { c.NotBefore, c.NotAfter = after(400*day), after(500*day) })), flaw: ReasonWrongCA},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if test.names == nil {
@@ -50,11 +50,11 @@ func TestRejected(t *testing.T) {
 			first := minted(t, 1, start)
 			for state, f := range map[string]Facts{
 				"nothing is served": {Live: true},
-				"another is served": {Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)}, Live: true},
+				"another is served": {Secret: holding(t, first).Secret, Registrations: []Registration{trusting(first)}, Live: true},
 			} {
-				f.Issuer, f.Issued, f.Names, f.Blank = byCertManager, &test.issued, test.names, blank
+				f.Issuer, f.Issued, f.Names, f.SecretMeta = byCertManager, &test.issued, test.names, blank
 				got := Decide(f, DefaultPolicy(), after(20*day)).Rejected
-				if test.flaw == "" && got != nil || test.flaw != "" && (got == nil || got.Flaw != test.flaw || !strings.Contains(got.Message, test.says)) {
+				if test.flaw == "" && got != nil || test.flaw != "" && (got == nil || got.Reason != test.flaw || !strings.Contains(got.Message, test.says)) {
 					t.Errorf("%s: %+v is rejected, want %q, which says %q", state, got, test.flaw, test.says)
 				}
 			}
@@ -66,7 +66,7 @@ func TestRejectedStatus(t *testing.T) {
 	if (*Rejection)(nil).Status("a", "b", "c", names) != nil {
 		t.Error("what is of use is rejected")
 	}
-	got := (&Rejection{FlawExpired, "the certificate ended"}).Status("cert-manager (Issuer x)", "Secret shop/y", "Pods are not given it", []string{"z.shop.svc"})
+	got := (&Rejection{ReasonExpired, "the certificate ended"}).Status("cert-manager (Issuer x)", "Secret shop/y", "Pods are not given it", []string{"z.shop.svc"})
 	const want = "Secret shop/y, issued by cert-manager (Issuer x), cannot be served: the certificate ended. Pods are not given it. " +
 		"Correct the issuer so that it issues a valid serving certificate for z.shop.svc, together with its CA"
 	if got.Issuer != "cert-manager (Issuer x)" || got.Object != "Secret shop/y" || got.Reason != "Expired" || got.Message != want {
@@ -80,15 +80,15 @@ func TestJudgeSecret(t *testing.T) {
 	for name, test := range map[string]struct {
 		secret *corev1.Secret
 		at     time.Time
-		want   Flaw
+		want   Reason
 	}{
 		"of use":       {secret.Secret, start, ""},
-		"expired":      {secret.Secret, after(100 * day), FlawExpired},
+		"expired":      {secret.Secret, after(100 * day), ReasonExpired},
 		"without a CA": {secret.edited("ca.crt", nil).edited("olmCAKey", nil).Secret, after(100 * day), ""},
 	} {
-		var got Flaw
+		var got Reason
 		if r := ValidateSecret(test.secret, names, test.at); r != nil {
-			got = r.Flaw
+			got = r.Reason
 		}
 		if got != test.want {
 			t.Errorf("%s: the flaw is %q, want %q", name, got, test.want)

@@ -17,13 +17,13 @@ func TestForeignSecret(t *testing.T) {
 	const isLeft = ", so it belongs to somebody else and is left alone; the serving certificate needs this name: delete the Secret or give it another name"
 	anew := holding(t, foreign).with(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil })
 	of := func(change func(*corev1.Secret)) Facts {
-		return Facts{Secret: anew.with(change).Secret, Registered: []Registration{one}, Live: true, Issued: &third}
+		return Facts{Secret: anew.with(change).Secret, Registrations: []Registration{one}, Live: true, Issued: &third}
 	}
 	called := of(func(*corev1.Secret) {})
 	byCaches, notCalled, ofAnotherIssuer := called, called, called
-	byCaches.Live, notCalled.Registered = false, nil
+	byCaches.Live, notCalled.Registrations = false, nil
 	ofAnotherIssuer.Issuer, ofAnotherIssuer.Issued = "theirs", nil
-	stripped := Facts{Secret: holding(t, first).with(func(s *corev1.Secret) { s.Labels = nil }).Secret, Registered: []Registration{one}}
+	stripped := Facts{Secret: holding(t, first).with(func(s *corev1.Secret) { s.Labels = nil }).Secret, Registrations: []Registration{one}}
 	opaque := func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }
 	const wrongType = `Secret shop/manager-service-cert has type "Opaque" instead of "kubernetes.io/tls"`
 	for name, c := range map[string]decision{
@@ -83,10 +83,10 @@ func TestForeignSecretIsRemoved(t *testing.T) {
 		"read-only":       {Facts{Secret: opaque, Live: true, ReadOnly: true}, nil},
 		"changeable":      {Facts{Secret: anew.Secret, Live: true}, nil},
 	} {
-		test.facts.Names, test.facts.Registered = names, []Registration{trusting(first)}
+		test.facts.Names, test.facts.Registrations = names, []Registration{trusting(first)}
 		d := Decide(test.facts, DefaultPolicy(), start)
-		if d.Remove != test.want || d.Remove != nil && !d.Again.Equal(start) {
-			t.Errorf("%s: it removes %v and looks again at %s, want %v, at once", name, d.Remove, d.Again, test.want)
+		if d.Remove != test.want || d.Remove != nil && !d.PollAt.Equal(start) {
+			t.Errorf("%s: it removes %v and looks again at %s, want %v, at once", name, d.Remove, d.PollAt, test.want)
 		}
 	}
 }

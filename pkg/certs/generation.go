@@ -25,39 +25,39 @@ type Generation struct {
 	CA, Certificate, Key []byte
 }
 
-// held is a generation that a Secret holds, or that somebody issued, whole and of a piece.
-type held struct {
+// keyPair is a generation that a Secret holds, or that somebody issued, whole and of a piece.
+type keyPair struct {
 	Generation
 	chain []*x509.Certificate // from the leaf to the CA
 }
 
-func (h *held) ca() *x509.Certificate { return h.chain[len(h.chain)-1] }
+func (h *keyPair) ca() *x509.Certificate { return h.chain[len(h.chain)-1] }
 
 // leaf returns the fingerprint of the certificate that is served.
-func (h *held) leaf() string { return hexSHA256(h.chain[0].Raw) }
+func (h *keyPair) leaf() string { return hexSHA256(h.chain[0].Raw) }
 
 // sameAs reports whether two generations serve the same certificate, trusted by the same CA. A
 // leaf of a new CA that the previous CA cross-signed can be trusted by either.
-func (h *held) sameAs(o *held) bool {
+func (h *keyPair) sameAs(o *keyPair) bool {
 	return h != nil && o != nil && h.chain[0].Equal(o.chain[0]) && h.ca().Equal(o.ca())
 }
 
 // assemble reads a generation: a pair, and the CA that signed it for serving. It does not check
 // whether it is valid now.
-func assemble(g Generation, now time.Time) (*held, error) {
+func assemble(g Generation, now time.Time) (*keyPair, error) {
 	switch {
 	case len(g.Certificate) == 0:
-		return nil, flawed{FlawIncomplete, errors.New("the certificate is missing")}
+		return nil, invalidError{ReasonIncomplete, errors.New("the certificate is missing")}
 	case len(g.Key) == 0:
-		return nil, flawed{FlawIncomplete, errors.New("the key is missing")}
+		return nil, invalidError{ReasonIncomplete, errors.New("the key is missing")}
 	}
 	pair, err := tls.X509KeyPair(g.Certificate, g.Key)
 	if err != nil {
-		return nil, flawed{FlawKeyMismatch, fmt.Errorf("certificate and key are no pair (%w)", err)}
+		return nil, invalidError{ReasonKeyMismatch, fmt.Errorf("certificate and key are no pair (%w)", err)}
 	}
 	authorities := parse(g.CA)
 	if len(authorities) == 0 {
-		return nil, flawed{FlawNoCA, errors.New("the CA is missing, or no certificate that can be read")}
+		return nil, invalidError{ReasonNoCA, errors.New("the CA is missing, or no certificate that can be read")}
 	}
 	// A CA that is valid now is to be preferred, and the one that is for longest: an earlier
 	// one would have to be given up while the certificate is good still.
@@ -71,20 +71,20 @@ func assemble(g Generation, now time.Time) (*held, error) {
 		}
 		var chain []*x509.Certificate
 		if chain, err = verify(pair.Leaf, g.Certificate, ca, at); err == nil {
-			return &held{Generation: g, chain: chain}, nil
+			return &keyPair{Generation: g, chain: chain}, nil
 		}
 	}
 	return nil, notSigned(err)
 }
 
 // invalid returns why API servers cannot verify a generation; empty if they can.
-func (h *held) invalid(names []string, now time.Time) string {
-	_, why := h.flaw(names, now)
+func (h *keyPair) invalid(names []string, now time.Time) string {
+	_, why := h.invalidReason(names, now)
 	return why
 }
 
-// flaw is the same, and a word for it.
-func (h *held) flaw(names []string, now time.Time) (flaw Flaw, why string) {
+// invalidReason is the same, and a word for it.
+func (h *keyPair) invalidReason(names []string, now time.Time) (flaw Reason, why string) {
 	if why := outsideValidity(h.chain[0], now); why != "" {
 		return validityReason(h.chain[0], now), "the certificate " + why
 	}
@@ -93,7 +93,7 @@ func (h *held) flaw(names []string, now time.Time) (flaw Flaw, why string) {
 	}
 	for _, name := range names {
 		if h.chain[0].VerifyHostname(name) != nil {
-			return FlawWrongName, "the certificate is not valid for " + name
+			return ReasonWrongName, "the certificate is not valid for " + name
 		}
 	}
 	return "", ""

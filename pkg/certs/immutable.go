@@ -35,7 +35,7 @@ func (m *decider) recreate() {
 	case m.Secret.DeletionTimestamp != nil:
 		m.d.Message = fmt.Sprintf("Secret %s/%s is immutable, and finalizers keep it from being deleted: %s. Remove them, so that it can be created again",
 			m.Secret.Namespace, m.Secret.Name, strings.Join(m.Secret.Finalizers, ", "))
-		m.d.Again = m.now.Add(foreignPause)
+		m.d.PollAt = m.now.Add(otherClientInterval)
 	case m.live():
 		write.Immutable = nil
 		write.ObjectMeta = metav1.ObjectMeta{

@@ -33,14 +33,14 @@ func TestImmutableSecret(t *testing.T) {
 		"it becomes so, by caches":       {facts: Facts{Secret: frozen.Secret}, need: NeedLive},
 		"it cannot be written":           {facts: Facts{Secret: frozen.Secret, Live: true, ReadOnly: true}},
 		"it becomes so again":            {facts: Facts{Secret: again.Secret, Live: true}},
-		"again, and another is due":      {facts: Facts{Secret: again.Secret, Live: true, Order: "a", Issued: &second}, next: true},
-		"another is due, by caches":      {facts: Facts{Secret: again.Secret, Order: "a", Issued: &second}, need: NeedLive},
-		"a finalizer keeps it":           {facts: Facts{Secret: deleted.Secret, Live: true, Order: "a", Issued: &second}, says: "finalizers keep it from being deleted: example.com/keep"},
+		"again, and another is due":      {facts: Facts{Secret: again.Secret, Live: true, RotationRequest: "a", Issued: &second}, next: true},
+		"another is due, by caches":      {facts: Facts{Secret: again.Secret, RotationRequest: "a", Issued: &second}, need: NeedLive},
+		"a finalizer keeps it":           {facts: Facts{Secret: deleted.Secret, Live: true, RotationRequest: "a", Issued: &second}, says: "finalizers keep it from being deleted: example.com/keep"},
 		"a client without a claim on it": {facts: Facts{Secret: frozen.with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Live: true}, same: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := test.facts
-			f.Names, f.Blank, f.Registered = names, blank, []Registration{trusting(first)}
+			f.Names, f.SecretMeta, f.Registrations = names, blank, []Registration{trusting(first)}
 			d := Decide(f, DefaultPolicy(), after(day))
 			if d.Need != test.need || (d.Write != nil) != (test.same || test.next) || (d.Remove != nil) != (d.Write != nil) || d.Message != "" != (test.says != "") {
 				t.Fatalf("it needs %q, removes %v, writes %q, says %q", d.Need, d.Remove, describe(d.Write), d.Message)

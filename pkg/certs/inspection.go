@@ -9,8 +9,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Seen is what a Secret that is none of the manager's business shows.
-type Seen struct {
+// Inspection is what a Secret that is none of the manager's business shows.
+type Inspection struct {
 	NotBefore, NotAfter time.Time
 	// CA is what came with the certificate, PEM; empty when nothing did.
 	CA []byte
@@ -27,7 +27,7 @@ func MissingCA(secret *corev1.Secret) string {
 }
 
 // Inspect reads a serving certificate without validating it; nil if there is none.
-func Inspect(secret *corev1.Secret) *Seen {
+func Inspect(secret *corev1.Secret) *Inspection {
 	if secret == nil {
 		return nil
 	}
@@ -35,7 +35,7 @@ func Inspect(secret *corev1.Secret) *Seen {
 	if len(chain) == 0 {
 		return nil
 	}
-	seen := &Seen{NotBefore: chain[0].NotBefore, NotAfter: expiry(chain), CA: secret.Data[wellknown.KeyCA]}
+	seen := &Inspection{NotBefore: chain[0].NotBefore, NotAfter: expiry(chain), CA: secret.Data[wellknown.KeyCA]}
 	if authorities := parse(seen.CA); len(authorities) > 0 {
 		seen.CAFingerprint = hexSHA256(authorities[0].Raw)
 	}

@@ -10,7 +10,7 @@ import (
 
 // newlyIssued returns what the issuer issued, if it is usable and the Secret does not contain it
 // yet.
-func (m *rotation) newlyIssued() *held {
+func (m *rotation) newlyIssued() *keyPair {
 	if m.issued == nil || m.issued.invalid(m.Names, m.now) != "" || m.issued.sameAs(m.current) || m.issued.sameAs(m.next) {
 		return nil
 	}
@@ -33,8 +33,8 @@ func (m *rotation) notYetValid() string {
 	return fmt.Sprintf("what %s issued %s; it is taken up then", m.Issuer, outsideValidity(last, m.now))
 }
 
-// issuedBy returns what the issuer issued; nil if certificate, key and CA do not belong together.
-func issuedBy(f Facts, now time.Time) *held {
+// issuedGeneration returns what the issuer issued; nil if certificate, key and CA do not belong together.
+func issuedGeneration(f Facts, now time.Time) *keyPair {
 	if f.Issued == nil {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (m *rotation) nextNumber() int64 {
 // numberFor returns the number of a generation. It is a new one if registrations were written or
 // pods were restarted for a later generation: after a client restored an earlier Secret, pods
 // could not be restarted again for the same number.
-func (m *rotation) numberFor(g *held) int64 {
+func (m *rotation) numberFor(g *keyPair) int64 {
 	if certgeneration.AtLeast(certgeneration.Parse(m.RestartedFor), g.Number) || certgeneration.Later(m.writtenNumber(), g.Number) {
 		return m.nextNumber()
 	}

@@ -24,17 +24,17 @@ func TestIssuers(t *testing.T) {
 	for name, c := range map[string]decision{
 		"it has issued nothing yet":              {facts: Facts{Issuer: theirs, Live: true}, phase: bootstrap},
 		"its first":                              {facts: Facts{Issuer: theirs, Live: true, Issued: &issued}, at: after(day), write: "current 2", phase: stable, trust: "2"},
-		"it takes over, and has issued nothing":  {facts: Facts{Issuer: theirs, Secret: ours.Secret, Registered: []Registration{one}}, at: after(day), phase: stable, trust: "1"},
-		"it takes over":                          {facts: Facts{Issuer: theirs, Secret: ours.Secret, Registered: []Registration{one}, Issued: &issued}, at: after(day), write: "current 1, next 2", phase: distributing, trust: "2 1"},
-		"what is stored already is not anew":     {facts: Facts{Issuer: theirs, Secret: distributed.Secret, Registered: []Registration{both}, Issued: &issued}, at: after(day), need: NeedLive, phase: distributing, trust: "2 1"},
-		"it issues another before it is served":  {facts: Facts{Issuer: theirs, Secret: distributed.Secret, Registered: []Registration{both}, Issued: &again}, at: after(2 * day), write: "current 1, next 3", phase: distributing, trust: "3 1"},
-		"what is served is not anew":             {facts: Facts{Issuer: theirs, Secret: promoted.Secret, Registered: []Registration{trusting(second)}, Issued: &issued}, at: after(80 * day), phase: stable, trust: "2"},
-		"the manager takes over":                 {facts: Facts{Secret: promoted.Secret, Registered: []Registration{trusting(second)}}, at: after(day), need: NeedIssued, phase: stable, trust: "2"},
-		"the manager takes over in the middle":   {facts: Facts{Secret: distributed.Secret, Registered: []Registration{both}}, at: after(day), write: "current 1", phase: retiring, trust: "1"},
-		"its Secret is lost":                     {facts: Facts{Issuer: theirs, Live: true, Registered: []Registration{trusting(second)}, Issued: &issued}, at: after(day), write: "next 2, previous 2", phase: distributing, trust: "2", says: "missing"},
-		"what is next has ended":                 {facts: Facts{Issuer: theirs, Secret: distributed.Secret, Registered: []Registration{both}}, at: after(91*day + time.Hour), write: "current 1", phase: retiring, trust: "", says: "ended"},
-		"what it issued has ended":               {facts: Facts{Issuer: theirs, Secret: ended.Secret, Registered: []Registration{trusting(third, second)}}, at: after(91*day + time.Hour), phase: promoting, trust: "3", says: "ended at 2026-05-31T12:00:00Z; a new certificate replaces it as soon as theirs has issued one"},
-		"so has what pods may serve":             {facts: Facts{Issuer: theirs, Secret: ended.Secret, Registered: []Registration{trusting(third, second)}, Live: true}, at: after(92 * day), write: "current 2, promoted", phase: promoting, says: "ended"},
+		"it takes over, and has issued nothing":  {facts: Facts{Issuer: theirs, Secret: ours.Secret, Registrations: []Registration{one}}, at: after(day), phase: stable, trust: "1"},
+		"it takes over":                          {facts: Facts{Issuer: theirs, Secret: ours.Secret, Registrations: []Registration{one}, Issued: &issued}, at: after(day), write: "current 1, next 2", phase: distributing, trust: "2 1"},
+		"what is stored already is not anew":     {facts: Facts{Issuer: theirs, Secret: distributed.Secret, Registrations: []Registration{both}, Issued: &issued}, at: after(day), need: NeedLive, phase: distributing, trust: "2 1"},
+		"it issues another before it is served":  {facts: Facts{Issuer: theirs, Secret: distributed.Secret, Registrations: []Registration{both}, Issued: &again}, at: after(2 * day), write: "current 1, next 3", phase: distributing, trust: "3 1"},
+		"what is served is not anew":             {facts: Facts{Issuer: theirs, Secret: promoted.Secret, Registrations: []Registration{trusting(second)}, Issued: &issued}, at: after(80 * day), phase: stable, trust: "2"},
+		"the manager takes over":                 {facts: Facts{Secret: promoted.Secret, Registrations: []Registration{trusting(second)}}, at: after(day), need: NeedIssued, phase: stable, trust: "2"},
+		"the manager takes over in the middle":   {facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both}}, at: after(day), write: "current 1", phase: retiring, trust: "1"},
+		"its Secret is lost":                     {facts: Facts{Issuer: theirs, Live: true, Registrations: []Registration{trusting(second)}, Issued: &issued}, at: after(day), write: "next 2, previous 2", phase: distributing, trust: "2", says: "missing"},
+		"what is next has ended":                 {facts: Facts{Issuer: theirs, Secret: distributed.Secret, Registrations: []Registration{both}}, at: after(91*day + time.Hour), write: "current 1", phase: retiring, trust: "", says: "ended"},
+		"what it issued has ended":               {facts: Facts{Issuer: theirs, Secret: ended.Secret, Registrations: []Registration{trusting(third, second)}}, at: after(91*day + time.Hour), phase: promoting, trust: "3", says: "ended at 2026-05-31T12:00:00Z; a new certificate replaces it as soon as theirs has issued one"},
+		"so has what pods may serve":             {facts: Facts{Issuer: theirs, Secret: ended.Secret, Registrations: []Registration{trusting(third, second)}, Live: true}, at: after(92 * day), write: "current 2, promoted", phase: promoting, says: "ended"},
 		"what it issued is for somebody else":    {facts: Facts{Issuer: theirs, Live: true, Issued: &issued, Names: DNSNames("other", "shop")}, phase: bootstrap},
 		"what it issued has not begun":           {facts: Facts{Issuer: theirs, Live: true, Issued: &issued}, phase: bootstrap, says: "what theirs issued is valid only from 2026-03-02T11:55:00Z, which is yet to come: compare the clocks of the nodes; it is taken up then"},
 		"what it issued is no certificate":       {facts: Facts{Issuer: theirs, Live: true, Issued: &Generation{CA: first.CA}}, phase: bootstrap},
@@ -63,7 +63,7 @@ func TestNumbersGoOn(t *testing.T) {
 		"somebody's number":            {Facts{Issued: &second, RestartedFor: "99999999999"}, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.facts.Issuer, test.facts.Registered, test.facts.Live, test.facts.Names = "theirs", registered, true, names
+			test.facts.Issuer, test.facts.Registrations, test.facts.Live, test.facts.Names = "theirs", registered, true, names
 			if got := Decide(test.facts, DefaultPolicy(), start).Generation; got != test.want {
 				t.Errorf("the generation is %d, want %d", got, test.want)
 			}

@@ -52,7 +52,7 @@ func replaced(t *testing.T, p Policy, all []*deployment, within time.Duration) l
 		if now.After(until) {
 			t.Fatalf("not all are replaced within %s", within)
 		}
-		others := count(all, func(d *deployment) bool { return HoldsSlot(d.secret, now) })
+		others := count(all, func(d *deployment) bool { return HasRotationSlot(d.secret, now) })
 		first := random.below(len(all))
 		for k := range all {
 			others += all[(first+k)%len(all)].look(t, p, now, others)
@@ -165,17 +165,17 @@ func (d *deployment) look(t *testing.T, p Policy, now time.Time, others int) (mo
 		return 0
 	}
 	this := []*deployment{d}
-	before := count(this, func(d *deployment) bool { return HoldsSlot(d.secret, now) })
+	before := count(this, func(d *deployment) bool { return HasRotationSlot(d.secret, now) })
 	d.follow(d.decide(t, p, now, others-before), now)
-	return count(this, func(d *deployment) bool { return HoldsSlot(d.secret, now) }) - before
+	return count(this, func(d *deployment) bool { return HasRotationSlot(d.secret, now) }) - before
 }
 
 // follow is what comes of a decision, and when it is time for the next: at once where something
 // was written.
 func (d *deployment) follow(decision Decision, now time.Time) {
-	d.looksAt = earliest(now, decision.Again, decision.Next)
+	d.looksAt = earliest(now, decision.PollAt, decision.ChangesAt)
 	if decision.Phase == managerv1alpha1.CertificatePromoting && d.costs != "" && !decision.Restart {
-		d.looksAt = decision.Next // in between its pod does nothing
+		d.looksAt = decision.ChangesAt // in between its pod does nothing
 	}
 	if decision.Write != nil {
 		d.secret, d.looksAt = decision.Write, now
@@ -194,7 +194,7 @@ func (d *deployment) follow(decision Decision, now time.Time) {
 }
 
 func (d *deployment) decide(t *testing.T, p Policy, now time.Time, others int) Decision {
-	f := Facts{Secret: d.secret, Registered: []Registration{d.trusted}, Names: names, Running: true, RestartCosts: d.costs, Live: true, Rotating: &others}
+	f := Facts{Secret: d.secret, Registrations: []Registration{d.trusted}, Names: names, Running: true, RestartCosts: d.costs, Live: true, Rotating: &others}
 	decision := Decide(f, p, now)
 	for decision.Need != NeedNothing {
 		if decision.Mint != nil {

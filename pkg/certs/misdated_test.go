@@ -23,7 +23,7 @@ func TestTheClockIsSetBack(t *testing.T) {
 		"the first step was taken before": holding(t, first).next(second, now).trusted(then, both),
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(Facts{Secret: b.Secret, Registered: []Registration{both}, Names: names}, DefaultPolicy(), now)
+			d := Decide(Facts{Secret: b.Secret, Registrations: []Registration{both}, Names: names}, DefaultPolicy(), now)
 			if d.Write == nil {
 				t.Fatal("nothing is written")
 			}
@@ -32,7 +32,7 @@ func TestTheClockIsSetBack(t *testing.T) {
 					t.Errorf("%s is %s, after %s", a, at, now)
 				}
 			}
-			if again := Decide(Facts{Secret: d.Write, Registered: []Registration{both}, Names: names}, DefaultPolicy(), now); again.Write != nil {
+			if again := Decide(Facts{Secret: d.Write, Registrations: []Registration{both}, Names: names}, DefaultPolicy(), now); again.Write != nil {
 				t.Errorf("it is written again: %s", describe(again.Write))
 			}
 		})
@@ -47,13 +47,13 @@ func TestTheClockIsSetBackByAYear(t *testing.T) {
 	promoted := holding(t, first).next(ahead, then).promoted(then)
 	one, both := trusting(ahead), trusting(ahead, first)
 	for name, f := range map[string]Facts{
-		"pods serve it":                            {Secret: holding(t, ahead).Secret, Registered: []Registration{one}},
-		"pods are given it":                        {Secret: promoted.Secret, Registered: []Registration{one}},
-		"pods are given it, and have another's CA": {Secret: holding(t, first).next(ahead, after(80*day)).promoted(after(80 * day)).Secret, Registered: []Registration{both}},
+		"pods serve it":                            {Secret: holding(t, ahead).Secret, Registrations: []Registration{one}},
+		"pods are given it":                        {Secret: promoted.Secret, Registrations: []Registration{one}},
+		"pods are given it, and have another's CA": {Secret: holding(t, first).next(ahead, after(80*day)).promoted(after(80 * day)).Secret, Registrations: []Registration{both}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.Names, f.Live, f.Running = names, true, true
-			trusted := parse(f.Registered[0].CABundle)
+			trusted := parse(f.Registrations[0].CABundle)
 			for f.Issued == nil {
 				d := Decide(f, DefaultPolicy(), now)
 				switch {
@@ -83,15 +83,15 @@ func TestTheClockIsSetBackByAYear(t *testing.T) {
 }
 
 func TestANudgeOfALaterClockCountsForNone(t *testing.T) {
-	seen := Evidence{Backends: []Backend{{Pod: "a", Serves: ServesOther, Nudged: after(time.Hour)}, {Pod: "b", Serves: ServesOther, Nudged: after(time.Minute)}}}
-	if pods := seen.podsToTouch(start, after(time.Minute)); len(pods) != 1 || pods[0] != "a" {
+	seen := Evidence{Backends: []Backend{{Pod: "a", Serves: ServesOther, ResyncedAt: after(time.Hour)}, {Pod: "b", Serves: ServesOther, ResyncedAt: after(time.Minute)}}}
+	if pods := seen.podsToResync(start, after(time.Minute)); len(pods) != 1 || pods[0] != "a" {
 		t.Errorf("nudged are %q, want a alone", pods)
 	}
 }
 
 func TestARotationThatIsYetToBeginHoldsNoPlace(t *testing.T) {
 	secret := holding(t, minted(t, 1, start)).next(minted(t, 2, start), after(time.Hour)).Secret
-	if HoldsSlot(secret, start) || !HoldsSlot(secret, after(time.Hour)) {
+	if HasRotationSlot(secret, start) || !HasRotationSlot(secret, after(time.Hour)) {
 		t.Error("a place is held from another time on than that of the beginning")
 	}
 }

@@ -12,23 +12,23 @@ import (
 func TestNextIsWhenTheAnswerChanges(t *testing.T) {
 	first, second, ahead := minted(t, 1, start), minted(t, 2, after(due)), minted(t, 2, after(due+time.Hour))
 	for name, f := range map[string]Facts{
-		"in its prime":    {Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)}},
-		"API servers":     {Secret: holding(t, first).next(second, start).trusted(after(due), trusting(second, first)).Secret, Registered: []Registration{trusting(second, first)}},
+		"in its prime":    {Secret: holding(t, first).Secret, Registrations: []Registration{trusting(first)}},
+		"API servers":     {Secret: holding(t, first).next(second, start).trusted(after(due), trusting(second, first)).Secret, Registrations: []Registration{trusting(second, first)}},
 		"pods have ended": {Secret: holding(t, first).next(second, start).promoted(after(due)).Secret, Live: true, Evidence: &Evidence{Leaf: holding(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesUnknown}}}},
 		"issued by a clock ahead": {
-			Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)},
+			Secret: holding(t, first).Secret, Registrations: []Registration{trusting(first)},
 			Issuer: managerv1alpha1.ProviderCertManager, Issued: &ahead,
 		},
 		"it has ended, and the settle time is long": {
-			Secret:     holding(t, first).next(second, start).trusted(after(90*day-time.Minute), trusting(second, first)).Secret,
-			Registered: []Registration{trusting(second, first)},
+			Secret:        holding(t, first).next(second, start).trusted(after(90*day-time.Minute), trusting(second, first)).Secret,
+			Registrations: []Registration{trusting(second, first)},
 		},
 		"pods are restarted": {
 			Secret: holding(t, first).next(second, start).promoted(after(due)).Secret, Live: true, Running: true,
-			Registered: []Registration{trusting(second, first)},
-			Evidence:   &Evidence{Leaf: holding(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesOther}}},
+			Registrations: []Registration{trusting(second, first)},
+			Evidence:      &Evidence{Leaf: holding(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesOther}}},
 		},
-		"others go first": {Secret: holding(t, first).Secret, Registered: []Registration{trusting(first)}, Rotating: new(10)},
+		"others go first": {Secret: holding(t, first).Secret, Registrations: []Registration{trusting(first)}, Rotating: new(10)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.Names = names
@@ -40,14 +40,14 @@ func TestNextIsWhenTheAnswerChanges(t *testing.T) {
 				policy.Settle, at = time.Hour, after(90*day)
 			}
 			d := Decide(f, policy, at)
-			if d.Next.IsZero() {
+			if d.ChangesAt.IsZero() {
 				t.Fatal("the answer is said never to change")
 			}
-			if same := Decide(f, policy, d.Next.Add(-time.Nanosecond)); summary(same) != summary(d) {
-				t.Errorf("the answer of %s changes before %s: from %s to %s", at, d.Next, summary(d), summary(same))
+			if same := Decide(f, policy, d.ChangesAt.Add(-time.Nanosecond)); summary(same) != summary(d) {
+				t.Errorf("the answer of %s changes before %s: from %s to %s", at, d.ChangesAt, summary(d), summary(same))
 			}
-			if next := Decide(f, policy, d.Next); summary(next) == summary(d) {
-				t.Errorf("the answer of %s does not change at %s: %s", at, d.Next, summary(d))
+			if next := Decide(f, policy, d.ChangesAt); summary(next) == summary(d) {
+				t.Errorf("the answer of %s does not change at %s: %s", at, d.ChangesAt, summary(d))
 			}
 		})
 	}

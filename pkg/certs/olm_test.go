@@ -38,7 +38,7 @@ func issuedByOLM(t *testing.T, validity time.Duration) *corev1.Secret {
 func TestASecretOfOLMIsServedUntilItIsDue(t *testing.T) {
 	secret := issuedByOLM(t, 730*day)
 	trusted := Registration{Name: "v", CABundle: secret.Data[wellknown.KeyOLMCA]}
-	f := Facts{Secret: secret, Registered: []Registration{trusted}, Names: names, Live: true}
+	f := Facts{Secret: secret, Registrations: []Registration{trusted}, Names: names, Live: true}
 
 	d := Decide(f, DefaultPolicy(), after(400*day))
 	if d.Serving == nil || d.Problem != "" || d.Phase != managerv1alpha1.CertificateStable {

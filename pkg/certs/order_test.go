@@ -49,15 +49,15 @@ func TestDueOrders(t *testing.T) {
 	stored := secret.next(second, at).with(noting)
 	promoted := stored.promoted(at)
 	none := &Evidence{Leaf: promoted.assembled(second).leaf()}
-	theirs := Facts{Issuer: "cert-manager", Secret: secret.Secret, Registered: []Registration{one}, Due: "x"}
+	theirs := Facts{Issuer: "cert-manager", Secret: secret.Secret, Registrations: []Registration{one}, RotateAt: "x"}
 	for name, c := range map[string]decision{
-		"it is given":                        {facts: Facts{Secret: secret.Secret, Registered: []Registration{one}, Due: "x", Issued: &second}, at: at, write: "current 1, next 2", phase: distributing, trust: "2 1"},
-		"it was followed":                    {facts: Facts{Secret: secret.with(noting).Secret, Registered: []Registration{one}, Due: "x"}, at: at, phase: stable, trust: "1"},
-		"beside one that was, by its name":   {facts: Facts{Secret: secret.with(noting).with(func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotationRequest] = "compromised" }).Secret, Registered: []Registration{one}, Due: "y", Order: "compromised"}, at: at, need: NeedIssued, phase: stable, trust: "1"},
+		"it is given":                        {facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, RotateAt: "x", Issued: &second}, at: at, write: "current 1, next 2", phase: distributing, trust: "2 1"},
+		"it was followed":                    {facts: Facts{Secret: secret.with(noting).Secret, Registrations: []Registration{one}, RotateAt: "x"}, at: at, phase: stable, trust: "1"},
+		"beside one that was, by its name":   {facts: Facts{Secret: secret.with(noting).with(func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotationRequest] = "compromised" }).Secret, Registrations: []Registration{one}, RotateAt: "y", RotationRequest: "compromised"}, at: at, need: NeedIssued, phase: stable, trust: "1"},
 		"another issues":                     {facts: theirs, at: at, phase: stable, trust: "1"},
-		"pods are restarted, whoever serves": {facts: Facts{Secret: promoted.Secret, Registered: []Registration{both}, Live: true, Running: true, RestartedFor: "1", Evidence: none}, at: at, phase: promoting, trust: "2 1"},
-		"once":                               {facts: Facts{Secret: promoted.Secret, Registered: []Registration{both}, Live: true, Running: true, RestartedFor: "2", Evidence: none}, at: at, write: "current 2", phase: retiring, trust: "2"},
-		"there are none":                     {facts: Facts{Secret: promoted.Secret, Registered: []Registration{both}, Live: true, Evidence: none}, at: at, write: "current 2", phase: retiring, trust: "2"},
+		"pods are restarted, whoever serves": {facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Running: true, RestartedFor: "1", Evidence: none}, at: at, phase: promoting, trust: "2 1"},
+		"once":                               {facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Running: true, RestartedFor: "2", Evidence: none}, at: at, write: "current 2", phase: retiring, trust: "2"},
+		"there are none":                     {facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Evidence: none}, at: at, write: "current 2", phase: retiring, trust: "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.check(t)
@@ -71,11 +71,11 @@ func TestDueOrders(t *testing.T) {
 		facts Facts
 		want  bool
 	}{
-		"in a rotation that began before": {Facts{Secret: secret.next(second, at).Secret, Registered: []Registration{one}, Names: names, Due: "x"}, true},
-		"followed in this pass":           {Facts{Secret: secret.Secret, Registered: []Registration{one}, Names: names, Due: "x", Issued: &second}, false},
+		"in a rotation that began before": {Facts{Secret: secret.next(second, at).Secret, Registrations: []Registration{one}, Names: names, RotateAt: "x"}, true},
+		"followed in this pass":           {Facts{Secret: secret.Secret, Registrations: []Registration{one}, Names: names, RotateAt: "x", Issued: &second}, false},
 		"another issues":                  {theirs, false},
 	} {
-		if got := Decide(test.facts, DefaultPolicy(), at).DuePending; got != test.want {
+		if got := Decide(test.facts, DefaultPolicy(), at).RotateAtPending; got != test.want {
 			t.Errorf("%s: the order is pending: %t, want %t", name, got, test.want)
 		}
 	}

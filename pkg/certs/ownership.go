@@ -20,7 +20,7 @@ func (f Facts) otherOwner() string {
 	}
 	if claim := f.claimedBy(); claim != "" {
 		sign = claim
-	} else if len(f.Registered) > 0 {
+	} else if len(f.Registrations) > 0 {
 		return ""
 	}
 	return fmt.Sprintf("Secret %s/%s %s, so it belongs to somebody else and is left alone; "+
@@ -57,7 +57,7 @@ func (f Facts) claimedBy() string {
 	if by := labels[labelManagedBy]; by != "" && by != wellknown.FieldManager {
 		return fmt.Sprintf("bears the label %s=%s", labelManagedBy, by)
 	}
-	if owner := labels[wellknown.LabelOwner]; owner != "" && len(f.Secret.OwnerReferences) == 0 && owner != f.Blank.Labels[wellknown.LabelOwner] {
+	if owner := labels[wellknown.LabelOwner]; owner != "" && len(f.Secret.OwnerReferences) == 0 && owner != f.SecretMeta.Labels[wellknown.LabelOwner] {
 		return fmt.Sprintf("bears the label %s=%s", wellknown.LabelOwner, owner)
 	}
 	return ""
@@ -73,6 +73,6 @@ func mustDelete(secret *corev1.Secret) bool {
 func (m *decider) deleteBlocking() {
 	m.problem = fmt.Sprintf("Secret %s/%s %s", m.blocking.Namespace, m.blocking.Name, notWrittenBy(m.blocking))
 	if m.live() {
-		m.d.Remove, m.d.Again = m.blocking, m.now
+		m.d.Remove, m.d.PollAt = m.blocking, m.now
 	}
 }

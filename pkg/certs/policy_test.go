@@ -133,7 +133,7 @@ func TestNudgeTimes(t *testing.T) {
 		40 * time.Second:  {31 * time.Second, 63 * time.Second},
 		100 * time.Minute: {97*time.Minute + 3*time.Second, 107*time.Minute + 3*time.Second},
 	} {
-		last, next := touchTimes(start, start.Add(after))
+		last, next := resyncTimes(start, start.Add(after))
 		if got := fmt.Sprint(last.Sub(start), next.Sub(start)); got != fmt.Sprint(want[0], want[1]) {
 			t.Errorf("after %s kubelets were to look at %s, want %s", after, got, fmt.Sprint(want[0], want[1]))
 		}

@@ -17,10 +17,10 @@ func (m *decider) recover() {
 	}
 	next := m.issue()
 	switch {
-	case next == nil && m.d.Need == NeedNothing && !m.emptied && len(m.Registered) > 0:
+	case next == nil && m.d.Need == NeedNothing && !m.emptied && len(m.Registrations) > 0:
 		m.write(m.edit().emptyPair) // the issuer takes its time
 	case next == nil:
-	case len(m.Registered) == 0:
+	case len(m.Registrations) == 0:
 		m.write(func(s *corev1.Secret) {
 			m.edit().storeCurrent(s, next, m.Issuer)
 			m.edit().recordUnusableCA(s)

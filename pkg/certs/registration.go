@@ -30,10 +30,10 @@ func (r Registration) trusts(ca *x509.Certificate) bool {
 	return slices.ContainsFunc(parse(r.CABundle), ca.Equal)
 }
 
-// registered returns the CAs that any registration trusts.
-func (f Facts) registered() []*x509.Certificate {
+// registeredCAs returns the CAs that any registration trusts.
+func (f Facts) registeredCAs() []*x509.Certificate {
 	var all []*x509.Certificate
-	for _, r := range f.Registered {
+	for _, r := range f.Registrations {
 		all = append(all, parse(r.CABundle)...)
 	}
 	return all
@@ -42,12 +42,12 @@ func (f Facts) registered() []*x509.Certificate {
 // registeredNumber returns the number of the newest generation that a registration trusts. It
 // survives the loss of the Secret.
 func (f Facts) registeredNumber() int64 {
-	return certgeneration.Latest(latestNumber(f.registered()), f.writtenNumber())
+	return certgeneration.Latest(latestNumber(f.registeredCAs()), f.writtenNumber())
 }
 
-// distrusting returns the first registration that does not trust a CA; empty if all do.
-func (f Facts) distrusting(ca *x509.Certificate) string {
-	for _, r := range f.Registered {
+// firstWithoutTrust returns the first registration that does not trust a CA; empty if all do.
+func (f Facts) firstWithoutTrust(ca *x509.Certificate) string {
+	for _, r := range f.Registrations {
 		if !r.trusts(ca) {
 			return r.Name
 		}
@@ -60,7 +60,7 @@ func (f Facts) distrusting(ca *x509.Certificate) string {
 // paused manager that was about to end that trust observes an unchanged registration, and its
 // write succeeds.
 func (f Facts) writtenForEarlier(number int64) string {
-	for _, r := range f.Registered {
+	for _, r := range f.Registrations {
 		if r.Generation != 0 && !certgeneration.AtLeast(r.Generation, number) {
 			return r.Name
 		}
@@ -71,7 +71,7 @@ func (f Facts) writtenForEarlier(number int64) string {
 // fingerprint changes whenever a registration does.
 func (f Facts) fingerprint() string {
 	var all []string
-	for _, r := range f.Registered {
+	for _, r := range f.Registrations {
 		all = append(all, r.Name+" "+r.Version)
 	}
 	slices.Sort(all)
@@ -86,7 +86,7 @@ func (f Facts) fingerprint() string {
 // Registrations are never written for an earlier one.
 func (f Facts) writtenNumber() int64 {
 	var latest int64
-	for _, r := range f.Registered {
+	for _, r := range f.Registrations {
 		latest = certgeneration.Latest(latest, r.Generation)
 	}
 	return latest

@@ -23,7 +23,7 @@ func TestOrdersOfOtherIssuers(t *testing.T) {
 	distributing2 := settled.change(after(2*day), func(m *decider, s *corev1.Secret) { m.edit().storeNext(s, settled.assembled(anew)) })
 	evidence := &Evidence{Leaf: serving.assembled(second).leaf(), Backends: []Backend{{Pod: "a", Serves: ServesOther, Message: "pod a serves another"}}}
 	facts := func(secret built, order string, issued *Generation) Facts {
-		return Facts{Issuer: "theirs", Secret: secret.Secret, Registered: []Registration{trusting(second)}, Live: true, Order: order, Issued: issued}
+		return Facts{Issuer: "theirs", Secret: secret.Secret, Registrations: []Registration{trusting(second)}, Live: true, RotationRequest: order, Issued: issued}
 	}
 	followed := facts(settled.with(func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotationRequest] = "a" }), "a", &issued)
 	proving := facts(serving.change(after(day), func(m *decider, s *corev1.Secret) { m.edit().dropPrevious(s) }), "compromised a", nil)

@@ -38,7 +38,7 @@ func (m *rotation) urgentAt() time.Time {
 // startRotation stores the generation that replaces a usable one. A stale cache is harmless here:
 // the write fails, or adds a CA that was not necessary.
 func (m *decider) startRotation() {
-	if !m.rotationRequested() && m.unusableCA == "" && !m.urgent() && m.issuer == m.Issuer && !m.hasSlot() {
+	if !m.rotationRequested() && m.unusableCA == "" && !m.urgent() && m.issuer == m.Issuer && !m.mayStart() {
 		return
 	}
 	if next := m.issue(); next != nil {
@@ -46,8 +46,8 @@ func (m *decider) startRotation() {
 	}
 }
 
-// hasSlot limits how many certificates are replaced at the same time.
-func (m *decider) hasSlot() bool {
+// mayStart limits how many certificates are replaced at the same time.
+func (m *decider) mayStart() bool {
 	if m.Rotating == nil {
 		m.d.Need = NeedRotating
 		return false
@@ -56,19 +56,19 @@ func (m *decider) hasSlot() bool {
 		return true
 	}
 	m.d.Message = fmt.Sprintf("the certificate is due and waits for its turn: %d others are being replaced", *m.Rotating)
-	m.d.Again = m.now.Add(10*time.Second + jitter(m.current.chain)%(20*time.Second))
+	m.d.PollAt = m.now.Add(10*time.Second + jitter(m.current.chain)%(20*time.Second))
 	return false
 }
 
-// turnLength is how long a rotation holds up others at most: one whose pods are stuck
+// slotDuration is how long a rotation holds up others at most: one whose pods are stuck
 // must not keep all certificates of the cluster from being replaced.
-const turnLength = 2 * time.Minute
+const slotDuration = 2 * time.Minute
 
-// HoldsSlot reports whether the certificate in a Secret is being replaced, and counts for
+// HasRotationSlot reports whether the certificate in a Secret is being replaced, and counts for
 // Facts.Rotating.
-func HoldsSlot(secret *corev1.Secret, now time.Time) bool {
+func HasRotationSlot(secret *corev1.Secret, now time.Time) bool {
 	for _, step := range []string{wellknown.AnnotationNextStoredAt, wellknown.AnnotationPromotedAt} {
-		if at := instantIn(secret, step); !at.IsZero() && !at.After(now) && now.Sub(at) < turnLength {
+		if at := instantIn(secret, step); !at.IsZero() && !at.After(now) && now.Sub(at) < slotDuration {
 			return true
 		}
 	}
@@ -76,7 +76,7 @@ func HoldsSlot(secret *corev1.Secret, now time.Time) bool {
 }
 
 // RotationUnfinished reports whether a Secret records an unfinished rotation, however long ago it
-// started. HoldsSlot is false for every other Secret.
+// started. HasRotationSlot is false for every other Secret.
 func RotationUnfinished(secret *corev1.Secret) bool {
 	return secret.Annotations[wellknown.AnnotationNextStoredAt] != "" || secret.Annotations[wellknown.AnnotationPromotedAt] != ""
 }

@@ -16,7 +16,7 @@ func TestRestart(t *testing.T) {
 	must := 27*day - time.Duration(fraction(parse(second.Certificate))*float64(3*day))
 	tooSoon, mustBe := must-time.Second, instant(after(due+must))
 	for name, test := range map[string]struct {
-		serves   Serves
+		serves   Observation
 		created  time.Duration // after the promotion
 		costs    string
 		paused   bool
@@ -46,7 +46,7 @@ func TestRestart(t *testing.T) {
 		"who came since serves another all the same": {serves: ServesOther, created: time.Hour, waited: 2 * time.Hour, restarts: true, says: "when it is told to end"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, RestartCosts: test.costs, Paused: test.paused, Registered: []Registration{trusting(second, first)},
+			f := Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, RestartCosts: test.costs, Paused: test.paused, Registrations: []Registration{trusting(second, first)},
 				Evidence: &Evidence{Leaf: leaf, Backends: []Backend{{Pod: "a", Serves: test.serves, Message: "pod a", Created: after(due + test.created)}}}}
 			if test.nothing || test.shares {
 				f.Secret = promoted.edited("previous-ca.crt", nil).Secret
@@ -61,8 +61,8 @@ func TestRestart(t *testing.T) {
 			if foretold := strings.Contains(d.Message, "restarted"); !strings.HasSuffix(d.Message, test.says) || foretold != (test.says != "") {
 				t.Errorf("it says %q, want %q at the end", d.Message, test.says)
 			}
-			if len(d.Nudge) != 1 {
-				t.Errorf("it nudges %v, want the pod", d.Nudge)
+			if len(d.ResyncPods) != 1 {
+				t.Errorf("it nudges %v, want the pod", d.ResyncPods)
 			}
 			if d.Write != nil {
 				t.Error("it writes the Secret")
@@ -118,7 +118,7 @@ func TestRestartAfterTheEnd(t *testing.T) {
 		"everybody serves the one after that": {backends: []Backend{{Pod: "a"}}, write: "current 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, RestartCosts: "of Recreate", RestartedFor: test.restartedFor, Registered: []Registration{trusting(second)},
+			f := Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, RestartCosts: "of Recreate", RestartedFor: test.restartedFor, Registrations: []Registration{trusting(second)},
 				Evidence: &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: test.backends}}
 			d := Decide(f, DefaultPolicy(), now.Add(test.waited))
 			if got := describe(d.Write); got != test.write || d.Restart != test.restarts {
@@ -139,8 +139,8 @@ func TestRestartAfterTheEnd(t *testing.T) {
 func TestRestartOfNothing(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
 	promoted := holding(t, first).next(second, after(due)).promoted(after(due))
-	for _, serves := range []Serves{ServesOther, ServesUnknown} {
-		d := Decide(Facts{Secret: promoted.Secret, Names: names, Live: true, Registered: []Registration{trusting(second, first)},
+	for _, serves := range []Observation{ServesOther, ServesUnknown} {
+		d := Decide(Facts{Secret: promoted.Secret, Names: names, Live: true, Registrations: []Registration{trusting(second, first)},
 			Evidence: &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: []Backend{{Pod: "a", Serves: serves}}}}, DefaultPolicy(), after(due+28*day))
 		if d.Restart || strings.Contains(d.Message, "restarted") {
 			t.Errorf("it restarts: %t, and says %q", d.Restart, d.Message)

@@ -30,39 +30,39 @@ func TestRestoredSecret(t *testing.T) {
 	at := after(2 * day)
 	for name, c := range map[string]decision{
 		"of before the rotation": {
-			facts: Facts{Secret: secret.Secret, Registered: retired, Live: true, Issued: &third}, at: at,
+			facts: Facts{Secret: secret.Secret, Registrations: retired, Live: true, Issued: &third}, at: at,
 			write: "next 3, previous 2", phase: distributing, trust: "3 2", says: "missing",
 		},
 		"of before the rotation, by caches": {
-			facts: Facts{Secret: secret.Secret, Registered: retired}, at: at,
+			facts: Facts{Secret: secret.Secret, Registrations: retired}, at: at,
 			need: NeedLive, phase: distributing, trust: "2", says: "the certificate predates certificate generation 2; a new certificate replaces it",
 		},
 		"of before the next one was promoted": {
-			facts: Facts{Secret: distributed.Secret, Registered: retired, Live: true}, at: at,
+			facts: Facts{Secret: distributed.Secret, Registrations: retired, Live: true}, at: at,
 			write: "next 2, previous 2", phase: distributing, trust: "2", says: "missing",
 		},
 		"of before the next one was promoted, by caches": {
-			facts: Facts{Secret: distributed.Secret, Registered: retired}, at: at,
+			facts: Facts{Secret: distributed.Secret, Registrations: retired}, at: at,
 			need: NeedLive, phase: distributing, trust: "2", says: "the certificate predates the moment from which webhook v trusts the next one alone",
 		},
 		"of before another rotation, and its next one is given another number": {
-			facts: Facts{Secret: distributed.Secret, Registered: stale, Live: true}, at: at,
+			facts: Facts{Secret: distributed.Secret, Registrations: stale, Live: true}, at: at,
 			write: "next 2, previous 3", phase: distributing, trust: "3 2", says: "missing",
 		},
 		"of before another rotation, and another has issued": {
-			facts: Facts{Issuer: "theirs", Secret: distributed.Secret, Registered: stale, Live: true, Issued: &third}, at: at,
+			facts: Facts{Issuer: "theirs", Secret: distributed.Secret, Registrations: stale, Live: true, Issued: &third}, at: at,
 			write: "next 3, previous 3", phase: distributing, trust: "3", says: "missing",
 		},
 		"one registration was written for a generation that is lost, and trusts what is served": {
-			facts: Facts{Secret: secret.Secret, Registered: []Registration{served(1, first), another}, Live: true, Issued: &third}, at: at,
+			facts: Facts{Secret: secret.Secret, Registrations: []Registration{served(1, first), another}, Live: true, Issued: &third}, at: at,
 			write: "next 3, previous 3 1", phase: distributing, trust: "3 1", says: "missing",
 		},
 		"nobody has put anything back: a caBundle was edited": {
-			facts: Facts{Secret: distributed.Secret, Registered: []Registration{served(2, third)}}, at: at,
+			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{served(2, third)}}, at: at,
 			phase: distributing, trust: "2 1", says: "does not trust the next certificate yet",
 		},
 		"nobody has put anything back: registrations are behind": {
-			facts: Facts{Secret: distributed.Secret, Registered: []Registration{served(1, first)}}, at: at,
+			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{served(1, first)}}, at: at,
 			phase: distributing, trust: "2 1", says: "does not trust the next certificate yet",
 		},
 	} {
@@ -83,7 +83,7 @@ func TestRestoredInTheMiddleOfARestart(t *testing.T) {
 	both := trusting(second, first)
 	secret := holding(t, first).next(second, after(day)).trusted(after(day), both).Secret
 	for restartedFor, want := range map[string]int64{"": 2, "1": 2, "2": 3} {
-		f := Facts{Secret: secret, Registered: []Registration{both}, Names: names, Live: true, Running: true, RestartedFor: restartedFor}
+		f := Facts{Secret: secret, Registrations: []Registration{both}, Names: names, Live: true, Running: true, RestartedFor: restartedFor}
 		d := Decide(f, DefaultPolicy(), after(day+time.Minute))
 		if d.Phase != promoting || d.Serving.Number != want || d.Generation != want {
 			t.Errorf("restarted for %q: in %s, generation %d is given to pods, and registrations are written for %d, want %d", restartedFor, d.Phase, d.Serving.Number, d.Generation, want)
@@ -111,8 +111,8 @@ func TestEditedNumbers(t *testing.T) {
 								s.Annotations[wellknown.AnnotationNextGeneration] = fmt.Sprint(next)
 							}
 						})
-						f := Facts{Secret: edited.Secret, Registered: []Registration{trusting(second, first)}, Names: names, Live: true, RestartedFor: fmt.Sprint(restarted)}
-						f.Registered[0].Generation = registered
+						f := Facts{Secret: edited.Secret, Registrations: []Registration{trusting(second, first)}, Names: names, Live: true, RestartedFor: fmt.Sprint(restarted)}
+						f.Registrations[0].Generation = registered
 						if problem := restless(t, f); problem != "" {
 							t.Fatalf("%d is current, %d next, %d registered, %d restarted for: %s", current, next, registered, restarted, problem)
 						}
@@ -132,12 +132,12 @@ func restless(t *testing.T, f Facts) string {
 		case d.Need == NeedIssued:
 			f.Issued = new(mint(t, *d.Mint))
 			continue
-		case certgeneration.Later(f.Registered[0].Generation, d.Generation):
+		case certgeneration.Later(f.Registrations[0].Generation, d.Generation):
 			return fmt.Sprintf("generation %d is never registered", d.Generation)
 		case d.Write == nil:
 			return ""
 		}
-		f.Secret, f.Registered[0].Generation = d.Write, d.Generation
+		f.Secret, f.Registrations[0].Generation = d.Write, d.Generation
 		writes = append(writes, fmt.Sprintf("%s for generation %d", describe(d.Write), d.Generation))
 	}
 	return fmt.Sprintf("it does not rest: %q", writes)
@@ -149,7 +149,7 @@ func TestTheCAOfWhatHasEndedStaysTrusted(t *testing.T) {
 	leaf := &x509.Certificate{NotBefore: start, NotAfter: after(30 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	first, second := newSigner(t, &x509.Certificate{NotBefore: start, NotAfter: after(365 * day)}).issue(leaf), minted(t, 2, after(40*day))
 	distributed := holding(t, first).next(second, after(40*day))
-	facts := Facts{Secret: distributed.Secret, Registered: []Registration{trusting(second, first)}, Names: names, Live: true}
+	facts := Facts{Secret: distributed.Secret, Registrations: []Registration{trusting(second, first)}, Names: names, Live: true}
 	facts.Secret = Decide(facts, DefaultPolicy(), after(40*day)).Write
 	if got, want := describe(facts.Secret), "current 2, previous 0, promoted"; got != want {
 		t.Fatalf("what is written is %s, want %s", got, want)

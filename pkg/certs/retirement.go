@@ -19,9 +19,9 @@ func (m *decider) confirm() {
 	case m.Evidence == nil || !m.Live:
 		m.d.Need = NeedEvidence
 	case m.restartRequested():
-		m.d.Restart, m.d.Again = true, m.now.Add(time.Second)
+		m.d.Restart, m.d.PollAt = true, m.now.Add(time.Second)
 	case m.Evidence.Leaf != m.current.leaf():
-		m.d.Again = m.now.Add(time.Second) // it speaks of another certificate
+		m.d.PollAt = m.now.Add(time.Second) // it speaks of another certificate
 	case m.Evidence.complete():
 		m.write(m.edit().forgetPrevious)
 	case m.previousExpired() && m.Evidence.count(ServesOther) > 0:
@@ -36,19 +36,19 @@ func (m *decider) confirm() {
 // awaitPods has the remaining pods updated, and reports what it waits for.
 func (m *decider) awaitPods(seen Evidence) {
 	m.d.Endpoints = seen.counts()
-	m.d.Nudge = seen.podsToTouch(m.promotedAt, m.now)
+	m.d.ResyncPods = seen.podsToResync(m.promotedAt, m.now)
 	restart := restarter{&m.rotation}.restartTime(seen)
 	m.restart = restart.at
 	m.d.Restart = !restart.at.IsZero() && !m.now.Before(restart.at)
 	m.d.Message = m.explain(seen) + restart.text
-	m.d.Again = m.pollAt(restart.at, seen.ThroughAPIServer)
+	m.d.PollAt = m.pollAt(restart.at, seen.ThroughAPIServer)
 }
 
 // explain reports which endpoints do not serve the current certificate, and what follows.
 func (m *decider) explain(seen Evidence) string {
 	text := fmt.Sprintf("not every endpoint is seen to serve the new certificate (%s): %s", seen, seen.missing())
 	switch {
-	case m.previousExpiresAt.IsZero() && len(m.Registered) > 0:
+	case m.previousExpiresAt.IsZero() && len(m.Registrations) > 0:
 		text += "; calls to it fail until it does"
 	case m.previousExpired():
 	case m.sharesCA():
@@ -67,9 +67,9 @@ func (m *decider) explain(seen Evidence) string {
 func (m *decider) pollAt(restart time.Time, costly bool) time.Time {
 	shortest, longest := 250*time.Millisecond, 30*time.Second
 	if costly {
-		shortest, longest = 2*time.Second, maxNudgePause
+		shortest, longest = 2*time.Second, maxResyncPause
 	}
 	pause := min(max(m.now.Sub(m.promotedAt)/8, shortest), longest)
-	_, nudge := touchTimes(m.promotedAt, m.now)
+	_, nudge := resyncTimes(m.promotedAt, m.now)
 	return earliest(m.now, m.now.Add(pause), nudge, restart, m.previousExpiresAt)
 }

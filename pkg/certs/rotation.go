@@ -10,7 +10,7 @@ import (
 type rotation struct {
 	Facts
 	state
-	issued *held // what the issuer issued last; nil if it is not usable
+	issued *keyPair // what the issuer issued last; nil if it is not usable
 	policy Policy
 	now    time.Time
 }
@@ -56,7 +56,7 @@ func (m *rotation) lastExpiry(authorities []*x509.Certificate) time.Time {
 	return last
 }
 
-// recent reports whether the current generation was promoted less than searchTime ago.
+// recent reports whether the current generation was promoted less than searchDuration ago.
 func (m *rotation) recent() bool {
-	return m.now.Before(m.promotedAt.Add(max(searchTime, 2*m.policy.Grace)))
+	return m.now.Before(m.promotedAt.Add(max(searchDuration, 2*m.policy.Grace)))
 }

@@ -32,7 +32,7 @@ func RotateAtByOther(writers []metav1.ManagedFieldsEntry) bool {
 
 // compromised reports whether a request ends the trust in all previous CAs.
 func (m *rotation) compromised() bool {
-	return m.annotationRequest() && strings.HasPrefix(m.Order, wellknown.RotateCompromised)
+	return m.annotationRequest() && strings.HasPrefix(m.RotationRequest, wellknown.RotateCompromised)
 }
 
 // rotationRequested reports whether a rotation is requested, by annotation or by
@@ -42,13 +42,13 @@ func (m *rotation) rotationRequested() bool { return m.annotationRequest() || m.
 // annotationRequest reports whether the annotation requests a rotation. A Secret without
 // annotations has lost them: a request that was carried out must not be carried out again.
 func (m *rotation) annotationRequest() bool {
-	return m.annotated && m.Order != "" && m.Order != m.lastRequest
+	return m.annotated && m.RotationRequest != "" && m.RotationRequest != m.lastRequest
 }
 
 // rotateAtRequest reports whether status.certsRotateAt requests a rotation. Other issuers do not
 // know such requests.
 func (m *rotation) rotateAtRequest() bool {
-	return m.annotated && m.Due != "" && m.Due != m.lastRotateAt && m.managerIssues()
+	return m.annotated && m.RotateAt != "" && m.RotateAt != m.lastRotateAt && m.managerIssues()
 }
 
 // restartRequested reports whether pods are restarted for the current generation in any case. OLM

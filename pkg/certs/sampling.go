@@ -28,7 +28,7 @@ func (s *Serving) Sampling(unsampled string) Sampling {
 	}
 }
 
-// searchTime is how long whoever serves another certificate is searched for by calls that prove
+// searchDuration is how long whoever serves another certificate is searched for by calls that prove
 // nothing when they come through. Who takes longer is not missed by much: what pods may serve is
 // trusted until they are restarted for it.
-const searchTime = 10 * time.Minute
+const searchDuration = 10 * time.Minute

@@ -34,7 +34,7 @@ func TestSampling(t *testing.T) {
 			if test.grace > 0 {
 				p.Grace = test.grace
 			}
-			f := Facts{Secret: test.secret.Secret, Names: names, Registered: []Registration{trusting(second, first)}}
+			f := Facts{Secret: test.secret.Secret, Names: names, Registrations: []Registration{trusting(second, first)}}
 			got := Decide(f, p, after(due+test.waited)).Serving.Sampling(test.unsampled)
 			if want := (Sampling{test.worthwhile, test.inconclusive}); got != want {
 				t.Errorf("calls are %+v, want %+v", got, want)
@@ -61,9 +61,9 @@ func TestPausesBetweenLooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := after(due + test.waited)
-			d := Decide(Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, Registered: []Registration{trusting(second, first)}, Evidence: &Evidence{
+			d := Decide(Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, Registrations: []Registration{trusting(second, first)}, Evidence: &Evidence{
 				Leaf: promoted.assembled(second).leaf(), ThroughAPIServer: test.through, Backends: []Backend{{Pod: "a", Serves: ServesUnknown}}}}, DefaultPolicy(), now)
-			if got := d.Again.Sub(now); got != test.want {
+			if got := d.PollAt.Sub(now); got != test.want {
 				t.Errorf("the next look is after %s, want %s", got, test.want)
 			}
 		})

@@ -30,7 +30,7 @@ func (m editor) renumber(s *corev1.Secret) {
 // promote gives the next generation to pods, and keeps the trust in what they serve until they
 // reload.
 func (m editor) promote(s *corev1.Secret) {
-	previous, ends, followed := slices.Clone(m.previous), m.previousExpiresAt, maps.Clone(s.Annotations)
+	previous, ends, annotations := slices.Clone(m.previous), m.previousExpiresAt, maps.Clone(s.Annotations)
 	if m.current != nil {
 		previous = append([]*x509.Certificate{m.current.ca()}, previous...)
 		if last := m.servedUntil(); last.After(ends) {
@@ -39,14 +39,14 @@ func (m editor) promote(s *corev1.Secret) {
 	}
 	previous = slices.DeleteFunc(previous, m.next.ca().Equal)
 	m.storeCurrent(s, m.next, m.nextIssuer)
-	for _, order := range []string{wellknown.AnnotationLastRotationRequest, wellknown.AnnotationLastRotateAt} {
-		if followed[order] != "" {
-			s.Annotations[order] = followed[order]
+	for _, request := range []string{wellknown.AnnotationLastRotationRequest, wellknown.AnnotationLastRotateAt} {
+		if annotations[request] != "" {
+			s.Annotations[request] = annotations[request]
 		} else if m.annotated {
-			delete(s.Annotations, order) // one that came since is for another rotation
+			delete(s.Annotations, request) // one that came since is for another rotation
 		}
 	}
-	if because := followed[wellknown.AnnotationUnusableCA]; because != "" {
+	if because := annotations[wellknown.AnnotationUnusableCA]; because != "" {
 		s.Annotations[wellknown.AnnotationUnusableCA] = because
 	}
 	m.keepPrevious(s, previous, ends)
@@ -93,12 +93,12 @@ func (m editor) resetTimes(s *corev1.Secret) {
 
 // recordRequests records the requests that this rotation carries out.
 func (m editor) recordRequests(s *corev1.Secret) {
-	if m.Order != "" {
-		s.Annotations[wellknown.AnnotationLastRotationRequest] = m.Order
+	if m.RotationRequest != "" {
+		s.Annotations[wellknown.AnnotationLastRotationRequest] = m.RotationRequest
 	}
 	delete(s.Annotations, wellknown.AnnotationLastRotateAt)
-	if m.Due != "" {
-		s.Annotations[wellknown.AnnotationLastRotateAt] = m.Due
+	if m.RotateAt != "" {
+		s.Annotations[wellknown.AnnotationLastRotateAt] = m.RotateAt
 	}
 }
 
@@ -119,7 +119,7 @@ func (m editor) emptyPair(s *corev1.Secret) {
 	delete(s.Data, wellknown.KeyCA)
 	delete(s.Data, wellknown.KeyOLMCA)
 	delete(s.Annotations, wellknown.AnnotationFingerprint)
-	served := trustworthy(newestFirst(append(m.registered(), m.previous...)), m.now)
+	served := trustworthy(newestFirst(append(m.registeredCAs(), m.previous...)), m.now)
 	s.Data[wellknown.KeyPreviousCAs] = encode(served...)
 	recordTime(s, wellknown.AnnotationPreviousExpiresAt, m.lastExpiry(served))
 }
@@ -151,7 +151,7 @@ func (m editor) complete(s *corev1.Secret) {
 // It is unknown what pods serve: all registered CAs stay trusted until pods serve the current
 // certificate, so this needs live facts.
 func (m editor) reconstruct(s *corev1.Secret) {
-	others := slices.DeleteFunc(append(m.registered(), m.previous...), m.current.ca().Equal)
+	others := slices.DeleteFunc(append(m.registeredCAs(), m.previous...), m.current.ca().Equal)
 	byOLM := len(s.Data[wellknown.KeyCA]) == 0 // it restarts pods with each rotation
 	if !m.annotated {
 		m.recordRequests(s)
@@ -184,7 +184,7 @@ func (m editor) recordUnusableCA(s *corev1.Secret) {
 }
 
 // storeNext stores a generation in addition to the current one.
-func (m editor) storeNext(s *corev1.Secret, next *held) {
+func (m editor) storeNext(s *corev1.Secret, next *keyPair) {
 	s.Data[wellknown.KeyNextCertificate] = next.Certificate
 	s.Data[wellknown.KeyNextKey] = next.Key
 	s.Data[wellknown.KeyNextCA] = encode(next.ca())
@@ -197,7 +197,7 @@ func (m editor) storeNext(s *corev1.Secret, next *held) {
 }
 
 // storeCurrent gives a generation to pods, and removes all others.
-func (m editor) storeCurrent(s *corev1.Secret, g *held, issuer managerv1alpha1.CertificateProvider) {
+func (m editor) storeCurrent(s *corev1.Secret, g *keyPair, issuer managerv1alpha1.CertificateProvider) {
 	ca := encode(g.ca())
 	s.Data[corev1.TLSCertKey] = g.Certificate
 	s.Data[corev1.TLSPrivateKeyKey] = g.Key

@@ -17,11 +17,11 @@ import (
 // restoredFrom returns why a client must have restored the current generation from before a
 // finished rotation; empty if it did not. Its CA is not published any more, and pods serve another
 // certificate.
-func (s *state) restoredFrom(f Facts, current *held) string {
+func (s *state) restoredFrom(f Facts, current *keyPair) string {
 	if written := f.writtenNumber(); certgeneration.Later(written, certgeneration.Latest(s.number, numberOf(current.ca()))) {
 		return fmt.Sprintf("predates certificate generation %d", written)
 	}
-	for _, r := range f.Registered {
+	for _, r := range f.Registrations {
 		if s.next != nil && r.Generation != 0 && certgeneration.AtLeast(r.Generation, s.next.Number) && r.trusts(s.next.ca()) && !r.trusts(current.ca()) {
 			return fmt.Sprintf("predates the moment from which %s trusts the next one alone", r.Name)
 		}
@@ -31,12 +31,12 @@ func (s *state) restoredFrom(f Facts, current *held) string {
 
 // state is what a Secret turned out to hold: all that is known of a rotation.
 type state struct {
-	current      *held               // what pods are given; nil if the manager wrote no usable one
+	current      *keyPair            // what pods are given; nil if the manager wrote no usable one
 	problem      string              // why there is none
 	emptied      bool                // tls.crt is empty
 	annotated    bool                // the Secret has annotations of the manager
 	unidentified bool                // the annotation that identifies current is missing
-	next         *held               // what pods will be given
+	next         *keyPair            // what pods will be given
 	previous     []*x509.Certificate // CAs of what pods may still serve
 	number       int64               // of the newest generation that the Secret contains
 
@@ -103,18 +103,18 @@ func (s *state) readCurrent(f Facts, now time.Time) {
 		Certificate: secret.Data[corev1.TLSCertKey],
 		Key:         secret.Data[corev1.TLSPrivateKeyKey],
 	}, now)
-	noted := secret.Annotations[wellknown.AnnotationFingerprint]
+	recorded := secret.Annotations[wellknown.AnnotationFingerprint]
 	switch {
 	case err != nil:
 		s.problem = err.Error()
-	case noted != "" && noted != current.leaf():
+	case recorded != "" && recorded != current.leaf():
 		s.problem = "the certificate is not the one that the manager put there"
-	case noted == "" && f.distrusting(current.ca()) != "":
-		s.problem = "the certificate is not one of the manager's, and " + f.distrusting(current.ca()) + " does not trust it"
-	case noted != "" && s.restoredFrom(f, current) != "":
+	case recorded == "" && f.firstWithoutTrust(current.ca()) != "":
+		s.problem = "the certificate is not one of the manager's, and " + f.firstWithoutTrust(current.ca()) + " does not trust it"
+	case recorded != "" && s.restoredFrom(f, current) != "":
 		s.problem = "the certificate " + s.restoredFrom(f, current)
 	default:
-		s.current, s.unidentified = current, noted == ""
+		s.current, s.unidentified = current, recorded == ""
 		return
 	}
 	s.problem = fmt.Sprintf("Secret %s/%s: %s", secret.Namespace, secret.Name, s.problem)
@@ -135,13 +135,13 @@ func (s *state) readNext(secret *corev1.Secret, now time.Time) {
 
 // authorities returns the CAs of everything that pods serve, may serve or will serve.
 func (s *state) authorities() []*x509.Certificate {
-	return append(slices.Clone(s.previous), s.given()...)
+	return append(slices.Clone(s.previous), s.currentAndNext()...)
 }
 
-// given returns the CAs of the current and the next generation.
-func (s *state) given() []*x509.Certificate {
+// currentAndNext returns the CAs of the current and the next generation.
+func (s *state) currentAndNext() []*x509.Certificate {
 	var all []*x509.Certificate
-	for _, h := range []*held{s.current, s.next} {
+	for _, h := range []*keyPair{s.current, s.next} {
 		if h != nil {
 			all = append(all, h.ca())
 		}

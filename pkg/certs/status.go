@@ -18,17 +18,17 @@ func (m *decider) conclude() Decision {
 		m.d.Write, m.d.Remove = nil, nil
 	}
 	if m.d.Write != nil {
-		m.d.Message, m.d.Again = "", time.Time{}
+		m.d.Message, m.d.PollAt = "", time.Time{}
 		m.Secret = m.d.Write
 		m.state = readSecret(m.Facts, m.now)
 	}
-	trusted := trustworthy(m.trust(), m.now, m.given()...)
+	trusted := trustworthy(m.trust(), m.now, m.currentAndNext()...)
 	m.d.Phase = m.phase(trusted)
 	m.d.Trust, m.d.Trusted = encode(trusted...), len(trusted)
 	m.d.Generation = m.number
-	m.d.DuePending = m.rotateAtRequest()
+	m.d.RotateAtPending = m.rotateAtRequest()
 	m.d.Reissue, m.d.Rejected = m.needsReissue(), m.rejected()
-	turns := m.changeTimes(trusted)
+	times := m.changeTimes(trusted)
 	if m.d.Message == "" {
 		m.d.Message = m.notYetValid()
 	}
@@ -36,7 +36,7 @@ func (m *decider) conclude() Decision {
 	if m.d.Problem = m.unusable(); m.d.Problem == "" && m.current != nil {
 		m.d.Serving = m.serving(m.current)
 	}
-	m.d.Next = earliest(m.now, turns...)
+	m.d.ChangesAt = earliest(m.now, times...)
 	return m.d
 }
 
@@ -47,7 +47,7 @@ func (m *decider) unusable() string {
 		remedy += " as soon as " + string(m.Issuer) + " has issued one"
 	}
 	switch {
-	case m.current == nil && m.Secret == nil && len(m.Registered) == 0:
+	case m.current == nil && m.Secret == nil && len(m.Registrations) == 0:
 		return ""
 	case m.current == nil:
 		return m.problem + remedy
@@ -58,7 +58,7 @@ func (m *decider) unusable() string {
 	return ""
 }
 
-func (m *decider) serving(c *held) *Serving {
+func (m *decider) serving(c *keyPair) *Serving {
 	ca := encode(c.ca())
 	return &Serving{
 		Number: certgeneration.Latest(c.Number, numberOf(c.ca())), Issuer: m.issuer, Leaf: c.leaf(),
@@ -74,7 +74,7 @@ func (m *decider) serving(c *held) *Serving {
 func (m *rotation) trust() []*x509.Certificate {
 	all := m.authorities()
 	if m.current == nil || m.servedUnknown() {
-		all = append(all, m.registered()...)
+		all = append(all, m.registeredCAs()...)
 	}
 	return newestFirst(all)
 }
@@ -88,7 +88,7 @@ func (m *rotation) servedUnknown() bool {
 // phase returns the phase of the rotation.
 func (m *decider) phase(trusted []*x509.Certificate) managerv1alpha1.CertificatePhase {
 	switch {
-	case m.current == nil && len(m.Registered) == 0:
+	case m.current == nil && len(m.Registrations) == 0:
 		return managerv1alpha1.CertificateBootstrap
 	case m.next != nil || m.current == nil:
 		return managerv1alpha1.CertificateDistributing
@@ -105,8 +105,8 @@ func (m *decider) phase(trusted []*x509.Certificate) managerv1alpha1.Certificate
 // needs.
 func (m *decider) trustsRetired(trusted []*x509.Certificate) bool {
 	needed := Registration{CABundle: encode(trusted...)}
-	writable := Facts{Registered: slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return r.Refused != "" })}
-	for _, ca := range writable.registered() {
+	writable := Facts{Registrations: slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return r.Refused != "" })}
+	for _, ca := range writable.registeredCAs() {
 		if !needed.trusts(ca) {
 			return true
 		}
@@ -164,14 +164,14 @@ func (m *decider) failing() []Registration {
 	if m.current == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(m.Registered), func(r Registration) bool { return r.Refused == "" || r.trusts(m.current.ca()) })
+	return slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return r.Refused == "" || r.trusts(m.current.ca()) })
 }
 
 // reportFailing adds these registrations and the cause to the decision.
 func (m *decider) reportFailing() {
 	var why []string
 	for _, r := range m.failing() {
-		m.d.Lost = append(m.d.Lost, r.Name)
+		m.d.LostRegistrations = append(m.d.LostRegistrations, r.Name)
 		why = append(why, fmt.Sprintf("calls of %s fail, because it does not trust the certificate that pods are given: %s", r.Name, r.Refused))
 	}
 	if len(why) > 0 {

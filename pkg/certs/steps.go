@@ -16,7 +16,7 @@ func (m *decider) live() bool {
 
 // issue returns the generation to store. If there is none, the manager mints one; another issuer
 // issues it later.
-func (m *decider) issue() *held {
+func (m *decider) issue() *keyPair {
 	issued := m.newlyIssued()
 	if issued == nil && m.managerIssues() {
 		m.d.Need, m.d.Mint = NeedIssued, m.policy.request(m.nextNumber(), m.Names, m.now)
@@ -26,7 +26,7 @@ func (m *decider) issue() *held {
 
 // write sets the Secret of the decision to a changed copy.
 func (m *decider) write(change func(*corev1.Secret)) {
-	secret := &corev1.Secret{ObjectMeta: *m.Blank.DeepCopy()}
+	secret := &corev1.Secret{ObjectMeta: *m.SecretMeta.DeepCopy()}
 	if m.Secret != nil {
 		secret = m.Secret.DeepCopy()
 	}

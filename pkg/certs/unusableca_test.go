@@ -27,7 +27,7 @@ func TestUnusableCA(t *testing.T) {
 		"a pair of another client's": {secret: secret.edited("tls.crt", valid.Certificate).edited("tls.key", valid.Key), rotates: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := Facts{Secret: test.secret.Secret, Registered: []Registration{trusting(first)}, Names: names, Blank: blank, Running: true, Live: true}
+			f := Facts{Secret: test.secret.Secret, Registrations: []Registration{trusting(first)}, Names: names, SecretMeta: blank, Running: true, Live: true}
 			rotated, restarted := false, false
 			at := after(day)
 			for range 20 {
@@ -49,7 +49,7 @@ func TestUnusableCA(t *testing.T) {
 				if d.Write != nil {
 					f.Secret, f.Evidence, f.Issued = d.Write, nil, nil
 				}
-				f.Registered = []Registration{{Name: "webhook v", CABundle: d.Trust, Generation: d.Generation}}
+				f.Registrations = []Registration{{Name: "webhook v", CABundle: d.Trust, Generation: d.Generation}}
 				at = at.Add(DefaultPolicy().Settle)
 			}
 			if rotated != test.rotates || restarted != test.restarted {

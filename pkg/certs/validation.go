@@ -12,59 +12,59 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// Flaw is one CamelCase word for what makes a certificate useless.
-type Flaw string
+// Reason is one CamelCase word for what makes a certificate useless.
+type Reason string
 
 // The flaws.
 const (
-	// FlawIncomplete lacks the certificate or its key.
-	FlawIncomplete Flaw = "Incomplete"
-	// FlawKeyMismatch has the key of another certificate, or text that cannot be parsed.
-	FlawKeyMismatch Flaw = "KeyMismatch"
-	// FlawNoCA has no CA beside the certificate.
-	FlawNoCA Flaw = "NoCA"
-	// FlawWrongCA is not signed by the CA beside it.
-	FlawWrongCA Flaw = "WrongCA"
-	// FlawWrongUsage is signed, and not for servers.
-	FlawWrongUsage Flaw = "WrongUsage"
-	// FlawWrongName is not valid for the name that API servers call.
-	FlawWrongName Flaw = "WrongName"
-	// FlawExpired has expired, or its CA has.
-	FlawExpired Flaw = "Expired"
-	// FlawNotYetValid is not valid yet, or its CA is not.
-	FlawNotYetValid Flaw = "NotYetValid"
+	// ReasonIncomplete lacks the certificate or its key.
+	ReasonIncomplete Reason = "Incomplete"
+	// ReasonKeyMismatch has the key of another certificate, or text that cannot be parsed.
+	ReasonKeyMismatch Reason = "KeyMismatch"
+	// ReasonNoCA has no CA beside the certificate.
+	ReasonNoCA Reason = "NoCA"
+	// ReasonWrongCA is not signed by the CA beside it.
+	ReasonWrongCA Reason = "WrongCA"
+	// ReasonWrongUsage is signed, and not for servers.
+	ReasonWrongUsage Reason = "WrongUsage"
+	// ReasonWrongName is not valid for the name that API servers call.
+	ReasonWrongName Reason = "WrongName"
+	// ReasonExpired has expired, or its CA has.
+	ReasonExpired Reason = "Expired"
+	// ReasonNotYetValid is not valid yet, or its CA is not.
+	ReasonNotYetValid Reason = "NotYetValid"
 )
 
-// flawed is an error that says in one word what is wrong.
-type flawed struct {
-	flaw Flaw
+// invalidError is an error that says in one word what is wrong.
+type invalidError struct {
+	reason Reason
 	error
 }
 
-func (f flawed) Unwrap() error { return f.error }
+func (f invalidError) Unwrap() error { return f.error }
 
 // notSigned returns why no CA of a generation verifies its certificate.
 func notSigned(err error) error {
-	flaw := FlawWrongCA
+	flaw := ReasonWrongCA
 	var invalid x509.CertificateInvalidError
 	if errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage {
-		flaw = FlawWrongUsage
+		flaw = ReasonWrongUsage
 	}
-	return flawed{flaw, fmt.Errorf("the certificate is not signed for serving by the CA beside it (%w)", err)}
+	return invalidError{flaw, fmt.Errorf("the certificate is not signed for serving by the CA beside it (%w)", err)}
 }
 
 // validityReason returns the reason for a certificate that is not valid now.
-func validityReason(c *x509.Certificate, now time.Time) Flaw {
+func validityReason(c *x509.Certificate, now time.Time) Reason {
 	if now.Before(c.NotBefore) {
-		return FlawNotYetValid
+		return ReasonNotYetValid
 	}
-	return FlawExpired
+	return ReasonExpired
 }
 
 // Rejection is something that an issuer issued, and that pods cannot be given.
 type Rejection struct {
-	// Flaw is what is wrong with it, in a word.
-	Flaw Flaw
+	// Reason is what is wrong with it, in a word.
+	Reason Reason
 	// Message is the same in a sentence without its subject's place.
 	Message string
 }
@@ -74,17 +74,17 @@ type Rejection struct {
 func Validate(g Generation, names []string, now time.Time) *Rejection {
 	h, err := assemble(g, now)
 	if err != nil {
-		var why flawed
+		var why invalidError
 		errors.As(err, &why)
-		return &Rejection{Flaw: why.flaw, Message: err.Error()}
+		return &Rejection{Reason: why.reason, Message: err.Error()}
 	}
 	for _, c := range h.chain {
 		if now.Before(c.NotBefore) {
 			now = c.NotBefore
 		}
 	}
-	if flaw, why := h.flaw(names, now); flaw != "" {
-		return &Rejection{Flaw: flaw, Message: why}
+	if flaw, why := h.invalidReason(names, now); flaw != "" {
+		return &Rejection{Reason: flaw, Message: why}
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (r *Rejection) Status(issuer, object, consequence string, names []string) *
 		return nil
 	}
 	return &managerv1alpha1.RejectedCertificate{
-		Issuer: issuer, Object: object, Reason: string(r.Flaw),
+		Issuer: issuer, Object: object, Reason: string(r.Reason),
 		Message: fmt.Sprintf("%s, issued by %s, cannot be served: %s. %s. "+
 			"Correct the issuer so that it issues a valid serving certificate for %s, together with its CA",
 			object, issuer, r.Message, consequence, strings.Join(names, ", ")),

@@ -14,7 +14,7 @@ func (w *world) clock() time.Time { return w.now.Add(w.ahead) }
 // of it.
 func (w *world) facts(lag time.Duration) Facts {
 	f := Facts{
-		Blank: blank, Names: names, Running: w.born > 0, Issuer: w.provider, Order: w.order, RestartedFor: w.restartedFor, ReadOnly: w.refused,
+		SecretMeta: blank, Names: names, Running: w.born > 0, Issuer: w.provider, RotationRequest: w.order, RestartedFor: w.restartedFor, ReadOnly: w.refused,
 		Secret: w.secret.asOf(w.now.Add(-w.upTo(lag))),
 	}
 	if i := w.issuers[w.provider]; i != nil {
@@ -22,7 +22,7 @@ func (w *world) facts(lag time.Duration) Facts {
 	}
 	for _, r := range w.registrations {
 		if seen := r.asOf(w.now.Add(-w.upTo(lag))); !seen.gone {
-			f.Registered = append(f.Registered, seen.Registration)
+			f.Registrations = append(f.Registrations, seen.Registration)
 		}
 	}
 	return f
@@ -82,7 +82,7 @@ func (w *world) pass(faulty bool) {
 			do = append(do, func() bool { return w.writeRegistration(i, r.number, d) })
 		}
 	}
-	if next := earliest(w.clock(), d.Again, d.Next); !next.IsZero() {
+	if next := earliest(w.clock(), d.PollAt, d.ChangesAt); !next.IsZero() {
 		w.looksAt = next.Add(-w.ahead)
 	}
 	w.send(do, faulty)

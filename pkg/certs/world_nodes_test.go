@@ -107,7 +107,7 @@ func (w *world) kubelet(p *pod) {
 // follow is what kubelets and the Deployment controller make of a decision.
 func (w *world) follow(d Decision) {
 	for _, p := range w.pods {
-		if slices.Contains(d.Nudge, p.name) {
+		if slices.Contains(d.ResyncPods, p.name) {
 			p.nudged, p.looksAt = w.clock(), earliest(w.now, p.looksAt, w.now.Add(w.upTo(2*time.Second)))
 		}
 	}
@@ -127,7 +127,7 @@ func (w *world) evidence(d Decision) *Evidence {
 	}
 	seen.Leaf = d.Serving.Leaf
 	for _, p := range w.pods {
-		b := Backend{Pod: p.name, Nudged: p.nudged, Created: p.created, Message: p.name}
+		b := Backend{Pod: p.name, ResyncedAt: p.nudged, Created: p.created, Message: p.name}
 		switch {
 		case p.hangs || p.loaded == nil || w.random.chance(10):
 			b.Serves = ServesUnknown

@@ -27,7 +27,7 @@ func (c *gatherer) observeKinds(s *snapshot, by discovery.Asker) {
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
 		group := kind.GroupVersion()
 		reply := c.served.Resources.Of(group, by, discovery.MaxAge)
-		s.Observed.Served[kind], s.Observed.Undiscovered[group], s.Observed.Announced[group] = discovery.HasKind(reply.Answer, kind.Kind), !reply.Known, reply.Announced
+		s.Observed.ServedKinds[kind], s.Observed.Undiscovered[group], s.Observed.Announced[group] = discovery.HasKind(reply.Answer, kind.Kind), !reply.Known, reply.Announced
 	}
 }
 
@@ -36,13 +36,13 @@ func (c *gatherer) observeKinds(s *snapshot, by discovery.Asker) {
 // one keeps its webhooks, which its author has not given up.
 func (c *gatherer) reservedAPI(s *snapshot) *scope.Failure {
 	reserved := requirements.ReservedAPI(s.CSV, c.caches.APIServices.All())
-	for _, group := range slices.Sorted(maps.Keys(s.Observed.Occupied)) {
-		reserved = cmp.Or(reserved, s.Observed.Occupied[group])
+	for _, group := range slices.Sorted(maps.Keys(s.Observed.OccupiedGroups)) {
+		reserved = cmp.Or(reserved, s.Observed.OccupiedGroups[group])
 	}
 	switch {
 	case reserved == "":
 		return nil
-	case s.Upgrade.Began:
+	case s.Upgrade.Started:
 		return &scope.Failure{Reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription, Message: reserved}
 	default:
 		return cannotAdopt(reserved)
@@ -52,7 +52,7 @@ func (c *gatherer) reservedAPI(s *snapshot) *scope.Failure {
 // occupiedAPI is why a ClusterServiceVersion that has not begun cannot own its
 // APIServices; nil when it can.
 func (c *gatherer) occupiedAPI(s *snapshot) *scope.Failure {
-	if s.Upgrade.Began {
+	if s.Upgrade.Started {
 		return nil
 	}
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {

@@ -74,7 +74,7 @@ func (c *executor) apply(ctx context.Context, k queue.Key, s *snapshot, steps []
 	}
 	for _, o := range created {
 		s.Learn(o)
-		s.Observed.Made[drift.KeyOf(o)] = true
+		s.Observed.JustCreated[drift.KeyOf(o)] = true
 	}
 	return made, nil
 }
@@ -133,7 +133,7 @@ func (c *executor) compare(s *snapshot, step rollout.Step, written drift.Object)
 func (c *executor) note(s *snapshot, written drift.Object) {
 	if drift.IsRegistration(written) {
 		now := c.now()
-		s.Observed.Born[written.GetUID()] = now
+		s.Observed.CreationTimes[written.GetUID()] = now
 		c.creationTimes.Add(written, now)
 	}
 }

@@ -34,7 +34,7 @@ type Options struct {
 	Namespaces []string
 	// Rollout says when a webhook may be registered, and how long things may take.
 	Rollout rollout.Policy
-	// Certificates says how long a serving certificate lives.
+	// SetCertificates says how long a serving certificate lives.
 	Certificates certs.Policy
 	// Probe says who finds out whether endpoints serve; empty is ProbeDial.
 	Probe ProbeMode

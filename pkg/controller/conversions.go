@@ -101,7 +101,7 @@ func (c *gatherer) foreignConversions(ctx context.Context, csv *operatorsv1alpha
 	for _, d := range csv.Spec.WebhookDefinitions {
 		for _, name := range d.ConversionCRDs {
 			crd := c.caches.CRDs.Get("", name)
-			if decided[name] || crd == nil || !conversion.IsOtherClients(crd) {
+			if decided[name] || crd == nil || !conversion.SetUpByOther(crd) {
 				continue
 			}
 			decided[name] = true // a name may be listed any number of times

@@ -157,7 +157,7 @@ func (c *executor) carryOut(ctx context.Context, k queue.Key, s *snapshot) (roll
 			c.prober.dial(ctx, s, plan.Probes)
 		}
 		if len(plan.Count) > 0 {
-			c.writer.count(ctx, s.Observed.CRDs, plan.Count, s.Observed.Objects)
+			c.writer.count(ctx, s.Observed.CRDs, plan.Count, s.Observed.ObjectCounts)
 		}
 		switch {
 		case news == made:

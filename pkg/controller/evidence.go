@@ -34,7 +34,7 @@ func (c *prober) probeCertificate(ctx context.Context, s *snapshot, q decide.Pro
 		return evidence, nil
 	}
 	evidence.Found.Leaf = q.Serving.Leaf
-	asked := backends.Asked(q.Desired, q.Service)
+	asked := backends.ProbedService(q.Desired, q.Service)
 	if asked == nil {
 		evidence.Found.Backends = []certs.Backend{{Serves: certs.ServesUnknown, Message: "Service " + q.ServiceName + " is being created"}}
 		return evidence, nil
@@ -139,7 +139,7 @@ func inPod(seen *certs.Backend, b backends.Backend) {
 	}
 	seen.Pod, seen.Created = b.Pod.Name, b.Pod.CreationTimestamp.Time
 	if nudged, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[wellknown.AnnotationTouchedAt]); err == nil { // else never, or somebody else wrote it
-		seen.Nudged = nudged
+		seen.ResyncedAt = nudged
 	}
 }
 

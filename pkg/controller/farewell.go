@@ -128,7 +128,7 @@ func (c *uninstaller) endConversionsLive(ctx context.Context, csv *operatorsv1al
 			c.writer.count(ctx, crds, end.Count, objects)
 			continue
 		}
-		for _, step := range rollout.StepsToEnd(end.CRDs) {
+		for _, step := range rollout.EndConversionSteps(end.CRDs) {
 			if _, _, err := c.writer.write(ctx, csv.Namespace, step); err != nil {
 				return "", err
 			}

@@ -183,7 +183,7 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 			c.writer.count(ctx, crds, end.Count, objects)
 			continue
 		}
-		for _, step := range rollout.StepsToEnd(end.CRDs) {
+		for _, step := range rollout.EndConversionSteps(end.CRDs) {
 			written, _, err := c.writer.write(ctx, csv.Namespace, step)
 			if err != nil {
 				return "", err

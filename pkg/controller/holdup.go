@@ -27,7 +27,7 @@ func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1al
 	current := c.caches.Rollouts.Get(csv.Namespace, csv.Name)
 	details := ""
 	if current != nil || !terminating {
-		details = rollout.DetailsOf(csv)
+		details = rollout.DescribeCommand(csv)
 	}
 	if err := c.reportHeld(ctx, k, csv, inUse, details); err != nil {
 		return time.Time{}, err

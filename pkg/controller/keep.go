@@ -62,7 +62,7 @@ func ownedIn[T drift.Object](in func(*informers.Caches) informers.Store[T]) func
 // keep gives what converts its keepers before anything is converted, and takes them from what
 // does not convert any more. While versions stand side by side, the one that acts does it.
 func (c *Controller) keep(ctx context.Context, s *snapshot) error {
-	if len(s.Upgrade.From) > 0 && !s.Upgrade.Began {
+	if len(s.Upgrade.From) > 0 && !s.Upgrade.Started {
 		return nil
 	}
 	wanted := owners.DefinitionOwnersOf(s.CSV, s.Observed.Deployments, s.ServiceNames(s.CSV), s.Observed.CRDs)

@@ -124,10 +124,10 @@ func (c *versions) successor(l lineage.Lineage) *operatorsv1alpha1.ClusterServic
 // upgrade is what the decision about a ClusterServiceVersion has to know of the others.
 func (c *versions) upgrade(csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, group *operatorsv1.OperatorGroup) rollout.Upgrade {
 	u := rollout.Upgrade{
-		From:        l.Older,
-		Began:       c.begun(csv),
-		NotReady:    lineage.NotReady(csv, l),
-		Unannounced: !lineage.Announced(csv, l),
+		From:               l.Older,
+		Started:            c.begun(csv),
+		NotReady:           lineage.NotReady(csv, l),
+		ReplacementUnknown: !lineage.Announced(csv, l),
 	}
 	for _, newer := range l.Newer {
 		if newer.DeletionTimestamp == nil {

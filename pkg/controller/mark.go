@@ -45,7 +45,7 @@ func (c *Controller) mark(ctx context.Context, k queue.Key, s *snapshot) error {
 		}
 	}
 	// What has begun goes on: its webhooks are called.
-	if !slices.Contains(s.CSV.Finalizers, wellknown.FinalizerCSV) && !s.Upgrade.Began {
+	if !slices.Contains(s.CSV.Finalizers, wellknown.FinalizerCSV) && !s.Upgrade.Started {
 		s.facts.FinalizerProblem = why
 		s.Verdict = requirements.Check(s.facts)
 	}

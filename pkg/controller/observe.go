@@ -54,15 +54,15 @@ func (c *gatherer) observe(ctx context.Context, csv *operatorsv1alpha1.ClusterSe
 	c.observeCondition(s)
 	by := discovery.NewAsker(queue.CSVKey(csv.Namespace, csv.Name))
 	c.observeKinds(s, by)
-	s.Observed.Reserved = c.reservedGroups(s)
+	s.Observed.ReservedGroups = c.reservedGroups(s)
 	s.Observed.Catalog = c.catalog(csv, by)
 	s.Scope, s.Failure = c.versions.scopeOf(csv.Namespace)
 	s.Upgrade = c.versions.upgrade(csv, relatives, s.Scope.Group)
-	s.Observed.Occupied = c.occupiedGroups(s, relatives)
+	s.Observed.OccupiedGroups = c.occupiedGroups(s, relatives)
 	c.observeSecrets(s)
 	s.Observed.Lifted = c.lifted(s)
 	if s.Failure == nil {
-		s.Observed.Uncovered, s.Observed.Unlabelled = c.versions.uncovered(s.Scope), c.unlabelled.Of(scope.LabelOf(s.Scope.Group))
+		s.Observed.UnlabelledNamespaces, s.Observed.LabelRefusals = c.versions.uncovered(s.Scope), c.unlabelled.Of(scope.LabelOf(s.Scope.Group))
 		s.Failure = c.unfit(s)
 	}
 	var err error
@@ -107,19 +107,19 @@ func (c *gatherer) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, owne
 			Mutating:     proven(ownership, c.caches.Mutating.OfOwners(owners)),
 			APIServices:  proven(ownership, c.caches.APIServices.OfOwners(owners)),
 			CRDs:         c.convertible(csv, owners),
-			Objects:      map[string]int{},
+			ObjectCounts: map[string]int{},
 			Answers:      map[backends.Endpoint]backends.Answer{},
 			Refused:      map[string]string{},
 			Unanswered:   map[string]bool{},
-			Made:         map[string]bool{},
+			JustCreated:  map[string]bool{},
 			Announced:    map[schema.GroupVersion]time.Time{},
-			Served:       map[schema.GroupVersionKind]bool{},
+			ServedKinds:  map[schema.GroupVersionKind]bool{},
 			Undiscovered: map[schema.GroupVersion]bool{},
 		},
 	}
 	_, s.BundlesWatched = c.foreign.Known(informers.ConfigMaps)
 	s.Status = s.said()
-	s.Observed.Born = c.creationTimes.Of(s.Observed.Registered())
+	s.Observed.CreationTimes = c.creationTimes.Of(s.Observed.RegistrationUIDs())
 	return s
 }
 

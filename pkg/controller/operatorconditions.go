@@ -70,7 +70,7 @@ func (c *gatherer) operatorCondition(csv *operatorsv1alpha1.ClusterServiceVersio
 
 // askUpgradeable learns from the versions that are to be replaced whether they mind.
 func (c *gatherer) askUpgradeable(u *rollout.Upgrade) error {
-	if u.Began {
+	if u.Started {
 		return nil
 	}
 	for _, older := range u.From {

@@ -13,7 +13,7 @@ import (
 // show, because a webhook does not take part in one, the write itself shows.
 func (c *executor) rehearse(ctx context.Context, s *snapshot, steps []rollout.Step) (accepted bool) {
 	for _, step := range steps {
-		if !step.Rehearse || s.rehearsed[step.Key()] {
+		if !step.NeedsDryRun || s.rehearsed[step.Key()] {
 			continue
 		}
 		s.rehearsed[step.Key()] = true
@@ -23,7 +23,7 @@ func (c *executor) rehearse(ctx context.Context, s *snapshot, steps []rollout.St
 		if err != nil || answer == nil {
 			continue
 		}
-		if write, same := drift.Rehearsed(step.Desired, step.Live, answer); same {
+		if write, same := drift.WriteOfDryRun(step.Desired, step.Live, answer); same {
 			s.Observed.Writes[step.Key()] = write
 			c.repairs.Wrote(records.NameOf(s.CSV), step.Key(), write)
 			accepted = true

@@ -28,7 +28,7 @@ import (
 // reportPatiently reports what is worth being told by now, and says when to look again. What
 // people and later passes rely on, the WebhookRollout has at once.
 func (c *reporter) reportPatiently(ctx context.Context, k queue.Key, s *snapshot, plan rollout.Plan) (time.Time, error) {
-	at := report.DelayUntil(s.CSV.Status, s.said(), plan.Status, plan.Phases, s.Observed.Deployments, c.Rollout.Patience)
+	at := report.DelayUntil(s.CSV.Status, s.said(), plan.Status, plan.Phases, s.Observed.Deployments, c.Rollout.StatusDelay)
 	switch {
 	case !c.now().Before(at):
 		return plan.Requeue.At, c.report(ctx, k, s, plan)
@@ -127,7 +127,7 @@ func (c *reporter) reportCSV(ctx context.Context, k queue.Key, s *snapshot, phas
 		updated.SetRequirementStatus(csvstatus.Requirements(s.Verdict.Requirements))
 	}
 	if !s.DuePending {
-		report.Certificates(&updated.Status, status)
+		report.SetCertificates(&updated.Status, status)
 	}
 	if equality.Semantic.DeepEqual(s.CSV.Status, updated.Status) {
 		return nil

@@ -18,7 +18,7 @@ import (
 // that all of its backends are reached, if an answer counts. Which of them answered nobody can
 // tell, so what is found out is said of each.
 func (c *prober) sample(ctx context.Context, s *snapshot, service, asked *corev1.Service, behind []backends.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
-	calls := serving.Sampling(backends.Unsampled(service, asked, behind, endpoints))
+	calls := serving.Sampling(backends.SamplingObstacle(service, asked, behind, endpoints))
 	found := certs.Backend{}
 	if calls.Worthwhile {
 		found = c.callThrough(ctx, s, service, len(behind), serving.CA)
@@ -39,7 +39,7 @@ func (c *prober) sample(ctx context.Context, s *snapshot, service, asked *corev1
 // callThrough has each port of a Service called, and tells of the first call that does not come
 // through.
 func (c *prober) callThrough(ctx context.Context, s *snapshot, service *corev1.Service, behind int, trust []byte) certs.Backend {
-	for _, port := range backends.Asked(nil, service).Spec.Ports {
+	for _, port := range backends.ProbedService(nil, service).Spec.Ports {
 		e := backends.Endpoint{Service: service.Name, Port: port.Port, ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)}
 		bundles := render.UniqueBundles(trust, backends.SampleSize(behind), c.now().UTC().Format(time.RFC3339Nano))
 		switch result := c.sendCanary(ctx, s, e, bundles...); result.Reason {

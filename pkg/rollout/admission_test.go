@@ -124,13 +124,13 @@ func TestAdmissionAfterARestart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.Observed.Writes = map[string]drift.Write{}
 			plan := c.next()
-			if len(plan.Steps) != 1 || !plan.Steps[0].Rehearse {
+			if len(plan.Steps) != 1 || !plan.Steps[0].NeedsDryRun {
 				t.Fatalf("steps %q", stepsOf(plan))
 			}
 			answer := plan.Steps[0].Object.DeepCopyObject().(drift.Object)
 			setDefaults(answer)
 			test.admit(answer)
-			write, accepted := drift.Rehearsed(plan.Steps[0].Desired, plan.Steps[0].Live, answer)
+			write, accepted := drift.WriteOfDryRun(plan.Steps[0].Desired, plan.Steps[0].Live, answer)
 			if accepted != test.wantAccepted {
 				t.Fatalf("accepted: %t", accepted)
 			}
@@ -146,7 +146,7 @@ func TestAdmissionAfterARestart(t *testing.T) {
 	c.Observed.Writes = map[string]drift.Write{}
 	c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil:1"
 	c.Observed.Deployments["manager"].ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"manager\"}":{"f:image":{}}}}}}}`)}
-	if plan := c.next(); len(plan.Steps) != 1 || plan.Steps[0].Rehearse {
+	if plan := c.next(); len(plan.Steps) != 1 || plan.Steps[0].NeedsDryRun {
 		t.Errorf("what another client changed: steps %q", stepsOf(plan))
 	}
 }

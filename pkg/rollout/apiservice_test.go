@@ -93,7 +93,7 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 		pondAPI+" Waiting FailedDiscoveryCheck: no response")
 	c.says(apiregistrationv1.ConditionTrue, "Passed", "")
 	kind := schema.GroupVersionKind{Group: "ponds.example.com", Version: "v1", Kind: "Pond"}
-	c.Observed.Served = map[schema.GroupVersionKind]bool{kind: false}
+	c.Observed.ServedKinds = map[schema.GroupVersionKind]bool{kind: false}
 	const unserved = "deployment manager serves the version and not the kind Pond: let it, or correct spec.apiservicedefinitions.owned"
 	expect("without the kind", "Installing: apiServices not installed: APIService "+pondAPI+": "+unserved, pondAPI+" Waiting KindNotServed: "+unserved)
 	for since, pause := range map[time.Duration]time.Duration{0: 250 * time.Millisecond, time.Hour: 30 * time.Second} {
@@ -105,12 +105,12 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 	c.Observed.Undiscovered = map[schema.GroupVersion]bool{kind.GroupVersion(): true}
 	const unanswered = "the API server has not answered which kinds it serves: see kubectl get --raw /apis/ponds.example.com/v1"
 	expect("without an answer", "Installing: apiServices not installed: APIService "+pondAPI+": "+unanswered, pondAPI+" Waiting DiscoveryNotAnswered: "+unanswered)
-	c.Observed.Served[kind], c.Observed.Undiscovered = true, nil
+	c.Observed.ServedKinds[kind], c.Observed.Undiscovered = true, nil
 	expect("answering", "Succeeded: install strategy completed with no errors", pondAPI+" Registered Serving: ")
 
-	c.Observed.Served[kind], c.Observed.Undiscovered = false, map[schema.GroupVersion]bool{kind.GroupVersion(): true}
+	c.Observed.ServedKinds[kind], c.Observed.Undiscovered = false, map[schema.GroupVersion]bool{kind.GroupVersion(): true}
 	expect("a manager that has just started, without an answer", "Succeeded: install strategy completed with no errors", pondAPI+" Registered Serving: ")
-	c.Observed.Served[kind], c.Observed.Undiscovered = true, nil
+	c.Observed.ServedKinds[kind], c.Observed.Undiscovered = true, nil
 
 	c.says(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
 	expect("broken", "Failed: apiServices not installed: APIService "+pondAPI+": no response", pondAPI+" Unreachable FailedDiscoveryCheck: no response")
@@ -186,16 +186,16 @@ func available(t *testing.T, c *cluster) *cluster {
 // The trust of an APIService counts before pods are given another certificate.
 func TestAPIServiceTrusts(t *testing.T) {
 	c := available(t, owning(t, "manager"))
-	before := c.Observed.Trusting("shop", "manager-service")
+	before := c.Observed.TrustsOf("shop", "manager-service")
 	if len(before) != 1 || before[0].Name != "APIService "+pondAPI || string(before[0].CABundle) != "ca" {
 		t.Fatalf("trusting: %+v", before)
 	}
 	c.says(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
-	if again := c.Observed.Trusting("shop", "manager-service"); again[0].Version != before[0].Version {
+	if again := c.Observed.TrustsOf("shop", "manager-service"); again[0].Version != before[0].Version {
 		t.Error("its availability counts as another trust")
 	}
 	c.Observed.APIServices[0].Spec.CABundle = []byte("another")
-	if again := c.Observed.Trusting("shop", "manager-service"); again[0].Version == before[0].Version {
+	if again := c.Observed.TrustsOf("shop", "manager-service"); again[0].Version == before[0].Version {
 		t.Error("another trust does not count")
 	}
 }
@@ -310,7 +310,7 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := owning(t, "manager")
-			c.Failure, c.Observed.Reserved = failure, reserved
+			c.Failure, c.Observed.ReservedGroups = failure, reserved
 			for range 5 {
 				c.pass()
 				if c.Observed.Deployments["manager"] != nil {
@@ -331,7 +331,7 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 			if len(c.Observed.APIServices) != 1 {
 				t.Fatal("it is not registered before its group is reserved")
 			}
-			c.Failure, c.Observed.Reserved = failure, reserved
+			c.Failure, c.Observed.ReservedGroups = failure, reserved
 			c.pass()
 			c.pass()
 			if len(c.Observed.APIServices) > 0 {
@@ -346,7 +346,7 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 func TestOccupiedGroup(t *testing.T) {
 	occupied := map[string]string{"ponds.example.com": "others serve it"}
 	c := owning(t, "manager")
-	c.Observed.Occupied = occupied
+	c.Observed.OccupiedGroups = occupied
 	for range 5 {
 		c.pass()
 		if c.Observed.Deployments["manager"] != nil {
@@ -359,7 +359,7 @@ func TestOccupiedGroup(t *testing.T) {
 	}
 
 	c = available(t, owning(t, "manager"))
-	c.Observed.Occupied = occupied
+	c.Observed.OccupiedGroups = occupied
 	bundle := c.Observed.APIServices[0].Spec.CABundle
 	c.Observed.APIServices[0].Spec.CABundle = []byte("another")
 	c.pass()

@@ -25,7 +25,7 @@ func TestSettlingBeginsWithTheRegistration(t *testing.T) {
 			c.now = second.Add(created)
 			c.pass()
 			if test.remembered {
-				c.Observed.Born = map[types.UID]time.Time{c.Observed.Validating[0].UID: c.now}
+				c.Observed.CreationTimes = map[types.UID]time.Time{c.Observed.Validating[0].UID: c.now}
 			}
 			plan := c.pass()
 			if want := second.Add(test.settled); !plan.Requeue.At.Equal(want) {

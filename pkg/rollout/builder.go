@@ -30,31 +30,31 @@ type planBuilder struct {
 // repeatPause is the pause before the result of a repeated write is read.
 const repeatPause = time.Second
 
-// want puts the write that makes an object as desired into the plan, if there is
+// ensure puts the write that makes an object as desired into the plan, if there is
 // one to do.
-func (b *planBuilder) want(desired, live drift.Object) bool {
-	step, ok := stepTo(b.sharing(desired, live), live, b.Observed, b.now)
+func (b *planBuilder) ensure(desired, live drift.Object) bool {
+	step, ok := stepTo(b.withLiveOwners(desired, live), live, b.Observed, b.now)
 	if !ok && step.Verb == "" && !step.Drift.None() {
 		b.admitted = append(b.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
 	}
-	return ok && b.take(step)
+	return ok && b.add(step)
 }
 
-// tell puts what issuers and operators are told into the plan, but for what admission has made otherwise of it.
-func (b *planBuilder) tell(steps ...Step) {
+// addAccepted puts what issuers and operators are told into the plan, but for what admission has made otherwise of it.
+func (b *planBuilder) addAccepted(steps ...Step) {
 	for _, step := range steps {
 		if step.Desired != nil && step.Live != nil && b.Observed.Writes[step.Key()].Accepts(step.Desired, step.Live, drift.Compare(step.Desired, step.Live)) {
 			b.admitted = append(b.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
 			continue
 		}
-		b.take(step)
+		b.add(step)
 	}
 }
 
-// take puts a step into the plan, unless the API server has refused it in this pass, it
+// add puts a step into the plan, unless the API server has refused it in this pass, it
 // would register what no operator may serve, or another client holds the object.
-func (b *planBuilder) take(step Step) bool {
-	if b.Observed.Refused[step.Key()] != "" || step.Verb != Delete && b.Observed.reserves(step.Object) || b.Observed.occupies(step) {
+func (b *planBuilder) add(step Step) bool {
+	if b.Observed.Refused[step.Key()] != "" || step.Verb != Delete && b.Observed.isReserved(step.Object) || b.Observed.isOccupied(step) {
 		return false
 	}
 	if step.Verb == Delete {
@@ -65,7 +65,7 @@ func (b *planBuilder) take(step Step) bool {
 	}
 	if step.Desired != nil {
 		var ok bool
-		if step, ok = b.Observed.unlessHeld(step, b.now); !ok {
+		if step, ok = b.Observed.unlessContested(step, b.now); !ok {
 			return false
 		}
 		if step.Repeated {
@@ -83,13 +83,13 @@ func (b *planBuilder) requeue(at time.Time, reason string) {
 	}
 }
 
-// plans reports whether the plan writes an object already.
-func (b *planBuilder) plans(key string) bool {
+// writes reports whether the plan writes an object already.
+func (b *planBuilder) writes(key string) bool {
 	return slices.ContainsFunc(b.Steps, func(s Step) bool { return s.Key() == key })
 }
 
-// ask puts an endpoint among those to dial, once: webhooks may share a port and a review.
-func (b *planBuilder) ask(e backends.Endpoint) {
+// probe puts an endpoint among those to dial, once: webhooks may share a port and a review.
+func (b *planBuilder) probe(e backends.Endpoint) {
 	if !slices.Contains(b.Probes, e) {
 		b.Probes = append(b.Probes, e)
 	}
@@ -106,54 +106,54 @@ func (b *planBuilder) writeSecret(deployment string) {
 	if secret.ResourceVersion == "" {
 		step.Verb = Create
 	}
-	b.take(step)
+	b.add(step)
 }
 
-// wantDelegation lets the server of APIServices ask who calls it.
-func (b *planBuilder) wantDelegation(d render.Deployment) {
+// ensureDelegation lets the server of APIServices ask who calls it.
+func (b *planBuilder) ensureDelegation(d render.Deployment) {
 	if d.AuthDelegator != nil {
-		b.want(d.AuthDelegator, lookUp(b.Observed.AuthDelegators, d.AuthDelegator.Name))
-		b.want(d.AuthReader, lookUp(b.Observed.AuthReaders, d.AuthReader.Name))
+		b.ensure(d.AuthDelegator, lookUp(b.Observed.AuthDelegators, d.AuthDelegator.Name))
+		b.ensure(d.AuthReader, lookUp(b.Observed.AuthReaders, d.AuthReader.Name))
 	}
 }
 
-// wantCondition gives an operator where to say whether it may be upgraded. Its Deployment goes
+// ensureOperatorCondition gives an operator where to say whether it may be upgraded. Its Deployment goes
 // first: this, too, is written before a pod of it runs.
-func (b *planBuilder) wantCondition() {
+func (b *planBuilder) ensureOperatorCondition() {
 	c := b.Desired.Condition
 	if c == nil {
 		return
 	}
 	if b.Condition != nil {
-		b.tell(*b.Condition)
+		b.addAccepted(*b.Condition)
 	}
-	b.want(c.Role, lookUp(b.Observed.Roles, c.Role.Name))
-	b.want(c.RoleBinding, lookUp(b.Observed.RoleBindings, c.RoleBinding.Name))
+	b.ensure(c.Role, lookUp(b.Observed.Roles, c.Role.Name))
+	b.ensure(c.RoleBinding, lookUp(b.Observed.RoleBindings, c.RoleBinding.Name))
 }
 
-func (b *planBuilder) wantConversions(conversions []render.Conversion) {
+func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
 	for _, c := range conversions {
 		live := b.Observed.CRDs[c.CRD]
 		c = conversion.WithLiveBundle(c, live)
-		if live == nil || b.plans(crdKey(c.CRD)) || b.conversions.upToDate(live, c) || !c.Delegated && certgeneration.Later(conversion.TrustedGeneration(live, c), c.Generation) {
+		if live == nil || b.writes(crdKey(c.CRD)) || b.conversions.upToDate(live, c) || !c.Delegated && certgeneration.Later(conversion.TrustedGeneration(live, c), c.Generation) {
 			continue
 		}
-		b.take(conversionStep(live, c))
+		b.add(conversionStep(live, c))
 	}
 }
 
-// keep repairs a live registration. One that bears a later generation of trust than
+// ensureRegistration repairs a live registration. One that bears a later generation of trust than
 // this decision knows was written by a manager that saw more: it is left alone. Each Service
 // has a Secret of its own, which counts its own generations: numbers of another one mean nothing.
-func (b *planBuilder) keep(desired, live drift.Object) {
+func (b *planBuilder) ensureRegistration(desired, live drift.Object) {
 	if !registration.TrustsLater(live, desired) || !registration.CallSameService(desired, live) {
-		b.want(b.covering(desired, live), live)
+		b.ensure(b.withLiveSelector(desired, live), live)
 	}
 }
 
-// trust gives a registration the caBundle that it needs, and leaves the rest of it. It says
+// ensureTrust gives a registration the caBundle that it needs, and leaves the rest of it. It says
 // so of each generation, or a late write for an earlier one could come through.
-func (b *planBuilder) trust(desired, live drift.Object) {
+func (b *planBuilder) ensureTrust(desired, live drift.Object) {
 	said := live.GetAnnotations()[wellknown.AnnotationGeneration] == desired.GetAnnotations()[wellknown.AnnotationGeneration]
 	if said && bytes.Equal(registration.BundleOf(live), registration.BundleOf(desired)) || registration.TrustsLater(live, desired) {
 		return
@@ -173,37 +173,37 @@ func (b *planBuilder) trust(desired, live drift.Object) {
 	case *apiregistrationv1.APIService:
 		c.Spec.CABundle, field = registration.BundleOf(desired), "spec.caBundle"
 	}
-	b.take(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}}, Desired: trusting})
+	b.add(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}}, Desired: trusting})
 }
 
-// restart replaces the pods of a Deployment where they have to be for a certificate that
+// restartPods replaces the pods of a Deployment where they have to be for a certificate that
 // they do not take up, and changes nothing else of it.
-func (b *planBuilder) restart(desired, live *appsv1.Deployment) {
+func (b *planBuilder) restartPods(desired, live *appsv1.Deployment) {
 	restarted := live.DeepCopy()
 	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, wellknown.AnnotationCAHash, wellknown.AnnotationRestartedFor)
 	if !maps.Equal(restarted.Spec.Template.Annotations, live.Spec.Template.Annotations) {
-		b.take(Step{Verb: Update, Object: restarted, Live: live, Drift: drift.Drift{Fields: []string{"spec.template.metadata.annotations"}}, Desired: restarted})
+		b.add(Step{Verb: Update, Object: restarted, Live: live, Drift: drift.Drift{Fields: []string{"spec.template.metadata.annotations"}}, Desired: restarted})
 	}
 }
 
-// keepCertificate gives the pods of a Deployment that is not rolled out another certificate.
-func (b *planBuilder) keepCertificate(d render.Deployment, live *appsv1.Deployment) {
-	if secret := b.Secrets[d.Object.Name]; secret != nil && !b.plans(drift.KeyOf(secret)) {
+// ensureCertificate gives the pods of a Deployment that is not rolled out another certificate.
+func (b *planBuilder) ensureCertificate(d render.Deployment, live *appsv1.Deployment) {
+	if secret := b.Secrets[d.Object.Name]; secret != nil && !b.writes(drift.KeyOf(secret)) {
 		b.writeSecret(d.Object.Name)
 	}
-	if !b.plans(drift.KeyOf(live)) {
-		b.restart(d.Object, live)
+	if !b.writes(drift.KeyOf(live)) {
+		b.restartPods(d.Object, live)
 	}
 }
 
 // repair writes what differs of an object that serves what is maintained, and recreates one that
 // was deleted. Its owners stay, who may be several versions.
 func (b *planBuilder) repair(declared bool, desired, live drift.Object) {
-	if b.plans(drift.KeyOf(desired)) {
+	if b.writes(drift.KeyOf(desired)) {
 		return
 	}
 	if live == nil {
-		b.want(desired, nil)
+		b.ensure(desired, nil)
 		return
 	}
 	if !declared {
@@ -212,15 +212,15 @@ func (b *planBuilder) repair(declared bool, desired, live drift.Object) {
 	kept := desired.DeepCopyObject().(drift.Object)
 	kept.SetOwnerReferences(live.GetOwnerReferences())
 	if step, differs := stepTo(kept, live, b.Observed, b.now); differs {
-		b.take(step)
+		b.add(step)
 	}
 }
 
-// wantUnlessChanged repairs what a webhook needs. What the ClusterServiceVersion wants
+// ensureUnlessChanged repairs what a webhook needs. What the ClusterServiceVersion wants
 // otherwise than when it was installed waits for the requirement.
-func (b *planBuilder) wantUnlessChanged(declared bool, desired, live drift.Object) {
+func (b *planBuilder) ensureUnlessChanged(declared bool, desired, live drift.Object) {
 	if declared || live == nil {
-		b.want(desired, live)
+		b.ensure(desired, live)
 	}
 }
 

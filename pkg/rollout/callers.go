@@ -23,8 +23,8 @@ type caller struct {
 	edited  bool            // the ClusterServiceVersion describes it otherwise than when it was written
 }
 
-// leaves reports whether the registration is to call another port, or is to be removed.
-func (c caller) leaves() bool { return c.webhook == nil || c.webhook.Port != c.port }
+// moves reports whether the registration is to call another port, or is to be removed.
+func (c caller) moves() bool { return c.webhook == nil || c.webhook.Port != c.port }
 
 // swaps reports whether the new port of a registration exists and leads elsewhere than it is to.
 // Two registrations that exchange their ports would otherwise wait for each other.
@@ -61,7 +61,7 @@ func webhookWhere(d render.Deployment, is func(render.Webhook) bool) *render.Web
 func pendingPorts(d render.Deployment, callers []caller) []int32 {
 	var all []int32
 	for _, port := range d.Service.Spec.Ports {
-		moves := func(c caller) bool { return c.webhook != nil && c.leaves() && c.webhook.Port == port.Port }
+		moves := func(c caller) bool { return c.webhook != nil && c.moves() && c.webhook.Port == port.Port }
 		calls := func(c caller) bool { return c.port == port.Port }
 		if slices.ContainsFunc(callers, moves) && !slices.ContainsFunc(callers, calls) {
 			all = append(all, port.Port)
@@ -94,8 +94,8 @@ func (k *ports) callersOf(d render.Deployment) []caller {
 			continue
 		}
 		c := caller{port: conversion.RouteOf(crd.Spec.Conversion).Port, webhook: convertedFor(d, crd)}
-		c.edited = c.webhook != nil && (!c.leaves() || drift.SoleOwner(crd, conversion.PortField))
+		c.edited = c.webhook != nil && (!c.moves() || drift.SoleOwner(crd, conversion.PortField))
 		all = append(all, c)
 	}
-	return slices.DeleteFunc(all, func(c caller) bool { return c.webhook != nil && c.leaves() && !c.edited })
+	return slices.DeleteFunc(all, func(c caller) bool { return c.webhook != nil && c.moves() && !c.edited })
 }

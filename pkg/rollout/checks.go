@@ -139,10 +139,10 @@ func (c candidate) certificateIssued() (reason, message string, blocked bool) {
 
 // namespacesLabelled: every Namespace of the OperatorGroup has the label that the webhook selects.
 func (c candidate) namespacesLabelled() (reason, message string, blocked bool) {
-	if !c.uncovered(c.webhook) {
+	if !c.lacksLabels(c.webhook) {
 		return "", "", false
 	}
-	reason, message = c.unlabelled()
+	reason, message = c.missingLabels()
 	return reason, message, true
 }
 
@@ -151,7 +151,7 @@ func (c candidate) portFree() (reason, message string, blocked bool) {
 	if !c.isProbed() {
 		return "", "", false
 	}
-	held := c.ports.held(c.deployment, c.webhook)
+	held := c.ports.blockedPortOf(c.deployment, c.webhook)
 	return held.reason, held.message, held.reason != ""
 }
 
@@ -162,7 +162,7 @@ func (c candidate) serviceUnchanged() (reason, message string, blocked bool) {
 		return "", "", false
 	}
 	live := c.Observed.Services[c.deployment.Service.Name]
-	if live == nil || backends.LeadsAlike(live, c.deployment.Service) {
+	if live == nil || backends.SameTargets(live, c.deployment.Service) {
 		return "", "", false
 	}
 	return "ServiceChanged", fmt.Sprintf("service %s does not lead to the pods that it should: it is being repaired", live.Name), true

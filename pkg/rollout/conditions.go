@@ -36,8 +36,8 @@ func (r *reporter) setReady(status *managerv1alpha1.WebhookRolloutStatus, f phas
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(phase.Unmet.Reason), f.Unmet
 	case f.NotReady != "":
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "WaitsForReplaced", f.NotReady
-	case f.Awaits != "":
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reasonVersionAwaited, "waits for "+f.Awaits
+	case f.AwaitedVersions != "":
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reasonVersionAwaited, "waits for "+f.AwaitedVersions
 	}
 	r.setCondition(status, ready)
 }

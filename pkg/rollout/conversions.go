@@ -54,7 +54,7 @@ func (cs *conversions) upToDate(live *apiextensionsv1.CustomResourceDefinition, 
 		is.Webhook.ClientConfig.CABundle = c.Spec.Webhook.ClientConfig.CABundle
 	}
 	return equality.Semantic.DeepEqual(is, &c.Spec) && conversion.HasAnnotations(live, c) &&
-		(c.Delegated || registration.NotedGeneration(live) == c.Generation)
+		(c.Delegated || registration.AnnotatedGeneration(live) == c.Generation)
 }
 
 // verifies reports whether the caBundle that another client wrote verifies what the pods may
@@ -75,7 +75,7 @@ func (cs *conversions) verifies(live *apiextensionsv1.CustomResourceDefinition, 
 	})
 }
 
-func (cs *conversions) convertedAlready(w render.Webhook) []render.Conversion {
+func (cs *conversions) converted(w render.Webhook) []render.Conversion {
 	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool {
 		live := cs.Observed.CRDs[c.CRD]
 		return live == nil || !conversion.Calls(live, c)
@@ -126,8 +126,8 @@ func (cs *conversions) mayReconvert(c render.Conversion) bool {
 	return conversion.Calls(live, c) || by == "" && registersCRD(cs.Previous, c.CRD)
 }
 
-// lost are the definitions that no Service of the ClusterServiceVersion's Namespace converts.
-func (cs *conversions) lost(d operatorsv1alpha1.WebhookDescription) (lost []*apiextensionsv1.CustomResourceDefinition) {
+// withoutConversion are the definitions that no Service of the ClusterServiceVersion's Namespace converts.
+func (cs *conversions) withoutConversion(d operatorsv1alpha1.WebhookDescription) (lost []*apiextensionsv1.CustomResourceDefinition) {
 	for _, name := range d.ConversionCRDs {
 		if live := cs.Observed.CRDs[name]; live != nil && !cs.convertedHere(live) {
 			lost = append(lost, live)
@@ -143,16 +143,16 @@ func (cs *conversions) convertedHere(crd *apiextensionsv1.CustomResourceDefiniti
 	return namespace == cs.CSV.Namespace && conversion.HasBundle(crd, cs.Provider == managerv1alpha1.ProviderNone)
 }
 
-// endedConversions are those that older versions began and this one does not go on
+// conversionsToEnd are those that older versions began and this one does not go on
 // with.
-func (cs *conversions) endedConversions() conversion.End {
+func (cs *conversions) conversionsToEnd() conversion.End {
 	var stale []*apiextensionsv1.CustomResourceDefinition
 	for _, crd := range cs.Observed.CRDs {
 		if csvspec.Converts(cs.CSV, crd.Name) < 0 {
 			stale = append(stale, crd)
 		}
 	}
-	return conversion.EndAll(cs.CSV.Namespace, cs.Observed.serviceNames(), stale, cs.Observed.Objects, cs.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
+	return conversion.EndAll(cs.CSV.Namespace, cs.Observed.serviceNames(), stale, cs.Observed.ObjectCounts, cs.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }
 
 // ownServices are those that no older version has in hand.
@@ -185,8 +185,8 @@ func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c render.Con
 	return step
 }
 
-// StepsToEnd returns the steps that end the conversion of CustomResourceDefinitions.
-func StepsToEnd(crds []*apiextensionsv1.CustomResourceDefinition) (steps []Step) {
+// EndConversionSteps returns the steps that end the conversion of CustomResourceDefinitions.
+func EndConversionSteps(crds []*apiextensionsv1.CustomResourceDefinition) (steps []Step) {
 	for _, crd := range crds {
 		steps = append(steps, conversionStep(crd, render.Conversion{Spec: apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}}))
 	}

@@ -66,7 +66,7 @@ func TestEndConversions(t *testing.T) {
 			switch {
 			case len(end.CRDs) == 1:
 				got = ends
-				conversion := StepsToEnd(end.CRDs)[0].Object.(*apiextensionsv1.CustomResourceDefinition)
+				conversion := EndConversionSteps(end.CRDs)[0].Object.(*apiextensionsv1.CustomResourceDefinition)
 				if conversion.Spec.Conversion.Strategy != apiextensionsv1.NoneConverter || conversion.UID != "u" || conversion.ResourceVersion != "7" {
 					t.Errorf("the write is %+v", conversion)
 				}
@@ -129,7 +129,7 @@ func TestConversionKeepsANewerTrust(t *testing.T) {
 		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
 		ownGeneration(live)
 		p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
-		p.plan.wantConversions([]render.Conversion{conversion})
+		p.plan.ensureConversions([]render.Conversion{conversion})
 		if len(p.plan.Steps) != written {
 			t.Errorf("a conversion of generation %q is written %d times over, want %d", generation, len(p.plan.Steps), written)
 		}
@@ -165,7 +165,7 @@ func TestConversionComparesWhatItTrusts(t *testing.T) {
 			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(test.writer, annotated)}
 			drift.TrimDefinition(live) // as caches do
 			p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
-			p.plan.wantConversions([]render.Conversion{conversion})
+			p.plan.ensureConversions([]render.Conversion{conversion})
 			if len(p.plan.Steps) != test.written {
 				t.Errorf("it is written %d times, want %d", len(p.plan.Steps), test.written)
 			}
@@ -182,7 +182,7 @@ func TestConversionThatAnotherClientAppliesAsItIs(t *testing.T) {
 		wrote("argocd", `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`),
 	}
 	p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
-	p.plan.wantConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
+	p.plan.ensureConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
 	if len(p.plan.Steps) != 0 {
 		t.Errorf("it is written all the same: %v", p.plan.Steps)
 	}
@@ -197,7 +197,7 @@ func TestConversionSaysWhatItTrusts(t *testing.T) {
 		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
 		ownGeneration(live)
 		p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
-		p.plan.wantConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
+		p.plan.ensureConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
 		if len(p.plan.Steps) != written {
 			t.Errorf("a conversion of generation %q is written %d times over, want %d", generation, len(p.plan.Steps), written)
 		}

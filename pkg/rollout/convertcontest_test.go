@@ -64,7 +64,7 @@ func convertingCluster(t *testing.T, c render.Conversion) *cluster {
 // converts has the manager look once: it counts and carries out what it writes.
 func (c *cluster) converts(wanted render.Conversion) (writes int) {
 	p := newPlanner(c.Input, c.now)
-	p.plan.wantConversions([]render.Conversion{wanted})
+	p.plan.ensureConversions([]render.Conversion{wanted})
 	for _, step := range p.plan.Steps {
 		live := c.Observed.CRDs[wanted.CRD].DeepCopy() // the cache's stays as it was looked at
 		c.Observed.CRDs[wanted.CRD] = live

@@ -22,14 +22,14 @@ func TestScopeOfALiveWebhookChanges(t *testing.T) {
 		want    []string
 	}{
 		{"a Namespace of the new scope has no label", func() {
-			c.group.Spec.TargetNamespaces, c.Observed.Uncovered = []string{"red"}, []string{"red"}
+			c.group.Spec.TargetNamespaces, c.Observed.UnlabelledNamespaces = []string{"red"}, []string{"red"}
 		}, nil},
 		{"somebody weakens both", func() {
 			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 			c.Observed.Mutating[0].Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 		}, []string{validating + `webhooks[name="v.manager.example.com"].failurePolicy`, mutating + `webhooks[name="m.example.com"].failurePolicy`}},
 		{"every Namespace has its label", func() {
-			c.Observed.Uncovered = nil
+			c.Observed.UnlabelledNamespaces = nil
 		}, []string{validating + `webhooks[name="v.manager.example.com"].namespaceSelector`, mutating + `webhooks[name="m.example.com"].namespaceSelector`}},
 		{"nothing more happens", func() {}, nil},
 	} {

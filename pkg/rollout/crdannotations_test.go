@@ -33,7 +33,7 @@ func TestAnnotationsOfDefinitions(t *testing.T) {
 			live.Annotations = test.live
 			before := maps.Clone(test.live)
 			p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
-			p.plan.wantConversions([]render.Conversion{{CRD: live.Name, Annotations: test.config, Spec: *live.Spec.Conversion.DeepCopy()}})
+			p.plan.ensureConversions([]render.Conversion{{CRD: live.Name, Annotations: test.config, Spec: *live.Spec.Conversion.DeepCopy()}})
 			var got map[string]string
 			for _, step := range p.plan.Steps {
 				got = maps.Clone(step.Object.GetAnnotations())

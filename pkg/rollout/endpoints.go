@@ -179,7 +179,7 @@ func (q *probes) unanswered(endpoints []backends.Endpoint, pause time.Duration) 
 	for _, e := range endpoints {
 		answer, asked := q.Observed.Answers[e]
 		if !asked {
-			q.plan.ask(e)
+			q.plan.probe(e)
 			reason, message = "Probing", "its endpoints are being dialled"
 			continue
 		}
@@ -201,7 +201,7 @@ func (q *probes) probePause(w render.Webhook, backend workload.Progress) time.Du
 	return min(max(q.now.Sub(since)/10, shortest), longest)
 }
 
-// undialled tells whether an endpoint of the webhook was proved through the API server.
+// undialledMessage tells whether an endpoint of the webhook was proved through the API server.
 func (q *probes) undialled(d render.Deployment, w render.Webhook) bool {
 	endpoints, _, _ := q.endpoints.toProbe(d, w)
 	return slices.ContainsFunc(endpoints, func(e backends.Endpoint) bool { return q.Observed.Answers[e].ThroughAPIServer })

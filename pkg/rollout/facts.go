@@ -24,9 +24,9 @@ type facts struct {
 	previous map[csvspec.Identity]*managerv1alpha1.WebhookStatus // what Previous reports (see before)
 }
 
-// mustYield tells whether somebody else has the better right to what the
+// yields tells whether somebody else has the better right to what the
 // ClusterServiceVersion provides: two of them must not run.
-func (f *facts) mustYield() bool {
+func (f *facts) yields() bool {
 	return f.Failure != nil && scope.Yields(f.Failure.Reason) || f.Verdict.Conflict != ""
 }
 
@@ -90,40 +90,40 @@ func (f *facts) progressOf(d render.Deployment) workload.Progress {
 	return progress
 }
 
-// uncovered tells whether Namespaces of the scope lack the label by which a webhook would
+// lacksLabels tells whether Namespaces of the scope lack the label by which a webhook would
 // select them. An APIService selects none.
-func (f *facts) uncovered(w render.Webhook) bool {
-	return len(f.Observed.Uncovered) > 0 && !registration.IsAPIService(w)
+func (f *facts) lacksLabels(w render.Webhook) bool {
+	return len(f.Observed.UnlabelledNamespaces) > 0 && !registration.IsAPIService(w)
 }
 
-// unlabelled says which Namespaces of the scope lack its label, and what keeps them from it.
-func (f *facts) unlabelled() (reason, message string) {
-	message = "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(f.Observed.Uncovered, ", ")
-	if why := scope.RefusedLabels(f.Observed.Uncovered, f.Observed.Unlabelled); why != "" {
+// missingLabels says which Namespaces of the scope lack its label, and what keeps them from it.
+func (f *facts) missingLabels() (reason, message string) {
+	message = "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(f.Observed.UnlabelledNamespaces, ", ")
+	if why := scope.RefusedLabels(f.Observed.UnlabelledNamespaces, f.Observed.LabelRefusals); why != "" {
 		message += "; " + why
 	}
 	return "NamespacesNotLabelled", message
 }
 
-// covering is the desired registration as it may be written now. While Namespaces of
+// withLiveSelector is the desired registration as it may be written now. While Namespaces of
 // the scope lack its label, a live registration goes on selecting as it does: those
 // that it covers today would be without it until they are labelled.
-func (f *facts) covering(desired, live drift.Object) drift.Object {
-	if len(f.Observed.Uncovered) == 0 {
+func (f *facts) withLiveSelector(desired, live drift.Object) drift.Object {
+	if len(f.Observed.UnlabelledNamespaces) == 0 {
 		return desired
 	}
 	switch live := live.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		if len(live.Webhooks) > 0 {
-			held := desired.DeepCopyObject().(*admissionregistrationv1.ValidatingWebhookConfiguration)
-			held.Webhooks[0].NamespaceSelector = live.Webhooks[0].NamespaceSelector
-			return held
+			kept := desired.DeepCopyObject().(*admissionregistrationv1.ValidatingWebhookConfiguration)
+			kept.Webhooks[0].NamespaceSelector = live.Webhooks[0].NamespaceSelector
+			return kept
 		}
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		if len(live.Webhooks) > 0 {
-			held := desired.DeepCopyObject().(*admissionregistrationv1.MutatingWebhookConfiguration)
-			held.Webhooks[0].NamespaceSelector = live.Webhooks[0].NamespaceSelector
-			return held
+			kept := desired.DeepCopyObject().(*admissionregistrationv1.MutatingWebhookConfiguration)
+			kept.Webhooks[0].NamespaceSelector = live.Webhooks[0].NamespaceSelector
+			return kept
 		}
 	}
 	return desired
@@ -134,9 +134,9 @@ const (
 	reasonUnanswered = "WebhookUnanswered"
 )
 
-// HoldsSecret reports whether a Secret is not to be written for now, because others undo each
+// SecretContested reports whether a Secret is not to be written for now, because others undo each
 // write of it.
-func (o Observed) HoldsSecret(secret *corev1.Secret, now time.Time) bool {
+func (o Observed) SecretContested(secret *corev1.Secret, now time.Time) bool {
 	return o.Contests[drift.KeyOf(secret)].Blocks(secret, nil, drift.Drift{}, now)
 }
 

@@ -134,7 +134,7 @@ func (c *cluster) next() Plan {
 	c.Desired = c.rendered(c.ToRender())
 	c.Maintained = nil
 	for _, served := range c.ToMaintain() {
-		c.Maintained = append(c.Maintained, c.Serving(served, c.rendered(served).Deployments)...)
+		c.Maintained = append(c.Maintained, c.MaintainedDeployments(served, c.rendered(served).Deployments)...)
 	}
 	return Next(c.Input, c.now)
 }

@@ -50,7 +50,7 @@ func TestConvertedByAnother(t *testing.T) {
 			crd.Spec.Conversion.Webhook.ClientConfig.CABundle = ca
 			test.change(crd)
 			drift.TrimDefinition(crd) // as the caches have it
-			if got := conversion.IsOtherClients(crd); got != test.want {
+			if got := conversion.SetUpByOther(crd); got != test.want {
 				t.Errorf("%t, want %t", got, test.want)
 			}
 		})

@@ -88,7 +88,7 @@ func TestRegistrationGates(t *testing.T) {
 			want: webhook + " Waiting CertificateUnusable: Secret shop/manager-service-cert belongs to somebody else",
 		},
 		"namespaces are not labelled": {
-			change: func(c *cluster) { c.Observed.Uncovered = []string{"blue", "red"} },
+			change: func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"blue", "red"} },
 			want:   webhook + " Waiting NamespacesNotLabelled: namespaces of the OperatorGroup do not bear its label yet: blue, red",
 		},
 		"the Service is not there": {
@@ -343,11 +343,11 @@ func TestEndpointsOfASecondPort(t *testing.T) {
 func TestProvedThroughTheAPIServer(t *testing.T) {
 	c := unregistered(t)
 	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{ThroughAPIServer: true} }
-	if diff := cmp.Diff([]string{"v.manager.example.com Waiting ProvedThroughAPIServer: the registration is being written: " + undialled}, webhooksOf(c.pass())); diff != "" {
+	if diff := cmp.Diff([]string{"v.manager.example.com Waiting ProvedThroughAPIServer: the registration is being written: " + undialledMessage}, webhooksOf(c.pass())); diff != "" {
 		t.Errorf("while it is registered (-want +got):\n%s", diff)
 	}
 	for range 3 {
-		if diff := cmp.Diff([]string{"v.manager.example.com Registered ProvedThroughAPIServer: " + undialled}, webhooksOf(c.pass())); diff != "" {
+		if diff := cmp.Diff([]string{"v.manager.example.com Registered ProvedThroughAPIServer: " + undialledMessage}, webhooksOf(c.pass())); diff != "" {
 			t.Errorf("afterwards (-want +got):\n%s", diff)
 		}
 	}

@@ -5,20 +5,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// KeepsTrust tells whether nothing but certificates is to be looked after: of webhooks in
+// KeepsTrustOnly tells whether nothing but certificates is to be looked after: of webhooks in
 // service whose ClusterServiceVersion has no scope or mistakes, and of conversions that
 // hold one up on its way out. What they call stays as it is, and certificates end.
-func (in Input) KeepsTrust() bool {
+func (in Input) KeepsTrustOnly() bool {
 	held := in.Failure != nil || in.Verdict.Mistakes() != ""
 	yields := in.Failure != nil && scope.Yields(in.Failure.Reason) || in.Verdict.Conflict != ""
-	return in.Leaving || held && !yields && !in.Upgrade.Waits() && in.InService()
+	return in.DeletionBlocked || held && !yields && !in.Upgrade.Waits() && in.InService()
 }
 
 // InService tells whether the ClusterServiceVersion has webhooks that API servers call, or
 // would call if somebody had not taken them away. Before it has taken over from an older
 // version they are that one's.
 func (in Input) InService() bool {
-	if len(in.Upgrade.From) > 0 && !in.Upgrade.Began {
+	if len(in.Upgrade.From) > 0 && !in.Upgrade.Started {
 		return false
 	}
 	for _, live := range in.Observed.registrations() {
@@ -36,9 +36,9 @@ func (in Input) InService() bool {
 	return false
 }
 
-// Keeps tells whether to look after webhooks in service although a requirement is not
+// RepairsInService tells whether to look after webhooks in service although a requirement is not
 // met: their certificates end, and whoever deletes one of them, all the same.
-func (in Input) Keeps() bool {
+func (in Input) RepairsInService() bool {
 	return in.Failure == nil && in.Verdict.Mistakes() == "" && in.Verdict.Conflict == "" && in.Verdict.Unmet() != "" &&
 		!in.Upgrade.Waits() && in.InService()
 }

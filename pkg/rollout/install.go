@@ -56,7 +56,7 @@ func (p *planner) install() {
 		p.remover.unregisterStale()
 		p.remover.unconvertStale()
 	}
-	p.plan.tell(p.Issuance...)
+	p.plan.addAccepted(p.Issuance...)
 	blocker := ""
 	for i, d := range p.Desired.Deployments {
 		if blocker != "" {
@@ -65,11 +65,11 @@ func (p *planner) install() {
 		}
 		view := p.rollOut(d)
 		p.deployments = append(p.deployments, view)
-		if waits := view.waitsFor(); waits != "" && !p.relax(view, waits, p.Desired.Deployments[i+1:]) {
+		if waits := view.missingForNext(); waits != "" && !p.relax(view, waits, p.Desired.Deployments[i+1:]) {
 			blocker = view.name
 		}
 	}
-	p.plan.wantCondition()
+	p.plan.ensureOperatorCondition()
 	if len(p.Upgrade.From) == 0 {
 		p.remover.unregisterStale()
 		p.remover.unconvertStale()
@@ -77,28 +77,28 @@ func (p *planner) install() {
 	}
 	p.maintainer.maintain()
 	p.remover.removeStale()
-	for _, pod := range p.Nudges {
-		p.plan.take(Step{Verb: Nudge, Object: pod, Live: pod})
+	for _, pod := range p.ResyncPods {
+		p.plan.add(Step{Verb: ResyncVolumes, Object: pod, Live: pod})
 	}
 }
 
 // rollOut writes what one Deployment and its webhooks need, and looks how far they are.
 func (p *planner) rollOut(d render.Deployment) deploymentView {
 	name := d.Object.Name
-	if p.remover.clear(d) && p.startsAnew(p.Observed.Deployments[name]) {
-		return p.keepUntilCleared(d)
+	if p.remover.unregisterChanged(d) && p.notStarted(p.Observed.Deployments[name]) {
+		return p.awaitDeregistration(d)
 	}
 	p.maintainer.rolledOut[name] = true
 	if d.Service != nil {
-		p.plan.want(d.Service, lookUp(p.Observed.Services, d.Service.Name))
-		p.plan.want(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
-		p.plan.want(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
-		p.plan.wantDelegation(d)
+		p.plan.ensure(d.Service, lookUp(p.Observed.Services, d.Service.Name))
+		p.plan.ensure(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
+		p.plan.ensure(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
+		p.plan.ensureDelegation(d)
 		p.plan.writeSecret(name)
 	}
 	view := deploymentView{name: name, progress: p.progressOf(d)}
 	live := lookUp(p.Observed.Deployments, name)
-	if p.plan.want(d.Object, live) && live != nil {
+	if p.plan.ensure(d.Object, live) && live != nil {
 		p.reinstall = true
 		view.progress = view.progress.Outdated(name)
 	}
@@ -111,22 +111,22 @@ func (p *planner) rollOut(d render.Deployment) deploymentView {
 // postpone leaves a Deployment that does not exist yet to a later pass. One that
 // exists is looked after all the same, unless it is still as an older version has it.
 func (p *planner) postpone(d render.Deployment, blocker string) {
-	if !p.startsAnew(p.Observed.Deployments[d.Object.Name]) {
+	if !p.notStarted(p.Observed.Deployments[d.Object.Name]) {
 		p.deployments = append(p.deployments, p.rollOut(d))
 		return
 	}
-	p.deployments = append(p.deployments, p.notYet(d, "EarlierDeployment", "starts after deployment "+blocker+" and its webhooks"))
+	p.deployments = append(p.deployments, p.notStartedView(d, "EarlierDeployment", "starts after deployment "+blocker+" and its webhooks"))
 }
 
-// keepUntilCleared leaves a Deployment as an older version has it until no API server
+// awaitDeregistration leaves a Deployment as an older version has it until no API server
 // calls a webhook any more that it would not serve.
-func (p *planner) keepUntilCleared(d render.Deployment) deploymentView {
-	return p.notYet(d, "Clearing", "starts when every API server knows that webhooks are taken out of service, which it serves in another way than the version before")
+func (p *planner) awaitDeregistration(d render.Deployment) deploymentView {
+	return p.notStartedView(d, "Clearing", "starts when every API server knows that webhooks are taken out of service, which it serves in another way than the version before")
 }
 
-// notYet is a Deployment that this version has not started. Webhooks that an older one
+// notStartedView is a Deployment that this version has not started. Webhooks that an older one
 // registered stay in service, and are looked after.
-func (p *planner) notYet(d render.Deployment, reason, message string) deploymentView {
+func (p *planner) notStartedView(d render.Deployment, reason, message string) deploymentView {
 	view := deploymentView{name: d.Object.Name, progress: workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: reason, Message: message}}
 	for _, w := range d.Webhooks {
 		if w.Description.Type != operatorsv1alpha1.ConversionWebhook && p.registered(w) == nil {
@@ -136,23 +136,23 @@ func (p *planner) notYet(d render.Deployment, reason, message string) deployment
 		view.webhooks = append(view.webhooks, p.registrar.register(d, w, view.progress))
 	}
 	if live := p.Observed.Deployments[d.Object.Name]; live != nil && slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return p.liveOf(w) != nil }) {
-		p.plan.keepCertificate(d, live)
+		p.plan.ensureCertificate(d, live)
 	}
 	return view
 }
 
-// mayBegin tells whether the version may take over from those that it replaces, and
+// mayStartUpgrade tells whether the version may take over from those that it replaces, and
 // notes what speaks against it.
-func (p *planner) mayBegin() bool {
-	if len(p.Upgrade.From) == 0 || p.Upgrade.Began {
+func (p *planner) mayStartUpgrade() bool {
+	if len(p.Upgrade.From) == 0 || p.Upgrade.Started {
 		return true
 	}
 	if p.Upgrade.Waits() {
 		return false
 	}
-	p.forbidden = p.reselected()
+	p.forbidden = p.selectorConflict()
 	if p.forbidden == "" {
-		ended := p.conversions.endedConversions()
+		ended := p.conversions.conversionsToEnd()
 		p.plan.Count, p.inUse, p.forbidden = ended.Count, ended.InUse, ended.InUse
 	}
 	return p.forbidden == "" && len(p.plan.Count) == 0

@@ -338,11 +338,11 @@ func TestAskedWhileAnEditWaits(t *testing.T) {
 			c.answer = servedAt(":443")
 			c.reconciles("manager")
 			var ports []string
-			for _, p := range backends.Asked(render.CalledService(c.CSV, "manager", "manager-service"), c.Observed.Services["manager-service"]).Spec.Ports {
+			for _, p := range backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), c.Observed.Services["manager-service"]).Spec.Ports {
 				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 			}
 			live := c.Observed.Services["manager-service"]
-			if why := backends.Unsampled(live, backends.Asked(render.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil); why != "" {
+			if why := backends.SamplingObstacle(live, backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil); why != "" {
 				t.Errorf("calls through the Service prove nothing: %s", why)
 			}
 			if diff := cmp.Diff(test.want, strings.Join(ports, " ")); diff != "" {

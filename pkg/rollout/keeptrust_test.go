@@ -14,7 +14,7 @@ import (
 func TestTrustIsKept(t *testing.T) {
 	const registration = "update ValidatingWebhookConfiguration v.manager.example.com: webhooks.clientConfig.caBundle"
 	ways := map[string]func(*cluster){
-		"no scope": obstacles["no scope"].put, "a mistake": obstacles["a mistake"].put, "on the way out": func(c *cluster) { c.Leaving = true },
+		"no scope": obstacles["no scope"].put, "a mistake": obstacles["a mistake"].put, "on the way out": func(c *cluster) { c.DeletionBlocked = true },
 	}
 	for name, test := range map[string]struct {
 		happens func(*cluster)
@@ -64,9 +64,9 @@ func TestTrustIsKept(t *testing.T) {
 		c := installed(t, webhookOf("manager"))
 		put(c)
 		c.Secrets["manager"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert", ResourceVersion: "1"}}
-		c.Nudges = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
+		c.ResyncPods = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
 		plan := c.next()
-		if diff := cmp.Diff([]string{"update Secret shop/manager-service-cert", "nudge Pod shop/manager-0"}, stepsOf(plan)); diff != "" {
+		if diff := cmp.Diff([]string{"update Secret shop/manager-service-cert", "resync Pod shop/manager-0"}, stepsOf(plan)); diff != "" {
 			t.Errorf("%s: steps (-want +got):\n%s", way, diff)
 		}
 		if plan.Status.Deployments[0].Certificate == nil {

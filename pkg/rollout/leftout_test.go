@@ -25,11 +25,11 @@ func convertsTwo(t *testing.T) *cluster {
 		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "converter", ContainerPort: 8443, WebhookPath: new("/convert"),
 		ConversionCRDs: []string{"things.example.com", "bills.example.com"}, AdmissionReviewVersions: []string{"v1"},
 	})
-	c.Observed.CRDs, c.Observed.Objects = map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]int{}
+	c.Observed.CRDs, c.Observed.ObjectCounts = map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]int{}
 	for _, name := range c.CSV.Spec.WebhookDefinitions[0].ConversionCRDs {
 		crd := convertedCRD("none", []string{"v1"}, "v1", "v2")
 		crd.Name, crd.Spec.Conversion = name, nil
-		c.Observed.CRDs[name], c.Observed.Objects[name] = crd, 1
+		c.Observed.CRDs[name], c.Observed.ObjectCounts[name] = crd, 1
 	}
 	c.settles()
 	for name := range c.Observed.CRDs {
@@ -110,7 +110,7 @@ func TestConversionThatIsLeftOut(t *testing.T) {
 			}
 			delete(c.Secrets, "converter")
 
-			c.Observed.Objects["things.example.com"], c.Observed.Objects["bills.example.com"] = 0, 0
+			c.Observed.ObjectCounts["things.example.com"], c.Observed.ObjectCounts["bills.example.com"] = 0, 0
 			c.settles()
 			if _, by := owners.ConvertedBy(c.Observed.CRDs["things.example.com"]); by != "" {
 				t.Errorf("without objects it is converted by %s", by)
@@ -142,12 +142,12 @@ func TestDeploymentOfARegistrationThatCannotBeDeleted(t *testing.T) {
 func TestConversionThatIsLeftOutWithoutObjects(t *testing.T) {
 	c := convertsTwo(t)
 	c.CSV.Spec.WebhookDefinitions = nil
-	c.Observed.Objects = nil
+	c.Observed.ObjectCounts = nil
 	plan := c.next()
 	if len(plan.Steps) > 0 || len(plan.Count) != 2 {
 		t.Fatalf("steps %q before definitions are counted: %q", stepsOf(plan), plan.Count)
 	}
-	c.Observed.Objects = map[string]int{"things.example.com": 0, "bills.example.com": 0}
+	c.Observed.ObjectCounts = map[string]int{"things.example.com": 0, "bills.example.com": 0}
 	var rollouts []string
 	for range 6 {
 		for _, step := range stepsOf(c.next()) {

@@ -12,19 +12,19 @@ import (
 // Lift are the writes that make the permissions which are lifted be as wanted. What an
 // older version has lifted stays as it is until this one takes over. What nobody wants any
 // more goes.
-func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, wanted, live []drift.Object, o Observed, u Upgrade, now time.Time) []Step {
+func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, desired, live []drift.Object, o Observed, u Upgrade, now time.Time) []Step {
 	var steps []Step
-	there, needed := map[string]drift.Object{}, map[string]bool{}
+	existing, needed := map[string]drift.Object{}, map[string]bool{}
 	for _, l := range live {
-		there[drift.KeyOf(l)] = l
+		existing[drift.KeyOf(l)] = l
 	}
-	for _, w := range wanted {
+	for _, w := range desired {
 		key := drift.KeyOf(w)
 		needed[key] = true
-		if l := there[key]; o.Refused[key] != "" || l != nil && !u.Began && !csvspec.HasOwnerLabels(l, csv) {
+		if l := existing[key]; o.Refused[key] != "" || l != nil && !u.Started && !csvspec.HasOwnerLabels(l, csv) {
 			continue
 		}
-		if step, ok := stepTo(w, there[key], o, now); ok {
+		if step, ok := stepTo(w, existing[key], o, now); ok {
 			steps = append(steps, step)
 		}
 	}

@@ -43,7 +43,7 @@ func TestLift(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Observed{Refused: map[string]string{test.refused: "no"}}
-			u := Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{v1}, Began: test.began}
+			u := Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{v1}, Started: test.began}
 			if diff := cmp.Diff(test.want, stepsOf(Plan{Steps: Lift(v2, test.wanted, test.live, o, u, noon)})); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}

@@ -18,12 +18,12 @@ import (
 // maintainer repairs what is in service and is not rolled out.
 type maintainer struct {
 	*facts
-	conversions *conversions
-	ports       *ports
-	registrar   *registrar
-	plan        *planBuilder
-	rolledOut   map[string]bool                  // the Deployments that this plan rolls out
-	kept        map[csvspec.Identity]webhookView // webhooks whose registration was deleted while a requirement is not met
+	conversions  *conversions
+	ports        *ports
+	registrar    *registrar
+	plan         *planBuilder
+	rolledOut    map[string]bool                  // the Deployments that this plan rolls out
+	reregistered map[csvspec.Identity]webhookView // webhooks whose registration was deleted while a requirement is not met
 }
 
 // ToMaintain are the versions of the operator, as they are served, of which something is
@@ -34,9 +34,9 @@ type maintainer struct {
 func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	versions := in.Upgrade.From
 	switch {
-	case len(in.Upgrade.From) > 0 && !in.Upgrade.Began:
+	case len(in.Upgrade.From) > 0 && !in.Upgrade.Started:
 		return nil
-	case in.Holds():
+	case in.RendersAsServed():
 	case in.Failure != nil || !in.Verdict.Passes():
 		return nil
 	default:
@@ -45,7 +45,7 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	var all []*operatorsv1alpha1.ClusterServiceVersion
 	for _, csv := range versions {
 		if served := in.asServed(csv); slices.ContainsFunc(csvspec.Deployments(served), func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
-			return len(in.Elsewhere(served, spec.Name)) > 0
+			return len(in.ServedOtherwise(served, spec.Name)) > 0
 		}) {
 			all = append(all, served)
 		}
@@ -53,11 +53,11 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	return all
 }
 
-// Elsewhere are the descriptions of a Deployment in a version as it is served whose
+// ServedOtherwise are the descriptions of a Deployment in a version as it is served whose
 // registrations are there, and that the ClusterServiceVersion wants to be called otherwise.
-func (in Input) Elsewhere(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
+func (in Input) ServedOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	return slices.DeleteFunc(csvspec.Descriptions(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
-		return !in.isServed(served, d) || !in.wantsOtherwise(served, d)
+		return !in.isServed(served, d) || !in.declaresOtherwise(served, d)
 	})
 }
 
@@ -71,20 +71,20 @@ func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d oper
 				return false
 			}
 			namespace, service := owners.ConvertedBy(crd)
-			return namespace == served.Namespace && s.behind(service) == d.DeploymentName
+			return namespace == served.Namespace && s.deploymentBehind(service) == d.DeploymentName
 		})
 	}
 	return slices.ContainsFunc(in.Observed.registrations(), func(live registration.Registration) bool {
 		called := registration.ServiceOf(live.Object)
 		return csvspec.IdentityOf(d).Registers(live.Kind, live.Object) && csvspec.HasOwnerLabels(live.Object, served) &&
-			called != nil && called.Namespace == served.Namespace && s.behind(called.Name) == d.DeploymentName
+			called != nil && called.Namespace == served.Namespace && s.deploymentBehind(called.Name) == d.DeploymentName
 	})
 }
 
-// wantsOtherwise reports whether the ClusterServiceVersion declares what is served, and wants it
+// declaresOtherwise reports whether the ClusterServiceVersion declares what is served, and wants it
 // to be called in another way. What it does not declare is unregistered, except a conversion,
 // which ends when no object needs it (see EndConversions).
-func (in Input) wantsOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
+func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
 	of, isConversion := csvspec.IdentityOf(d), d.Type == operatorsv1alpha1.ConversionWebhook
 	if served.UID == in.CSV.UID {
 		moved := in.declaredFor(of)
@@ -110,12 +110,12 @@ func (in Input) declaredFor(of csvspec.Identity) string {
 	return ""
 }
 
-// Serving are the rendered Deployments of a version as it is served with what is to be
+// MaintainedDeployments are the rendered Deployments of a version as it is served with what is to be
 // maintained of each (see ToMaintain).
-func (in Input) Serving(served *operatorsv1alpha1.ClusterServiceVersion, rendered []render.Deployment) []render.Deployment {
+func (in Input) MaintainedDeployments(served *operatorsv1alpha1.ClusterServiceVersion, rendered []render.Deployment) []render.Deployment {
 	var all []render.Deployment
 	for _, d := range rendered {
-		elsewhere := in.Elsewhere(served, d.Object.Name)
+		elsewhere := in.ServedOtherwise(served, d.Object.Name)
 		d.Webhooks = slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool {
 			return !slices.ContainsFunc(elsewhere, func(e operatorsv1alpha1.WebhookDescription) bool {
 				return csvspec.IdentityOf(e) == csvspec.IdentityOf(w.Description)
@@ -128,62 +128,62 @@ func (in Input) Serving(served *operatorsv1alpha1.ClusterServiceVersion, rendere
 	return all
 }
 
-// keepUp looks after the webhooks that are in service, and what they need. Nothing else
+// repairInService looks after the webhooks that are in service, and what they need. Nothing else
 // is begun, and no Deployment is rolled out for what the ClusterServiceVersion asks for.
-func (m *maintainer) keepUp() {
-	m.kept = map[csvspec.Identity]webhookView{}
+func (m *maintainer) repairInService() {
+	m.reregistered = map[csvspec.Identity]webhookView{}
 	m.ports.keepPorts("a requirement is not met")
-	m.plan.tell(m.Issuance...)
+	m.plan.addAccepted(m.Issuance...)
 	for _, d := range m.Desired.Deployments {
-		m.keepUpBackend(d)
+		m.repairBackend(d)
 	}
 	m.maintain()
-	for _, pod := range m.Nudges {
-		m.plan.take(Step{Verb: Nudge, Object: pod, Live: pod})
+	for _, pod := range m.ResyncPods {
+		m.plan.add(Step{Verb: ResyncVolumes, Object: pod, Live: pod})
 	}
 }
 
-func (m *maintainer) keepUpBackend(d render.Deployment) {
+func (m *maintainer) repairBackend(d render.Deployment) {
 	if m.Verdict.ClaimedDeployments[d.Object.Name] != "" {
 		return
 	}
 	inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool {
-		return m.Config.Disabled(w.Description) || m.liveOf(w) == nil && !m.wasRegistered(w) || m.elsewhere(d, w)
+		return m.Config.Disabled(w.Description) || m.liveOf(w) == nil && !m.wasRegistered(w) || m.servedByOther(d, w)
 	})
 	if len(inService) == 0 {
 		return
 	}
 	declared := !slices.ContainsFunc(inService, func(w render.Webhook) bool { return !m.asDeclared(w) })
-	m.plan.wantUnlessChanged(declared, d.Service, lookUp(m.Observed.Services, d.Service.Name))
-	m.plan.wantUnlessChanged(declared, d.Role, lookUp(m.Observed.Roles, d.Role.Name))
-	m.plan.wantUnlessChanged(declared, d.RoleBinding, lookUp(m.Observed.RoleBindings, d.RoleBinding.Name))
-	m.plan.wantDelegation(d)
+	m.plan.ensureUnlessChanged(declared, d.Service, lookUp(m.Observed.Services, d.Service.Name))
+	m.plan.ensureUnlessChanged(declared, d.Role, lookUp(m.Observed.Roles, d.Role.Name))
+	m.plan.ensureUnlessChanged(declared, d.RoleBinding, lookUp(m.Observed.RoleBindings, d.RoleBinding.Name))
+	m.plan.ensureDelegation(d)
 	m.plan.writeSecret(d.Object.Name)
 	if live := m.Observed.Deployments[d.Object.Name]; live == nil {
-		m.plan.want(d.Object, nil)
+		m.plan.ensure(d.Object, nil)
 	} else {
-		m.plan.restart(d.Object, live)
+		m.plan.restartPods(d.Object, live)
 	}
 	for _, w := range inService {
-		m.keepUpWebhook(d, w)
+		m.repairWebhook(d, w)
 	}
 }
 
-func (m *maintainer) keepUpWebhook(d render.Deployment, w render.Webhook) {
+func (m *maintainer) repairWebhook(d render.Deployment, w render.Webhook) {
 	live := m.liveOf(w)
 	switch {
 	case len(w.Conversions) > 0:
-		m.plan.wantConversions(m.conversions.asRouted(slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool { return !m.conversions.mayReconvert(c) })))
+		m.plan.ensureConversions(m.conversions.asRouted(slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool { return !m.conversions.mayReconvert(c) })))
 	case live == nil:
-		m.kept[csvspec.IdentityOf(w.Description)] = m.registrar.register(d, w, m.progressOf(d))
+		m.reregistered[csvspec.IdentityOf(w.Description)] = m.registrar.register(d, w, m.progressOf(d))
 	case w.Delegated && len(registration.RulesOf(live)) == 0:
-	case m.asDeclared(w) && m.theirs(live) == nil:
+	case m.asDeclared(w) && m.olderOwner(live) == nil:
 		if w.Delegated {
 			w = registration.WithLiveBundle(w, live)
 		}
-		m.plan.keep(registration.Of(w), live)
+		m.plan.ensureRegistration(registration.Of(w), live)
 	case !w.Delegated:
-		m.plan.trust(registration.Of(w), live)
+		m.plan.ensureTrust(registration.Of(w), live)
 	}
 }
 
@@ -207,7 +207,7 @@ func (m *maintainer) maintainBackend(d render.Deployment, live *appsv1.Deploymen
 	m.plan.repair(declared, d.Service, lookUp(m.Observed.Services, d.Service.Name))
 	m.plan.repair(declared, d.Role, lookUp(m.Observed.Roles, d.Role.Name))
 	m.plan.repair(declared, d.RoleBinding, lookUp(m.Observed.RoleBindings, d.RoleBinding.Name))
-	m.plan.keepCertificate(d, live)
+	m.plan.ensureCertificate(d, live)
 }
 
 func (m *maintainer) maintainWebhook(w render.Webhook) {
@@ -216,26 +216,26 @@ func (m *maintainer) maintainWebhook(w render.Webhook) {
 		return
 	}
 	live := m.registered(w)
-	if live == nil || m.plan.plans(drift.KeyOf(live)) || m.Config.Disabled(w.Description) || m.refusedAlready(live) {
+	if live == nil || m.plan.writes(drift.KeyOf(live)) || m.Config.Disabled(w.Description) || m.refusedAlready(live) {
 		return
 	}
 	switch {
 	case w.Delegated && (len(registration.RulesOf(live)) == 0 || !m.asDeclared(w)):
 	case w.Delegated:
-		m.plan.keep(registration.Of(registration.WithLiveBundle(w, live)), live)
+		m.plan.ensureRegistration(registration.Of(registration.WithLiveBundle(w, live)), live)
 	case m.asDeclared(w):
-		m.plan.keep(registration.Of(w), live)
+		m.plan.ensureRegistration(registration.Of(w), live)
 	default:
-		m.plan.trust(registration.Of(w), live)
+		m.plan.ensureTrust(registration.Of(w), live)
 	}
 }
 
 // maintainConversions keeps definitions converted as they are. Where the description has changed
 // otherwise, too, only the caBundle is kept.
 func (m *maintainer) maintainConversions(w render.Webhook) {
-	for _, c := range m.conversions.convertedAlready(w) {
+	for _, c := range m.conversions.converted(w) {
 		live := m.Observed.CRDs[c.CRD]
-		if m.plan.plans(crdKey(c.CRD)) {
+		if m.plan.writes(crdKey(c.CRD)) {
 			continue
 		}
 		if !conversion.CallsAlike(live, c) {
@@ -243,30 +243,30 @@ func (m *maintainer) maintainConversions(w render.Webhook) {
 			c.Spec = *live.Spec.Conversion.DeepCopy()
 			c.Spec.Webhook.ClientConfig.CABundle = bundle
 		}
-		m.plan.wantConversions([]render.Conversion{c})
+		m.plan.ensureConversions([]render.Conversion{c})
 	}
 }
 
 // keepTrust gives pods another certificate, and registrations the trust in it.
 func (m *maintainer) keepTrust() {
-	m.plan.tell(m.Issuance...)
+	m.plan.addAccepted(m.Issuance...)
 	for _, d := range slices.Concat(m.Desired.Deployments, m.Maintained) {
-		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool { return m.liveOf(w) == nil || m.elsewhere(d, w) })
+		inService := slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool { return m.liveOf(w) == nil || m.servedByOther(d, w) })
 		live := m.Observed.Deployments[d.Object.Name]
 		if len(inService) == 0 || live == nil || m.Verdict.ClaimedDeployments[d.Object.Name] != "" {
 			continue
 		}
 		m.plan.writeSecret(d.Object.Name)
-		m.plan.restart(d.Object, live)
+		m.plan.restartPods(d.Object, live)
 		for _, w := range inService {
 			if len(w.Conversions) > 0 {
-				m.plan.wantConversions(m.conversions.asRouted(m.conversions.convertedAlready(w)))
+				m.plan.ensureConversions(m.conversions.asRouted(m.conversions.converted(w)))
 			} else if !w.Delegated {
-				m.plan.trust(registration.Of(w), m.liveOf(w))
+				m.plan.ensureTrust(registration.Of(w), m.liveOf(w))
 			}
 		}
 	}
-	for _, pod := range m.Nudges {
-		m.plan.take(Step{Verb: Nudge, Object: pod, Live: pod})
+	for _, pod := range m.ResyncPods {
+		m.plan.add(Step{Verb: ResyncVolumes, Object: pod, Live: pod})
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// leaves has the ClusterServiceVersion want its webhook to be served by another Deployment, which
+// moves has the ClusterServiceVersion want its webhook to be served by another Deployment, which
 // does not get available.
 func (c *cluster) leaves(change ...func(*operatorsv1alpha1.WebhookDescription)) {
 	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
@@ -37,7 +37,7 @@ func (c *cluster) upgrades(change func()) {
 	older, newer := c.CSV.DeepCopy(), c.CSV.DeepCopy()
 	newer.Name, newer.UID, newer.Spec.Replaces = "shop.v2", "uid-of-shop-2", older.Name
 	newer.Status = operatorsv1alpha1.ClusterServiceVersionStatus{}
-	c.CSV, c.Upgrade = newer, Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{older}, Began: true}
+	c.CSV, c.Upgrade = newer, Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{older}, Started: true}
 	change()
 }
 

@@ -49,13 +49,13 @@ type Policy struct {
 	// Settle is how long API servers may take to learn of a new registration: a
 	// ClusterServiceVersion is not Succeeded before it is over.
 	Settle time.Duration
-	// OrderBound is how long a Deployment that does not get available may hold up the next.
-	OrderBound time.Duration
-	// RunningBound is the same for one whose containers run and do not get ready: it may
+	// OrderTimeout is how long a Deployment that does not get available may hold up the next.
+	OrderTimeout time.Duration
+	// RunningTimeout is the same for one whose containers run and do not get ready: it may
 	// be waiting for a webhook of a later Deployment.
-	RunningBound time.Duration
-	// Patience is how long an installation goes on before it is told what it waits for.
-	Patience time.Duration
+	RunningTimeout time.Duration
+	// StatusDelay is how long an installation goes on before it is told what it waits for.
+	StatusDelay time.Duration
 	// InstallTimeout is how long a Deployment and its webhooks may take without any progress.
 	InstallTimeout time.Duration
 }
@@ -66,9 +66,9 @@ func DefaultPolicy() Policy {
 	return Policy{
 		Gate:           GateServing,
 		Settle:         300 * time.Millisecond,
-		OrderBound:     time.Minute,
-		RunningBound:   20 * time.Second,
-		Patience:       time.Second,
+		OrderTimeout:   time.Minute,
+		RunningTimeout: 20 * time.Second,
+		StatusDelay:    time.Second,
 		InstallTimeout: 5 * time.Minute,
 	}
 }
@@ -80,9 +80,9 @@ type Input struct {
 	Failure *scope.Failure // why there is no scope to install into; nil when there is
 	Verdict requirements.Verdict
 	Upgrade Upgrade
-	// Leaving is set on the way out, while objects need a conversion.
-	Leaving bool
-	Desired render.Desired
+	// DeletionBlocked is set on the way out, while objects need a conversion.
+	DeletionBlocked bool
+	Desired         render.Desired
 	// Maintained is what is registered and is to be called in another way (see ToMaintain), as
 	// it is served, by Deployment.
 	Maintained []render.Deployment
@@ -99,10 +99,10 @@ type Input struct {
 	Provider managerv1alpha1.CertificateProvider
 	// Issuance is what it is to be told.
 	Issuance []Step
-	// Nudges are the pods whose kubelets are to be made to look at their volumes.
-	Nudges   []*corev1.Pod
-	Observed Observed
-	Previous managerv1alpha1.WebhookRolloutStatus
+	// ResyncPods are the pods whose kubelets are to be made to look at their volumes.
+	ResyncPods []*corev1.Pod
+	Observed   Observed
+	Previous   managerv1alpha1.WebhookRolloutStatus
 }
 
 // Observed is what the cluster shows of what was desired. Objects are the cache's:
@@ -125,8 +125,8 @@ type Observed struct {
 	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
 	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
 	APIServices []*apiregistrationv1.APIService
-	// Served tells of the kinds that available APIServices are to serve whether they do.
-	Served map[schema.GroupVersionKind]bool
+	// ServedKinds tells of the kinds that available APIServices are to serve whether they do.
+	ServedKinds map[schema.GroupVersionKind]bool
 	// Undiscovered are the versions of groups of which the API server has not answered which kinds it
 	// serves.
 	Undiscovered map[schema.GroupVersion]bool
@@ -136,27 +136,27 @@ type Observed struct {
 	// Lifted are the roles and bindings that were lifted for the ClusterServiceVersion.
 	Lifted []drift.Object
 
-	// Reserved are the groups that no operator may serve (see requirements.ReservedGroup), among those of
+	// ReservedGroups are the groups that no operator may serve (see requirements.ReservedGroup), among those of
 	// the APIServices that the ClusterServiceVersion has or wants.
-	Reserved map[string]bool
-	// Occupied are the groups of which the ClusterServiceVersion must not register a further version
+	ReservedGroups map[string]bool
+	// OccupiedGroups are the groups of which the ClusterServiceVersion must not register a further version
 	// (see requirements.OccupiedGroup), and why.
-	Occupied map[string]string
+	OccupiedGroups map[string]string
 
 	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion converts, or
 	// that its Services do, by name.
 	CRDs map[string]*apiextensionsv1.CustomResourceDefinition
-	// Objects is how many objects CustomResourceDefinitions have, or SomeObjects, by their names: those of
+	// ObjectCounts is how many objects CustomResourceDefinitions have, or SomeObjects, by their names: those of
 	// which it is known in this pass.
-	Objects map[string]int
+	ObjectCounts map[string]int
 
 	// Catalog lists what the API server serves of the groups that the webhooks' rules name.
 	Catalog rules.Catalog
 
-	// Uncovered are the namespaces of the scope that do not bear its label yet.
-	Uncovered []string
-	// Unlabelled says why the API server refuses the label to some of them.
-	Unlabelled map[string]string
+	// UnlabelledNamespaces are the namespaces of the scope that do not bear its label yet.
+	UnlabelledNamespaces []string
+	// LabelRefusals says why the API server refuses the label to some of them.
+	LabelRefusals map[string]string
 	// Answers are what endpoints said in this pass.
 	Answers map[backends.Endpoint]backends.Answer
 	// Refused is what the API server said to a write in this pass that it will say again
@@ -165,11 +165,11 @@ type Observed struct {
 	// Unanswered are those of the refused writes, by the same key, on which the API server could not ask
 	// a webhook: it may say another thing the next moment.
 	Unanswered map[string]bool
-	// Made are the objects that were created in this pass, by their key: as they were desired,
+	// JustCreated are the objects that were created in this pass, by their key: as they were desired,
 	// so that the next pass compares them first, when the caches show them.
-	Made map[string]bool
-	// Born is when registrations were created, where that is known to the instant.
-	Born map[types.UID]time.Time
+	JustCreated map[string]bool
+	// CreationTimes is when registrations were created, where that is known to the instant.
+	CreationTimes map[types.UID]time.Time
 	// Writes are the manager's latest writes, as far as this process knows them, by the object's key.
 	Writes map[string]drift.Write
 	// Contests are the records of repairs that another client undid, by the object's key.

@@ -26,9 +26,9 @@ func (p *planner) relax(v deploymentView, waits string, behind []render.Deployme
 	if len(behind) == 0 || v.progress.Since.IsZero() {
 		return false
 	}
-	bound := p.waitingSince(v).Add(p.Policy.OrderBound)
+	bound := p.waitingSince(v).Add(p.Policy.OrderTimeout)
 	if running := v.progress.Running; !running.IsZero() {
-		bound = earlier(bound, running.Add(p.Policy.RunningBound))
+		bound = earlier(bound, running.Add(p.Policy.RunningTimeout))
 	}
 	if p.now.Before(bound) {
 		p.plan.requeue(bound, "a Deployment delays the next one")
@@ -45,7 +45,7 @@ func (p *planner) relax(v deploymentView, waits string, behind []render.Deployme
 func (p *planner) waitingSince(v deploymentView) time.Time {
 	since := v.progress.Since
 	for _, w := range v.webhooks {
-		if w.lacks() {
+		if w.missing() {
 			since = workload.Later(since, p.sinceOf(w.Description, w.state))
 		}
 	}

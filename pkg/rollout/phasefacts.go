@@ -12,13 +12,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// DetailsOf is the command that shows the WebhookRollout of a ClusterServiceVersion.
-func DetailsOf(csv *operatorsv1alpha1.ClusterServiceVersion) string {
+// DescribeCommand is the command that shows the WebhookRollout of a ClusterServiceVersion.
+func DescribeCommand(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf("kubectl -n %s describe webhookrollouts %s", csv.Namespace, csv.Name)
 }
 
-// first keeps the first text that is not empty.
-func first(kept *string, text string) {
+// setFirst keeps the first text that is not empty.
+func setFirst(kept *string, text string) {
 	if *kept == "" {
 		*kept = text
 	}
@@ -41,7 +41,7 @@ func (r *reporter) details() string {
 	if !csvspec.HasRegistrations(r.CSV) && len(r.Previous.Conditions) == 0 {
 		return ""
 	}
-	return DetailsOf(r.CSV)
+	return DescribeCommand(r.CSV)
 }
 
 // failure is what only a change of the ClusterServiceVersion or of its surroundings ends.
@@ -60,24 +60,24 @@ func (r *reporter) failure(unmet string) *phase.Phase {
 
 // deploymentFacts adds what a Deployment lacks. Of several the first one counts.
 func (r *reporter) deploymentFacts(d deploymentView, f *phase.Facts) {
-	waits := d.waits(r.plan)
+	waits := d.missing(r.plan)
 	if waits == "" {
 		return
 	}
-	first(&f.Waits, waits)
-	first(&f.Refused, d.refusal())
+	setFirst(&f.Incomplete, waits)
+	setFirst(&f.Refused, d.refusal())
 	if deadline := r.deadline(d); deadline.After(r.now) {
 		r.plan.requeue(deadline, "installation timeout")
 	} else if !deadline.IsZero() {
-		first(&f.TimedOut, waits)
+		setFirst(&f.TimedOut, waits)
 	}
 	lacks := d.unavailable()
-	first(&f.Lacks, lacks)
+	setFirst(&f.UnavailableAPIService, lacks)
 	switch {
 	case lacks != "" && (!d.progress.Available || d.progress.Complete()):
-		first(&f.Unhealthy, phase.Unavailable.Because(lacks).Message)
+		setFirst(&f.Unhealthy, phase.Unavailable.Because(lacks).Message)
 	case !d.progress.Available:
-		first(&f.Unhealthy, d.progress.Message)
+		setFirst(&f.Unhealthy, d.progress.Message)
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *reporter) extended() bool {
 	}
 	for _, d := range r.deployments {
 		for _, w := range d.webhooks {
-			if w.lacks() && !r.wasRegistered(w.Webhook) {
+			if w.missing() && !r.wasRegistered(w.Webhook) {
 				return true
 			}
 		}
@@ -97,10 +97,10 @@ func (r *reporter) extended() bool {
 	return false
 }
 
-// awaits is which versions whoever installs the ClusterServiceVersion has yet to serve, now
+// awaitedVersions is which versions whoever installs the ClusterServiceVersion has yet to serve, now
 // that its webhooks convert to them; empty while they do not, or when there are none.
-func (r *reporter) awaits(f phase.Facts) string {
-	if len(r.Verdict.Awaited) == 0 || f.Waits != "" {
+func (r *reporter) awaitedVersions(f phase.Facts) string {
+	if len(r.Verdict.Awaited) == 0 || f.Incomplete != "" {
 		return ""
 	}
 	return strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts, and whoever installs it adds the version now (bundle upgrade does; interrupted, run it again)"
@@ -109,17 +109,17 @@ func (r *reporter) awaits(f phase.Facts) string {
 // awaitVersions holds the installation up until all versions are served, for as long as it
 // would wait for a Deployment.
 func (r *reporter) awaitVersions(f *phase.Facts) {
-	f.Awaits = r.awaits(*f)
-	if f.Awaits == "" {
+	f.AwaitedVersions = r.awaitedVersions(*f)
+	if f.AwaitedVersions == "" {
 		return
 	}
-	f.Waits = f.Awaits
+	f.Incomplete = f.AwaitedVersions
 	var last time.Time
 	for _, d := range r.deployments {
 		last = workload.Later(last, r.deadline(d))
 	}
 	if r.plan.requeue(last, "installation timeout"); !last.IsZero() && !last.After(r.now) {
-		f.TimedOut = f.Awaits
+		f.TimedOut = f.AwaitedVersions
 	}
 }
 
@@ -143,12 +143,12 @@ func (r *reporter) deadline(d deploymentView) time.Time {
 // upgradeFacts are what the phase depends on of what the other versions say.
 func (r *reporter) upgradeFacts(f *phase.Facts) {
 	f.ReplacedBy, f.FailForward = r.Upgrade.ReplacedBy, r.Upgrade.FailForward
-	if r.Upgrade.Began || len(r.Upgrade.From) == 0 {
+	if r.Upgrade.Started || len(r.Upgrade.From) == 0 {
 		return
 	}
 	f.NotUpgradeable = r.Upgrade.NotUpgradeable
 	f.NotReady = r.Upgrade.NotReady
-	if f.NotReady == "" && r.Upgrade.Unannounced {
+	if f.NotReady == "" && r.Upgrade.ReplacementUnknown {
 		var older []string
 		for _, c := range r.Upgrade.From {
 			older = append(older, c.Name)

@@ -32,32 +32,32 @@ type Plan struct {
 func Next(in Input, now time.Time) Plan {
 	p := newPlanner(in, now)
 	report := reporter{facts: p.facts, plan: p.plan, outcome: p.outcome}
-	if in.Leaving {
+	if in.DeletionBlocked {
 		p.maintainer.keepTrust()
 		if len(in.Previous.Deployments) == 0 {
-			p.holdFor("objects need the conversion")
+			p.blockBecause("objects need the conversion")
 		}
-		report.leaving()
+		report.reportDeletionBlocked()
 		return p.plan.Plan
 	}
 	p.remover.unregisterReserved()
 	switch {
-	case p.mustYield():
+	case p.yields():
 		p.remover.withdraw()
-		p.hold()
-	case in.Failure == nil && in.Verdict.Passes() && p.mayBegin():
-		if p.plan.Count = in.uncounted(); len(p.plan.Count) > 0 {
+		p.block()
+	case in.Failure == nil && in.Verdict.Passes() && p.mayStartUpgrade():
+		if p.plan.Count = in.crdsToCount(); len(p.plan.Count) > 0 {
 			return p.plan.Plan
 		}
 		p.install()
-	case in.Keeps():
-		p.maintainer.keepUp()
-		p.hold()
-	case in.KeepsTrust():
+	case in.RepairsInService():
+		p.maintainer.repairInService()
+		p.block()
+	case in.KeepsTrustOnly():
 		p.maintainer.keepTrust()
-		p.hold()
+		p.block()
 	default:
-		p.hold()
+		p.block()
 	}
 	report.report()
 	return p.plan.Plan

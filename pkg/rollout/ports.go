@@ -20,7 +20,7 @@ type ports struct {
 	endpoints *endpoints
 	probes    *probes
 	plan      *planBuilder
-	heldPorts map[portKey]heldPort // the ports that do not lead yet where they are to lead
+	blocked   map[portKey]blockedPort // the ports that do not lead yet where they are to lead
 }
 
 // keepPorts changes the desired Services: each keeps the ports that live registrations call and
@@ -31,7 +31,7 @@ func (k *ports) keepPorts(waits string) {
 	if k.Policy.Gate != GateServing || len(k.Upgrade.From) > 0 {
 		return
 	}
-	k.heldPorts = map[portKey]heldPort{}
+	k.blocked = map[portKey]blockedPort{}
 	decided := map[string]bool{} // what is maintained may be desired, too
 	for _, all := range []*[]render.Deployment{&k.Desired.Deployments, &k.Maintained} {
 		*all = slices.Clone(*all)
@@ -51,7 +51,7 @@ func (k *ports) withKeptPorts(d render.Deployment, live *corev1.Service, waits s
 	before, callers := backends.KeptPortsOf(live), k.callersOf(d)
 	record := backends.KeptPorts{Pending: pendingPorts(d, callers)}
 	for _, port := range before.Over(live.Spec.Ports) {
-		if kept, keeps := k.keeps(d, live, port, callers, before, waits); keeps {
+		if kept, keeps := k.keepsPort(d, live, port, callers, before, waits); keeps {
 			record.Kept = append(record.Kept, kept)
 		}
 	}
@@ -69,8 +69,8 @@ func (k *ports) withKeptPorts(d render.Deployment, live *corev1.Service, waits s
 	return service
 }
 
-// keeps decides about one port of a live Service.
-func (k *ports) keeps(d render.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before backends.KeptPorts, waits string) (backends.KeptPort, bool) {
+// keepsPort decides about one port of a live Service.
+func (k *ports) keepsPort(d render.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before backends.KeptPorts, waits string) (backends.KeptPort, bool) {
 	record, recorded := before.Find(port.Port)
 	desired := slices.IndexFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool { return q.Port == port.Port })
 	if desired >= 0 && backends.Target(d.Service.Spec.Ports[desired]) == backends.Target(port) {
@@ -78,15 +78,15 @@ func (k *ports) keeps(d render.Deployment, live *corev1.Service, port corev1.Ser
 	}
 	kept := backends.KeptPort{Port: port.Port, TargetPort: backends.Target(port)}
 	key := portKey{live.Name, port.Port}
-	if slices.ContainsFunc(callers, func(c caller) bool { return c.port == port.Port && c.leaves() && (desired < 0 || !c.swaps(d, live)) }) {
+	if slices.ContainsFunc(callers, func(c caller) bool { return c.port == port.Port && c.moves() && (desired < 0 || !c.swaps(d, live)) }) {
 		kept.Left = true
-		k.heldPorts[key] = heldPort{"PortCalled", fmt.Sprintf("port %d of service %s leads to port %s of the pods until no registration calls it there", port.Port, live.Name, kept.TargetPort.String())}
+		k.blocked[key] = blockedPort{"PortCalled", fmt.Sprintf("port %d of service %s leads to port %s of the pods until no registration calls it there", port.Port, live.Name, kept.TargetPort.String())}
 		return kept, true
 	}
 	if desired >= 0 && (recorded && record.Since == nil || drift.SoleOwner(live, targetField(port))) {
 		if held := k.unservedTarget(d, d.Service.Spec.Ports[desired], callers, waits); held.reason != "" {
 			held.message = fmt.Sprintf("port %s of the pods is called until %s is served: %s", kept.TargetPort.String(), d.Service.Spec.Ports[desired].TargetPort.String(), held.message)
-			k.heldPorts[key] = held
+			k.blocked[key] = held
 			return kept, true
 		}
 	}
@@ -108,30 +108,30 @@ func (k *ports) stillCalled(kept, record backends.KeptPort, recorded bool, key p
 		return backends.KeptPort{}, false
 	}
 	k.plan.requeue(settled, "API servers learn of a port")
-	k.heldPorts[key] = heldPort{"PortCalled", fmt.Sprintf("some API server may still call port %d", kept.Port)}
+	k.blocked[key] = blockedPort{"PortCalled", fmt.Sprintf("some API server may still call port %d", kept.Port)}
 	return kept, true
 }
 
 // unservedTarget is why the pods cannot be called at another port yet. All webhooks of the port
 // that an edit points there must be served; a port that no live registration calls is free.
-func (k *ports) unservedTarget(d render.Deployment, to corev1.ServicePort, callers []caller, waits string) heldPort {
+func (k *ports) unservedTarget(d render.Deployment, to corev1.ServicePort, callers []caller, waits string) blockedPort {
 	for _, c := range callers {
-		if c.webhook == nil || c.port != to.Port || c.leaves() || !c.edited {
+		if c.webhook == nil || c.port != to.Port || c.moves() || !c.edited {
 			continue
 		}
 		if waits != "" {
-			return heldPort{"Held", waits}
+			return blockedPort{"Held", waits}
 		}
 		if reason, message := k.unservedAt(d, *c.webhook, to); reason != "" {
-			return heldPort{reason, message}
+			return blockedPort{reason, message}
 		}
 	}
-	return heldPort{}
+	return blockedPort{}
 }
 
-// held is why the port of a webhook does not lead yet where it is to lead; empty when it does.
-func (k *ports) held(d render.Deployment, w render.Webhook) heldPort {
-	return k.heldPorts[portKey{d.Service.Name, w.Port}]
+// blockedPortOf is why the port of a webhook does not lead yet where it is to lead; empty when it does.
+func (k *ports) blockedPortOf(d render.Deployment, w render.Webhook) blockedPort {
+	return k.blocked[portKey{d.Service.Name, w.Port}]
 }
 
 // unservedAt is why a webhook cannot be called yet at the port of the pods that a port of the
@@ -155,13 +155,13 @@ func (k *ports) askToCompare(d render.Deployment, w render.Webhook) {
 	endpoints, _, _ := k.endpoints.endpoints(d, w)
 	for _, e := range endpoints {
 		if _, asked := k.Observed.Answers[e]; !asked && !e.Virtual {
-			k.plan.ask(e)
+			k.plan.probe(e)
 		}
 	}
 }
 
-// heldPort is a port of a Service that leads where it did before the description changed.
-type heldPort struct{ reason, message string }
+// blockedPort is a port of a Service that leads where it did before the description changed.
+type blockedPort struct{ reason, message string }
 
 // portKey identifies a port of a Service.
 type portKey struct {

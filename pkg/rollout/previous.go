@@ -15,9 +15,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// before returns what the status before this decision reports of a webhook; nil where it reports
+// previousStatus returns what the status before this decision reports of a webhook; nil where it reports
 // nothing.
-func (f *facts) before(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.WebhookStatus {
+func (f *facts) previousStatus(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.WebhookStatus {
 	if f.previous == nil {
 		f.previous = report.ByIdentity(f.Previous)
 	}
@@ -26,7 +26,7 @@ func (f *facts) before(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.
 
 // sinceOf returns when a webhook was first seen in a state.
 func (f *facts) sinceOf(d operatorsv1alpha1.WebhookDescription, state managerv1alpha1.WebhookState) time.Time {
-	if before := f.before(d); before != nil && before.State == state && before.Since != nil {
+	if before := f.previousStatus(d); before != nil && before.State == state && before.Since != nil {
 		return before.Since.Time
 	}
 	return f.now
@@ -35,7 +35,7 @@ func (f *facts) sinceOf(d operatorsv1alpha1.WebhookDescription, state managerv1a
 // wasRegistered tells whether the webhook was in service when it was last looked at, whoever
 // had it in hand.
 func (f *facts) wasRegistered(w render.Webhook) bool {
-	before := f.before(w.Description)
+	before := f.previousStatus(w.Description)
 	return before != nil && (isRegistered(*before) || before.Configuration != "")
 }
 
@@ -52,30 +52,30 @@ func (f *facts) servedBefore(w render.Webhook) bool {
 	return f.wasRegistered(w)
 }
 
-// handedOver is when a registration came to be as it is: one that was switched in place
+// registeredSince is when a registration came to be as it is: one that was switched in place
 // is older than that.
-func (f *facts) handedOver(w render.Webhook, created time.Time) time.Time {
+func (f *facts) registeredSince(w render.Webhook, created time.Time) time.Time {
 	if len(f.Upgrade.From) == 0 {
 		return created
 	}
-	before := f.before(w.Description)
+	before := f.previousStatus(w.Description)
 	if before == nil || before.Since == nil || !isRegistered(*before) {
 		return f.now
 	}
-	return workload.Later(created, wholeSecond(before.Since.Time))
+	return workload.Later(created, endOfSecond(before.Since.Time))
 }
 
-// bornAt is when a registration was created, or, where only the second is known in which it
+// createdAt is when a registration was created, or, where only the second is known in which it
 // was, the end of that.
-func (f *facts) bornAt(live drift.Object) time.Time {
-	if born, known := f.Observed.Born[live.GetUID()]; known {
+func (f *facts) createdAt(live drift.Object) time.Time {
+	if born, known := f.Observed.CreationTimes[live.GetUID()]; known {
 		return born
 	}
-	return wholeSecond(live.GetCreationTimestamp().Time)
+	return endOfSecond(live.GetCreationTimestamp().Time)
 }
 
-// Registered are the live registrations.
-func (o Observed) Registered() []types.UID {
+// RegistrationUIDs are the live registrations.
+func (o Observed) RegistrationUIDs() []types.UID {
 	var all []types.UID
 	for _, r := range o.registrations() {
 		all = append(all, r.Object.GetUID())
@@ -83,5 +83,5 @@ func (o Observed) Registered() []types.UID {
 	return all
 }
 
-// wholeSecond is the end of the second that an object's instant stands for.
-func wholeSecond(t time.Time) time.Time { return t.Add(time.Second) }
+// endOfSecond is the end of the second that an object's instant stands for.
+func endOfSecond(t time.Time) time.Time { return t.Add(time.Second) }

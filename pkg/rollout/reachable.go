@@ -29,8 +29,8 @@ func (r *registrar) reachability(d render.Deployment, w render.Webhook, configur
 		Webhook: w, configuration: configuration, registered: registered,
 		state: managerv1alpha1.WebhookRegistered, reason: "Serving",
 	}
-	if before := r.before(w.Description); before != nil && before.Reason == reasonUndialled {
-		view.reason, view.message = reasonUndialled, undialled
+	if before := r.previousStatus(w.Description); before != nil && before.Reason == reasonUndialled {
+		view.reason, view.message = reasonUndialled, undialledMessage
 	}
 	reason, message := "", ""
 	switch {
@@ -66,7 +66,7 @@ func (r *registrar) availability(view webhookView) webhookView {
 // unavailable is why API servers do not pass requests on to a registered APIService; empty
 // when they do. They see for themselves whether it answers, all the time.
 func (r *registrar) unavailable(w render.Webhook) (reason, message string) {
-	live, ok := r.heldRegistration(w.Description).(*apiregistrationv1.APIService)
+	live, ok := r.liveRegistration(w.Description).(*apiregistrationv1.APIService)
 	if !ok {
 		return "", ""
 	}
@@ -87,7 +87,7 @@ func (r *registrar) unserved(w render.Webhook) (reason, message string) {
 	for _, owned := range csvspec.OwnedKinds(r.CSV, w.Description.GenerateName) {
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
 		group := kind.GroupVersion()
-		served, asked := r.Observed.Served[kind]
+		served, asked := r.Observed.ServedKinds[kind]
 		if served || !asked {
 			continue
 		}

@@ -25,8 +25,8 @@ type registrar struct {
 // reasonUndialled is that of a webhook which the API server reaches and the manager does
 // not.
 const (
-	reasonUndialled = "ProvedThroughAPIServer"
-	undialled       = "the API server reached it and trusted its certificate; the manager did not dial its pods itself"
+	reasonUndialled  = "ProvedThroughAPIServer"
+	undialledMessage = "the API server reached it and trusted its certificate; the manager did not dial its pods itself"
 )
 
 // register decides about one webhook. A live registration is kept as desired, whatever happens to its
@@ -84,7 +84,7 @@ func (r *registrar) useOf(c candidate) use {
 	case c.awaitsRules():
 		return use{kind: usedWithoutRules}
 	}
-	if older := r.theirs(c.live); older != nil {
+	if older := r.olderOwner(c.live); older != nil {
 		switch change, servedBy := r.changeOf(older, registration.Registration{Kind: c.webhook.Description.Type, Object: c.live}); change {
 		case render.Moved:
 			return use{kind: usedByOlder, older: older.Name, servedBy: servedBy}
@@ -116,19 +116,19 @@ func (r *registrar) otherService(c candidate) string {
 // registration is repaired at once.
 func (r *registrar) routeEdited(c candidate) bool {
 	desired := registration.Of(c.webhook)
-	edited := registration.RouteOf(desired) != registration.RouteOf(c.live) || r.ports.held(c.deployment, c.webhook).reason != ""
+	edited := registration.RouteOf(desired) != registration.RouteOf(c.live) || r.ports.blockedPortOf(c.deployment, c.webhook).reason != ""
 	return r.Policy.Gate == GateServing && edited && registration.DescriptionHash(desired) != registration.DescriptionHash(c.live)
 }
 
-// keep repairs the live registration, and reports whether its endpoints serve.
+// ensureRegistration repairs the live registration, and reports whether its endpoints serve.
 func (r *registrar) keep(c candidate) webhookView {
 	desired := registration.Of(c.webhook)
 	if c.webhook.Delegated {
-		r.plan.want(r.covering(desired, c.live), c.live)
+		r.plan.ensure(r.withLiveSelector(desired, c.live), c.live)
 	} else {
-		r.plan.keep(desired, c.live)
+		r.plan.ensureRegistration(desired, c.live)
 	}
-	return r.reachability(c.deployment, c.webhook, c.live.GetName(), r.handedOver(c.webhook, r.bornAt(c.live)), c.backend)
+	return r.reachability(c.deployment, c.webhook, c.live.GetName(), r.registeredSince(c.webhook, r.createdAt(c.live)), c.backend)
 }
 
 // await reports a webhook that a check blocks. API servers call it as before.
@@ -138,26 +138,26 @@ func (r *registrar) await(c candidate, is use, blocked webhookView) webhookView 
 		return waiting(c.webhook, blocked.reason, fmt.Sprintf("deployment %s of %s serves it until deployment %s does: %s", is.servedBy, is.older, c.deployment.Object.Name, blocked.message))
 	case usedAtDeployment:
 		served := render.Webhook{Description: c.webhook.Description, Port: registration.PortOf(c.live)}
-		view := r.reachability(backendOf(c.live, c.webhook.Description), served, c.live.GetName(), r.bornAt(c.live), workload.Progress{Available: true})
+		view := r.reachability(backendOf(c.live, c.webhook.Description), served, c.live.GetName(), r.createdAt(c.live), workload.Progress{Available: true})
 		view.Webhook = c.webhook
 		return moving(view, blocked.reason, fmt.Sprintf("service %s serves it until deployment %s does: %s", is.servedBy, c.deployment.Object.Name, blocked.message))
 	case usedAtRoute:
 		return r.awaitRoute(c, blocked)
 	case usedWithoutRules:
-		r.plan.want(registration.WithoutRules(registration.Of(c.webhook)), c.live)
+		r.plan.ensure(registration.WithoutRules(registration.Of(c.webhook)), c.live)
 	default: // API servers do not call it.
 	}
-	return r.remembering(blocked)
+	return r.withConfigurationName(blocked)
 }
 
 // awaitRoute reports a webhook that API servers call at its previous port and path.
 func (r *registrar) awaitRoute(c candidate, blocked webhookView) webhookView {
 	desired, called := registration.Of(c.webhook), c.webhook
-	r.plan.keep(registration.WithLiveRoute(desired, c.live), c.live)
+	r.plan.ensureRegistration(registration.WithLiveRoute(desired, c.live), c.live)
 	called.Port = registration.PortCalled(c.live)
-	view := r.reachability(c.deployment, called, c.live.GetName(), r.handedOver(c.webhook, r.bornAt(c.live)), c.backend)
+	view := r.reachability(c.deployment, called, c.live.GetName(), r.registeredSince(c.webhook, r.createdAt(c.live)), c.backend)
 	view.Webhook = c.webhook
-	if held := r.ports.held(c.deployment, c.webhook); held.reason != "" {
+	if held := r.ports.blockedPortOf(c.deployment, c.webhook); held.reason != "" {
 		return moving(view, held.reason, held.message)
 	}
 	return moving(view, blocked.reason, registration.RouteOf(c.live).Until(registration.RouteOf(desired))+": "+blocked.message)
@@ -169,28 +169,28 @@ func (r *registrar) proceed(c candidate, is use) webhookView {
 	switch is.kind {
 	case unused:
 		if c.webhook.Delegated {
-			r.plan.want(registration.WithoutRules(desired), nil)
-			return r.remembering(waiting(c.webhook, reasonNotInjected, "the registration is being written without rules, for its caBundle to be injected"))
+			r.plan.ensure(registration.WithoutRules(desired), nil)
+			return r.withConfigurationName(waiting(c.webhook, reasonNotInjected, "the registration is being written without rules, for its caBundle to be injected"))
 		}
-		r.plan.want(desired, nil)
+		r.plan.ensure(desired, nil)
 		if r.probes.undialled(c.deployment, c.webhook) {
-			return waiting(c.webhook, reasonUndialled, "the registration is being written: "+undialled)
+			return waiting(c.webhook, reasonUndialled, "the registration is being written: "+undialledMessage)
 		}
 		return waiting(c.webhook, "Registering", "the registration is being written")
 	case usedWithoutRules:
-		r.plan.want(desired, c.live)
+		r.plan.ensure(desired, c.live)
 		return waiting(c.webhook, "Registering", "its endpoints serve what was injected: the registration gets its rules")
 	case usedByOlder:
-		r.plan.keep(desired, c.live)
+		r.plan.ensureRegistration(desired, c.live)
 		return waiting(c.webhook, "Registering", "the registration is being switched")
 	default:
 		return r.keep(c)
 	}
 }
 
-// remembering keeps the name of a deleted registration, by which later reconciliations know that it
+// withConfigurationName keeps the name of a deleted registration, by which later reconciliations know that it
 // existed.
-func (r *registrar) remembering(view webhookView) webhookView {
+func (r *registrar) withConfigurationName(view webhookView) webhookView {
 	if r.wasRegistered(view.Webhook) {
 		view.configuration = registration.Of(view.Webhook).GetName()
 	}
@@ -201,7 +201,7 @@ func (r *registrar) remembering(view webhookView) webhookView {
 // as it is, so that the webhook is registered as soon as it is switched on.
 func (r *registrar) disable(w render.Webhook, live drift.Object) webhookView {
 	if live != nil {
-		r.plan.take(Step{Verb: Delete, Object: live, Live: live})
+		r.plan.add(Step{Verb: Delete, Object: live, Live: live})
 	}
 	reason, message, _ := r.switchedOff()
 	return webhookView{Webhook: w, state: managerv1alpha1.WebhookDisabled, reason: reason, message: message}

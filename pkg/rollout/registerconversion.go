@@ -26,32 +26,32 @@ func (r *registrar) converting(d render.Deployment, w render.Webhook, backend wo
 	}
 	if missing := r.conversions.unconverted(w); len(missing) > 0 {
 		if blocking, blocked := c.firstBlocking(callChecks); blocked {
-			if len(r.Upgrade.From) == 0 && len(r.conversions.lost(w.Description)) == 0 && !r.conversions.allNamed(missing) {
+			if len(r.Upgrade.From) == 0 && len(r.conversions.withoutConversion(w.Description)) == 0 && !r.conversions.allNamed(missing) {
 				since := r.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
 				return moving(webhookView{Webhook: w, state: managerv1alpha1.WebhookRegistered, registered: since}, blocking.reason,
 					fmt.Sprintf("another Deployment converts until deployment %s does: %s", d.Object.Name, blocking.message))
 			}
 			return blocking
 		}
-		r.plan.wantConversions(missing)
+		r.plan.ensureConversions(missing)
 		if r.probes.undialled(d, w) {
-			return waiting(w, reasonUndialled, "spec.conversion of its CustomResourceDefinitions is being written: "+undialled)
+			return waiting(w, reasonUndialled, "spec.conversion of its CustomResourceDefinitions is being written: "+undialledMessage)
 		}
 		return waiting(w, "Registering", "spec.conversion of its CustomResourceDefinitions is being written")
 	}
 	if view, awaits := r.awaitConversionRoute(c); awaits {
 		return view
 	}
-	r.plan.wantConversions(w.Conversions)
+	r.plan.ensureConversions(w.Conversions)
 	since := r.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
-	return r.reachability(d, w, "", wholeSecond(since), backend)
+	return r.reachability(d, w, "", endOfSecond(since), backend)
 }
 
 // awaitConversionRoute reports live conversions whose description names another port or path than
 // before. API servers call the previous one until callChecks pass.
 func (r *registrar) awaitConversionRoute(c candidate) (view webhookView, awaits bool) {
 	w := c.webhook
-	i, held := slices.IndexFunc(w.Conversions, r.conversions.routeEdited), r.ports.held(c.deployment, w)
+	i, held := slices.IndexFunc(w.Conversions, r.conversions.routeEdited), r.ports.blockedPortOf(c.deployment, w)
 	if r.Policy.Gate != GateServing || i < 0 && held.reason == "" {
 		return webhookView{}, false
 	}
@@ -64,9 +64,9 @@ func (r *registrar) awaitConversionRoute(c candidate) (view webhookView, awaits 
 		was := conversion.RouteOf(r.Observed.CRDs[w.Conversions[i].CRD].Spec.Conversion)
 		message, called.Port = was.Until(conversion.RouteOf(&w.Conversions[i].Spec))+": "+message, was.Port
 	}
-	r.plan.wantConversions(r.conversions.asRouted(w.Conversions))
+	r.plan.ensureConversions(r.conversions.asRouted(w.Conversions))
 	since := r.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
-	view = r.reachability(c.deployment, called, "", wholeSecond(since), c.backend)
+	view = r.reachability(c.deployment, called, "", endOfSecond(since), c.backend)
 	view.Webhook = w
 	return moving(view, cmp.Or(held.reason, blocking.reason), cmp.Or(held.message, message)), true
 }

@@ -55,9 +55,9 @@ func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) m
 	return found
 }
 
-// Trusting are the live registrations, and the conversions, that call a Service of the
+// TrustsOf are the live registrations, and the conversions, that call a Service of the
 // ClusterServiceVersion's namespace.
-func (o Observed) Trusting(namespace, service string) []registration.Trust {
+func (o Observed) TrustsOf(namespace, service string) []registration.Trust {
 	var all []registration.Trust
 	for _, live := range o.registrations() {
 		if render.IsCanary(live.Object) {
@@ -93,7 +93,7 @@ func (f *facts) registered(w render.Webhook) drift.Object {
 	return nil
 }
 
-func (f *facts) heldRegistration(d operatorsv1alpha1.WebhookDescription) drift.Object {
+func (f *facts) liveRegistration(d operatorsv1alpha1.WebhookDescription) drift.Object {
 	name, exists := f.Observed.Configurations(f.CSV)[csvspec.IdentityOf(d)]
 	if d.Type == csvspec.APIServiceType {
 		name, exists = d.GenerateName, true
@@ -166,17 +166,17 @@ func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []manage
 	return slices.Compact(all)
 }
 
-// reserves reports whether an object is an APIService of a group that no operator may serve.
-func (o Observed) reserves(object drift.Object) bool {
+// isReserved reports whether an object is an APIService of a group that no operator may serve.
+func (o Observed) isReserved(object drift.Object) bool {
 	service, ok := object.(*apiregistrationv1.APIService)
-	return ok && o.Reserved[service.Spec.Group]
+	return ok && o.ReservedGroups[service.Spec.Group]
 }
 
-// occupies reports whether a step registers an APIService that does not exist in a group that others
+// isOccupied reports whether a step registers an APIService that does not exist in a group that others
 // serve.
-func (o Observed) occupies(step Step) bool {
+func (o Observed) isOccupied(step Step) bool {
 	service, ok := step.Object.(*apiregistrationv1.APIService)
-	return ok && step.Verb == Create && o.Occupied[service.Spec.Group] != ""
+	return ok && step.Verb == Create && o.OccupiedGroups[service.Spec.Group] != ""
 }
 
 // delegations are the live bindings for servers of APIServices, in the order of their names.

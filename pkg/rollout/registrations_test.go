@@ -115,7 +115,7 @@ func TestTrusting(t *testing.T) {
 		{Name: "ValidatingWebhookConfiguration a", Version: "u/3", CABundle: []byte("one"), Generation: 7},
 		{Name: "ValidatingWebhookConfiguration labelled as a canary", Version: "u/3", CABundle: []byte("two"), Generation: 7},
 	}
-	if diff := cmp.Diff(want, observed.Trusting("shop", "manager-service")); diff != "" {
+	if diff := cmp.Diff(want, observed.TrustsOf("shop", "manager-service")); diff != "" {
 		t.Errorf("who trusts (-want +got):\n%s", diff)
 	}
 }

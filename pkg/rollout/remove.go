@@ -27,7 +27,7 @@ type remover struct {
 }
 
 func (x *remover) unregister(live registration.Registration) {
-	if x.plan.take(Step{Verb: Delete, Object: live.Object, Live: live.Object}) {
+	if x.plan.add(Step{Verb: Delete, Object: live.Object, Live: live.Object}) {
 		x.unregistered = x.now
 	}
 }
@@ -46,8 +46,8 @@ func (x *remover) unregisterStale() {
 // them in place of the one that serves the group.
 func (x *remover) unregisterReserved() {
 	for _, live := range x.Observed.APIServices {
-		if x.Observed.reserves(live) && x.theirs(live) == nil {
-			x.plan.take(Step{Verb: Delete, Object: live, Live: live})
+		if x.Observed.isReserved(live) && x.olderOwner(live) == nil {
+			x.plan.add(Step{Verb: Delete, Object: live, Live: live})
 		}
 	}
 }
@@ -55,10 +55,10 @@ func (x *remover) unregisterReserved() {
 // unconvertStale ends the conversions that the ClusterServiceVersion does not
 // declare any more.
 func (x *remover) unconvertStale() {
-	ended := x.conversions.endedConversions()
-	for _, step := range StepsToEnd(ended.CRDs) {
-		if !x.plan.plans(step.Key()) { // else it ends after that write
-			x.plan.take(step)
+	ended := x.conversions.conversionsToEnd()
+	for _, step := range EndConversionSteps(ended.CRDs) {
+		if !x.plan.writes(step.Key()) { // else it ends after that write
+			x.plan.add(step)
 		}
 	}
 	x.plan.Count = append(x.plan.Count, ended.Count...)
@@ -76,7 +76,7 @@ func (x *remover) undelegateStale() {
 	}
 	for _, live := range x.Observed.delegations() {
 		if !wanted[drift.KeyOf(live)] {
-			x.plan.take(Step{Verb: Delete, Object: live, Live: live})
+			x.plan.add(Step{Verb: Delete, Object: live, Live: live})
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (x *remover) removeStale() {
 		if lists(x.CSV, name) || live.DeletionTimestamp != nil || !csvspec.OwnedBy(live, x.CSV) || x.isCalled(name) || x.waitsForAny() || x.mayBeCalled(live) {
 			continue
 		}
-		x.plan.take(Step{Verb: Delete, Object: live, Live: live})
+		x.plan.add(Step{Verb: Delete, Object: live, Live: live})
 	}
 }
 
@@ -107,16 +107,16 @@ func (x *remover) mayBeCalled(live *appsv1.Deployment) bool {
 	}
 	since, recorded := x.uncalledSince(live)
 	if !recorded {
-		return x.plan.want(x.uncalled(live), live)
+		return x.plan.ensure(x.recordUncalled(live), live)
 	}
 	settled := since.Add(x.Policy.Settle)
 	x.plan.requeue(settled, "API servers learn of a deletion")
 	return x.now.Before(settled)
 }
 
-// uncalled is a live Deployment with the record that nothing calls it. The record is of this generation of the
+// recordUncalled is a live Deployment with the record that nothing calls it. The record is of this generation of the
 // ClusterServiceVersion: another edit may have had the Deployment called once more since.
-func (x *remover) uncalled(live *appsv1.Deployment) *appsv1.Deployment {
+func (x *remover) recordUncalled(live *appsv1.Deployment) *appsv1.Deployment {
 	marked := live.DeepCopy()
 	if marked.Annotations == nil {
 		marked.Annotations = map[string]string{}
@@ -137,12 +137,12 @@ func (x *remover) uncalledPrefix() string {
 	return fmt.Sprintf("generation %d since ", x.CSV.Generation)
 }
 
-// clear takes out of service, before a Deployment is rolled out, what is called in
+// unregisterChanged takes out of service, before a Deployment is rolled out, what is called in
 // another way afterwards. It tells whether the Deployment has to wait until every API
 // server has learned of it.
-func (x *remover) clear(d render.Deployment) bool {
+func (x *remover) unregisterChanged(d render.Deployment) bool {
 	for _, live := range x.Observed.registrations() {
-		older := x.theirs(live.Object)
+		older := x.olderOwner(live.Object)
 		if older == nil {
 			continue
 		}
@@ -167,7 +167,7 @@ func (x *remover) unsettled() bool {
 
 // waitsForAny tells whether anything that is listed is not complete yet.
 func (x *remover) waitsForAny() bool {
-	return slices.ContainsFunc(x.deployments, func(d deploymentView) bool { return d.waits(x.plan) != "" })
+	return slices.ContainsFunc(x.deployments, func(d deploymentView) bool { return d.missing(x.plan) != "" })
 }
 
 // withdraw stops an operator that must not run. Webhooks come first: without their
@@ -178,40 +178,40 @@ func (x *remover) withdraw() {
 	for _, live := range x.Observed.registrations() {
 		if csvspec.HasOwnerLabels(live.Object, x.CSV) {
 			registered = true
-			x.plan.take(Step{Verb: Delete, Object: live.Object, Live: live.Object})
+			x.plan.add(Step{Verb: Delete, Object: live.Object, Live: live.Object})
 		}
 	}
-	ended := conversion.EndAll(x.CSV.Namespace, x.conversions.ownServices(), slices.Collect(maps.Values(x.Observed.CRDs)), x.Observed.Objects,
+	ended := conversion.EndAll(x.CSV.Namespace, x.conversions.ownServices(), slices.Collect(maps.Values(x.Observed.CRDs)), x.Observed.ObjectCounts,
 		x.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
-	for _, step := range StepsToEnd(ended.CRDs) {
-		x.plan.take(step)
+	for _, step := range EndConversionSteps(ended.CRDs) {
+		x.plan.add(step)
 	}
 	x.plan.Count, x.inUse = ended.Count, ended.InUse
-	if registered || len(ended.CRDs)+len(ended.Count) > 0 || ended.InUse != "" || !x.forgotten() {
+	if registered || len(ended.CRDs)+len(ended.Count) > 0 || ended.InUse != "" || !x.deletionsSettled() {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Observed.Deployments)) {
 		if d := x.Observed.Deployments[name]; csvspec.OwnedBy(d, x.CSV) {
-			x.plan.take(Step{Verb: Delete, Object: d, Live: d})
+			x.plan.add(Step{Verb: Delete, Object: d, Live: d})
 		}
 	}
 	for _, live := range x.Observed.delegations() {
 		if csvspec.HasOwnerLabels(live, x.CSV) {
-			x.plan.take(Step{Verb: Delete, Object: live, Live: live})
+			x.plan.add(Step{Verb: Delete, Object: live, Live: live})
 		}
 	}
 }
 
-// forgotten tells whether no API server calls a webhook any more. When each of them was
+// deletionsSettled tells whether no API server calls a webhook any more. When each of them was
 // taken out of service stands in the status, in whole seconds, hence the one more.
-func (x *remover) forgotten() bool {
+func (x *remover) deletionsSettled() bool {
 	if x.Policy.Gate == GateAvailable {
 		return true
 	}
 	settle := x.Policy.Settle + time.Second
 	for _, d := range x.CSV.Spec.WebhookDefinitions {
 		settled := x.now
-		switch before := x.before(d); {
+		switch before := x.previousStatus(d); {
 		case before != nil && isRegistered(*before):
 			settled = x.now.Add(settle)
 		case before != nil && before.State == managerv1alpha1.WebhookBlocked && before.Since != nil:

@@ -125,7 +125,7 @@ func TestComparesNothingThatWasJustMade(t *testing.T) {
 	if _, needed := stepTo(desired, live, Observed{}, noon); !needed {
 		t.Fatal("there is no drift to be found")
 	}
-	if step, needed := stepTo(desired, live, Observed{Made: map[string]bool{drift.KeyOf(live): true}}, noon); needed {
+	if step, needed := stepTo(desired, live, Observed{JustCreated: map[string]bool{drift.KeyOf(live): true}}, noon); needed {
 		t.Errorf("it is written again: %s, %s", step.Verb, step.Why())
 	}
 }

@@ -29,7 +29,7 @@ var happenings = map[string]func(*cluster){
 	"another image":   func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image += "x" },
 	"unregistered":    func(c *cluster) { c.Observed.Validating = nil },
 	"weakened":        func(c *cluster) { weaken(c.Observed.Validating) },
-	"namespace comes": func(c *cluster) { c.Observed.Uncovered = []string{"red"} },
+	"namespace comes": func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"red"} },
 	"a minute passes": func(c *cluster) { c.wait(time.Minute) },
 }
 
@@ -102,7 +102,7 @@ func prematurity(c *cluster) string {
 	switch {
 	case c.Certificates["manager"].Message != "":
 		return "registers without a certificate"
-	case len(c.Observed.Uncovered) > 0:
+	case len(c.Observed.UnlabelledNamespaces) > 0:
 		return "registers before the Namespaces are labelled"
 	case len(c.Observed.Answers) == 0:
 		return "registers without asking anybody"

@@ -20,11 +20,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// withLeftOut is a ClusterServiceVersion with the conversions that it does not declare any more, that
+// withUndeclaredConversions is a ClusterServiceVersion with the conversions that it does not declare any more, that
 // objects need, and that Deployments which it lists serve. Until spec.conversion ends, the Deployment
 // has to serve it (docs/adr/0056-conversions-left-out.md).
-func (in Input) withLeftOut(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
-	inUse := slices.DeleteFunc(in.leftOutOfListed(csv), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return in.endOf(crd) == conversion.Ends })
+func (in Input) withUndeclaredConversions(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+	inUse := slices.DeleteFunc(in.undeclaredOfListed(csv), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return in.endOf(crd) == conversion.Ends })
 	if len(inUse) == 0 {
 		return csv
 	}
@@ -35,10 +35,10 @@ func (in Input) withLeftOut(csv *operatorsv1alpha1.ClusterServiceVersion) *opera
 	return s.csv
 }
 
-// uncounted are the names of the definitions of which it must be known whether they have objects,
+// crdsToCount are the names of the definitions of which it must be known whether they have objects,
 // before it is known what a Deployment has to serve.
-func (in Input) uncounted() (names []string) {
-	for _, crd := range in.leftOutOfListed(in.CSV) {
+func (in Input) crdsToCount() (names []string) {
+	for _, crd := range in.undeclaredOfListed(in.CSV) {
 		if in.endOf(crd) == conversion.EndUnknown {
 			names = append(names, crd.Name)
 		}
@@ -46,16 +46,16 @@ func (in Input) uncounted() (names []string) {
 	return names
 }
 
-// leftOutOfListed are the definitions that Deployments convert which a ClusterServiceVersion lists,
+// undeclaredOfListed are the definitions that Deployments convert which a ClusterServiceVersion lists,
 // and that it does not convert by its own account.
-func (in Input) leftOutOfListed(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
+func (in Input) undeclaredOfListed(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
 	s := asServed{csv: csv, observed: in.Observed}
-	return slices.DeleteFunc(s.leftOut(), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return !lists(csv, s.converter(crd)) })
+	return slices.DeleteFunc(s.undeclared(), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return !lists(csv, s.converter(crd)) })
 }
 
-// leftOut are the definitions that Deployments of the namespace convert and that the
+// undeclared are the definitions that Deployments of the namespace convert and that the
 // ClusterServiceVersion does not convert by its own account, in the order of their names.
-func (s asServed) leftOut() (all []*apiextensionsv1.CustomResourceDefinition) {
+func (s asServed) undeclared() (all []*apiextensionsv1.CustomResourceDefinition) {
 	for _, name := range slices.Sorted(maps.Keys(s.observed.CRDs)) {
 		if crd := s.observed.CRDs[name]; csvspec.Converts(s.csv, name) < 0 && s.converter(crd) != "" {
 			all = append(all, crd)
@@ -71,7 +71,7 @@ func (s asServed) converter(crd *apiextensionsv1.CustomResourceDefinition) strin
 	if namespace != s.csv.Namespace {
 		return ""
 	}
-	return s.behind(service)
+	return s.deploymentBehind(service)
 }
 
 // declare adds the description of a conversion as API servers call it.
@@ -109,28 +109,28 @@ func (s asServed) targetOf(service string, port int32) *intstr.IntOrString {
 // all the same. One that is installed keeps the conversions that an edit left out while objects
 // need them.
 func (in Input) ToRender() *operatorsv1alpha1.ClusterServiceVersion {
-	if in.Holds() {
+	if in.RendersAsServed() {
 		return in.asServed(in.CSV)
 	}
-	return in.withLeftOut(in.CSV)
+	return in.withUndeclaredConversions(in.CSV)
 }
 
-// Holds reports whether the ClusterServiceVersion is rendered as it is called, because it may
+// RendersAsServed reports whether the ClusterServiceVersion is rendered as it is called, because it may
 // not be installed as it is.
-func (in Input) Holds() bool { return in.Keeps() || in.KeepsTrust() }
+func (in Input) RendersAsServed() bool { return in.RepairsInService() || in.KeepsTrustOnly() }
 
 // asServed is a version of the operator as its registrations say that it is served.
 func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	s := asServed{csv: csv.DeepCopy(), observed: in.Observed}
 	for _, live := range in.Observed.registrations() {
 		if called := registration.ServiceOf(live.Object); called != nil && called.Namespace == csv.Namespace && csvspec.HasOwnerLabels(live.Object, csv) {
-			s.register(live, s.behind(called.Name))
+			s.register(live, s.deploymentBehind(called.Name))
 		}
 	}
 	for i := range csv.Spec.WebhookDefinitions {
 		s.convert(&s.csv.Spec.WebhookDefinitions[i])
 	}
-	for _, crd := range s.leftOut() {
+	for _, crd := range s.undeclared() {
 		if deployment := s.converter(crd); csvspec.HasOwnerLabels(in.Observed.Deployments[deployment], csv) {
 			s.list(deployment)
 			s.declare(crd, deployment)
@@ -145,8 +145,8 @@ type asServed struct {
 	observed Observed
 }
 
-// behind is the live Deployment whose pods a Service leads to; empty when there is none.
-func (s asServed) behind(service string) string {
+// deploymentBehind is the live Deployment whose pods a Service leads to; empty when there is none.
+func (s asServed) deploymentBehind(service string) string {
 	for _, name := range slices.Sorted(maps.Keys(s.observed.Deployments)) {
 		if service == names.Service(name) || service == csvspec.AlternateServiceName(s.csv, name) {
 			return name
@@ -218,7 +218,7 @@ func lists(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool
 }
 
 func (in Input) endOf(crd *apiextensionsv1.CustomResourceDefinition) conversion.Ending {
-	return conversion.EndingOf(crd, in.Observed.Objects, in.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
+	return conversion.EndingOf(crd, in.Observed.ObjectCounts, in.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }
 
 // isCalled reports whether API servers call a Deployment: its Service is in a registration, or in
@@ -232,7 +232,7 @@ func (f *facts) isCalled(deployment string) bool {
 	}
 	return slices.ContainsFunc(f.Observed.registrations(), func(live registration.Registration) bool {
 		called := registration.ServiceOf(live.Object)
-		return called != nil && called.Namespace == f.CSV.Namespace && s.behind(called.Name) == deployment
+		return called != nil && called.Namespace == f.CSV.Namespace && s.deploymentBehind(called.Name) == deployment
 	})
 }
 
@@ -240,16 +240,16 @@ func (f *facts) isCalled(deployment string) bool {
 func (f *facts) hasService(deployment string) bool {
 	s := asServed{csv: f.CSV, observed: f.Observed}
 	for service := range f.Observed.Services {
-		if s.behind(service) == deployment {
+		if s.deploymentBehind(service) == deployment {
 			return true
 		}
 	}
 	return false
 }
 
-// elsewhere reports whether pods of another Deployment serve the live registration of a webhook: an
+// servedByOther reports whether pods of another Deployment serve the live registration of a webhook: an
 // older version registered it, or an edit waits.
-func (f *facts) elsewhere(d render.Deployment, w render.Webhook) bool {
+func (f *facts) servedByOther(d render.Deployment, w render.Webhook) bool {
 	live := f.liveOf(w)
 	if live == nil || len(w.Conversions) > 0 {
 		return false
@@ -258,6 +258,6 @@ func (f *facts) elsewhere(d render.Deployment, w render.Webhook) bool {
 	if called == nil || called.Namespace != f.CSV.Namespace {
 		return false
 	}
-	serves := asServed{csv: f.CSV, observed: f.Observed}.behind(called.Name)
+	serves := asServed{csv: f.CSV, observed: f.Observed}.deploymentBehind(called.Name)
 	return serves != "" && serves != d.Object.Name
 }

@@ -87,11 +87,11 @@ func (r *reporter) report() {
 // Together they have 256 KiB, or 100 bytes each: etcd takes 1.5 MiB for an object by default, and one cause
 // may stand in each of them.
 func (r *reporter) messageLimit() int {
-	told := 0
+	texts := 0
 	for _, d := range r.deployments {
-		told += 1 + len(d.webhooks)
+		texts += 1 + len(d.webhooks)
 	}
-	return max(256<<10/max(told, 1), 100)
+	return max(256<<10/max(texts, 1), 100)
 }
 
 func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1.DeploymentStatus {
@@ -126,7 +126,7 @@ func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1
 // interception is what a webhook sees of people's requests. Of one that is held nothing is
 // rendered: what was said of it stays.
 func (r *reporter) interception(w render.Webhook) render.Interception {
-	if before := r.before(w.Description); w.Interception.Text == "" && before != nil {
+	if before := r.previousStatus(w.Description); w.Interception.Text == "" && before != nil {
 		return render.Interception{Text: before.Intercepts, BeyondScope: before.BeyondScope, Exempt: before.Exempt}
 	}
 	return w.Interception
@@ -147,9 +147,9 @@ func (r *reporter) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
 	}
 }
 
-// leaving reports a ClusterServiceVersion whose deletion is blocked. It repeats the previous status with
+// reportDeletionBlocked reports a ClusterServiceVersion whose deletion is blocked. It repeats the previous status with
 // new certificates. Where there is no previous status, it reports the Deployments.
-func (r *reporter) leaving() {
+func (r *reporter) reportDeletionBlocked() {
 	r.plan.Status = *r.Previous.DeepCopy()
 	if len(r.plan.Status.Deployments) == 0 {
 		limit := r.messageLimit()

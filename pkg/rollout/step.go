@@ -29,8 +29,8 @@ const (
 	// Convert writes spec.conversion of a CustomResourceDefinition, and nothing else of
 	// it: the definition is the bundle's.
 	Convert Verb = "convert"
-	// Nudge annotates a pod, so that its kubelet looks at its volumes.
-	Nudge Verb = "nudge"
+	// ResyncVolumes annotates a pod, so that its kubelet looks at its volumes.
+	ResyncVolumes Verb = "resync"
 	// Delete removes.
 	Delete Verb = "delete"
 )
@@ -48,9 +48,9 @@ type Step struct {
 	// Repeated is set when the manager's latest write sent the same, or created the object:
 	// somebody undid it.
 	Repeated bool
-	// Rehearse is set when admission may be what made Live differ, and no write of this process
+	// NeedsDryRun is set when admission may be what made Live differ, and no write of this process
 	// shows whether it is: a dry run does.
-	Rehearse bool
+	NeedsDryRun bool
 	// DryRun is set on such a step when it is rehearsed.
 	DryRun bool
 }
@@ -75,7 +75,7 @@ func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests ma
 	switch {
 	case s.Verb == Delete:
 		return s.Drift.By == drift.ByCreation
-	case s.Verb == Nudge:
+	case s.Verb == ResyncVolumes:
 		return false
 	case s.Repeated:
 		return true
@@ -135,7 +135,7 @@ func (s Step) Why() string {
 		return "yields to another operator"
 	case s.Verb == Delete:
 		return "not declared any more"
-	case s.Verb == Nudge:
+	case s.Verb == ResyncVolumes:
 		return "serves another certificate than it is given"
 	case s.Live == nil:
 		return "absent"
@@ -149,9 +149,9 @@ func (s Step) Why() string {
 // (see Contest).
 func stepTo(desired, live drift.Object, o Observed, now time.Time) (step Step, ok bool) {
 	if live == nil {
-		return o.unlessHeld(Step{Verb: Create, Object: desired, Desired: desired}, now)
+		return o.unlessContested(Step{Verb: Create, Object: desired, Desired: desired}, now)
 	}
-	if o.Made[drift.KeyOf(desired)] {
+	if o.JustCreated[drift.KeyOf(desired)] {
 		return Step{}, false
 	}
 	scaled := drift.WithLiveReplicas(live, desired)
@@ -165,13 +165,13 @@ func stepTo(desired, live drift.Object, o Observed, now time.Time) (step Step, o
 		step.Verb, step.Object = Update, drift.Replacement(scaled, live)
 	}
 	_, known := o.Writes[step.Key()]
-	step.Rehearse = !known && found.By == ""
-	return o.unlessHeld(step, now)
+	step.NeedsDryRun = !known && found.By == ""
+	return o.unlessContested(step, now)
 }
 
-// unlessHeld adds to a step what the manager's latest write to the same object shows; ok is
+// unlessContested adds to a step what the manager's latest write to the same object shows; ok is
 // false when another client holds the object.
-func (o Observed) unlessHeld(step Step, now time.Time) (_ Step, ok bool) {
+func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 	last, known := o.Writes[step.Key()]
 	step.Repeated = known && (step.Verb == Create || last.RepeatedBy(step.Desired, step.Live))
 	switch {

@@ -102,11 +102,11 @@ func TestInstallTimeoutOfOldDeployments(t *testing.T) {
 // A registration that is made at the last moment has the time to become known.
 func TestInstallTimeoutOfYoungRegistrations(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
-	c.Observed.Uncovered = []string{"red"}
+	c.Observed.UnlabelledNamespaces = []string{"red"}
 	c.pass()
 	c.becomeAvailable("manager")
 	c.pass()
-	c.Observed.Uncovered = nil
+	c.Observed.UnlabelledNamespaces = nil
 	c.wait(5*time.Minute - time.Second)
 	c.pass()
 	c.wait(time.Second)

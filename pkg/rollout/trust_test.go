@@ -65,8 +65,8 @@ func TestRegistrationIsChangedAsItWasSeen(t *testing.T) {
 func TestNudge(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.Secrets["manager"] = secretOf("manager")
-	c.Nudges = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
-	if diff := cmp.Diff([]string{"create Secret shop/manager-service-cert", "nudge Pod shop/manager-0"}, stepsOf(c.next())); diff != "" {
+	c.ResyncPods = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
+	if diff := cmp.Diff([]string{"create Secret shop/manager-service-cert", "resync Pod shop/manager-0"}, stepsOf(c.next())); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 }

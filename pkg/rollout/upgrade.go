@@ -24,24 +24,24 @@ import (
 type Upgrade struct {
 	// From are the versions that it replaces and that are still there, the nearest first.
 	From []*operatorsv1alpha1.ClusterServiceVersion
-	// Began is set once it has taken over from them: then there is no going back but by its
+	// Started is set once it has taken over from them: then there is no going back but by its
 	// own deletion.
-	Began bool
+	Started bool
 	// NotUpgradeable is what the operator says that does not want to be replaced now.
 	NotUpgradeable string
 	// NotReady is why a version cannot be replaced yet.
 	NotReady string
-	// Unannounced is set while a replaced version has yet to learn of its being replaced.
-	Unannounced bool
+	// ReplacementUnknown is set while a replaced version has yet to learn of its being replaced.
+	ReplacementUnknown bool
 	// ReplacedBy is the name of the version that replaces this one.
 	ReplacedBy string
 	// FailForward lets a version be replaced that has failed.
 	FailForward bool
 }
 
-// Waits tells whether it is too early to look at what the new version wants.
+// Incomplete tells whether it is too early to look at what the new version wants.
 func (u Upgrade) Waits() bool {
-	return !u.Began && len(u.From) > 0 && (u.NotUpgradeable != "" || u.NotReady != "" || u.Unannounced)
+	return !u.Started && len(u.From) > 0 && (u.NotUpgradeable != "" || u.NotReady != "" || u.ReplacementUnknown)
 }
 
 func serves(d render.Deployment, live registration.Registration) bool {
@@ -65,8 +65,8 @@ func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previo
 	return status
 }
 
-// theirs is the older version that has a live object in hand; nil when none has.
-func (f *facts) theirs(live drift.Object) *operatorsv1alpha1.ClusterServiceVersion {
+// olderOwner is the older version that has a live object in hand; nil when none has.
+func (f *facts) olderOwner(live drift.Object) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, older := range f.Upgrade.From {
 		if csvspec.HasOwnerLabels(live, older) {
 			return older
@@ -88,14 +88,14 @@ func (f *facts) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live re
 	return render.Removed, ""
 }
 
-// startsAnew tells whether a Deployment has yet to be started by this version.
-func (f *facts) startsAnew(live *appsv1.Deployment) bool {
-	return live == nil || f.theirs(live) != nil
+// notStarted tells whether a Deployment has yet to be started by this version.
+func (f *facts) notStarted(live *appsv1.Deployment) bool {
+	return live == nil || f.olderOwner(live) != nil
 }
 
-// sharing is a desired object with the owners of it that are still there: whichever
+// withLiveOwners is a desired object with the owners of it that are still there: whichever
 // version is deleted first, the object has to stay for the other.
-func (f *facts) sharing(desired, live drift.Object) drift.Object {
+func (f *facts) withLiveOwners(desired, live drift.Object) drift.Object {
 	if live == nil || len(desired.GetOwnerReferences()) == 0 {
 		return desired
 	}
@@ -113,9 +113,9 @@ func (f *facts) sharing(desired, live drift.Object) drift.Object {
 	return shared
 }
 
-// reselected says which Deployment the new version cannot take over: the selector of
+// selectorConflict says which Deployment the new version cannot take over: the selector of
 // one cannot be changed, and to change that of its Service alone would cut it off.
-func (f *facts) reselected() string {
+func (f *facts) selectorConflict() string {
 	for _, d := range f.Desired.Deployments {
 		live := f.Observed.Deployments[d.Object.Name]
 		if live != nil && !equality.Semantic.DeepEqual(live.Spec.Selector, d.Object.Spec.Selector) {

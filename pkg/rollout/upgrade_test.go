@@ -35,7 +35,7 @@ func (c *cluster) goesOn(deployments ...string) Plan {
 	for _, d := range deployments {
 		c.becomeAvailable(d)
 	}
-	c.Upgrade.Began = c.Upgrade.Began || lineage.Began(c.CSV)
+	c.Upgrade.Started = c.Upgrade.Started || lineage.Began(c.CSV)
 	return c.pass()
 }
 
@@ -145,12 +145,12 @@ func TestUpgradeThatFails(t *testing.T) {
 func TestUpgradeWaitsForTheRollout(t *testing.T) {
 	c := installed(t, webhookOf("server"), webhookOf("before", named("moved.example.com"))).
 		replacedBy(webhookOf("server"), webhookOf("server", named("moved.example.com")))
-	c.Upgrade.Unannounced = true
+	c.Upgrade.ReplacementUnknown = true
 	c.goesOn()
 	if before := report.ByIdentity(c.Previous)[csvspec.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "moved.example.com"}]; !isRegistered(*before) {
 		t.Fatalf("the new version does not know of the webhook: %+v", before)
 	}
-	c.Upgrade.Unannounced = false
+	c.Upgrade.ReplacementUnknown = false
 	for range 4 {
 		c.goesOn()
 	}
@@ -168,7 +168,7 @@ func TestUpgradeWaits(t *testing.T) {
 		change func(*cluster)
 		phase  string
 	}{
-		"for the other to know of it": {func(c *cluster) { c.Upgrade.Unannounced = true },
+		"for the other to know of it": {func(c *cluster) { c.Upgrade.ReplacementUnknown = true },
 			"Pending RequirementsUnknown: requirements not yet checked: waits for shop.v1 to be ready for replacement"},
 		"for one that has failed": {func(c *cluster) { c.Upgrade.NotReady = "shop.v1 has failed" },
 			"Pending RequirementsUnknown: requirements not yet checked: shop.v1 has failed"},

@@ -107,9 +107,9 @@ func TestUpkeepOfACertificate(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	obstacles["a requirement"].put(c)
 	c.Secrets["manager"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert", ResourceVersion: "1"}}
-	c.Nudges = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
+	c.ResyncPods = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
 	plan := c.next()
-	if diff := cmp.Diff([]string{"update Secret shop/manager-service-cert", "nudge Pod shop/manager-0"}, stepsOf(plan)); diff != "" {
+	if diff := cmp.Diff([]string{"update Secret shop/manager-service-cert", "resync Pod shop/manager-0"}, stepsOf(plan)); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 	if plan.Status.Deployments[0].Certificate == nil {

@@ -33,21 +33,21 @@ type webhookView struct {
 
 func (w webhookView) live() bool { return !w.registered.IsZero() }
 
-// lacks tells whether a webhook that should be live is not, or an APIService not available.
-func (w webhookView) lacks() bool {
+// missing tells whether a webhook that should be live is not, or an APIService not available.
+func (w webhookView) missing() bool {
 	if registration.IsAPIService(w.Webhook) {
 		return w.state != managerv1alpha1.WebhookRegistered
 	}
 	return !w.live() && w.state != managerv1alpha1.WebhookDisabled
 }
 
-// waits is what a Deployment and its webhooks lack to be complete.
-func (v deploymentView) waits(b *planBuilder) string {
+// missing is what a Deployment and its webhooks lack to be complete.
+func (v deploymentView) missing(b *planBuilder) string {
 	if !v.progress.Complete() {
 		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.Message)
 	}
 	for _, w := range v.webhooks {
-		if w.lacks() {
+		if w.missing() {
 			return fmt.Sprintf("%s to be registered: %s", w.title(), w.message)
 		}
 		if w.moving != "" {
@@ -102,7 +102,7 @@ const reasonUnavailable = "NotAvailable"
 // why; empty when they do to all.
 func (v deploymentView) unavailable() string {
 	for _, w := range v.webhooks {
-		if registration.IsAPIService(w.Webhook) && w.lacks() {
+		if registration.IsAPIService(w.Webhook) && w.missing() {
 			return w.title() + ": " + w.message
 		}
 	}
@@ -119,14 +119,14 @@ func (v deploymentView) has(of csvspec.Identity) bool {
 	return slices.ContainsFunc(v.webhooks, func(w webhookView) bool { return csvspec.IdentityOf(w.Description) == of })
 }
 
-// waitsFor says what a Deployment still lacks before the next may start; empty when
+// missingForNext says what a Deployment still lacks before the next may start; empty when
 // it lacks nothing.
-func (v deploymentView) waitsFor() string {
+func (v deploymentView) missingForNext() string {
 	if !v.progress.Complete() {
 		return v.progress.Message
 	}
 	for _, w := range v.webhooks {
-		if w.lacks() {
+		if w.missing() {
 			return fmt.Sprintf("%s: %s", w.title(), w.message)
 		}
 	}

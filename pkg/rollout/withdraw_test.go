@@ -123,7 +123,7 @@ func TestWithdrawnConversionInUse(t *testing.T) {
 	if plan := c.pass(); len(plan.Count) != 1 || plan.Count[0] != crd.Name {
 		t.Errorf("counts %q", plan.Count)
 	}
-	c.Observed.Objects = map[string]int{crd.Name: 1}
+	c.Observed.ObjectCounts = map[string]int{crd.Name: 1}
 	c.wait(time.Hour)
 	if plan := c.pass(); len(plan.Steps) > 0 || plan.Status.Conditions == nil {
 		t.Errorf("steps %q", stepsOf(plan))

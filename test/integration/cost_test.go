@@ -37,7 +37,7 @@ func TestInstallationCostsTheseRequests(t *testing.T) {
 func costs(t *testing.T, patience time.Duration, until operatorsv1alpha1.ClusterServiceVersionPhase, more []string) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
-	m := e.manage(untilTheCachesShow, func(o *controller.Options) { o.Rollout.Patience = patience })
+	m := e.manage(untilTheCachesShow, func(o *controller.Options) { o.Rollout.StatusDelay = patience })
 	e.eventually("the manager has filled its caches", func() (bool, any) { return m.passes("OperatorGroup") > 0, nil })
 	since := e.auditEnd()
 	e.create(csv("operator.v1", "server"))

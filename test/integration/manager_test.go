@@ -38,13 +38,13 @@ type manager struct {
 func (e *env) options() controller.Options {
 	o := controller.Options{Namespaces: []string{e.namespace}, Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 4}
 	o.Rollout.Gate = rollout.GateAvailable
-	o.Rollout.Patience = 0                        // tests have none
+	o.Rollout.StatusDelay = 0                     // tests have none
 	o.Certificates.Settle = 50 * time.Millisecond // there is one API server, and its webhooks are called by nobody
 	return o
 }
 
 // patiently has a manager tell what an installation waits for as it does by default.
-func patiently(o *controller.Options) { o.Rollout.Patience = rollout.DefaultPolicy().Patience }
+func patiently(o *controller.Options) { o.Rollout.StatusDelay = rollout.DefaultPolicy().StatusDelay }
 
 // manage runs a manager until the test ends or it is told to stop.
 func (e *env) manage(change ...func(*controller.Options)) *manager {

@@ -46,7 +46,7 @@ func TestOrderIsRelaxed(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments("first")
-	e.manage(func(o *controller.Options) { o.Rollout.OrderBound = time.Second })
+	e.manage(func(o *controller.Options) { o.Rollout.OrderTimeout = time.Second })
 	c := csv("operator.v1", "first", "second")
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("second.example.com", "second"))
 	e.create(c)

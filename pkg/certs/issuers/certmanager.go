@@ -22,8 +22,8 @@ var (
 // CertificatesCRD exists if cert-manager is installed.
 const CertificatesCRD = "certificates." + certManagerGroup
 
-// Order describes the serving certificate of a Deployment.
-type Order struct {
+// Request describes the serving certificate of a Deployment.
+type CertManagerRequest struct {
 	Service  string
 	Names    []string
 	Validity time.Duration
@@ -41,7 +41,7 @@ const caValidity = 5 * 365 * 24 * time.Hour
 
 // Objects returns the objects of cert-manager. Without a selected issuer, a CA comes first: if the
 // leaf were self-signed, each renewal would be a new root.
-func (o Order) Objects() []*unstructured.Unstructured {
+func (o CertManagerRequest) Objects() []*unstructured.Unstructured {
 	if o.Issuer != (Issuer{}) {
 		return []*unstructured.Unstructured{o.leaf(o.Issuer)}
 	}
@@ -57,7 +57,7 @@ func (o Order) Objects() []*unstructured.Unstructured {
 
 // leaf is the serving certificate. Its key is a new one each time: a renewal is also
 // what ends the use of a key that got known.
-func (o Order) leaf(issuer Issuer) *unstructured.Unstructured {
+func (o CertManagerRequest) leaf(issuer Issuer) *unstructured.Unstructured {
 	dnsNames := make([]any, 0, len(o.Names))
 	for _, name := range o.Names {
 		dnsNames = append(dnsNames, name)
@@ -74,7 +74,7 @@ func (o Order) leaf(issuer Issuer) *unstructured.Unstructured {
 	})
 }
 
-func (o Order) authority(issuer Issuer) *unstructured.Unstructured {
+func (o CertManagerRequest) authority(issuer Issuer) *unstructured.Unstructured {
 	return o.object("Certificate", names.CA(o.Service), map[string]any{
 		"secretName":     names.Issued(names.CA(o.Service)),
 		"secretTemplate": o.secretTemplate(),
@@ -89,14 +89,14 @@ func (o Order) authority(issuer Issuer) *unstructured.Unstructured {
 }
 
 // renewBefore is never all of the leaf's life, as for what the manager mints.
-func (o Order) renewBefore() time.Duration {
+func (o CertManagerRequest) renewBefore() time.Duration {
 	if o.RenewBefore <= 0 {
 		return o.Validity / 3
 	}
 	return min(o.RenewBefore, o.Validity/10*9)
 }
 
-func (o Order) privateKey() map[string]any {
+func (o CertManagerRequest) privateKey() map[string]any {
 	key := map[string]any{"rotationPolicy": "Always"}
 	switch o.Key {
 	case certs.KeyECDSAP384:
@@ -112,7 +112,7 @@ func (o Order) privateKey() map[string]any {
 }
 
 // secretTemplate lets the manager's caches see what is issued.
-func (o Order) secretTemplate() map[string]any {
+func (o CertManagerRequest) secretTemplate() map[string]any {
 	marks := map[string]any{}
 	for key, value := range o.Meta.Labels {
 		marks[key] = value
@@ -124,7 +124,7 @@ func (i Issuer) reference() map[string]any {
 	return map[string]any{"kind": i.Kind, "group": i.Group, "name": i.Name}
 }
 
-func (o Order) object(kind, name string, spec map[string]any) *unstructured.Unstructured {
+func (o CertManagerRequest) object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	meta := o.Meta
 	meta.Name = name
 	metadata, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&meta)

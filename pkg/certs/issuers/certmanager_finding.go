@@ -15,8 +15,8 @@ import (
 type CertManagerFacts struct {
 	// Installed reports whether cert-manager's definitions exist.
 	Installed bool
-	// Order is what was asked for.
-	Order Order
+	// CertManagerRequest is what was asked for.
+	Request CertManagerRequest
 	// Objects are those of the Order that are there, by kind and name: "Certificate x".
 	Objects map[string]*unstructured.Unstructured
 	// Issuer is the one that the administrator named, where it is cert-manager's own.
@@ -35,14 +35,14 @@ func FromCertManager(f CertManagerFacts) Finding {
 	}
 	found := Finding{Published: published, Problem: f.problem(), RenewAt: f.renewAt()}
 	if published == nil && found.Problem == "" {
-		found.Problem = incomplete(f.Secret, f.Order.Meta.Namespace, names.Issued(names.Secret(f.Order.Service)), "cert-manager")
+		found.Problem = incomplete(f.Secret, f.Request.Meta.Namespace, names.Issued(names.Secret(f.Request.Service)), "cert-manager")
 	}
 	return found
 }
 
 // renewAt returns the renewal time in the status of the leaf's Certificate.
 func (f CertManagerFacts) renewAt() time.Time {
-	leaf := f.Objects["Certificate "+names.Secret(f.Order.Service)]
+	leaf := f.Objects["Certificate "+names.Secret(f.Request.Service)]
 	if leaf == nil {
 		return time.Time{}
 	}
@@ -59,21 +59,21 @@ func (f CertManagerFacts) problem() string {
 	if !f.Installed {
 		return fmt.Sprintf("cert-manager is not installed: there is no CustomResourceDefinition %s; install cert-manager, or choose another provider", CertificatesCRD)
 	}
-	if f.Order.Issuer.Group == certManagerGroup {
+	if f.Request.Issuer.Group == certManagerGroup {
 		if f.Issuer == nil {
 			return fmt.Sprintf("%s does not exist: create it, or name another", f.issuerName())
 		}
-		if why := notReady(f.Issuer); why != "" {
+		if why := notReadyMessage(f.Issuer); why != "" {
 			return fmt.Sprintf("%s is not ready: %s", f.issuerName(), why)
 		}
 	}
-	for _, desired := range f.Order.Objects() {
+	for _, desired := range f.Request.Objects() {
 		live := f.Objects[desired.GetKind()+" "+desired.GetName()]
 		name := fmt.Sprintf("%s %s/%s", desired.GetKind(), desired.GetNamespace(), desired.GetName())
 		if live == nil {
 			return name + " is being created"
 		}
-		if why := notReady(live); why != "" {
+		if why := notReadyMessage(live); why != "" {
 			return fmt.Sprintf("%s is not ready: %s; to see why: kubectl -n %s describe certificates,certificaterequests", name, why, desired.GetNamespace())
 		}
 	}
@@ -81,19 +81,19 @@ func (f CertManagerFacts) problem() string {
 }
 
 func (f CertManagerFacts) issuerName() string {
-	i := f.Order.Issuer
+	i := f.Request.Issuer
 	switch {
 	case i == Issuer{}:
 		return "the issuer created for it"
 	case i.Kind == "ClusterIssuer" && i.Group == certManagerGroup:
 		return i.String()
 	default:
-		return fmt.Sprintf("%s %s/%s", i.Kind, f.Order.Meta.Namespace, i.Name)
+		return fmt.Sprintf("%s %s/%s", i.Kind, f.Request.Meta.Namespace, i.Name)
 	}
 }
 
-// notReady returns the message of a Certificate or an Issuer that is not ready; empty if it is ready.
-func notReady(object *unstructured.Unstructured) string {
+// notReadyMessage returns the message of a Certificate or an Issuer that is not ready; empty if it is ready.
+func notReadyMessage(object *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	reported := "it has no status yet: is cert-manager running?"
 	for _, c := range conditions {

@@ -61,14 +61,14 @@ func TestObjectsOfAnOrder(t *testing.T) {
 // What is chosen for certificates counts whoever issues them.
 func TestOrderOfAnotherKind(t *testing.T) {
 	for name, tc := range map[string]struct {
-		change      func(*Order)
+		change      func(*CertManagerRequest)
 		renewBefore string
 		key         map[string]any
 	}{
-		"nothing chosen":         {func(*Order) {}, "720h0m0s", map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"}},
-		"P-384, a day before":    {func(o *Order) { o.Key, o.RenewBefore = certs.KeyECDSAP384, 24*time.Hour }, "24h0m0s", map[string]any{"algorithm": "ECDSA", "size": int64(384), "rotationPolicy": "Always"}},
-		"RSA, all the time":      {func(o *Order) { o.Key, o.RenewBefore = certs.KeyRSA3072, 365*24*time.Hour }, "1944h0m0s", map[string]any{"algorithm": "RSA", "size": int64(3072), "rotationPolicy": "Always"}},
-		"Ed25519 has one length": {func(o *Order) { o.Key = certs.KeyEd25519 }, "720h0m0s", map[string]any{"algorithm": "Ed25519", "rotationPolicy": "Always"}},
+		"nothing chosen":         {func(*CertManagerRequest) {}, "720h0m0s", map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"}},
+		"P-384, a day before":    {func(o *CertManagerRequest) { o.Key, o.RenewBefore = certs.KeyECDSAP384, 24*time.Hour }, "24h0m0s", map[string]any{"algorithm": "ECDSA", "size": int64(384), "rotationPolicy": "Always"}},
+		"RSA, all the time":      {func(o *CertManagerRequest) { o.Key, o.RenewBefore = certs.KeyRSA3072, 365*24*time.Hour }, "1944h0m0s", map[string]any{"algorithm": "RSA", "size": int64(3072), "rotationPolicy": "Always"}},
+		"Ed25519 has one length": {func(o *CertManagerRequest) { o.Key = certs.KeyEd25519 }, "720h0m0s", map[string]any{"algorithm": "Ed25519", "rotationPolicy": "Always"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := order(Issuer{Kind: "Issuer", Name: "corporate"})

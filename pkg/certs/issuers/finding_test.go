@@ -14,8 +14,8 @@ import (
 
 const somePEM = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n"
 
-func order(issuer Issuer) Order {
-	return Order{
+func order(issuer Issuer) CertManagerRequest {
+	return CertManagerRequest{
 		Service: "server-service", Names: []string{"server-service.ns.svc"}, Validity: 90 * 24 * time.Hour, Issuer: issuer,
 		Meta: metav1.ObjectMeta{Namespace: "ns", Labels: map[string]string{"olm.managed": "true"}},
 	}
@@ -52,67 +52,67 @@ func TestFromCertManager(t *testing.T) {
 		problem   string // what it says, or nothing
 	}{
 		"all is well": {
-			facts:     CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: whole},
+			facts:     CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: whole},
 			published: true,
 		},
 		"what is called issued does not exist": {
-			facts:   CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}},
+			facts:   CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}},
 			problem: "cert-manager reports a certificate as issued, and Secret ns/server-service-cert-issued does not exist yet",
 		},
 		"what is issued lacks its key": {
-			facts:   CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: issued(map[string]string{"tls.crt": "leaf"})},
+			facts:   CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: issued(map[string]string{"tls.crt": "leaf"})},
 			problem: "Secret ns/server-service-cert-issued, issued by cert-manager, lacks tls.crt or tls.key: delete the Secret",
 		},
 		"not installed": {
-			facts:   CertManagerFacts{Order: order(Issuer{})},
+			facts:   CertManagerFacts{Request: order(Issuer{})},
 			problem: "cert-manager is not installed",
 		},
 		"taken away again: what was issued is served on": {
-			facts:     CertManagerFacts{Order: order(Issuer{}), Secret: whole},
+			facts:     CertManagerFacts{Request: order(Issuer{}), Secret: whole},
 			published: true,
 			problem:   "cert-manager is not installed",
 		},
 		"the issuer does not exist": {
-			facts:   CertManagerFacts{Installed: true, Order: order(own)},
+			facts:   CertManagerFacts{Installed: true, Request: order(own)},
 			problem: "Issuer ns/internal does not exist",
 		},
 		"the issuer is not ready": {
-			facts:   CertManagerFacts{Installed: true, Order: order(cluster), Issuer: saying("Ready False ErrGetKeyPair secret not found")},
+			facts:   CertManagerFacts{Installed: true, Request: order(cluster), Issuer: saying("Ready False ErrGetKeyPair secret not found")},
 			problem: "ClusterIssuer corporate is not ready: secret not found",
 		},
 		"an issuer that others look after is not looked at": {
-			facts:   CertManagerFacts{Installed: true, Order: order(foreign), Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Pending waiting for AWS")}},
+			facts:   CertManagerFacts{Installed: true, Request: order(foreign), Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Pending waiting for AWS")}},
 			problem: "Certificate ns/server-service-cert is not ready: waiting for AWS; to see why: kubectl -n ns describe",
 		},
 		"nothing is asked yet": {
-			facts:   CertManagerFacts{Installed: true, Order: order(Issuer{})},
+			facts:   CertManagerFacts{Installed: true, Request: order(Issuer{})},
 			problem: "Issuer ns/server-service-selfsigned is being created",
 		},
 		"nobody answers": {
-			facts:   CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying()}},
+			facts:   CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying()}},
 			problem: "is cert-manager running?",
 		},
 		"an attempt failed": {
-			facts: CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{
+			facts: CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{
 				leaf: saying("Issuing False Failed the name is forbidden", "Ready False DoesNotExist there is no Secret"),
 			}},
 			problem: "the name is forbidden",
 		},
 		"a renewal does not come about": {
-			facts:     CertManagerFacts{Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Expired it ended")}, Secret: whole},
+			facts:     CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Expired it ended")}, Secret: whole},
 			published: true,
 			problem:   "it ended",
 		},
 		"an issuer without a CA": {
 			facts: CertManagerFacts{
-				Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready},
+				Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready},
 				Secret: issued(map[string]string{"tls.crt": "leaf", "tls.key": "key"}),
 			},
 			problem: "Issuer ns/internal publishes no CA: Secret ns/server-service-cert-issued has no ca.crt",
 		},
 		"a Secret that is not filled yet": {
 			facts: CertManagerFacts{
-				Installed: true, Order: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Issuing soon")},
+				Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Issuing soon")},
 				Secret: issued(map[string]string{"tls.key": "key"}),
 			},
 			problem: "soon",
@@ -130,12 +130,12 @@ func TestRenewalOfCertManager(t *testing.T) {
 		"":                     {},
 	} {
 		leaf := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"renewalTime": text}}}
-		f := CertManagerFacts{Installed: true, Order: order(Issuer{}), Objects: map[string]*unstructured.Unstructured{"Certificate server-service-cert": leaf}}
+		f := CertManagerFacts{Installed: true, Request: order(Issuer{}), Objects: map[string]*unstructured.Unstructured{"Certificate server-service-cert": leaf}}
 		if got := FromCertManager(f).RenewAt; !got.Equal(want) {
 			t.Errorf("of %q the renewal is at %s, want %s", text, got, want)
 		}
 	}
-	if got := FromCertManager(CertManagerFacts{Order: order(Issuer{})}).RenewAt; !got.IsZero() {
+	if got := FromCertManager(CertManagerFacts{Request: order(Issuer{})}).RenewAt; !got.IsZero() {
 		t.Errorf("without a Certificate the renewal is at %s", got)
 	}
 }

@@ -22,9 +22,9 @@ func ServiceCABundle(service string, meta metav1.ObjectMeta) *corev1.ConfigMap {
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: meta}
 }
 
-// CalledName returns the name that API servers verify, which every issuer has to put into a
+// ServerName returns the name that API servers verify, which every issuer has to put into a
 // certificate. Unlike the manager, service-ca omits the name without ".svc".
-func CalledName(service, namespace string) string { return service + "." + namespace + ".svc" }
+func ServerName(service, namespace string) string { return service + "." + namespace + ".svc" }
 
 // ServiceCAFacts are the observed objects. An absent object is nil.
 type ServiceCAFacts struct {

@@ -43,7 +43,7 @@ func (d *decision) certificate(deployment string) (certificate, error) {
 	if err != nil {
 		return certificate{}, err
 	}
-	if facts.Occupied, err = d.occupied(facts.Secret); err != nil {
+	if facts.OtherWriter, err = d.occupied(facts.Secret); err != nil {
 		return certificate{}, err
 	}
 	issuance, err := d.issuanceFor(deployment)
@@ -74,7 +74,7 @@ func (d *decision) certificate(deployment string) (certificate, error) {
 
 // answer adds to the facts what a decision about a certificate needs, or asks for it.
 func (d *decision) answer(deployment string, facts *certs.Facts, decided certs.Decision) (pods map[string]*corev1.Pod, err error) {
-	name := facts.Blank.Name
+	name := facts.SecretMeta.Name
 	read := ReadTrust{Deployment: deployment, Secret: name, Observed: d.Observed}
 	switch decided.Need {
 	case certs.NeedNothing:
@@ -87,7 +87,7 @@ func (d *decision) answer(deployment string, facts *certs.Facts, decided certs.D
 	case certs.NeedRotating:
 		others, known := d.Answers.Rotations[name]
 		if !known {
-			return nil, d.ask(CountRotations{types.NamespacedName{Namespace: facts.Blank.Namespace, Name: name}})
+			return nil, d.ask(CountRotations{types.NamespacedName{Namespace: facts.SecretMeta.Namespace, Name: name}})
 		}
 		facts.Rotating = &others
 	case certs.NeedLive:
@@ -110,8 +110,8 @@ func (d *decision) answer(deployment string, facts *certs.Facts, decided certs.D
 
 // takeTrust replaces what the caches show by what the API server has.
 func (d *decision) takeTrust(deployment string, facts *certs.Facts, trust Trust) {
-	d.Secrets[facts.Blank.Name], d.Observed = trust.Secret, trust.Observed
-	facts.Secret, facts.Registered, facts.Live = trust.Secret, d.registered(d.Services[deployment]), true
+	d.Secrets[facts.SecretMeta.Name], d.Observed = trust.Secret, trust.Observed
+	facts.Secret, facts.Registrations, facts.Live = trust.Secret, d.registered(d.Services[deployment]), true
 }
 
 // ask adds questions, which end the decision.
@@ -138,17 +138,17 @@ func (d *decision) certificateFacts(deployment string) (certs.Facts, error) {
 	blank := csvspec.OwnedMeta(d.CSV, names.Secret(service))
 	_, restartedFor := d.template(deployment)
 	facts := certs.Facts{
-		Secret:       d.Secrets[blank.Name],
-		Blank:        blank,
-		Registered:   d.registered(service),
-		Names:        certs.DNSNames(service, d.CSV.Namespace),
-		Running:      live != nil,
-		Order:        d.CSV.Annotations[wellknown.AnnotationRotate],
-		Due:          certs.RotateAtRequest(d.CSV.Status.CertsRotateAt, d.CSV.ManagedFields, d.now),
-		RestartedFor: restartedFor,
-		RestartCosts: workload.RestartCosts(live),
-		Paused:       live != nil && live.Spec.Paused,
-		ReadOnly:     d.Observed.Refused[drift.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "" || d.Observed.HoldsSecret(&corev1.Secret{ObjectMeta: blank}, d.now),
+		Secret:          d.Secrets[blank.Name],
+		SecretMeta:      blank,
+		Registrations:   d.registered(service),
+		Names:           certs.DNSNames(service, d.CSV.Namespace),
+		Running:         live != nil,
+		RotationRequest: d.CSV.Annotations[wellknown.AnnotationRotate],
+		RotateAt:        certs.RotateAtRequest(d.CSV.Status.CertsRotateAt, d.CSV.ManagedFields, d.now),
+		RestartedFor:    restartedFor,
+		RestartCosts:    workload.RestartCosts(live),
+		Paused:          live != nil && live.Spec.Paused,
+		ReadOnly:        d.Observed.Refused[drift.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "" || d.Observed.SecretContested(&corev1.Secret{ObjectMeta: blank}, d.now),
 	}
 	if facts.Unused() {
 		return facts, nil
@@ -160,7 +160,7 @@ func (d *decision) certificateFacts(deployment string) (certs.Facts, error) {
 
 func (d *decision) registered(service string) []certs.Registration {
 	var all []certs.Registration
-	for _, t := range d.Observed.Trusting(d.CSV.Namespace, service) {
+	for _, t := range d.Observed.TrustsOf(d.CSV.Namespace, service) {
 		all = append(all, certs.Registration{Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation, Refused: d.Observed.Refused[t.Name]})
 	}
 	return all
@@ -169,7 +169,7 @@ func (d *decision) registered(service string) []certs.Registration {
 // judge asks package certs. It does not modify the Secret of another ClusterServiceVersion.
 func (d *decision) judge(facts certs.Facts) certs.Decision {
 	if facts.Secret != nil {
-		facts.Occupied = cmp.Or(d.Refusal(facts.Secret), facts.Occupied)
+		facts.OtherWriter = cmp.Or(d.Refusal(facts.Secret), facts.OtherWriter)
 	}
 	policy, _ := d.policy()
 	return certs.Decide(facts, policy, d.now)
@@ -192,13 +192,13 @@ func (d *decision) policy() (certs.Policy, string) {
 func (d *decision) certificateOf(deployment string, facts certs.Facts, decided certs.Decision, pods map[string]*corev1.Pod) certificate {
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
-			Provider: facts.Issuer, Phase: decided.Phase, Secret: facts.Blank.Name,
-			TrustedCAs: int64(decided.Trusted), Endpoints: decided.Endpoints, LostRegistrations: decided.Lost,
+			Provider: facts.Issuer, Phase: decided.Phase, Secret: facts.SecretMeta.Name,
+			TrustedCAs: int64(decided.Trusted), Endpoints: decided.Endpoints, LostRegistrations: decided.LostRegistrations,
 		},
 		trust:   render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
 		write:   d.owned(decided.Write, facts.Secret),
 		steps:   deletion(decided.Remove),
-		requeue: earliest(decided.Again, decided.Next),
+		requeue: earliest(decided.PollAt, decided.ChangesAt),
 	}
 	_, unwise := d.policy()
 	result.status.Message = joined(decided.Problem, decided.Message, unwise)
@@ -209,8 +209,8 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 		result.status.RotatesAt, result.status.UpdatedAt = instant(serving.RenewAt), instant(serving.Updated)
 	}
 	result.trust.CAHash, result.trust.RestartedFor = d.startedFor(deployment, decided)
-	d.DuePending = d.DuePending || decided.DuePending
-	for _, name := range decided.Nudge {
+	d.DuePending = d.DuePending || decided.RotateAtPending
+	for _, name := range decided.ResyncPods {
 		result.touch = append(result.touch, pods[name])
 	}
 	return result
@@ -256,7 +256,7 @@ func (d *decision) owned(write, there *corev1.Secret) *corev1.Secret {
 		if !keepsOwners {
 			csvspec.SetOwner(write, d.CSV)
 		}
-		issuers.Disown(write)
+		issuers.RemoveCertManagerMetadata(write)
 		return write
 	}
 	if there == nil || keepsOwners || d.Refusal(there) != "" || !csvspec.IsManaged(there) {

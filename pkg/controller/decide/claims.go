@@ -84,7 +84,7 @@ func (f *Facts) learnService(o *corev1.Service) {
 // learnBinding does not adopt a binding of another client. The Deployment gets one of another name,
 // unless that one belongs to another client, too.
 func (f *Facts) learnBinding(o drift.Object) {
-	if f.claim().OfDelegation(o) {
+	if f.claim().OwnsDelegation(o) {
 		f.Observed.Adopt(o, "")
 		return
 	}

@@ -61,11 +61,11 @@ func Decide(facts Facts, now time.Time) (Plan, error) {
 func (d *decision) decide() (rollout.Plan, error) {
 	in := d.input()
 	idle := in.Failure != nil || !in.Verdict.Passes() || in.Upgrade.Waits()
-	if idle && !in.Keeps() && !in.KeepsTrust() {
+	if idle && !in.RepairsInService() && !in.KeepsTrustOnly() {
 		return d.next(in), nil
 	}
 	csv := in.ToRender()
-	d.nameServices(csv, in.Holds())
+	d.nameServices(csv, in.RendersAsServed())
 	rendering := d.rendering(csv)
 	requeue, err := d.certify(&in, &rendering)
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *decision) decide() (rollout.Plan, error) {
 // next is the plan, with the record of what no garbage collection removes.
 func (d *decision) next(in rollout.Input) rollout.Plan {
 	plan := rollout.Next(in, d.now)
-	if !in.Leaving { // Then the record stays as it is.
+	if !in.DeletionBlocked { // Then the record stays as it is.
 		plan.Status.Created = in.Observed.Created(in.CSV)
 	}
 	return plan
@@ -97,16 +97,16 @@ func (d *decision) next(in rollout.Input) rollout.Plan {
 // input is what is known before anything is rendered.
 func (d *decision) input() rollout.Input {
 	return rollout.Input{
-		CSV:      d.CSV,
-		Policy:   d.Settings.Rollout,
-		Failure:  d.Failure,
-		Verdict:  d.Verdict,
-		Upgrade:  d.Upgrade,
-		Leaving:  d.Deleting,
-		Config:   d.Config,
-		Observed: d.Observed,
-		Previous: d.Status,
-		Provider: d.choice().Provider,
+		CSV:             d.CSV,
+		Policy:          d.Settings.Rollout,
+		Failure:         d.Failure,
+		Verdict:         d.Verdict,
+		Upgrade:         d.Upgrade,
+		DeletionBlocked: d.Deleting,
+		Config:          d.Config,
+		Observed:        d.Observed,
+		Previous:        d.Status,
+		Provider:        d.choice().Provider,
 
 		Certificates: map[string]managerv1alpha1.CertificateStatus{},
 		Secrets:      map[string]*corev1.Secret{},
@@ -158,7 +158,7 @@ func (d *decision) certifyOne(in *rollout.Input, rendering *render.Input, deploy
 	in.Certificates[deployment] = certificate.status
 	in.Secrets[deployment] = certificate.write
 	in.Issuance = append(in.Issuance, certificate.steps...)
-	in.Nudges = append(in.Nudges, certificate.touch...)
+	in.ResyncPods = append(in.ResyncPods, certificate.touch...)
 	rendering.Trust[deployment] = certificate.trust
 	return certificate.requeue, nil
 }
@@ -172,7 +172,7 @@ func (d *decision) maintain(in *rollout.Input, desired render.Input) (requeue ti
 		maps.Copy(rendering.Trust, desired.Trust)
 		for _, spec := range csvspec.Deployments(served) {
 			d.Services[spec.Name] = d.ServiceName(spec.Name)
-			if _, known := in.Certificates[spec.Name]; known || len(in.Elsewhere(served, spec.Name)) == 0 {
+			if _, known := in.Certificates[spec.Name]; known || len(in.ServedOtherwise(served, spec.Name)) == 0 {
 				continue
 			}
 			at, err := d.certifyOne(in, &rendering, spec.Name)
@@ -182,7 +182,7 @@ func (d *decision) maintain(in *rollout.Input, desired render.Input) (requeue ti
 			requeue = earliest(requeue, at)
 		}
 		rendering.Delegations = d.nameDelegations()
-		in.Maintained = append(in.Maintained, in.Serving(served, render.Objects(rendering).Deployments)...)
+		in.Maintained = append(in.Maintained, in.MaintainedDeployments(served, render.Objects(rendering).Deployments)...)
 	}
 	return requeue, nil
 }

@@ -41,7 +41,7 @@ func (d *decision) delegated(deployment string) (certificate, error) {
 	if len(seen.CA) == 0 {
 		result.status.Message = certs.MissingCA(secret)
 	}
-	names := []string{issuers.CalledName(service, d.CSV.Namespace)}
+	names := []string{issuers.ServerName(service, d.CSV.Namespace)}
 	result.status.Rejected = certs.ValidateSecret(secret, names, d.now).Status("the administrator's tools (provider none)", drift.KeyOf(secret), "Calls to pods that serve it fail", names)
 	if result.status.Rejected != nil {
 		result.status.Message = joined(result.status.Rejected.Message, result.status.Message)

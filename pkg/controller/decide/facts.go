@@ -44,7 +44,7 @@ type Facts struct {
 	Observed rollout.Observed
 	// Deleting is set when the ClusterServiceVersion is being deleted while objects need a conversion.
 	Deleting bool
-	// DuePending is set while status.certsRotateAt requests a rotation that has not begun.
+	// RotateAtPending is set while status.certsRotateAt requests a rotation that has not begun.
 	DuePending bool
 
 	// Ownership proves that an object belongs to the versions of the operator.

@@ -125,7 +125,7 @@ func (d *decision) issuanceFor(deployment string) (issuance, error) {
 	}
 	if choice.Provider != managerv1alpha1.ProviderManager {
 		// API servers use only this name. An issuer may add names for other clients.
-		i.names = []string{issuers.CalledName(d.Services[deployment], d.CSV.Namespace)}
+		i.names = []string{issuers.ServerName(d.Services[deployment], d.CSV.Namespace)}
 	}
 	if choice.mistake != "" {
 		i.Problem, i.steps, i.secret = choice.mistake, nil, nil
@@ -138,7 +138,7 @@ func (d *decision) fromCertManager(deployment string, issuer issuers.Issuer) (is
 	policy, _ := d.policy()
 	facts := issuers.CertManagerFacts{
 		Installed: d.CertManager,
-		Order: issuers.Order{
+		Request: issuers.CertManagerRequest{
 			Service: service, Names: certs.DNSNames(service, d.CSV.Namespace), Issuer: issuer,
 			Validity: policy.Validity, RenewBefore: policy.RenewBefore, Key: policy.Key, Meta: csvspec.OwnedMeta(d.CSV, ""),
 		},
@@ -170,13 +170,13 @@ func retryAt(since, now time.Time) time.Time {
 
 // orderFrom compares what is ordered of cert-manager with the live objects.
 func (d *decision) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err error) {
-	order := facts.Order.Objects()
+	order := facts.Request.Objects()
 	keys := []ObjectKey{{Resource: issuers.Certificates}, {Resource: issuers.Issuers}, {Resource: issuers.ClusterIssuers}}
 	caches := len(keys)
 	for _, desired := range order {
 		keys = append(keys, keyOf(desired))
 	}
-	named := facts.Order.Issuer
+	named := facts.Request.Issuer
 	switch {
 	case named.Group != issuers.Issuers.Group:
 	case named.Kind == "ClusterIssuer":

@@ -46,7 +46,7 @@ func (d *decision) removeCertManager(service string) (steps []rollout.Step, err 
 		return nil, nil
 	}
 	var keys []ObjectKey
-	for _, o := range (issuers.Order{Service: service, Meta: csvspec.OwnedMeta(d.CSV, "")}).Objects() {
+	for _, o := range (issuers.CertManagerRequest{Service: service, Meta: csvspec.OwnedMeta(d.CSV, "")}).Objects() {
 		keys = append(keys, keyOf(o))
 	}
 	objects, err := d.watched(keys...)

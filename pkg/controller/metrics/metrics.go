@@ -92,7 +92,7 @@ func (m *Metrics) ObserveProbe(found probe.Result) {
 // ObserveChange records the registrations and rotations that were completed between two statuses of
 // a WebhookRollout. Registrations are therefore counted across a restart of the manager.
 func (m *Metrics) ObserveChange(k queue.Key, before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) {
-	for _, r := range report.NewlyLive(before, after, now) {
+	for _, r := range report.NewlyRegistered(before, after, now) {
 		m.registrations.WithLabelValues(string(r.Type)).Observe(r.Took.Seconds())
 	}
 	for provider, took := range m.underWay.completed(k, before, after, now) {

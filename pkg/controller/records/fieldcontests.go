@@ -85,7 +85,7 @@ func (f *FieldContests) Held(object FieldObject, fields map[string]string, now t
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	contest := f.known[object]
-	if until = contest.repairs.HeldUntil(now); until.IsZero() {
+	if until = contest.repairs.BlockedUntil(now); until.IsZero() {
 		return nil, time.Time{}, ""
 	}
 	if held = contest.rewritten(fields); len(held) == 0 {

@@ -28,7 +28,7 @@ func (p *RotationSlots) Others(this types.NamespacedName, secrets []*corev1.Secr
 	defer p.mutex.Unlock()
 	taken := map[types.NamespacedName]bool{}
 	for _, secret := range secrets {
-		if certs.HoldsSlot(secret, now) {
+		if certs.HasRotationSlot(secret, now) {
 			name := types.NamespacedName{Namespace: secret.Namespace, Name: secret.Name}
 			taken[name] = true
 			delete(p.kept, name)

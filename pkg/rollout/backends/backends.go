@@ -28,11 +28,11 @@ type Backend struct {
 	Message   string
 }
 
-// Asked is the Service whose backends are asked what they serve: the desired one, with the
+// ProbedService is the Service whose backends are asked what they serve: the desired one, with the
 // addresses that the live one has. Another client may have edited the live one, so that it leads
 // to other pods than those that are called once it is repaired. While an edit of ports has not
 // taken effect, the ports are those that API servers call (see keepPorts). Nil for none.
-func Asked(desired, live *corev1.Service) *corev1.Service {
+func ProbedService(desired, live *corev1.Service) *corev1.Service {
 	if live == nil {
 		return desired
 	}
@@ -68,8 +68,8 @@ func PodSelectors(asked, live *corev1.Service, deployment *appsv1.Deployment) []
 	return all
 }
 
-// LeadsAlike reports whether two Services lead to the same pods, and to the same ports of them.
-func LeadsAlike(a, b *corev1.Service) bool {
+// SameTargets reports whether two Services lead to the same pods, and to the same ports of them.
+func SameTargets(a, b *corev1.Service) bool {
 	return maps.Equal(a.Spec.Selector, b.Spec.Selector) && slices.EqualFunc(byNumber(a.Spec.Ports), byNumber(b.Spec.Ports), func(p, q corev1.ServicePort) bool {
 		return p.Port == q.Port && Target(p) == Target(q)
 	})

@@ -86,11 +86,11 @@ func TestAsked(t *testing.T) {
 	desired := &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "manager"}}}
 	live := &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "other"}, IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}}}
 	deployment := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}}}}
-	asked := Asked(desired, live)
+	asked := ProbedService(desired, live)
 	if asked.Spec.Selector["app"] != "manager" || len(asked.Spec.IPFamilies) != 1 || len(desired.Spec.IPFamilies) > 0 {
 		t.Errorf("asked are the pods of %+v", asked.Spec)
 	}
-	if Asked(nil, live) != live || Asked(desired, nil) != desired || Asked(nil, nil) != nil {
+	if ProbedService(nil, live) != live || ProbedService(desired, nil) != desired || ProbedService(nil, nil) != nil {
 		t.Error("where there is one of them, it is not the one that is asked")
 	}
 	if diff := cmp.Diff([]string{"app=manager", "app=other", "app"}, PodSelectors(asked, live, deployment)); diff != "" {

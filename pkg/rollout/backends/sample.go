@@ -23,11 +23,11 @@ func SampleSize(backends int) int {
 	return 8 * min(backends, maxSampled)
 }
 
-// Unsampled says why calls through a live Service do not reach each of some backends alike;
+// SamplingObstacle says why calls through a live Service do not reach each of some backends alike;
 // empty when they do. The backends are those of the Service as it is asked.
-func Unsampled(service, asked *corev1.Service, backends []Backend, endpoints []*discoveryv1.EndpointSlice) string {
+func SamplingObstacle(service, asked *corev1.Service, backends []Backend, endpoints []*discoveryv1.EndpointSlice) string {
 	switch {
-	case !LeadsAlike(Asked(nil, service), asked):
+	case !SameTargets(ProbedService(nil, service), asked):
 		return "the Service does not lead where it should"
 	case len(backends) > maxSampled:
 		return fmt.Sprintf("there are more than %d of them", maxSampled)

@@ -44,7 +44,7 @@ func TestUnsampled(t *testing.T) {
 			if test.edited {
 				service.Spec.Selector = map[string]string{"app": "other"}
 			}
-			got := Unsampled(service, asked, backends, []*discoveryv1.EndpointSlice{slice})
+			got := SamplingObstacle(service, asked, backends, []*discoveryv1.EndpointSlice{slice})
 			if !strings.Contains(got, test.says) || test.says == "" && got != "" {
 				t.Errorf("says %q, want %q", got, test.says)
 			}

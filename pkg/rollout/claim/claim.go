@@ -82,11 +82,11 @@ func belongsTo(o drift.Object, csv string) string {
 func (c Claim) apiServiceRefusal(live *apiregistrationv1.APIService) string {
 	called := live.Spec.Service
 	switch owner := c.owner(live); {
-	case c.hasInHand(live):
+	case c.owns(live):
 		return ""
 	case called == nil:
 		return fmt.Sprintf("%s is what the API server serves itself: the group and the version in spec.apiservicedefinitions.owned must be others", drift.KeyOf(live))
-	case c.bearsLabels(live):
+	case c.hasOwnerLabels(live):
 		return fmt.Sprintf("%s bears the labels of this ClusterServiceVersion and sends requests to Service %s/%s, which is not its own: delete the APIService first", drift.KeyOf(live), called.Namespace, called.Name)
 	case owner != "":
 		return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first", drift.KeyOf(live), owner)
@@ -103,19 +103,19 @@ func orphaned(live *apiregistrationv1.APIService) bool {
 	return live.Labels[wellknown.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind && live.Labels[wellknown.LabelOwnerNamespace] == live.Spec.Service.Namespace
 }
 
-// OfDelegation tells whether a binding by which servers of APIServices ask who calls them is the
+// OwnsDelegation tells whether a binding by which servers of APIServices ask who calls them is the
 // ClusterServiceVersion's, or was made for its namespace by one that is gone.
-func (c Claim) OfDelegation(binding drift.Object) bool {
-	return c.hasInHand(binding) || permissions.DelegatesTo(binding, c.Versions[0].Namespace) && c.owner(binding) == ""
+func (c Claim) OwnsDelegation(binding drift.Object) bool {
+	return c.owns(binding) || permissions.DelegatesTo(binding, c.Versions[0].Namespace) && c.owner(binding) == ""
 }
 
-// hasInHand tells whether an object belongs to one of the versions.
-func (c Claim) hasInHand(o drift.Object) bool {
-	return c.bearsLabels(o) && (c.Proves == nil || c.Proves(o))
+// owns tells whether an object belongs to one of the versions.
+func (c Claim) owns(o drift.Object) bool {
+	return c.hasOwnerLabels(o) && (c.Proves == nil || c.Proves(o))
 }
 
-// bearsLabels tells whether an object bears the labels of one of the versions, which proves nothing.
-func (c Claim) bearsLabels(o drift.Object) bool {
+// hasOwnerLabels tells whether an object bears the labels of one of the versions, which proves nothing.
+func (c Claim) hasOwnerLabels(o drift.Object) bool {
 	return slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(o, csv) })
 }
 

@@ -30,7 +30,7 @@ type End struct {
 // the same.
 func EndAll(namespace string, services map[string]bool, crds []*apiextensionsv1.CustomResourceDefinition, objects map[string]int, force bool) End {
 	var end End
-	var held []string
+	var needed []string
 	for _, crd := range crds {
 		by, service := owners.ConvertedBy(crd)
 		if by != namespace || !services[service] {
@@ -42,16 +42,16 @@ func EndAll(namespace string, services map[string]bool, crds []*apiextensionsv1.
 		case EndUnknown:
 			end.Count = append(end.Count, crd.Name)
 		default:
-			held = append(held, InUse(crd, objects[crd.Name]))
+			needed = append(needed, InUse(crd, objects[crd.Name]))
 		}
 	}
-	end.InUse = wouldLoseFields(held)
+	end.InUse = lostFieldsMessage(needed)
 	return end
 }
 
-// wouldLoseFields says why conversions cannot end. How many there are and the ways out come first: a
+// lostFieldsMessage says why conversions cannot end. How many there are and the ways out come first: a
 // condition shows the beginning only.
-func wouldLoseFields(held []string) string {
+func lostFieldsMessage(held []string) string {
 	if len(held) == 0 {
 		return ""
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// IsOtherClients reports whether another client than the manager has set up the conversion of a
+// SetUpByOther reports whether another client than the manager has set up the conversion of a
 // definition, and API servers can call it. A caBundle without a certificate is that of a placeholder,
 // which bundles have. What the manager wrote leaves its annotation, or a field that the other client
 // did not change.
-func IsOtherClients(crd *apiextensionsv1.CustomResourceDefinition) bool {
+func SetUpByOther(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	conversion := crd.Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter || conversion.Webhook == nil || conversion.Webhook.ClientConfig == nil {
 		return false

@@ -75,9 +75,9 @@ func (w Write) RepeatedBy(desired, live Object) bool {
 // Wrote reports whether the write was to this object, and not to another of the same name.
 func (w Write) Wrote(live Object) bool { return w.uid == live.GetUID() }
 
-// Rehearsed returns the record of a dry run. The record is valid where the answer equals the live
+// WriteOfDryRun returns the record of a dry run. The record is valid where the answer equals the live
 // object: then the live object is what admission makes of the desired one.
-func Rehearsed(desired, live, answer Object) (w Write, accepted bool) {
+func WriteOfDryRun(desired, live, answer Object) (w Write, accepted bool) {
 	w = WriteOf(desired, answer)
 	w.version = live.GetResourceVersion()
 	c := Compare(WithLiveReplicas(live, desired), live, ExclusiveFields(desired)...)
@@ -125,9 +125,9 @@ func hash(texts ...[]byte) string {
 // refused are those of the fields that differ which admission may not change.
 func (c Comparison) refused(desired Object) []string {
 	var all []string
-	parts := decisive(desired)
+	parts := protectedFields(desired)
 	c.fields().Leaves().Iterate(func(p fieldpath.Path) {
-		if text := p.String(); ofTheManager(p) || slices.ContainsFunc(parts, func(part string) bool { return within(text, part) }) {
+		if text := p.String(); isOwnMetadata(p) || slices.ContainsFunc(parts, func(part string) bool { return within(text, part) }) {
 			all = append(all, strings.TrimPrefix(text, "."))
 		}
 	})
@@ -140,9 +140,9 @@ func within(path, part string) bool {
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// decisive are the parts of an object that decide who is called, under which trust, or who
+// protectedFields are the parts of an object that decide who is called, under which trust, or who
 // may do what.
-func decisive(o Object) []string {
+func protectedFields(o Object) []string {
 	switch o.(type) {
 	case *appsv1.Deployment:
 		return []string{
@@ -167,9 +167,9 @@ func decisive(o Object) []string {
 	}
 }
 
-// ofTheManager reports whether a field is a label, an annotation or an owner reference by which
+// isOwnMetadata reports whether a field is a label, an annotation or an owner reference by which
 // the manager finds its objects, or knows what they are.
-func ofTheManager(p fieldpath.Path) bool {
+func isOwnMetadata(p fieldpath.Path) bool {
 	for i, element := range p {
 		if element.FieldName == nil {
 			continue

@@ -27,11 +27,11 @@ const (
 // Contest is the record of repairs to one object that others undid, each by itself: clients
 // that take turns contest the object as one alone does.
 type Contest struct {
-	rivals []rival // in the order in which they appeared
+	clients []otherClient // in the order in which they appeared
 }
 
-// rival is the record of repairs that one other client undid.
-type rival struct {
+// otherClient is the record of repairs that one other client undid.
+type otherClient struct {
 	by    string    // field manager of the other client; empty when ownership does not show it
 	field string    // the first field that it changed
 	count int       // repairs so far
@@ -45,22 +45,22 @@ func (c Contest) Repaired(drift Drift, now time.Time) Contest {
 	if len(drift.Fields) > 0 {
 		field = drift.Fields[0]
 	}
-	rivals := slices.DeleteFunc(slices.Clone(c.rivals), func(r rival) bool { return r.over(now) })
+	rivals := slices.DeleteFunc(slices.Clone(c.clients), func(r otherClient) bool { return r.over(now) })
 	for _, by := range slices.Compact([]string{drift.By, ByAnyClient}) {
-		i := slices.IndexFunc(rivals, func(r rival) bool { return r.by == by })
+		i := slices.IndexFunc(rivals, func(r otherClient) bool { return r.by == by })
 		if i < 0 {
-			rivals, i = append(rivals, rival{by: by}), len(rivals)
+			rivals, i = append(rivals, otherClient{by: by}), len(rivals)
 		}
 		rivals[i] = rivals[i].repaired(field, now)
 	}
-	return Contest{rivals: rivals}
+	return Contest{clients: rivals}
 }
 
 // repaired is the record after one more repair. Repairs that are too few for a contest in their
 // time begin a new one.
-func (r rival) repaired(field string, now time.Time) rival {
+func (r otherClient) repaired(field string, now time.Time) otherClient {
 	if !r.contests() && now.Sub(r.first) > contestWindow {
-		r = rival{by: r.by, first: now}
+		r = otherClient{by: r.by, first: now}
 	}
 	r.count++
 	r.last, r.field = now, field
@@ -68,7 +68,7 @@ func (r rival) repaired(field string, now time.Time) rival {
 }
 
 // limit is how many repairs make a contest.
-func (r rival) limit() int {
+func (r otherClient) limit() int {
 	if r.by == ByAnyClient {
 		return contestAfterAll
 	}
@@ -77,18 +77,18 @@ func (r rival) limit() int {
 
 // contests reports whether the client undid repairs so often, in so short a time, that the
 // manager leaves what it changed for a while.
-func (r rival) contests() bool { return r.count >= r.limit() }
+func (r otherClient) contests() bool { return r.count >= r.limit() }
 
 // over reports whether the client has been quiet for so long that the record may be forgotten.
-func (r rival) over(now time.Time) bool { return !now.Before(r.overAt()) }
+func (r otherClient) over(now time.Time) bool { return !now.Before(r.overAt()) }
 
-func (r rival) overAt() time.Time { return r.last.Add(2 * max(r.pause(), contestWindow)) }
+func (r otherClient) overAt() time.Time { return r.last.Add(2 * max(r.pause(), contestWindow)) }
 
-// heldUntil is when the manager may repair again what the client changed.
-func (r rival) heldUntil() time.Time { return r.last.Add(r.pause()) }
+// blockedUntil is when the manager may repair again what the client changed.
+func (r otherClient) blockedUntil() time.Time { return r.last.Add(r.pause()) }
 
 // pause doubles with every repair that was undone.
-func (r rival) pause() time.Duration {
+func (r otherClient) pause() time.Duration {
 	if !r.contests() {
 		return 0
 	}
@@ -97,18 +97,18 @@ func (r rival) pause() time.Duration {
 
 // Over reports whether all clients have been quiet for so long that the record may be forgotten.
 func (c Contest) Over(now time.Time) bool {
-	return !slices.ContainsFunc(c.rivals, func(r rival) bool { return !r.over(now) })
+	return !slices.ContainsFunc(c.clients, func(r otherClient) bool { return !r.over(now) })
 }
 
 // Contested reports whether another client undid repairs so often that the manager leaves what
 // it changed for a while.
-func (c Contest) Contested() bool { return slices.ContainsFunc(c.rivals, rival.contests) }
+func (c Contest) Contested() bool { return slices.ContainsFunc(c.clients, otherClient.contests) }
 
-// HeldUntil is when the manager may repair again what any client changed back; zero while it may.
-func (c Contest) HeldUntil(now time.Time) (until time.Time) {
-	for _, r := range c.rivals {
-		if r.contests() && r.heldUntil().After(until) {
-			until = r.heldUntil()
+// BlockedUntil is when the manager may repair again what any client changed back; zero while it may.
+func (c Contest) BlockedUntil(now time.Time) (until time.Time) {
+	for _, r := range c.clients {
+		if r.contests() && r.blockedUntil().After(until) {
+			until = r.blockedUntil()
 		}
 	}
 	if !now.Before(until) {
@@ -120,25 +120,25 @@ func (c Contest) HeldUntil(now time.Time) (until time.Time) {
 // ChangesAt returns when the answers of Blocks and Message may change.
 func (c Contest) ChangesAt(now time.Time) (at []time.Time) {
 	for _, r := range c.contesting(now) {
-		at = append(at, r.heldUntil(), r.overAt())
+		at = append(at, r.blockedUntil(), r.overAt())
 	}
 	return at
 }
 
 // contesting are the clients that a contest is with now.
-func (c Contest) contesting(now time.Time) []rival {
-	return slices.DeleteFunc(slices.Clone(c.rivals), func(r rival) bool { return !r.contests() || r.over(now) })
+func (c Contest) contesting(now time.Time) []otherClient {
+	return slices.DeleteFunc(slices.Clone(c.clients), func(r otherClient) bool { return !r.contests() || r.over(now) })
 }
 
 // Blocks reports whether the manager leaves an object as it is for now. What the manager writes for
 // the first time is not blocked, except in a Secret: each certificate differs.
 func (c Contest) Blocks(object, live Object, drift Drift, now time.Time) bool {
-	return slices.ContainsFunc(c.rivals, func(r rival) bool {
-		return r.contests() && now.Before(r.heldUntil()) && r.concerns(object, live, drift)
+	return slices.ContainsFunc(c.clients, func(r otherClient) bool {
+		return r.contests() && now.Before(r.blockedUntil()) && r.concerns(object, live, drift)
 	})
 }
 
-func (r rival) concerns(object, live Object, drift Drift) bool {
+func (r otherClient) concerns(object, live Object, drift Drift) bool {
 	_, secret := object.(*corev1.Secret)
 	_, conversion := object.(*apiextensionsv1.CustomResourceDefinition)
 	switch {
@@ -159,16 +159,16 @@ func (c Contest) Message(key string, now time.Time) string {
 	for _, r := range c.contesting(now) {
 		if r.by == ByCreation {
 			all = append(all, fmt.Sprintf("%s: another client creates it again each time the manager deletes it; the manager deletes it again at %s. Stop that client",
-				key, r.heldUntil().UTC().Format(time.RFC3339)))
+				key, r.blockedUntil().UTC().Format(time.RFC3339)))
 			continue
 		}
 		all = append(all, fmt.Sprintf("%s: %s keeps changing %s back; the manager repairs it again at %s. %s",
-			key, r.who(), r.field, r.heldUntil().UTC().Format(time.RFC3339), r.remedy()))
+			key, r.who(), r.field, r.blockedUntil().UTC().Format(time.RFC3339), r.remedy()))
 	}
 	return strings.Join(all, "; ")
 }
 
-func (r rival) who() string {
+func (r otherClient) who() string {
 	switch r.by {
 	case "":
 		return "a client that field ownership does not show"
@@ -181,7 +181,7 @@ func (r rival) who() string {
 	}
 }
 
-func (r rival) remedy() string {
+func (r otherClient) remedy() string {
 	if r.by == ByAdmission {
 		return "Exclude the object from the mutating webhook or MutatingAdmissionPolicy, or delete the ClusterServiceVersion"
 	}

@@ -16,18 +16,18 @@ import (
 func TestConditionsAreBrief(t *testing.T) {
 	long := strings.Repeat("a cause that the API server explains at length; ", 200)
 	causes := map[string]Facts{
-		"Failure":        {Failure: &Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, long}},
-		"Unmet":          {Unmet: long},
-		"Refused":        {Refused: long},
-		"Waits":          {Waits: long},
-		"TimedOut":       {Waits: long, TimedOut: long},
-		"Lacks":          {Waits: long, Lacks: long},
-		"Unhealthy":      {Unhealthy: long},
-		"NotUpgradeable": {NotUpgradeable: long},
-		"NotReady":       {NotReady: long},
+		"Failure":               {Failure: &Phase{operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, long}},
+		"Unmet":                 {Unmet: long},
+		"Refused":               {Refused: long},
+		"Incomplete":            {Incomplete: long},
+		"TimedOut":              {Incomplete: long, TimedOut: long},
+		"UnavailableAPIService": {Incomplete: long, UnavailableAPIService: long},
+		"Unhealthy":             {Unhealthy: long},
+		"NotUpgradeable":        {NotUpgradeable: long},
+		"NotReady":              {NotReady: long},
 	}
 	// The first is the command that shows the details, the second a name; the others are in no message.
-	brief := []string{"Details", "ReplacedBy", "Awaits", "Reinstall", "FailForward"}
+	brief := []string{"Details", "ReplacedBy", "AwaitedVersions", "Reinstall", "FailForward"}
 	for i := range reflect.TypeFor[Facts]().NumField() {
 		name := reflect.TypeFor[Facts]().Field(i).Name
 		if _, isCause := causes[name]; !isCause && !slices.Contains(brief, name) {

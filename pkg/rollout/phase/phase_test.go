@@ -38,49 +38,49 @@ func TestTransitions(t *testing.T) {
 		want  []string
 	}{
 		"new, nothing to wait for":            {Phase{}, Facts{}, []string{unknown, ready, install, succeeded}},
-		"new, something to wait for":          {Phase{}, Facts{Waits: "d"}, []string{unknown, ready, install, wait}},
+		"new, something to wait for":          {Phase{}, Facts{Incomplete: "d"}, []string{unknown, ready, install, wait}},
 		"new, no group":                       {Phase{}, Facts{Failure: noGroup}, []string{"Failed NoOperatorGroup: csv in namespace with no operatorgroups"}},
 		"new, invalid":                        {Phase{}, Facts{Failure: invalid, Unmet: "ServiceAccount x"}, []string{"Failed InvalidWebhookDescription: webhook rules cannot include all groups"}},
 		"new, requirements not met":           {Phase{}, Facts{Unmet: "ServiceAccount x"}, []string{unknown, unmet}},
-		"new, refused":                        {Phase{}, Facts{Waits: "d", Refused: "no"}, []string{unknown, ready, install, refused}},
+		"new, refused":                        {Phase{}, Facts{Incomplete: "d", Refused: "no"}, []string{unknown, ready, install, refused}},
 		"requirements still not met":          {Unmet.Because(": ServiceAccount x"), Facts{Unmet: "ServiceAccount x"}, nil},
 		"other requirements not met":          {Unmet.Because(": ServiceAccount y"), Facts{Unmet: "ServiceAccount x"}, []string{unmet}},
-		"requirements met":                    {Unmet.Because(": ServiceAccount x"), Facts{Waits: "d"}, []string{ready, install, wait}},
-		"installing, still waiting":           {Waiting.Because("d"), Facts{Waits: "d"}, nil},
-		"installing, waiting for the next":    {Waiting.Because("c"), Facts{Waits: "d"}, []string{wait}},
+		"requirements met":                    {Unmet.Because(": ServiceAccount x"), Facts{Incomplete: "d"}, []string{ready, install, wait}},
+		"installing, still waiting":           {Waiting.Because("d"), Facts{Incomplete: "d"}, nil},
+		"installing, waiting for the next":    {Waiting.Because("c"), Facts{Incomplete: "d"}, []string{wait}},
 		"installing, nothing left":            {Waiting.Because("d"), Facts{}, []string{succeeded}},
-		"installing, too long":                {Waiting.Because("d"), Facts{Waits: "d", TimedOut: "d"}, []string{timeout}},
-		"installing, refused":                 {Waiting.Because("d"), Facts{Waits: "d", Refused: "no", TimedOut: "d"}, []string{refused}},
-		"installing, unavailable at first":    {Waiting.Because("d"), Facts{Waits: "d", Unhealthy: "gone"}, nil},
-		"installing, a requirement is lost":   {Waiting.Because("d"), Facts{Waits: "d", Unmet: "ServiceAccount x"}, []string{unmet}},
+		"installing, too long":                {Waiting.Because("d"), Facts{Incomplete: "d", TimedOut: "d"}, []string{timeout}},
+		"installing, refused":                 {Waiting.Because("d"), Facts{Incomplete: "d", Refused: "no", TimedOut: "d"}, []string{refused}},
+		"installing, unavailable at first":    {Waiting.Because("d"), Facts{Incomplete: "d", Unhealthy: "gone"}, nil},
+		"installing, a requirement is lost":   {Waiting.Because("d"), Facts{Incomplete: "d", Unmet: "ServiceAccount x"}, []string{unmet}},
 		"installing, the group is lost":       {Waiting.Because("d"), Facts{Failure: noGroup}, []string{"Failed NoOperatorGroup: csv in namespace with no operatorgroups"}},
-		"installing, the Deployment changes":  {Waiting.Because("d"), Facts{Waits: "d", Reinstall: true}, nil},
-		"too long, and still":                 {Timeout.Because(": waiting for d"), Facts{Waits: "d", Unhealthy: "gone"}, nil},
+		"installing, the Deployment changes":  {Waiting.Because("d"), Facts{Incomplete: "d", Reinstall: true}, nil},
+		"too long, and still":                 {Timeout.Because(": waiting for d"), Facts{Incomplete: "d", Unhealthy: "gone"}, nil},
 		"too long, and done at last":          {Timeout.Because(": waiting for d"), Facts{}, []string{reinstall, ready, install, succeeded}},
-		"too long, and changed":               {Timeout.Because(": waiting for d"), Facts{Waits: "d", Reinstall: true}, []string{reinstall, ready, install, wait}},
-		"too long, and refused":               {Timeout.Because(": waiting for d"), Facts{Waits: "d", Refused: "no"}, []string{refused}},
+		"too long, and changed":               {Timeout.Because(": waiting for d"), Facts{Incomplete: "d", Reinstall: true}, []string{reinstall, ready, install, wait}},
+		"too long, and refused":               {Timeout.Because(": waiting for d"), Facts{Incomplete: "d", Refused: "no"}, []string{refused}},
 		"succeeded":                           {Succeeded, Facts{}, nil},
-		"succeeded, a webhook waits":          {Succeeded, Facts{Waits: "d"}, nil},
-		"succeeded, the pods are gone":        {Succeeded, Facts{Waits: "d", Unhealthy: "gone"}, []string{unhealthy}},
-		"succeeded, a change":                 {Succeeded, Facts{Waits: "d", Unhealthy: "gone", Reinstall: true}, []string{reinstall, ready, install, wait}},
-		"succeeded, a change is refused":      {Succeeded, Facts{Waits: "d", Refused: "no"}, []string{refused}},
+		"succeeded, a webhook waits":          {Succeeded, Facts{Incomplete: "d"}, nil},
+		"succeeded, the pods are gone":        {Succeeded, Facts{Incomplete: "d", Unhealthy: "gone"}, []string{unhealthy}},
+		"succeeded, a change":                 {Succeeded, Facts{Incomplete: "d", Unhealthy: "gone", Reinstall: true}, []string{reinstall, ready, install, wait}},
+		"succeeded, a change is refused":      {Succeeded, Facts{Incomplete: "d", Refused: "no"}, []string{refused}},
 		"succeeded, a requirement is lost":    {Succeeded, Facts{Unmet: "ServiceAccount x"}, []string{lost, unmet}},
 		"succeeded, the group is lost":        {Succeeded, Facts{Failure: noGroup}, []string{"Failed NoOperatorGroup: csv in namespace with no operatorgroups"}},
-		"unhealthy, and still":                {Unhealthy.Because("gone"), Facts{Waits: "d", Unhealthy: "gone"}, nil},
-		"unhealthy, for another cause":        {Unhealthy.Because("crash"), Facts{Waits: "d", Unhealthy: "gone"}, []string{unhealthy}},
-		"unhealthy, and recovering":           {Unhealthy.Because("gone"), Facts{Waits: "d"}, []string{reinstall, ready, install, wait}},
+		"unhealthy, and still":                {Unhealthy.Because("gone"), Facts{Incomplete: "d", Unhealthy: "gone"}, nil},
+		"unhealthy, for another cause":        {Unhealthy.Because("crash"), Facts{Incomplete: "d", Unhealthy: "gone"}, []string{unhealthy}},
+		"unhealthy, and recovering":           {Unhealthy.Because("gone"), Facts{Incomplete: "d"}, []string{reinstall, ready, install, wait}},
 		"unhealthy, and recovered":            {Unhealthy.Because("gone"), Facts{}, []string{reinstall, ready, install, succeeded}},
-		"refused, and still":                  {Refused.Because("no"), Facts{Waits: "d", Refused: "no", Unhealthy: "gone"}, nil},
-		"refused, for another cause":          {Refused.Because("quota"), Facts{Waits: "d", Refused: "no"}, []string{refused}},
-		"refused, and accepted":               {Refused.Because("no"), Facts{Waits: "d", Unhealthy: "it is being created"}, []string{reinstall, ready, install, wait}},
+		"refused, and still":                  {Refused.Because("no"), Facts{Incomplete: "d", Refused: "no", Unhealthy: "gone"}, nil},
+		"refused, for another cause":          {Refused.Because("quota"), Facts{Incomplete: "d", Refused: "no"}, []string{refused}},
+		"refused, and accepted":               {Refused.Because("no"), Facts{Incomplete: "d", Unhealthy: "it is being created"}, []string{reinstall, ready, install, wait}},
 		"no group, and still":                 {*noGroup, Facts{Failure: noGroup}, nil},
 		"no group, and another failure":       {*noGroup, Facts{Failure: invalid}, []string{"Failed InvalidWebhookDescription: webhook rules cannot include all groups"}},
 		"a group again":                       {*noGroup, Facts{}, []string{unknown, ready, install, succeeded}},
 		"a group again, requirements not met": {*noGroup, Facts{Unmet: "ServiceAccount x"}, []string{unknown, unmet}},
-		"corrected":                           {*invalid, Facts{Waits: "d"}, []string{unknown, ready, install, wait}},
-		"OLM was checking requirements":       {Phase{pending, operatorsv1alpha1.CSVReasonRequirementsUnknown, "requirements not yet checked"}, Facts{Waits: "d"}, []string{ready, install, wait}},
-		"OLM was about to install":            {Phase{installReady, operatorsv1alpha1.CSVReasonRequirementsMet, "x"}, Facts{Waits: "d"}, []string{install, wait}},
-		"OLM was installing":                  {Phase{installing, operatorsv1alpha1.CSVReasonInstallSuccessful, "x"}, Facts{Waits: "d"}, []string{wait}},
+		"corrected":                           {*invalid, Facts{Incomplete: "d"}, []string{unknown, ready, install, wait}},
+		"OLM was checking requirements":       {Phase{pending, operatorsv1alpha1.CSVReasonRequirementsUnknown, "requirements not yet checked"}, Facts{Incomplete: "d"}, []string{ready, install, wait}},
+		"OLM was about to install":            {Phase{installReady, operatorsv1alpha1.CSVReasonRequirementsMet, "x"}, Facts{Incomplete: "d"}, []string{install, wait}},
+		"OLM was installing":                  {Phase{installing, operatorsv1alpha1.CSVReasonInstallSuccessful, "x"}, Facts{Incomplete: "d"}, []string{wait}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := inWords(Transitions(test.from, test.facts))
@@ -133,7 +133,7 @@ func contradiction(from, to Phase, f Facts) string {
 		return "the failure is not told"
 	case f.Failure == nil && f.Unmet != "" && to.Reason != operatorsv1alpha1.CSVReasonRequirementsNotMet:
 		return "requirements are not met"
-	case succeeded && (f.Refused != "" || f.Unhealthy != "" && !began || f.Waits != "" && began):
+	case succeeded && (f.Refused != "" || f.Unhealthy != "" && !began || f.Incomplete != "" && began):
 		return "it did not succeed"
 	case f == Facts{} && !succeeded:
 		return "nothing speaks against success"
@@ -170,7 +170,7 @@ func everyFacts() []Facts {
 	for combination := range 1 << 7 {
 		text := func(bit int, text string) string { return strings.Repeat(text, combination>>bit&1) }
 		f := Facts{
-			Unmet: text(0, "ServiceAccount x"), Waits: text(1, "d"), Refused: text(2, "no"), TimedOut: text(3, "d"), Unhealthy: text(4, "gone"),
+			Unmet: text(0, "ServiceAccount x"), Incomplete: text(1, "d"), Refused: text(2, "no"), TimedOut: text(3, "d"), Unhealthy: text(4, "gone"),
 			Reinstall: combination>>5&1 == 1,
 		}
 		if combination>>6&1 == 1 {
@@ -178,14 +178,14 @@ func everyFacts() []Facts {
 		}
 		all = append(all, f)
 	}
-	return slices.DeleteFunc(all, func(f Facts) bool { return f.Waits == "" && f.Refused+f.TimedOut+f.Unhealthy != "" })
+	return slices.DeleteFunc(all, func(f Facts) bool { return f.Incomplete == "" && f.Refused+f.TimedOut+f.Unhealthy != "" })
 }
 
 func TestEveryFactIsTold(t *testing.T) {
 	for _, f := range everyFacts() {
 		walked := Transitions(Phase{}, f)
 		said := fmt.Sprint(walked[len(walked)-1])
-		for _, fact := range []struct{ is, told string }{{f.Unmet, f.Unmet}, {f.Refused, f.Refused}, {f.TimedOut, "install timeout"}, {f.Waits, f.Waits}} {
+		for _, fact := range []struct{ is, told string }{{f.Unmet, f.Unmet}, {f.Refused, f.Refused}, {f.TimedOut, "install timeout"}, {f.Incomplete, f.Incomplete}} {
 			if f.Failure == nil && fact.is != "" {
 				if !strings.Contains(said, fact.told) {
 					t.Errorf("with %+v, %q does not tell %q", f, said, fact.told)
@@ -221,7 +221,7 @@ func TestReplacing(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := Facts{ReplacedBy: test.replacedBy, FailForward: test.failForward, Waits: "deployment d", Unhealthy: "deployment d"}
+			f := Facts{ReplacedBy: test.replacedBy, FailForward: test.failForward, Incomplete: "deployment d", Unhealthy: "deployment d"}
 			message := ""
 			if test.from == "Failed" {
 				message = "deployment d"

@@ -7,13 +7,13 @@ import (
 // Transitions walks from the phase that the ClusterServiceVersion is in as far as
 // the facts carry. Each step is recorded: people and scripts know the sequence.
 func Transitions(from Phase, f Facts) []Phase {
-	var walked []Phase
+	var transitions []Phase
 	for {
 		to := next(from, f).brief(f.Details)
 		if to == from {
-			return walked
+			return transitions
 		}
-		walked = append(walked, to)
+		transitions = append(transitions, to)
 		from = to
 		f.Reinstall = false
 	}
@@ -26,7 +26,7 @@ func next(from Phase, f Facts) Phase {
 			return to
 		}
 	}
-	if to, held := holding(from, f); held {
+	if to, held := blocked(from, f); held {
 		return to
 	}
 	switch from.Phase {
@@ -43,12 +43,12 @@ func next(from Phase, f Facts) Phase {
 	}
 }
 
-// holding is the phase of a version that may not be installed, or not yet.
-func holding(from Phase, f Facts) (to Phase, held bool) {
+// blocked is the phase of a version that may not be installed, or not yet.
+func blocked(from Phase, f Facts) (to Phase, held bool) {
 	switch {
 	case f.Failure != nil:
 		return *f.Failure, true
-	case from.Phase == "" || isStable(from) || isBeingReplaced(from):
+	case from.Phase == "" || isStable(from) || replacedPhase(from):
 		return Unknown, true
 	case f.NotUpgradeable != "":
 		return NotUpgradeable.Because(f.NotUpgradeable), true
@@ -66,7 +66,7 @@ func holding(from Phase, f Facts) (to Phase, held bool) {
 // replacing is the phase of a version that a newer one may replace.
 func replacing(from Phase, f Facts) (to Phase, replaced bool) {
 	switch {
-	case isBeingReplaced(from):
+	case replacedPhase(from):
 		return from, true
 	case from.Phase == operatorsv1alpha1.CSVPhaseSucceeded:
 		return Replacing.Because(f.ReplacedBy), true
@@ -77,9 +77,9 @@ func replacing(from Phase, f Facts) (to Phase, replaced bool) {
 	}
 }
 
-// isBeingReplaced tells the phases of a version that a newer one replaces. When that one
+// replacedPhase tells the phases of a version that a newer one replaces. When that one
 // goes, the installation begins anew.
-func isBeingReplaced(p Phase) bool {
+func replacedPhase(p Phase) bool {
 	return p.Phase == operatorsv1alpha1.CSVPhaseReplacing || p.Phase == operatorsv1alpha1.CSVPhaseDeleting
 }
 
@@ -103,10 +103,10 @@ func afterInstalling(f Facts) Phase {
 		return Refused.Because(f.Refused)
 	case f.TimedOut != "":
 		return Timeout.Because(": waiting for " + f.TimedOut)
-	case f.Lacks != "":
-		return Unavailable.Because(f.Lacks)
-	case f.Waits != "":
-		return Waiting.Because(f.Waits)
+	case f.UnavailableAPIService != "":
+		return Unavailable.Because(f.UnavailableAPIService)
+	case f.Incomplete != "":
+		return Waiting.Because(f.Incomplete)
 	default:
 		return Succeeded
 	}
@@ -133,7 +133,7 @@ func afterFailed(from Phase, f Facts) Phase {
 		return Refused.Because(f.Refused)
 	case f.Unhealthy != "" && from.Reason == operatorsv1alpha1.CSVReasonComponentUnhealthy:
 		return Unhealthy.Because(f.Unhealthy)
-	case f.Waits != "" && from.Reason == operatorsv1alpha1.CSVReasonInstallCheckFailed:
+	case f.Incomplete != "" && from.Reason == operatorsv1alpha1.CSVReasonInstallCheckFailed:
 		return from
 	default:
 		return Reinstall

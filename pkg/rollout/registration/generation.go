@@ -13,16 +13,16 @@ func GenerationOf(o drift.Object) int64 {
 	if !drift.SoleOwner(o, drift.GenerationField) {
 		return 0
 	}
-	return NotedGeneration(o)
+	return AnnotatedGeneration(o)
 }
 
 // TrustsLater reports whether the manager wrote a live registration for a later certificate
 // generation than the one that is wanted is for.
 func TrustsLater(live, wanted drift.Object) bool {
-	return certgeneration.Later(GenerationOf(live), NotedGeneration(wanted))
+	return certgeneration.Later(GenerationOf(live), AnnotatedGeneration(wanted))
 }
 
-// NotedGeneration is the number that a registration says, whoever wrote it; 0 for none.
-func NotedGeneration(o drift.Object) int64 {
+// AnnotatedGeneration is the number that a registration says, whoever wrote it; 0 for none.
+func AnnotatedGeneration(o drift.Object) int64 {
 	return certgeneration.Parse(o.GetAnnotations()[wellknown.AnnotationGeneration])
 }

@@ -8,11 +8,11 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// Certificates says in the words of a ClusterServiceVersion's own status when its
+// SetCertificates says in the words of a ClusterServiceVersion's own status when its
 // newest serving certificate was given to pods, and when the first of them is due. Of issuers
 // that do not tell when they renew, no instant is known, and none is said. Of a certificate
 // that somebody else gave to pods, its beginning is all that is known.
-func Certificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status managerv1alpha1.WebhookRolloutStatus) {
+func SetCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status managerv1alpha1.WebhookRolloutStatus) {
 	for i, d := range certificatesIn(status) {
 		updated := cmp.Or(d.UpdatedAt, d.NotBefore)
 		if i == 0 {

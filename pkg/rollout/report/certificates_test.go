@@ -18,23 +18,23 @@ func TestReportCertificates(t *testing.T) {
 		return managerv1alpha1.DeploymentStatus{Certificate: &managerv1alpha1.CertificateStatus{NotBefore: from, RotatesAt: due}}
 	}
 	csv := operatorsv1alpha1.ClusterServiceVersionStatus{CertsLastUpdated: at(-9), CertsRotateAt: at(-8)}
-	Certificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{}, certificate(nil, nil)}})
+	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{}, certificate(nil, nil)}})
 	if !csv.CertsLastUpdated.Equal(at(-9)) || !csv.CertsRotateAt.Equal(at(-8)) {
 		t.Error("without a certificate that can be served it does not stay as it was")
 	}
-	Certificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
+	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
 		certificate(at(1), at(12)), {}, certificate(at(3), at(11)), certificate(at(2), at(13)),
 	}})
 	if !csv.CertsLastUpdated.Equal(at(3)) || !csv.CertsRotateAt.Equal(at(11)) {
 		t.Errorf("updated %s, due %s, want 3 and 11 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
 	}
-	Certificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
+	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
 		certificate(at(5), nil), certificate(at(4), at(14)),
 	}})
 	if !csv.CertsLastUpdated.Equal(at(5)) || !csv.CertsRotateAt.Equal(at(14)) {
 		t.Errorf("updated %s, due %s, want 5 and 14 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
 	}
-	Certificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{certificate(at(6), nil)}})
+	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{certificate(at(6), nil)}})
 	if !csv.CertsLastUpdated.Equal(at(6)) || csv.CertsRotateAt != nil {
 		t.Errorf("updated %s, due %s, want 6 hours after %s, and no date", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
 	}
@@ -43,7 +43,7 @@ func TestReportCertificates(t *testing.T) {
 		d.Certificate.UpdatedAt = at
 		return d
 	}
-	Certificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
+	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
 		given(at(6), at(7)), given(at(1), at(9)), given(at(5), at(8)), certificate(at(4), nil),
 	}})
 	if !csv.CertsLastUpdated.Equal(at(9)) {

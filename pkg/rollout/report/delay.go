@@ -20,13 +20,13 @@ import (
 // Deployment is just being created, and every turn of what it waits for, is told with patience:
 // where many are installed at once, most of it is over before anybody could read it, and each
 // word costs the API server as much as an object of the next operator.
-func DelayUntil(said operatorsv1alpha1.ClusterServiceVersionStatus, told, next managerv1alpha1.WebhookRolloutStatus, phases []phase.Phase, deployments map[string]*appsv1.Deployment, patience time.Duration) time.Time {
+func DelayUntil(csv operatorsv1alpha1.ClusterServiceVersionStatus, previous, next managerv1alpha1.WebhookRolloutStatus, phases []phase.Phase, deployments map[string]*appsv1.Deployment, patience time.Duration) time.Time {
 	var since time.Time
-	switch from := phase.Of(said); {
-	case patience == 0 || !phase.Continues(from, phases) || from.Phase == "" && IsSignificant(told, next):
+	switch from := phase.Of(csv); {
+	case patience == 0 || !phase.Continues(from, phases) || from.Phase == "" && IsSignificant(previous, next):
 		return time.Time{}
-	case from.Phase != "" && said.LastUpdateTime != nil:
-		since = said.LastUpdateTime.Add(nextWord * patience)
+	case from.Phase != "" && csv.LastUpdateTime != nil:
+		since = csv.LastUpdateTime.Add(laterDelays * patience)
 	default:
 		for _, d := range deployments {
 			if at := d.CreationTimestamp.Add(patience); at.After(since) {
@@ -40,16 +40,16 @@ func DelayUntil(said operatorsv1alpha1.ClusterServiceVersionStatus, told, next m
 	return since.Add(time.Second) // neither instant has fractions
 }
 
-// nextWord is how many times as long a word stands, once there is one to be read.
-const nextWord = 4
+// laterDelays is how many times as long a word stands, once there is one to be read.
+const laterDelays = 4
 
 // IsSignificant tells whether a status differs from the one before, if there was any, in more than
 // words: in anything that people or later passes rely on.
 func IsSignificant(before, after managerv1alpha1.WebhookRolloutStatus) bool {
 	if len(before.Conditions) > 0 {
-		return !equality.Semantic.DeepEqual(withoutWords(before), withoutWords(after))
+		return !equality.Semantic.DeepEqual(withoutTexts(before), withoutTexts(after))
 	}
-	if after.Upgrade != nil || len(withoutWords(after).Conditions) > 1 || !meta.IsStatusConditionFalse(after.Conditions, managerv1alpha1.ConditionReady) {
+	if after.Upgrade != nil || len(withoutTexts(after).Conditions) > 1 || !meta.IsStatusConditionFalse(after.Conditions, managerv1alpha1.ConditionReady) {
 		return true
 	}
 	for _, d := range after.Deployments {
@@ -60,9 +60,9 @@ func IsSignificant(before, after managerv1alpha1.WebhookRolloutStatus) bool {
 	return false
 }
 
-// withoutWords drops what only describes how far Deployments and their webhooks are, and what
+// withoutTexts drops what only describes how far Deployments and their webhooks are, and what
 // rules of theirs match nothing: that changes nothing about the installation.
-func withoutWords(s managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRolloutStatus {
+func withoutTexts(s managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRolloutStatus {
 	s = *s.DeepCopy()
 	meta.RemoveStatusCondition(&s.Conditions, managerv1alpha1.ConditionRulesMatchNothing)
 	for i, c := range s.Conditions {

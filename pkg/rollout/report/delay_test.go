@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// said is the status of a ClusterServiceVersion that came into a phase at an instant.
+// csv is the status of a ClusterServiceVersion that came into a phase at an instant.
 func said(p phase.Phase, at time.Time) operatorsv1alpha1.ClusterServiceVersionStatus {
 	updated := metav1.NewTime(at)
 	return operatorsv1alpha1.ClusterServiceVersionStatus{Phase: p.Phase, Reason: p.Reason, Message: p.Message, LastUpdateTime: &updated}

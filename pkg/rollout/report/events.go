@@ -69,9 +69,9 @@ func certificateEvent(before *managerv1alpha1.CertificateStatus, d managerv1alph
 	case managerv1alpha1.CertificateDistributing:
 		e.Message = fmt.Sprintf("the webhooks of deployment %s are made to trust the certificate that follows generation %d", d.Name, before.Generation)
 	case managerv1alpha1.CertificatePromoting:
-		e.Message = fmt.Sprintf("the pods of deployment %s are given certificate generation %d; %s", d.Name, now.Generation, whoIsTrusted(*now))
+		e.Message = fmt.Sprintf("the pods of deployment %s are given certificate generation %d; %s", d.Name, now.Generation, trustMessage(*now))
 	case managerv1alpha1.CertificateRetiring:
-		e.Message = fmt.Sprintf("the webhooks of deployment %s are made to trust the CA of certificate generation %d alone; %s", d.Name, now.Generation, whyAlone(*before))
+		e.Message = fmt.Sprintf("the webhooks of deployment %s are made to trust the CA of certificate generation %d alone; %s", d.Name, now.Generation, soleTrustMessage(*before))
 	case managerv1alpha1.CertificateStable:
 		e.Message = fmt.Sprintf("deployment %s has certificate generation %d, and nothing else is trusted", d.Name, now.Generation)
 	default:
@@ -100,18 +100,18 @@ func rejectionEvent(before, now *managerv1alpha1.CertificateStatus) Event {
 	return Event{Warning: true, Reason: managerv1alpha1.ConditionCertificateRejected, Message: now.Rejected.Message}
 }
 
-// whoIsTrusted says what comes of pods that do not serve yet what they are given. Nothing else is
+// trustMessage says what comes of pods that do not serve yet what they are given. Nothing else is
 // trusted where a CA is compromised, where all before have ended, and where nobody was called.
-func whoIsTrusted(now managerv1alpha1.CertificateStatus) string {
+func trustMessage(now managerv1alpha1.CertificateStatus) string {
 	if now.TrustedCAs > 1 {
 		return "what they may serve besides stays trusted until all serve it, or until that has ended"
 	}
 	return "no CA but its own is trusted, so that calls fail to pods that serve a certificate of another"
 }
 
-// whyAlone says why other CAs need not be trusted: pods were asked, or are given nothing
+// soleTrustMessage says why other CAs need not be trusted: pods were asked, or are given nothing
 // of another, which somebody added.
-func whyAlone(before managerv1alpha1.CertificateStatus) string {
+func soleTrustMessage(before managerv1alpha1.CertificateStatus) string {
 	if before.Phase == managerv1alpha1.CertificatePromoting {
 		return "no pod is known to serve another certificate that has not ended"
 	}

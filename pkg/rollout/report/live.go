@@ -15,9 +15,9 @@ type NewRegistration struct {
 	Took time.Duration
 }
 
-// NewlyLive are those that came about between two statuses. A webhook that was live
+// NewlyRegistered are those that came about between two statuses. A webhook that was live
 // before, and was unreachable for a while, is not registered anew.
-func NewlyLive(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) []NewRegistration {
+func NewlyRegistered(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) []NewRegistration {
 	var all []NewRegistration
 	known := ByIdentity(before)
 	for _, d := range after.Deployments {

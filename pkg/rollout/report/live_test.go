@@ -39,7 +39,7 @@ func TestRegistrations(t *testing.T) {
 		"a clock behind the one before it": {status(managerv1alpha1.WebhookWaiting, now.Add(time.Second)), live, took(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, NewlyLive(test.before, test.after, now)); diff != "" {
+			if diff := cmp.Diff(test.want, NewlyRegistered(test.before, test.after, now)); diff != "" {
 				t.Errorf("registrations (-want +got):\n%s", diff)
 			}
 		})

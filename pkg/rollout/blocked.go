@@ -11,26 +11,26 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// hold looks at a ClusterServiceVersion that may not be installed as it is.
-func (p *planner) hold() {
+// block looks at a ClusterServiceVersion that may not be installed as it is.
+func (p *planner) block() {
 	why := p.Verdict.Mistakes()
-	first(&why, p.Verdict.Conflict)
-	first(&why, p.Verdict.Unmet())
-	first(&why, p.Upgrade.NotUpgradeable)
-	first(&why, p.Upgrade.NotReady)
-	first(&why, p.forbidden)
-	first(&why, "it takes over when the version that it replaces is ready for it")
+	setFirst(&why, p.Verdict.Conflict)
+	setFirst(&why, p.Verdict.Unmet())
+	setFirst(&why, p.Upgrade.NotUpgradeable)
+	setFirst(&why, p.Upgrade.NotReady)
+	setFirst(&why, p.forbidden)
+	setFirst(&why, "it takes over when the version that it replaces is ready for it")
 	if p.Failure != nil {
 		why = p.Failure.Message
 	}
 	if p.Verdict.RequeueAfter > 0 {
 		p.plan.requeue(p.now.Add(p.Verdict.RequeueAfter), "requirements are not met")
 	}
-	p.holdFor(why)
+	p.blockBecause(why)
 }
 
-// holdFor says that what is live stays live, and why the rest is blocked.
-func (p *planner) holdFor(why string) {
+// blockBecause says that what is live stays live, and why the rest is blocked.
+func (p *planner) blockBecause(why string) {
 	for _, name := range p.deploymentNames() {
 		view := deploymentView{name: name, progress: workload.ProgressOf(p.Observed.Deployments[name], p.Observed.Pods[name])}
 		if p.Observed.Deployments[name] == nil {
@@ -38,17 +38,17 @@ func (p *planner) holdFor(why string) {
 		}
 		for _, description := range csvspec.Descriptions(p.CSV, name) {
 			if !view.has(csvspec.IdentityOf(description)) {
-				view.webhooks = append(view.webhooks, p.heldWebhook(description, view.progress, why))
+				view.webhooks = append(view.webhooks, p.blockedWebhook(description, view.progress, why))
 			}
 		}
 		p.deployments = append(p.deployments, view)
 	}
 }
 
-// heldWebhook is called as it was registered, and whether somebody answers is told as
+// blockedWebhook is called as it was registered, and whether somebody answers is told as
 // ever.
-func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend workload.Progress, why string) webhookView {
-	if view, kept := p.maintainer.kept[csvspec.IdentityOf(d)]; kept {
+func (p *planner) blockedWebhook(d operatorsv1alpha1.WebhookDescription, backend workload.Progress, why string) webhookView {
+	if view, kept := p.maintainer.reregistered[csvspec.IdentityOf(d)]; kept {
 		return view
 	}
 	blocked := webhookView{
@@ -56,13 +56,13 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend wo
 		state:   managerv1alpha1.WebhookBlocked, reason: "NotInstallable", message: why,
 	}
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
-		return p.heldConversion(blocked, why)
+		return p.blockedConversion(blocked, why)
 	}
-	live := p.heldRegistration(d)
+	live := p.liveRegistration(d)
 	if p.Config.Disabled(d) {
 		return p.registrar.disable(render.Webhook{Description: d}, live)
 	}
-	if live == nil || p.mustYield() {
+	if live == nil || p.yields() {
 		return blocked
 	}
 	view := p.registrar.reachability(backendOf(live, d), render.Webhook{Description: d, Port: registration.PortOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, backend)
@@ -72,9 +72,9 @@ func (p *planner) heldWebhook(d operatorsv1alpha1.WebhookDescription, backend wo
 	return view
 }
 
-// heldConversion is a conversion webhook that stays as it is: live when all its
+// blockedConversion is a conversion webhook that stays as it is: live when all its
 // CustomResourceDefinitions are converted by one of the namespace's Services.
-func (p *planner) heldConversion(view webhookView, why string) webhookView {
+func (p *planner) blockedConversion(view webhookView, why string) webhookView {
 	view.gap = p.conversions.gapOf(view.Description)
 	for _, name := range view.Description.ConversionCRDs {
 		crd := p.Observed.CRDs[name]
