@@ -71,7 +71,7 @@ func TestInstallPrinterColumns(t *testing.T) {
 		cells[column.Name] = table.Rows[0].Cells[i]
 	}
 	expires := e.rollout("operator.v1").CertificatesExpire.UTC().Format(time.RFC3339)
-	for column, want := range map[string]any{"Name": "operator.v1", "Ready": "1/1", "Cert-Expires": expires, "Provider": "manager"} {
+	for column, want := range map[string]any{"Name": "operator.v1", "Ready": int64(1), "Declared": int64(1), "Cert-Expires": expires, "Provider": "manager"} {
 		if cells[column] != want {
 			t.Errorf("column %s shows %v, want %v", column, cells[column], want)
 		}
