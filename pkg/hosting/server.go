@@ -73,6 +73,7 @@ func (s *webhookServer) run(ctx context.Context) error {
 	if err := s.options.registration.EnsureCertificate(s.certificate); err != nil {
 		return err
 	}
+	_ = s.certificate.RunOnce(ctx) // /readyz reports the error
 	serve, err := s.listen()
 	if err != nil {
 		return err

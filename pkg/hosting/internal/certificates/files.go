@@ -3,7 +3,6 @@
 package certificates
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -28,11 +27,17 @@ const rereadPeriod = time.Second
 type Files struct {
 	certFile, keyFile string
 
-	mu        sync.RWMutex
-	cert, key []byte
-	leaf      *x509.Certificate
-	problem   error
-	listeners []dynamiccertificates.Listener
+	mu            sync.RWMutex
+	held          bool
+	current, next loadedPair // next is empty, or waits for Serve
+	problem       error
+	listeners     []dynamiccertificates.Listener
+}
+
+type loadedPair struct {
+	Pair // without its CA
+
+	leaf *x509.Certificate
 }
 
 var (
@@ -56,12 +61,40 @@ func (f *Files) Name() string { return f.certFile }
 
 // CurrentCertKeyContent returns the certificate and key to serve, or nothing if none was read yet.
 func (f *Files) CurrentCertKeyContent() (cert, key []byte) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return f.cert, f.key
+	current := f.Current()
+	return current.Cert, current.Key
 }
 
-// AddListener adds a listener for changes.
+// Hold keeps a new pair from being served until Serve is called, or the current certificate expires.
+func (f *Files) Hold() { f.held = true }
+
+// Current returns the pair that is served, without its CA.
+func (f *Files) Current() Pair {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.current.Pair
+}
+
+// Next returns the pair that was read last, without its CA.
+func (f *Files) Next() Pair {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.next.leaf != nil {
+		return f.next.Pair
+	}
+	return f.current.Pair
+}
+
+// Serve serves a pair that Next returned, unless the files have changed since.
+func (f *Files) Serve(pair Pair) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.next.leaf != nil && f.next.Equal(pair) {
+		f.serve(f.next)
+	}
+}
+
+// AddListener adds a listener for changes of the current and of the next pair.
 func (f *Files) AddListener(l dynamiccertificates.Listener) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,35 +108,55 @@ func (f *Files) Run(ctx context.Context, _ int) {
 
 // RunOnce reads the files once. It keeps the error for Check, and logs a new error.
 func (f *Files) RunOnce(context.Context) error {
-	cert, key, err := f.read()
+	read, err := f.read()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err == nil && bytes.Equal(cert, f.cert) && bytes.Equal(key, f.key) {
-		f.problem = nil
-		return nil
-	}
-	var pair tls.Certificate
-	if err == nil {
-		pair, err = tls.X509KeyPair(cert, key)
-	}
 	if err != nil {
 		f.setProblem(fmt.Errorf("certificate %s with key %s: %w", f.certFile, f.keyFile, err))
-		return f.problem
+	} else {
+		f.problem = nil
+		f.replace(read, time.Now())
 	}
-	f.cert, f.key, f.leaf, f.problem = cert, key, pair.Leaf, nil
-	klog.InfoS("Serving certificate", "serial", pair.Leaf.SerialNumber.Text(16), "file", f.certFile, "expires", expiry(pair.Leaf))
+	return f.problem
+}
+
+// replace serves or holds the pair that was read.
+func (f *Files) replace(read loadedPair, now time.Time) {
+	switch {
+	case read.Equal(f.current.Pair):
+		f.next = loadedPair{}
+	case !f.held || f.current.leaf == nil || now.After(f.current.leaf.NotAfter):
+		f.serve(read)
+	case !read.Equal(f.next.Pair):
+		f.next = read
+		klog.InfoS("Holding the new certificate until the registrations trust it", "serial", read.leaf.SerialNumber.Text(16), "file", f.certFile)
+		f.notify()
+	}
+}
+
+func (f *Files) serve(pair loadedPair) {
+	f.current, f.next = pair, loadedPair{}
+	klog.InfoS("Serving certificate", "serial", pair.leaf.SerialNumber.Text(16), "file", f.certFile, "expires", expiry(pair.leaf))
+	f.notify()
+}
+
+func (f *Files) notify() {
 	for _, l := range f.listeners {
 		l.Enqueue()
 	}
-	return nil
 }
 
-func (f *Files) read() (cert, key []byte, err error) {
-	if cert, err = os.ReadFile(f.certFile); err != nil {
-		return nil, nil, err
+func (f *Files) read() (loadedPair, error) {
+	cert, err := os.ReadFile(f.certFile)
+	if err != nil {
+		return loadedPair{}, err
 	}
-	key, err = os.ReadFile(f.keyFile)
-	return cert, key, err
+	key, err := os.ReadFile(f.keyFile)
+	if err != nil {
+		return loadedPair{}, err
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	return loadedPair{Pair{Cert: cert, Key: key}, pair.Leaf}, err
 }
 
 func (f *Files) setProblem(problem error) {
@@ -118,14 +171,14 @@ func (f *Files) Check(now time.Time) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	switch {
-	case f.leaf == nil && f.problem != nil:
+	case f.current.leaf == nil && f.problem != nil:
 		return f.problem
-	case f.leaf == nil:
+	case f.current.leaf == nil:
 		return errors.New("no certificate has been loaded yet")
-	case now.After(f.leaf.NotAfter):
-		return fmt.Errorf("the certificate in %s expired at %s: renew the file, which the process reads again", f.certFile, expiry(f.leaf))
-	case now.Before(f.leaf.NotBefore):
-		return fmt.Errorf("the certificate in %s is not valid before %s", f.certFile, f.leaf.NotBefore.UTC().Format(time.RFC3339))
+	case now.After(f.current.leaf.NotAfter):
+		return fmt.Errorf("the certificate in %s expired at %s: renew the file, which the process reads again", f.certFile, expiry(f.current.leaf))
+	case now.Before(f.current.leaf.NotBefore):
+		return fmt.Errorf("the certificate in %s is not valid before %s", f.certFile, f.current.leaf.NotBefore.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
@@ -134,10 +187,10 @@ func (f *Files) Check(now time.Time) error {
 func (f *Files) Expiry() time.Time {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if f.leaf == nil {
+	if f.current.leaf == nil {
 		return time.Time{}
 	}
-	return f.leaf.NotAfter
+	return f.current.leaf.NotAfter
 }
 
 func expiry(leaf *x509.Certificate) string {

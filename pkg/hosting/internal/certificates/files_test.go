@@ -72,6 +72,43 @@ func TestFilesAreReadAgain(t *testing.T) {
 	serves(renewed)
 }
 
+func TestHeldFiles(t *testing.T) {
+	dir := t.TempDir()
+	f := NewFiles(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	f.Hold()
+	var notified changes
+	f.AddListener(&notified)
+	store := func(signed time.Time) (p Pair) {
+		t.Helper()
+		p.Cert, p.Key, _ = newPair(t, signed)
+		write(t, f.certFile, p.Cert)
+		write(t, f.keyFile, p.Key)
+		if err := f.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	now := time.Now()
+	if first := store(now.Add(-2 * StaticValidity)); !f.Current().Equal(first) {
+		t.Error("the first pair is held")
+	}
+	valid := store(now)
+	if !f.Current().Equal(valid) {
+		t.Error("a pair is held although the current one has expired")
+	}
+	store(now)
+	next := store(now)
+	if !f.Current().Equal(valid) || !f.Next().Equal(next) || notified != 4 {
+		t.Errorf("a pair is not held, or not announced: %d changes were notified", notified)
+	}
+	if f.Serve(valid); !f.Current().Equal(valid) {
+		t.Error("another pair is served than was asked for")
+	}
+	if f.Serve(next); !f.Current().Equal(next) || !f.Next().Equal(next) || notified != 5 {
+		t.Errorf("the pair is not served, or not announced: %d changes were notified", notified)
+	}
+}
+
 func TestFilesReportAnInvalidCertificate(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	cert, key, _ := newPair(t, now)
@@ -79,7 +116,7 @@ func TestFilesReportAnInvalidCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &Files{leaf: pair.Leaf}
+	f := &Files{current: loadedPair{leaf: pair.Leaf}}
 	for name, test := range map[string]struct {
 		at   time.Time
 		want string

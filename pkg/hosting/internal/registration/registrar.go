@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -68,6 +69,8 @@ type Registrar struct {
 	Webhooks    []Webhook
 	// Config returns how to reach the API server.
 	Config func() (*rest.Config, error)
+
+	writing sync.Mutex // held while registrations are read and written
 }
 
 // Run registers the webhooks when ready returns nil. It retries while the API server is not
@@ -91,6 +94,8 @@ func (r *Registrar) Run(ctx context.Context, ready func() error) {
 }
 
 func (r *Registrar) registerAll(ctx context.Context) error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
 	s, err := r.newSession()
 	if err != nil {
 		return err
@@ -128,6 +133,9 @@ func (r *Registrar) newSession() (*session, error) {
 	caBundle, err := r.Options.readCA(r.Certificate)
 	if err != nil {
 		return nil, err
+	}
+	if err := certificates.Verify(caBundle, r.Certificate.Current().Cert, r.Options.hosts[0], time.Now()); err != nil {
+		return nil, fmt.Errorf("%s does not verify the certificate that is served: %w", r.Options.caPath(r.Certificate), err)
 	}
 	s, err := r.newTrustSession()
 	if err != nil {

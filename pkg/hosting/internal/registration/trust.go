@@ -36,17 +36,33 @@ type Trust struct {
 	nextFrom time.Time         // from then on, every API server trusts it
 	writes   []time.Time
 	failures int // consecutive
+	changed  chan struct{}
 
 	mu      sync.Mutex
 	problem error
 }
 
-// NewTrust returns the Trust of the registrar's webhooks.
+// NewTrust returns the Trust of the registrar's webhooks. It has certificate files held until the
+// registrations trust them.
 func NewTrust(r *Registrar) *Trust {
-	return &Trust{
+	t := &Trust{
 		registrar: r,
 		files:     r.Options.files(r.Certificate),
+		changed:   make(chan struct{}, 1),
 		problem:   errors.New("the registrations have not been read yet"),
+	}
+	if !r.Options.SelfSigned {
+		r.Certificate.Hold()
+		r.Certificate.AddListener(t)
+	}
+	return t
+}
+
+// Enqueue has the Trust reconcile at once, because the files have changed.
+func (t *Trust) Enqueue() {
+	select {
+	case t.changed <- struct{}{}:
+	default:
 	}
 }
 
@@ -74,6 +90,7 @@ func (t *Trust) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-t.changed:
 		case <-time.After(t.pause(settled && err == nil, time.Now())):
 		}
 	}
@@ -101,11 +118,13 @@ func (t *Trust) pause(settled bool, now time.Time) time.Duration {
 
 // reconcile does the next steps, and reports whether the registrations and the certificate match.
 func (t *Trust) reconcile(ctx context.Context, now time.Time) (settled bool, err error) {
+	t.registrar.writing.Lock()
+	defer t.registrar.writing.Unlock()
 	s, err := t.registrar.newTrustSession()
 	if err != nil {
 		return false, err
 	}
-	served := t.files.Read()
+	served := t.served()
 	next, err := t.nextPair(ctx, s.client, served, now)
 	if err != nil {
 		return false, err
@@ -126,7 +145,7 @@ func (t *Trust) reconcile(ctx context.Context, now time.Time) (settled bool, err
 	}
 	trusted := !now.Before(t.nextFrom)
 	if trusted && !next.Equal(served) {
-		if err := t.files.Write(next); err != nil {
+		if err := t.serve(next); err != nil {
 			return false, err
 		}
 		served, untrusted = next, nil
@@ -136,6 +155,24 @@ func (t *Trust) reconcile(ctx context.Context, now time.Time) (settled bool, err
 	}
 	t.setProblem(untrusted)
 	return untrusted == nil && next.Equal(served), nil
+}
+
+// served returns the pair that is served, with the CA in its file.
+func (t *Trust) served() certificates.Pair {
+	served := t.files.Read()
+	if !t.registrar.Options.SelfSigned {
+		current := t.registrar.Certificate.Current()
+		served.Cert, served.Key = current.Cert, current.Key
+	}
+	return served
+}
+
+func (t *Trust) serve(next certificates.Pair) error {
+	if t.registrar.Options.SelfSigned {
+		return t.files.Write(next)
+	}
+	t.registrar.Certificate.Serve(next)
+	return nil
 }
 
 // replaceUnusable serves the next certificate at once if no client trusts the current one. It returns
@@ -156,6 +193,11 @@ func (t *Trust) trustNext(ctx context.Context, s *session, views []view, next, s
 	isNew := !next.Equal(t.next) && (!next.Equal(served) || t.Check() != nil)
 	t.next = next
 	wrote, err := t.join(ctx, s, views, next, now)
+	if err == nil && !next.Equal(served) {
+		if err = checkTrust(views, next, s.Options.hosts[0], now); err != nil {
+			err = fmt.Errorf("the new certificate in %s is not served yet: check that %s contains its CA: %w", t.files.Cert, t.files.CA, err)
+		}
+	}
 	if err != nil || wrote || isNew && len(views) > 0 {
 		t.nextFrom = now.Add(trustSettle)
 	}
@@ -175,7 +217,9 @@ func (t *Trust) nextPair(ctx context.Context, client kubernetes.Interface, serve
 		if len(served.Cert) == 0 || len(served.CA) == 0 {
 			return certificates.Pair{}, fmt.Errorf("the files %s and %s do not exist yet", t.files.Cert, t.files.CA)
 		}
-		return served, nil
+		next := t.registrar.Certificate.Next()
+		next.CA = served.CA
+		return next, nil
 	}
 	if o.secretName != "" {
 		shared := certificates.Secret{Client: client, Namespace: o.secretNamespace, Name: o.secretName, Process: t.registrar.Process, Hosts: o.hosts}
@@ -226,7 +270,7 @@ func checkTrust(views []view, served certificates.Pair, host string, now time.Ti
 	for _, v := range views {
 		for _, config := range v.configs {
 			if err := certificates.Verify(config.CABundle, served.Cert, host, now); err != nil {
-				return fmt.Errorf("%s does not trust the serving certificate: %w", v.name, err)
+				return fmt.Errorf("%s does not trust the certificate: %w", v.name, err)
 			}
 		}
 	}

@@ -6,60 +6,55 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/cert"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// The certificate is replaced several times under load, each time by one of another
-// authority, as the kubelet replaces the files of a Secret. No call may fail, and each
-// new connection gets what the files hold.
+// The files of the certificate are replaced several times under load, each time by a certificate of
+// another CA, as the kubelet replaces the files of a Secret. No call fails, and each new certificate
+// is served in the end.
 func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
-	namespace := newNamespaceOf(t, "certificate")
-	b := hosting.NewBuilder(namespace)
-	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
+	for name, allCAs := range map[string]bool{"the CA file has all CAs": true, "the CA file has the CA of the certificate": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			namespace := newNamespaceOf(t, "certificate")
+			address := newAddress()
+			pairs := []pair{mint(t, address), mint(t, address), mint(t, address)}
+			var bundle []byte
+			for _, p := range pairs {
+				bundle = append(bundle, p.ca...)
+			}
+			for i := range pairs {
+				if allCAs {
+					pairs[i].ca = bundle
+				}
+			}
+			volume := secretVolume{dir: t.TempDir()}
+			h := launch(t, judgingIn(namespace), address, "--register-webhooks", "--self-signed-certificate=false", "--cert-dir="+volume.dir)
+			eventually(t, "the host says that it has no certificate", func() bool {
+				_, body := h.get(t, "/readyz")
+				return bytes.Contains([]byte(body), []byte("[-]certificate failed: certificate "+volume.dir))
+			})
+			volume.mount(t, pairs[0])
+			h.waitUntilReady(t)
+			client, _ := newClient(t)
+			waitUntilCalled(t, client, namespace)
+			load := startLoad(t, client, namespace)
 
-	address := newAddress()
-	pairs := make([]pair, 4)
-	var authorities []byte
-	for i := range pairs {
-		pairs[i] = mint(t, address)
-		authorities = append(authorities, pairs[i].cert...)
-	}
-	volume := secretVolume{dir: t.TempDir()}
-	caFile := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(caFile, authorities, 0o600); err != nil {
-		t.Fatal(err)
-	}
-
-	h := launch(t, b, address, "--register-webhooks", "--self-signed-certificate=false", "--cert-dir="+volume.dir, "--webhook-ca-file="+caFile)
-	eventually(t, "the host says that it has no certificate", func() bool {
-		_, body := h.get(t, "/readyz")
-		return bytes.Contains([]byte(body), []byte("[-]certificate failed: certificate "+volume.dir))
-	})
-	volume.mount(t, pairs[0])
-	h.waitUntilReady(t)
-	client, _ := newClient(t)
-	waitUntilCalled(t, client, namespace)
-	load := startLoad(t, client, namespace)
-
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(authorities)
-	for _, p := range pairs {
-		volume.mount(t, p)
-		eventually(t, "new connections get the new certificate", func() bool {
-			return bytes.Equal(served(t, address, roots), p.leaf)
+			for _, p := range pairs {
+				volume.mount(t, p)
+				eventually(t, "new connections get the new certificate", func() bool {
+					return bytes.Equal(served(t, address+":9443", address, caBundleOf(t, client, namespace)), p.leaf)
+				})
+				load.another(t, 50)
+			}
+			load.wantNoneFailed(t)
 		})
-		load.another(t, 50)
 	}
-	load.wantNoneFailed(t)
 }
 
 // The chain is served as the file holds it: what is new in it alone is new.
@@ -84,11 +79,13 @@ func TestChainIsReplaced(t *testing.T) {
 	})
 }
 
-// served is the certificate that a new connection gets, which the authorities must vouch
-// for.
-func served(t *testing.T, address string, roots *x509.CertPool) []byte {
+// served returns the certificate that a new connection gets. A client that trusts the bundle must
+// accept it.
+func served(t *testing.T, address, serverName string, bundle []byte) []byte {
 	t.Helper()
-	conn, err := tls.Dial("tcp", net.JoinHostPort(address, "9443"), &tls.Config{RootCAs: roots})
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(bundle)
+	conn, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots, ServerName: serverName})
 	if err != nil {
 		t.Fatalf("a connection failed: %v", err)
 	}
@@ -97,8 +94,8 @@ func served(t *testing.T, address string, roots *x509.CertPool) []byte {
 }
 
 type pair struct {
-	cert, key []byte // PEM, the certificate with its authority
-	leaf      []byte // DER
+	cert, key, ca []byte // PEM, the certificate with its CA
+	leaf          []byte // DER
 }
 
 func mint(t *testing.T, host string) pair {
@@ -111,7 +108,8 @@ func mint(t *testing.T, host string) pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pair{certificate, key, chain[0].Raw}
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain[1].Raw})
+	return pair{certificate, key, ca, chain[0].Raw}
 }
 
 // secretVolume is a folder in which files are links through one link, which is swapped.
@@ -131,14 +129,15 @@ func (v *secretVolume) mount(t *testing.T, p pair) {
 		}
 	}
 	must(os.Mkdir(filepath.Join(v.dir, version), 0o700))
-	must(os.WriteFile(filepath.Join(v.dir, version, "tls.crt"), p.cert, 0o600))
-	must(os.WriteFile(filepath.Join(v.dir, version, "tls.key"), p.key, 0o600))
 	must(os.Symlink(version, filepath.Join(v.dir, "..tmp")))
-	must(os.Rename(filepath.Join(v.dir, "..tmp"), filepath.Join(v.dir, "..data")))
-	if v.mounts == 1 {
-		must(os.Symlink("..data/tls.crt", filepath.Join(v.dir, "tls.crt")))
-		must(os.Symlink("..data/tls.key", filepath.Join(v.dir, "tls.key")))
-		return
+	for name, data := range map[string][]byte{"tls.crt": p.cert, "tls.key": p.key, "ca.crt": p.ca} {
+		must(os.WriteFile(filepath.Join(v.dir, version, name), data, 0o600))
+		if v.mounts == 1 {
+			must(os.Symlink("..data/"+name, filepath.Join(v.dir, name)))
+		}
 	}
-	must(os.RemoveAll(filepath.Join(v.dir, fmt.Sprintf("..%d", v.mounts-1))))
+	must(os.Rename(filepath.Join(v.dir, "..tmp"), filepath.Join(v.dir, "..data")))
+	if v.mounts > 1 {
+		must(os.RemoveAll(filepath.Join(v.dir, fmt.Sprintf("..%d", v.mounts-1))))
+	}
 }
