@@ -251,6 +251,7 @@ func TestWhatTheFlagsLeave(t *testing.T) {
 		"no way to the webhooks":  {[]string{"--register-webhooks"}, "one of --webhook-service and --webhook-url"},
 		"no port":                 {[]string{"--secure-port=0"}, "--secure-port"},
 		"an argument":             {[]string{"extra"}, "unknown command"},
+		"no standard UID header":  {[]string{"--requestheader-uid-headers=X-Uid"}, "--requestheader-uid-headers lacks X-Remote-Uid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := hosting.NewBuilder("test")

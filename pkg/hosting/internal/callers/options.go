@@ -120,15 +120,25 @@ func (o *Options) Complete(kubeconfig string) error {
 
 func (h *requestHeaderOptions) check() error {
 	var errs []error
-	for flag, values := range map[string][]string{
-		"requestheader-username-headers":     h.usernames,
-		"requestheader-uid-headers":          h.uids,
-		"requestheader-group-headers":        h.groups,
-		"requestheader-extra-headers-prefix": h.extraPrefixes,
-		"requestheader-allowed-names":        h.allowedClients,
+	for _, list := range []struct {
+		flag, standard string
+		values         []string
+	}{
+		{"requestheader-username-headers", "X-Remote-User", h.usernames},
+		{"requestheader-uid-headers", "X-Remote-Uid", h.uids},
+		{"requestheader-group-headers", "X-Remote-Group", h.groups},
+		{"requestheader-extra-headers-prefix", "X-Remote-Extra-", h.extraPrefixes},
+		{"requestheader-allowed-names", "", h.allowedClients},
 	} {
-		if slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) == "" }) {
-			errs = append(errs, fmt.Errorf("--%s has an empty value", flag))
+		standard := func(v string) bool { return strings.EqualFold(v, list.standard) }
+		switch {
+		case slices.ContainsFunc(list.values, func(v string) bool { return strings.TrimSpace(v) == "" }):
+			errs = append(errs, fmt.Errorf("--%s has an empty value", list.flag))
+		case list.standard == "" || len(list.values) == 0 || slices.ContainsFunc(list.values, standard):
+		case list.standard == "X-Remote-Uid": // API servers are as strict
+			errs = append(errs, fmt.Errorf("--%s lacks %s, which API servers send", list.flag, list.standard))
+		default:
+			klog.InfoS("A flag lacks the header that API servers send", "flag", list.flag, "header", list.standard)
 		}
 	}
 	return errors.Join(errs...)
