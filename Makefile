@@ -96,6 +96,7 @@ unit: ## Run the tests that need nothing but Go
 	$(WORKSPACE) go test -timeout=30m $(UNIT)
 	go test -C test/cluster ./internal/... ./cmd/cluster/...
 	go test -C test/gitops .
+	go test -C hack/tools/words .
 
 # Builds are a step of their own: inside a test they would count against its time limit.
 .PHONY: programs
