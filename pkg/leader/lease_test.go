@@ -18,7 +18,7 @@ func lease(namespace, holder string, ago time.Duration) coordinationv1.Lease {
 	}
 }
 
-// No Lease answers for another, whoever wrote it.
+// No Lease answers for another, regardless of the client that wrote it.
 func TestAwayOf(t *testing.T) {
 	never := coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "olm-webhook-manager", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))}}
 	for name, test := range map[string]struct {

@@ -371,7 +371,7 @@ func first(b *bundle.Bundle) operatorsv1alpha1.WebhookDescription {
 	return b.CSV.Spec.WebhookDefinitions[0]
 }
 
-// called tells whether a request failed because a webhook did not answer.
+// called reports whether a request failed because a webhook did not answer.
 func called(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "failed calling webhook")
 }

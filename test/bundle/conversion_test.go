@@ -35,7 +35,7 @@ func cannotBeRead(t *testing.T, e *env, b *bundle.Bundle) {
 	e.eventually(t, "the object is not read in the other version", func() bool { return unconverted(e.read(t, crd, "v1")) })
 }
 
-// unconverted tells whether a request failed because nobody converts.
+// unconverted reports whether a request failed because nobody converts.
 func unconverted(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "conversion webhook")
 }

@@ -124,7 +124,7 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 	}
 }
 
-// dryRun applies a bundle's manifests without effect, but for the Namespace, without which
+// dryRun applies a bundle's manifests without effect, except for the Namespace, without which
 // nothing could be in it.
 func (e *env) dryRun(t *testing.T, dir string) error {
 	t.Helper()

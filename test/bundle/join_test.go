@@ -170,7 +170,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 			left, err := groups.Namespace(o.Namespace).List(t.Context(), metav1.ListOptions{})
 			must(t, err)
 			if gone := len(left.Items) == 0; gone != test.goes {
-				t.Errorf("it is gone: %t, want %t; people are told %q", gone, test.goes, removal.Messages)
+				t.Errorf("it no longer exists: %t, want %t; people are told %q", gone, test.goes, removal.Messages)
 			}
 		})
 	}

@@ -104,7 +104,7 @@ func foretoldRequirements(b *bundle.Bundle) []string {
 	return slices.Compact(all)
 }
 
-// missing are the requirements of a ClusterServiceVersion that are not met, but for permissions.
+// missing are the requirements of a ClusterServiceVersion that are not met, except for permissions.
 func (e *env) missing(t *testing.T, csv *unstructured.Unstructured) []string {
 	t.Helper()
 	resource, err := e.resource(csv)
@@ -135,7 +135,7 @@ func (e *env) defined(t *testing.T, b *bundle.Bundle) {
 	}
 }
 
-// remove deletes an object and waits until it is gone.
+// remove deletes an object and waits until it no longer exists.
 func (e *env) remove(t *testing.T, resource dynamic.ResourceInterface, name string) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())

@@ -212,7 +212,7 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 	}
 }
 
-// The package of an installed version is known where its Subscription is gone.
+// The package of an installed version is known where its Subscription no longer exists.
 func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
 	e := newEnv(t)
 	c, err := installer.New(cluster.Config())

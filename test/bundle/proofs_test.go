@@ -186,7 +186,7 @@ func TestEveryClaimIsProved(t *testing.T) {
 	}
 }
 
-// exists tells whether a folder has the test, and the test a case with the code: the test
+// exists reports whether a folder has the test, and the test a case with the code: the test
 // itself holds its bundle to the finding.
 func (e evidence) exists(t *testing.T, code string) bool {
 	t.Helper()
@@ -228,7 +228,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// finds tells whether a bundle has a finding of a code.
+// finds reports whether a bundle has a finding of a code.
 func finds(b *bundle.Bundle, code string) bool {
 	return slices.ContainsFunc(lint.Run(b).Findings, func(f lint.Finding) bool { return f.Code == code })
 }

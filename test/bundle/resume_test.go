@@ -68,7 +68,7 @@ func TestUninstallationsResume(t *testing.T) {
 	}
 }
 
-// removeOne is a removal that is interrupted as soon as one object is gone.
+// removeOne is a removal that is interrupted as soon as one object no longer exists.
 func (e *env) removeOne(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.Options) {
 	t.Helper()
 	i := prepared(t, c, b, o)
@@ -87,7 +87,7 @@ func (e *env) removeOne(t *testing.T, c *installer.Installer, b *bundle.Bundle, 
 	}
 }
 
-// isThere tells whether the cluster has an object.
+// isThere reports whether the cluster has an object.
 func (e *env) isThere(t *testing.T, o *unstructured.Unstructured) bool {
 	t.Helper()
 	resource, err := e.resource(o)

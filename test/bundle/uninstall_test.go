@@ -53,7 +53,7 @@ func inNamespace(name string) *unstructured.Unstructured {
 	return csv
 }
 
-// saysAll tells whether an error says each of these.
+// saysAll reports whether an error says each of these.
 func saysAll(err error, parts ...string) bool {
 	for _, part := range parts {
 		if err == nil || !strings.Contains(err.Error(), part) {
@@ -63,7 +63,7 @@ func saysAll(err error, parts ...string) bool {
 	return true
 }
 
-// isGone tells whether nothing is there of that name.
+// isGone reports whether nothing is there of that name.
 func isGone(t *testing.T, resource dynamic.ResourceInterface, name string) bool {
 	t.Helper()
 	_, err := resource.Get(t.Context(), name, metav1.GetOptions{})
@@ -87,7 +87,7 @@ func TestUninstallationsEndWithoutAManager(t *testing.T) {
 	resource, err := e.resource(csv)
 	must(t, err)
 	if isGone(t, resource, "left.v1") {
-		t.Error("it is gone without a manager")
+		t.Error("it no longer exists without a manager")
 	}
 	e.manage(t)
 	if err := e.uninstall(t, csv, long); err != nil || !isGone(t, resource, "left.v1") {

@@ -24,7 +24,7 @@ type bundle struct {
 	crds []*unstructured.Unstructured
 }
 
-// servesFrom tells whether the author of a Deployment mounts a volume of his own where
+// servesFrom reports whether the author of a Deployment mounts a volume of his own where
 // certificates are: the mounts there are the manager's, of volumes that are its own.
 func (b bundle) servesFrom(deployment string, volume any) bool {
 	place := func(m corev1.VolumeMount) bool {
@@ -86,7 +86,7 @@ func readObjects(t *testing.T, file string) []*unstructured.Unstructured {
 	}
 }
 
-// allNamespaces tells whether the operator can watch all namespaces.
+// allNamespaces reports whether the operator can watch all namespaces.
 func (b bundle) allNamespaces() bool {
 	for _, mode := range b.csv.Spec.InstallModes {
 		if mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces && mode.Supported {

@@ -13,7 +13,7 @@ import (
 )
 
 // improvement is a difference that there has to be: what it makes of an object of OLM v0's is
-// what the manager makes. docs/admin/compatibility.md lists each by its name. It tells whether the
+// what the manager makes. docs/admin/compatibility.md lists each by its name. It reports whether the
 // object is one that differs so.
 type improvement struct {
 	name string

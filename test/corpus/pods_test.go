@@ -25,7 +25,7 @@ func hasVolume(o *unstructured.Unstructured, name any) bool {
 	return slices.ContainsFunc(volumes(o), func(v map[string]any) bool { return v["name"] == name })
 }
 
-// mounts tells whether any container mounts the volume.
+// mounts reports whether any container mounts the volume.
 func mounts(o *unstructured.Unstructured, volume any) bool {
 	for _, container := range slices.Concat(itemsOf(podOf(o)["containers"]), itemsOf(podOf(o)["initContainers"])) {
 		if mountsIn(container, volume) {

@@ -131,7 +131,7 @@ func TestBundleInstalls(t *testing.T) {
 			t.Errorf("the Subscription does not say %q:\n%s", part, chosen)
 		}
 	}
-	// What is there already is applied once more, and what is another is waited for.
+	// What is there already is applied again, and what is another is waited for.
 	term.works("", "bundle", "install", bundle, "--config", "test/e2e/testdata/changed.yaml", "--yes", "-o", "wide")
 	term.allHave("projectpolicy-webhook", "STAGE", "production")
 	term.fails(1, []string{"so is projectpolicy.v0.1.0"}, "bundle", "install", "examples/crdconversion/bundle-v1", "-n", policyNamespace, "--watch-namespaces", "default", "--yes")
@@ -139,14 +139,14 @@ func TestBundleInstalls(t *testing.T) {
 	term.golden("install")
 
 	if _, err := kubectl(term.ctx, "get", "projectpolicy/shared-cluster"); err != nil {
-		t.Errorf("the object of a definition that stays is gone: %v", err)
+		t.Errorf("the object of a definition that stays no longer exists: %v", err)
 	}
 	if _, err := olmClient.OperatorsV1alpha1().Subscriptions(policyNamespace).Get(term.ctx, "projectpolicy", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Subscription stays: %v", err)
 	}
 }
 
-// allHave tells whether an environment variable has reached the pods of a Deployment.
+// allHave reports whether an environment variable has reached the pods of a Deployment.
 func (e *env) allHave(deployment, name, value string) {
 	e.Helper()
 	for _, pod := range e.podsOf(deployment) {

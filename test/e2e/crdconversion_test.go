@@ -185,7 +185,7 @@ func (e *env) manager(arguments ...string) {
 	(&terminal{env: e}).works("", arguments...)
 }
 
-// isReplaced waits until the ClusterServiceVersion before is gone.
+// isReplaced waits until the ClusterServiceVersion before no longer exists.
 func (e *env) isReplaced(csv string) {
 	e.Helper()
 	e.eventually(csv+" is replaced", func() (bool, any) {

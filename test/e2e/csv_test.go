@@ -43,13 +43,13 @@ func (e *env) succeeds(csv string) time.Time {
 	return time.Now()
 }
 
-// uninstall deletes a ClusterServiceVersion, and returns when it is gone with what
+// uninstall deletes a ClusterServiceVersion, and returns when it no longer exists with what
 // garbage collection takes after it.
 func (e *env) uninstall(csv string) {
 	e.Helper()
 	client := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, csv, metav1.DeleteOptions{}))
-	e.eventually(csv+" and what it owned is gone", func() (bool, any) {
+	e.eventually(csv+" and what it owned no longer exists", func() (bool, any) {
 		_, err := client.Get(e.ctx, csv, metav1.GetOptions{})
 		left := e.derived()
 		return apierrors.IsNotFound(err) && len(left) == 0, left

@@ -34,14 +34,14 @@ func TestInterceptsItsOwnPods(t *testing.T) {
 	before := e.podUIDs()
 
 	e.deletePodsAtOnce()
-	e.eventually("somebody else's pod is refused while nobody judges it", func() (bool, any) { return e.nobodyJudges(), nil })
+	e.eventually("another client's pod is refused while nobody judges it", func() (bool, any) { return e.nobodyJudges(), nil })
 	e.eventually("all its pods are others, and ready", func() (bool, any) {
 		d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
 		e.must(err)
 		return d.Status.ReadyReplicas == 2 && e.podUIDs().Intersection(before).Len() == 0, d.Status
 	})
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
-	e.eventually("somebody else's pod is judged again", func() (bool, any) {
+	e.eventually("another client's pod is judged again", func() (bool, any) {
 		err := e.tryAPod(map[string]string{"deny": "true"})
 		return err != nil && strings.Contains(err.Error(), "labelled deny=true"), err
 	})
@@ -167,7 +167,7 @@ func (e *env) podUIDs() sets.Set[types.UID] {
 	return uids
 }
 
-// nobodyJudges tells whether a person's pod is refused for want of an answer.
+// nobodyJudges reports whether a person's pod is refused for want of an answer.
 func (e *env) nobodyJudges() bool {
 	return isUnjudged(e.tryAPod(nil))
 }

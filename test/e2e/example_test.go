@@ -26,7 +26,7 @@ func newExample(t *testing.T, namespace, installed string) *env {
 		e.kubectl("delete", "csv", "--all", "-n", namespace, "--wait", "--ignore-not-found")
 		e.kubectl("delete", "-k", installed, "--ignore-not-found")
 		if left := e.registrations(); len(left) > 0 {
-			e.Errorf("the example is gone and these registrations are still there: %v", left)
+			e.Errorf("the example no longer exists and these registrations are still there: %v", left)
 		}
 	})
 	return e
@@ -40,7 +40,7 @@ func (e *env) applyBundle(folder, csv string) {
 }
 
 // restart replaces a Deployment's pods one after the other, and returns when the last of
-// them is gone.
+// them no longer exists.
 func (e *env) restart(deployment string) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))

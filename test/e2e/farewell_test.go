@@ -11,7 +11,7 @@ import (
 )
 
 // The whole manager goes, as docs/admin/uninstall.md says how: its operators go on running without
-// webhooks, but for a conversion as long as objects need it; nothing waits for it, and nothing of
+// webhooks, except for a conversion as long as objects need it; nothing waits for it, and nothing of
 // it is left when they have gone, too. Its definitions are applied again for the tests that follow.
 func TestManagerUninstalled(t *testing.T) {
 	before := (&env{T: t, ctx: t.Context()}).restingCluster()
@@ -43,7 +43,7 @@ func TestManagerUninstalled(t *testing.T) {
 	e.eventually("nothing is left of the manager, and all else is as before it installed anything", func() (bool, any) {
 		changes := before.changes(e.snapshot())
 		for _, change := range changes {
-			if what, gone := strings.CutSuffix(change, " is gone"); !gone || !strings.Contains(what, managerDeployment) {
+			if what, gone := strings.CutSuffix(change, " no longer exists"); !gone || !strings.Contains(what, managerDeployment) {
 				return false, changes
 			}
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// goesInTheForeground upgrades once more, so that all Caches are stored in another version than they
+// goesInTheForeground upgrades again, so that all Caches are stored in another version than they
 // are written in, and deletes the operator in the foreground. What converts them stays, pods that go
 // come back, until they are migrated; then nothing is left.
 func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
@@ -51,7 +51,7 @@ func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 	}
 
 	e.kubectl("patch", "crd", crd, "--type=json", "-p", `[{"op":"test","path":"/spec/versions/0/name","value":"v1"},{"op":"replace","path":"/spec/versions/0/served","value":false}]`)
-	e.eventually(csv+" is gone, and with it all that was its own", func() (bool, any) {
+	e.eventually(csv+" no longer exists, and with it all that was its own", func() (bool, any) {
 		_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 		_, account := kubeClient.CoreV1().ServiceAccounts(e.namespace).Get(e.ctx, converter, metav1.GetOptions{})
 		left := e.labelled()

@@ -81,7 +81,7 @@ func newEnv(t *testing.T) *env {
 	return e
 }
 
-// newBareEnv makes a Namespace that has nothing to do with operators yet. It is gone,
+// newBareEnv makes a Namespace that has nothing to do with operators yet. It no longer exists,
 // with all that was made of it, after the test.
 func newBareEnv(t *testing.T) *env {
 	t.Helper()
@@ -114,11 +114,11 @@ func (e *env) clean() {
 	if e.Failed() {
 		e.explain()
 	}
-	// The Namespace controller looks only every few seconds whether a finalizer is gone.
+	// The Namespace controller looks only every few seconds whether a finalizer no longer exists.
 	e.must(olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 	e.removeNamespace()
 	if left := e.registrations(); len(left) > 0 {
-		e.Errorf("the Namespace is gone and these registrations are still there: %v", left)
+		e.Errorf("the Namespace no longer exists and these registrations are still there: %v", left)
 	}
 }
 
@@ -128,7 +128,7 @@ func (e *env) removeNamespace() {
 	if err := client.Delete(e.ctx, e.namespace, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 		e.must(err)
 	}
-	e.eventually("namespace "+e.namespace+" is gone", func() (bool, any) {
+	e.eventually("namespace "+e.namespace+" no longer exists", func() (bool, any) {
 		ns, err := client.Get(e.ctx, e.namespace, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), ns.Status.Conditions
 	})

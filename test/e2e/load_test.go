@@ -43,7 +43,7 @@ func (o outcome) String() string {
 	return [...]string{"denied", "converted", "served", "uncovered", "failed"}[o]
 }
 
-// answered tells whether somebody who was asked did.
+// answered reports whether somebody who was asked did.
 func (o outcome) answered() bool { return o == denied || o == converted || o == served }
 
 // startLoad calls the webhook's resource every 20 ms with an object that it denies,

@@ -154,7 +154,7 @@ func (e *env) makeNamespace(name string) {
 		if err := kubeClient.CoreV1().Namespaces().Delete(e.ctx, name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 			e.must(err)
 		}
-		e.eventually(name+" is gone", func() (bool, any) {
+		e.eventually(name+" no longer exists", func() (bool, any) {
 			ns, err := kubeClient.CoreV1().Namespaces().Get(e.ctx, name, metav1.GetOptions{})
 			return apierrors.IsNotFound(err), ns.Status
 		})

@@ -56,7 +56,7 @@ func TestPlatformThatMutates(t *testing.T) {
 
 	e.create(version("hook.v2", "hook.v1"))
 	e.succeeds("hook.v2")
-	e.eventually("the version before is gone", func() (bool, any) {
+	e.eventually("the version before no longer exists", func() (bool, any) {
 		_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, "hook.v1", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), err
 	})

@@ -46,7 +46,7 @@ func TestBundleInstallTellsProgress(t *testing.T) {
 	}
 }
 
-// inOrder tells whether a text says each of these, each after the one before.
+// inOrder reports whether a text says each of these, each after the one before.
 func inOrder(said string, parts ...string) bool {
 	for _, part := range parts {
 		_, after, found := strings.Cut(said, part)

@@ -63,7 +63,7 @@ func reloading(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) 
 }
 
 // changeToCertManager names an issuer of the administrator's, as a person does: the bundle
-// is installed once more.
+// is installed again.
 func (e *terminal) changeToCertManager(install ...string) {
 	e.Helper()
 	e.declare(issuers.Issuers, "Issuer", "root", map[string]any{"selfSigned": map[string]any{}})
@@ -142,7 +142,7 @@ func (e *env) renewOwnCA() {
 	}
 }
 
-// renew asks cert-manager to issue a Certificate anew.
+// renew asks cert-manager to issue a Certificate again.
 func (e *env) renew(certificate string) {
 	e.Helper()
 	certificates := dynamicClient.Resource(issuers.Certificates).Namespace(e.namespace)

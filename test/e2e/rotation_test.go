@@ -48,7 +48,7 @@ func TestRotationUnderLoad(t *testing.T) {
 		"the Secret deleted":                       {flags: []string{"--reload"}, do: (*env).loseCertificate},
 		"the Secret emptied":                       {flags: []string{"--reload"}, do: (*env).emptyCertificate},
 		"the Secret foreign":                       {flags: []string{"--reload"}, do: (*env).replaceCertificate},
-		"the Secret made anew by somebody else":    {flags: []string{"--reload"}, do: (*env).remakeCertificate},
+		"the Secret made again by another client":    {flags: []string{"--reload"}, do: (*env).remakeCertificate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -298,7 +298,7 @@ func (e *env) emptyCertificate() (generation int64) {
 	return 2
 }
 
-// replaceCertificate puts a pair of somebody else's there, whole and of a piece.
+// replaceCertificate puts a pair of another client's there, whole and of a piece.
 func (e *env) replaceCertificate() (generation int64) {
 	e.Helper()
 	foreign := e.foreignCertificate()

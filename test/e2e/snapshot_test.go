@@ -20,7 +20,7 @@ import (
 // snapshot is every object of the cluster, by resource and name.
 type snapshot map[string]map[string]any
 
-// snapshot lists everything that the API server lists, but for what moves while
+// snapshot lists everything that the API server lists, except for what moves while
 // nothing happens.
 func (e *env) snapshot() snapshot {
 	e.Helper()
@@ -116,7 +116,7 @@ func (before snapshot) changes(after snapshot) []string {
 		case was == nil:
 			changes = append(changes, key+" is new")
 		case is == nil:
-			changes = append(changes, key+" is gone")
+			changes = append(changes, key+" no longer exists")
 		default:
 			changes = append(changes, key+" changed (-was +is):\n"+diff)
 		}

@@ -28,7 +28,7 @@ func TestUninstallUnderLoad(t *testing.T) {
 	load.goesOn(denied)
 	deleted := time.Now()
 	e.uninstall("hook.v1")
-	e.eventually("its pods are gone", func() (bool, any) {
+	e.eventually("its pods no longer exist", func() (bool, any) {
 		pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{})
 		e.must(err)
 		return len(pods.Items) == 0, len(pods.Items)
@@ -72,7 +72,7 @@ func TestUninstallCascades(t *testing.T) {
 			e.succeeds("hook.v1")
 			client := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
 			e.must(client.Delete(e.ctx, "hook.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
-			e.eventually("it is gone", func() (bool, any) {
+			e.eventually("it no longer exists", func() (bool, any) {
 				c, err := client.Get(e.ctx, "hook.v1", metav1.GetOptions{})
 				return apierrors.IsNotFound(err), c.Finalizers
 			})

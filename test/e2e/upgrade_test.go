@@ -11,7 +11,7 @@ import (
 )
 
 // An operator is upgraded twice, with a webhook that stays as it is, one that changes, one
-// that goes and one that comes each time, and once more to a version whose Deployment has
+// that goes and one that comes each time, and again to a version whose Deployment has
 // another name. The one that stays answers every call.
 func TestUpgradeUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestUpgradeUnderLoad(t *testing.T) {
 	for _, next := range []*operatorsv1alpha1.ClusterServiceVersion{v2, v3, v4} {
 		e.create(next)
 		e.succeeds(next.Name)
-		e.eventually("the version before is gone", func() (bool, any) {
+		e.eventually("the version before no longer exists", func() (bool, any) {
 			_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, next.Spec.Replaces, metav1.GetOptions{})
 			return apierrors.IsNotFound(err), err
 		})
@@ -35,7 +35,7 @@ func TestUpgradeUnderLoad(t *testing.T) {
 		}
 		load.goesOn(denied)
 	}
-	e.eventually("the Deployment of the old name is gone, with its pods", func() (bool, any) {
+	e.eventually("the Deployment of the old name no longer exists, with its pods", func() (bool, any) {
 		_, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
 		pods := len(e.pods())
 		return apierrors.IsNotFound(err) && pods == 2, pods

@@ -122,13 +122,13 @@ func (e *env) isLabelledLater(name, zone string) {
 	})
 }
 
-// deleteVolumes deletes all that createVolume has created, and waits until they are gone.
+// deleteVolumes deletes all that createVolume has created, and waits until they no longer exist.
 func (e *env) deleteVolumes() {
 	e.Helper()
 	client := kubeClient.CoreV1().PersistentVolumes()
 	created := metav1.ListOptions{LabelSelector: volumeLabel + "=" + e.namespace}
 	e.must(client.DeleteCollection(e.ctx, metav1.DeleteOptions{}, created))
-	e.eventually("the PersistentVolumes are gone", func() (bool, any) {
+	e.eventually("the PersistentVolumes no longer exist", func() (bool, any) {
 		left, err := client.List(e.ctx, created)
 		e.must(err)
 		return len(left.Items) == 0, len(left.Items)

@@ -34,7 +34,7 @@ import (
 
 // What the platform changes in the manager's writes is accepted: a policy takes the image from a
 // mirror, adds a toleration, and marks every object; a webhook sets resources. It holds in an
-// installation, for a manager that starts anew, in an upgrade, and when the policy is gone.
+// installation, for a manager that starts again, in an upgrade, and when the policy no longer exists.
 func TestChangedByAdmission(t *testing.T) {
 	e := newEnv(t) // it waits until the manager rests
 	e.group("og", allNamespaces)

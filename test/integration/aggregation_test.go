@@ -56,7 +56,7 @@ func TestWithoutAggregation(t *testing.T) {
 	v2.Spec.Replaces = "operator.v1"
 	e.create(v2)
 	e.succeeds("operator.v2")
-	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	e.collect()
 
 	serving := csv("serving.v1", "api")

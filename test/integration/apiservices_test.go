@@ -127,7 +127,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 	next.Spec.Replaces = "operator.v1"
 	e.create(next)
 	e.succeeds("operator.v2")
-	e.eventually("the replaced version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the replaced version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	calls, failures := ended()
 	if len(failures) > 0 || calls == 0 {
 		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
@@ -221,7 +221,7 @@ func TestRepairOfAnAPIService(t *testing.T) {
 	a.isAvailable()
 }
 
-// An APIService that is somebody else's is left as it is.
+// An APIService that is another client's is left as it is.
 func TestAPIServiceOfSomebodyElse(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -368,7 +368,7 @@ func TestDelegationsOfTwoNamespaces(t *testing.T) {
 }
 
 // Of a group that others serve no further version is registered: clients would ask it in their place.
-// When the others are gone it is.
+// When the others no longer exist it is.
 func TestGroupThatOthersServe(t *testing.T) {
 	for name, test := range map[string]struct {
 		begin  func(*playedAPI)

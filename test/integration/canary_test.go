@@ -34,7 +34,7 @@ func cutOff(o *controller.Options) {
 	o.Dial = func(context.Context, string) (net.Conn, error) { return nil, os.ErrDeadlineExceeded }
 }
 
-// The API server itself tells whether it reaches a webhook, where it is to be asked and where
+// The API server itself reports whether it reaches a webhook, where it is to be asked and where
 // the manager can dial nobody, and nothing is left of the question in any outcome.
 func TestProbeThroughTheAPIServer(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -243,7 +243,7 @@ func (e *env) leavesNoCanary() {
 func (e *env) removesCanaries() {
 	e.Helper()
 	now := e.canaries()
-	e.eventually("the canaries are gone", func() (bool, any) {
+	e.eventually("the canaries no longer exist", func() (bool, any) {
 		left := e.canaries()
 		return !slices.ContainsFunc(left, func(uid types.UID) bool { return slices.Contains(now, uid) }), left
 	})

@@ -66,7 +66,7 @@ func TestPhasesOfAPatientManager(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*operatorsv1alpha1.ClusterServiceVersion)
 		starts bool // its Deployment gets available at once
-		phase  says // in which it stays, but for the end of its message
+		phase  says // in which it stays, except for the end of its message
 		passed []says
 	}{
 		"all is well":           {unchanged, true, succeeded, []says{unknown, ready, installing}},

@@ -58,7 +58,7 @@ func (e *env) versions(csv string) map[string]string {
 }
 
 // owners are the owners of what bears the label of a ClusterServiceVersion and is written by
-// server-side apply. On a Deployment and a Secret an owner that is gone is left to the garbage collector.
+// server-side apply. On a Deployment and a Secret an owner that no longer exists is left to the garbage collector.
 func (e *env) owners(csv string) []string {
 	e.Helper()
 	names := map[string]bool{}
@@ -73,7 +73,7 @@ func (e *env) owners(csv string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// What is somebody else's to look after is left as it is.
+// What is another client's to look after is left as it is.
 func TestUnmanaged(t *testing.T) {
 	for name, mark := range map[string]func(*operatorsv1alpha1.ClusterServiceVersion){
 		"a copy": func(c *operatorsv1alpha1.ClusterServiceVersion) {

@@ -31,7 +31,7 @@ func (e *env) fails(csv string, reason operatorsv1alpha1.ConditionReason, words 
 	}
 }
 
-// The second operator that owns a definition waits until the first is gone.
+// The second operator that owns a definition waits until the first no longer exists.
 func TestOwnerConflict(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))

@@ -123,7 +123,7 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 
 	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
 	e.succeeds("operator.v2")
-	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		t.Errorf("the conversion is %s", got)
 	}

@@ -17,7 +17,7 @@ import (
 
 // A conversion trusts what its pods may serve at every moment, whoever issues: a caBundle
 // is never empty on its way from hand to hand. Each write of a definition has the API
-// server set its storage up anew, so a rotation takes two of them.
+// server set its storage up again, so a rotation takes two of them.
 func TestConversionIsTrustedAllTheTime(t *testing.T) {
 	e := newParallelEnv(t)
 	e.certManager()

@@ -15,7 +15,7 @@ import (
 )
 
 // An installation costs these requests and no other: each object is written once, nothing
-// is read that a watch shows, and each status is written once when it is over, and once more
+// is read that a watch shows, and each status is written once when it is over, and again
 // only when it takes so long that people are told what it waits for. Events are not counted:
 // these managers send none.
 func TestInstallationCostsTheseRequests(t *testing.T) {

@@ -154,7 +154,7 @@ func (e *env) leavesNothing() {
 	}
 }
 
-// rotated tells whether there is one certificate, and nothing else is trusted.
+// rotated reports whether there is one certificate, and nothing else is trusted.
 func (e *env) rotated() bool {
 	e.Helper()
 	ca := e.servingCA()

@@ -92,7 +92,7 @@ func TestSelfDeadlock(t *testing.T) {
 	}
 }
 
-// An operator whose webhook is on Deployments comes back when all of them are gone, one that
+// An operator whose webhook is on Deployments comes back when all of them no longer exist, one that
 // serves no webhook first, and when only the manager knows what has to pass the webhook by.
 func TestSelfDeadlockOfDeployments(t *testing.T) {
 	e := newParallelEnv(t)
@@ -224,7 +224,7 @@ func (e *env) as(a attempt) {
 	}
 }
 
-// wasCalled tells whether an attempt failed for want of the webhook's answer.
+// wasCalled reports whether an attempt failed for want of the webhook's answer.
 func wasCalled(err error) bool { return err != nil && strings.Contains(err.Error(), notAnswered) }
 
 // try makes an attempt in somebody's name. He may do everything: only webhooks refuse.

@@ -192,7 +192,7 @@ func TestReinstall(t *testing.T) {
 	for _, o := range e.owned(derived) {
 		for _, owner := range o.GetOwnerReferences() {
 			if owner.UID != uid && o.GetKind() != "WebhookRollout" { // which nobody misses until it is made again
-				t.Errorf("%s %s is owned by one that is gone", o.GetKind(), o.GetName())
+				t.Errorf("%s %s is owned by one that no longer exists", o.GetKind(), o.GetName())
 			}
 		}
 	}

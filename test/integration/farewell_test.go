@@ -65,7 +65,7 @@ func TestFarewell(t *testing.T) {
 	}
 	expect(t, e.lifted(), "ClusterRole /"+granted.Name) // the installer's
 	if e.conversion(crd.Name).Strategy != apiextensionsv1.WebhookConverter {
-		t.Error("the conversion is gone although there are objects")
+		t.Error("the conversion no longer exists although there are objects")
 	}
 
 	e.must(e.objects(crd).Delete(e.ctx, object, metav1.DeleteOptions{}))

@@ -13,7 +13,7 @@ import (
 )
 
 // A conversion that another client has set up, and that works, is not replaced: neither at the
-// installation nor after an edit. When what converts is gone it is.
+// installation nor after an edit. When what converts no longer exists it is.
 func TestForeignConversion(t *testing.T) {
 	for name, begin := range map[string]func(e *env, crd string){
 		"at the installation": func(e *env, crd string) { e.create(converting("operator.v1", crd)) },

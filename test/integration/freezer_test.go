@@ -62,7 +62,7 @@ type frozenBody struct {
 	*freezer
 }
 
-// Read returns what there is once the ice is gone.
+// Read returns what there is once the ice no longer exists.
 func (b frozenBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if !b.ice.TryRLock() {

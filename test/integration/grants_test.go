@@ -42,7 +42,7 @@ func TestGrantsGoWithTheirVersion(t *testing.T) {
 	e.installing(version("operator.v1", ""), patience, e.namespace, other).ends()
 	granted(all("operator.v1")...)
 	e.installing(version("operator.v2", "operator.v1"), patience, e.namespace, other).ends()
-	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	granted(all("operator.v2")...)
 	e.uninstall("operator.v2")
 	granted()

@@ -49,7 +49,7 @@ type env struct {
 	touches   int  // of a ClusterServiceVersion so far
 }
 
-// newEnv makes a Namespace that is gone, with all webhooks of it, after the test.
+// newEnv makes a Namespace that no longer exists, with all webhooks of it, after the test.
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	if !cluster.Audit.Available() {

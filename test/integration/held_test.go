@@ -75,7 +75,7 @@ func (h held) isHeld() {
 			csv.Phase == operatorsv1alpha1.CSVPhaseDeleting && strings.Contains(csv.Message, h.crd.Name+wayOut), []any{status, csv.Message}
 	})
 	if h.conversion(h.crd.Name).Strategy != apiextensionsv1.WebhookConverter {
-		h.Error("the conversion is gone although there are objects")
+		h.Error("the conversion no longer exists although there are objects")
 	}
 }
 
@@ -88,9 +88,9 @@ func (h held) release() {
 	if !apierrors.IsNotFound(err) { // the manager may have looked by itself
 		h.must(err)
 	}
-	h.eventually("the ClusterServiceVersion is gone", func() (bool, any) { return h.isGone("operator.v1"), nil })
+	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return h.isGone("operator.v1"), nil })
 	if got := h.conversion(h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
-		h.Errorf("the conversion is %s when all objects are gone", got)
+		h.Errorf("the conversion is %s when all objects no longer exist", got)
 	}
 }
 
@@ -199,12 +199,12 @@ func TestConversionOutlivesItsVersion(t *testing.T) {
 	h.collect()
 	h.convertedBy(h.crd.Name, "server-service")
 	if d := h.deployment("server"); d == nil || d.UID != uid || !bytes.Equal(h.servingCA(), ca) {
-		t.Fatalf("what converts is gone with the old version: %v", d)
+		t.Fatalf("what converts no longer exists with the old version: %v", d)
 	}
 	h.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")})
 	h.succeeds("operator.v2")
 	if d := h.deployment("server"); d.UID != uid || !bytes.Equal(h.servingCA(), ca) {
-		t.Error("it was made anew")
+		t.Error("it was made again")
 	}
 	h.must(h.objects(h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
 	h.uninstall("operator.v2")
@@ -230,7 +230,7 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationForceConversion, "true")
 	})
-	h.eventually("the ClusterServiceVersion is gone", func() (bool, any) { return h.isGone("operator.v1"), nil })
+	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return h.isGone("operator.v1"), nil })
 	if got := h.conversion(h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		t.Errorf("the conversion is %s", got)
 	}

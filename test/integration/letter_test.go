@@ -144,7 +144,7 @@ func TestPhasesOfALifeToTheLetter(t *testing.T) {
 		return old.DeletionTimestamp != nil && slices.Equal(old.Finalizers, []string{hold}), old.Finalizers
 	})
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
-	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 }
 
 func (e *env) comesToSay(csv string, want says) {

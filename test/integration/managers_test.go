@@ -33,7 +33,7 @@ func TestTwoManagers(t *testing.T) {
 	e.leavesNothing()
 }
 
-// A manager of all namespaces knows that nobody needs the label of a group that is gone,
+// A manager of all namespaces knows that nobody needs the label of a group that no longer exists,
 // once no webhook selects by it: at once, where none ever did.
 func TestLabelOfAGroupThatIsGone(t *testing.T) {
 	e := newEnv(t)

@@ -78,7 +78,7 @@ func TestLongClusterServiceVersionNames(t *testing.T) {
 	}
 	e.uninstall(prefix + "one.v1")
 	if found := e.registered(); len(found) != 1 || found["vtwo.example.com"].Name == "" {
-		t.Errorf("registered after one of two is gone: %v", found)
+		t.Errorf("registered after one of two no longer exists: %v", found)
 	}
 	e.uninstall(prefix + "two.v1")
 	e.registersNothing()

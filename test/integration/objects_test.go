@@ -77,14 +77,14 @@ func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
 	return c
 }
 
-// uninstall deletes a ClusterServiceVersion and waits until it is gone.
+// uninstall deletes a ClusterServiceVersion and waits until it no longer exists.
 func (e *env) uninstall(csv string) {
 	e.Helper()
 	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
 	if err := client.Delete(e.ctx, csv, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 		e.must(err)
 	}
-	e.eventually(csv+" is gone", func() (bool, any) {
+	e.eventually(csv+" no longer exists", func() (bool, any) {
 		c, err := client.Get(e.ctx, csv, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), c.Finalizers
 	})

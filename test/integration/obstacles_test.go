@@ -21,8 +21,8 @@ import (
 )
 
 // What cannot be made says so, on the ClusterServiceVersion and on the WebhookRollout;
-// nothing is registered, nothing of somebody else's is touched, and it goes on once the
-// cause is gone.
+// nothing is registered, nothing of another client's is touched, and it goes on once the
+// cause no longer exists.
 func TestObstacles(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*env, *operatorsv1alpha1.ClusterServiceVersion)
@@ -185,7 +185,7 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
-// secret is somebody else's.
+// secret is another client's.
 func (e *env) secret(name string) {
 	e.Helper()
 	_, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx,
@@ -225,7 +225,7 @@ func (e *env) othersDeployment(name string) {
 // theirs marks objects that the manager must not touch.
 var theirs = map[string]string{"test": "theirs"}
 
-// untouched fails when the manager wrote to an object that is somebody else's.
+// untouched fails when the manager wrote to an object that is another client's.
 func (e *env) untouched(resources ...string) {
 	e.Helper()
 	for _, kind := range derived {

@@ -45,7 +45,7 @@ func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
 	if other = "operator.v2"; winner == other {
 		other = "operator.v3"
 	}
-	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	e.eventually("the other one says who has the Deployment", func() (bool, any) {
 		s := e.get(other).Status
 		return s.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet && strings.Contains(csvstatus.Explained(s), "Deployment server belongs to ClusterServiceVersion "+winner), csvstatus.Explained(s)
@@ -100,7 +100,7 @@ func TestMiddleVersionIsDeleted(t *testing.T) {
 	}
 	e.setAvailable("server", true)
 	e.succeeds("operator.v3")
-	e.eventually("the oldest version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the oldest version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	expect(t, e.webhooks(), "v.example.com operator.v3 server-service /validate")
 	e.eventually("the objects are the new version's alone", func() (bool, any) {
 		owners := e.owners("operator.v3")

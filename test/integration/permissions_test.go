@@ -99,7 +99,7 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 			revoke()
 			e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 			if e.deployment("server") == nil || len(e.registered()) != 1 {
-				t.Error("what was installed is gone")
+				t.Error("what was installed no longer exists")
 			}
 			if lost := e.conditionBeforeLast("operator.v1"); lost.Phase != operatorsv1alpha1.CSVPhaseFailed || lost.Message != "requirements no longer met" {
 				t.Errorf("the condition before is %+v, want Failed: requirements no longer met", lost)

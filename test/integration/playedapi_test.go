@@ -175,7 +175,7 @@ func sameSpec(one, other *apiregistrationv1.APIService) bool {
 	return equality.Semantic.DeepEqual(one.Spec, other.Spec)
 }
 
-// leavesNothing fails when the operator that is gone left its APIService, or a binding of
+// leavesNothing fails when the operator that no longer exists left its APIService, or a binding of
 // the server.
 func (a *playedAPI) leavesNothing() {
 	a.Helper()

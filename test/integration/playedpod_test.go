@@ -108,7 +108,7 @@ func (p *playedPod) reload() {
 	p.mutex.Unlock()
 }
 
-// follow takes up what is mounted if it is another certificate, and tells whether it was.
+// follow takes up what is mounted if it is another certificate, and reports whether it was.
 func (p *playedPod) follow() bool {
 	p.Helper()
 	secret := p.certificate()

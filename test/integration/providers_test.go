@@ -163,7 +163,7 @@ func (e *env) handsOff() {
 }
 
 // collectRequests plays the garbage collector for what cert-manager made of Certificates
-// that are gone: it would take their names for requests that are under way.
+// that no longer exist: it would take their names for requests that are under way.
 func (e *env) collectRequests() {
 	e.Helper()
 	requests := e.any.Resource(issuers.Certificates.GroupVersion().WithResource("certificaterequests")).Namespace(e.namespace)
@@ -178,7 +178,7 @@ func (e *env) collectRequests() {
 	}
 }
 
-// asked tells whether what there is of others' was asked of this provider.
+// asked reports whether what there is of others' was asked of this provider.
 func (e *env) asked(provider managerv1alpha1.CertificateProvider) (ok bool, seen []string) {
 	e.Helper()
 	for _, resource := range []string{"certificates", "issuers"} {
@@ -248,7 +248,7 @@ func TestNamedIssuer(t *testing.T) {
 	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
 	e.says("Issuer " + e.namespace + "/internal is not ready")
 	if !bytes.Equal(first, e.servingCA()) {
-		t.Error("the manager's certificate is gone before there is another")
+		t.Error("the manager's certificate no longer exists before there is another")
 	}
 	e.signingCA("internal-ca", 1)
 	e.provides(managerv1alpha1.ProviderCertManager)

@@ -43,18 +43,18 @@ func TestPermissions(t *testing.T) {
 	second := `[{"op": "copy", "from": "/webhooks/0", "path": "/webhooks/1"}, {"op": "replace", "path": "/webhooks/1/name", "value": "smuggled.example.com"}]`
 	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, e.registration("v.example.com").Name, types.JSONPatchType, []byte(second), metav1.PatchOptions{})
 	e.must(err)
-	e.eventually("the second webhook is gone", func() (bool, any) { return len(e.registration("v.example.com").Webhooks) == 1, nil })
+	e.eventually("the second webhook no longer exists", func() (bool, any) { return len(e.registration("v.example.com").Webhooks) == 1, nil })
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.WebhookDefinitions = c.Spec.WebhookDefinitions[:1]
 	})
-	e.eventually("the webhook that is not declared any more is gone", func() (bool, any) { return len(e.owned(clusterScoped)) == 1, nil })
+	e.eventually("the webhook that is not declared any more no longer exists", func() (bool, any) { return len(e.owned(clusterScoped)) == 1, nil })
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.APIServiceDefinitions.Owned = nil })
-	e.eventually("the APIService that is not declared any more is gone", func() (bool, any) { return a.registered() == nil && len(e.delegations()) == 0, nil })
+	e.eventually("the APIService that is not declared any more no longer exists", func() (bool, any) { return a.registered() == nil && len(e.delegations()) == 0, nil })
 	next := a.ownedBy(bundle())
 	next.Name, next.Spec.Replaces = "operator.v2", "operator.v1"
 	e.create(next)
 	e.succeeds(next.Name)
-	e.eventually("the replaced version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the replaced version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	e.collect()
 	e.uninstall("operator.v2")
 	e.leavesNothing()

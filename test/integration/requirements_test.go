@@ -46,7 +46,7 @@ func TestMissingServiceAccount(t *testing.T) {
 	e.requires(want)
 }
 
-// requires compares the only requirement of operator.v1, but for the message, which is
+// requires compares the only requirement of operator.v1, except for the message, which is
 // for people, and what depends on it.
 func (e *env) requires(want operatorsv1alpha1.RequirementStatus) {
 	e.Helper()

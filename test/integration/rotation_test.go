@@ -155,7 +155,7 @@ func TestRotationRestartsPods(t *testing.T) {
 	p.reload()
 	e.rotates(2)
 	if e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor] != "2" {
-		t.Error("the pods are restarted once more")
+		t.Error("the pods are restarted again")
 	}
 }
 

@@ -59,7 +59,7 @@ func TestScopeChangeReachesTheRegistration(t *testing.T) {
 			e.install(csv("operator.v1", "server"))
 			uid := e.registration("v.example.com").UID
 			group := e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = test.after(e.namespace) })
-			e.eventually("the registration selects anew", func() (bool, any) {
+			e.eventually("the registration selects again", func() (bool, any) {
 				got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
 				return gocmp.Equal(got, selectorOf(group)), got
 			})

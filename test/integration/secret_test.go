@@ -30,8 +30,8 @@ func TestSecretIsLost(t *testing.T) {
 		"without its key":         patchSecret(`{"data": {"tls.key": ""}}`),
 		"without its certificate": patchSecret(`{"data": {"tls.crt": "", "ca.crt": null, "olmCAKey": null}}`),
 		"spoiled":                 patchSecret(`{"data": {"tls.crt": "c3BvaWxlZA=="}}`),
-		"made anew by another":    makeAnew(func(*corev1.Secret) {}),
-		"made anew, unchangeable": makeAnew(func(s *corev1.Secret) { s.Immutable = new(true) }),
+		"made again by another":    makeAnew(func(*corev1.Secret) {}),
+		"made again, unchangeable": makeAnew(func(s *corev1.Secret) { s.Immutable = new(true) }),
 		"of another type":         makeAnew(func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestSecretLosesItsLabel(t *testing.T) {
 	}
 }
 
-// A Secret that somebody else lays claim to is left alone, and said to
+// A Secret that another client lays claim to is left alone, and said to
 // be in the way; the webhook goes on with the certificate that its pods have.
 func TestSecretIsClaimed(t *testing.T) {
 	e := newParallelEnv(t)
@@ -104,7 +104,7 @@ func TestSecretIsClaimed(t *testing.T) {
 
 	since := e.auditEnd()
 	patchSecret(`{"metadata": {"labels": {"olm.managed": null, "app.kubernetes.io/managed-by": "Helm"}}}`)(e)
-	e.says(servingSecret + " bears the label app.kubernetes.io/managed-by=Helm, so it belongs to somebody else")
+	e.says(servingSecret + " bears the label app.kubernetes.io/managed-by=Helm, so it belongs to another client")
 	m.looksAgain("operator.v1")
 	m.looksAgain("operator.v1")
 	changes := slices.DeleteFunc(m.changes(since), func(w string) bool { return strings.Contains(w, "/status ") })
@@ -153,7 +153,7 @@ func parse(text []byte) *x509.Certificate {
 	return c
 }
 
-// trusts tells whether v.example.com trusts a CA.
+// trusts reports whether v.example.com trusts a CA.
 func (e *env) trusts(ca []byte) bool {
 	e.Helper()
 	return len(ca) > 0 && bytes.Contains(e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle, ca)

@@ -133,7 +133,7 @@ func (e *env) servingCertificate() tls.Certificate {
 	return pair
 }
 
-// foreignCertificate has the right names, and is signed by a CA of somebody else's.
+// foreignCertificate has the right names, and is signed by a CA of another client's.
 func (e *env) foreignCertificate() tls.Certificate {
 	e.Helper()
 	data := e.foreignSecret().Data

@@ -86,7 +86,7 @@ func TestSubscriptionConfig(t *testing.T) {
 	e.succeeds("operator.v1")
 	e.annotated("blue")
 	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
-	e.eventually("the annotation is gone", func() (bool, any) {
+	e.eventually("the annotation no longer exists", func() (bool, any) {
 		d := e.deployment("server")
 		_, onPods := d.Spec.Template.Annotations["example.com/team"]
 		_, onDeployment := d.Annotations["example.com/team"]
@@ -273,7 +273,7 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 	e.annotated("red")
 	e.rolledOut("last", "operator.v2", true)
 	e.succeeds("operator.v2")
-	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	m.looksAgain("operator.v2")
 	e.annotated("red")
 	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })

@@ -67,7 +67,7 @@ func TestNamespaceSelectorsAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// What somebody else writes into the status is no installation: it is found out again, and
+// What another client writes into the status is no installation: it is found out again, and
 // certificates that are valid are used again, as they are after an edit.
 func TestStatusIsSetBack(t *testing.T) {
 	e := newParallelEnv(t)
@@ -120,14 +120,14 @@ func TestDeploymentIsRenamed(t *testing.T) {
 	m.looksAgain("operator.v1")
 	expect(t, e.webhooks(), "v.example.com operator.v1 before-service /validate")
 	if e.deployment("before") == nil {
-		t.Fatal("the old one is gone, and the new one does not serve")
+		t.Fatal("the old one no longer exists, and the new one does not serve")
 	}
 	e.setAvailable("after", true)
-	e.eventually("the old one is gone", func() (bool, any) { return e.deployment("before") == nil, e.deployment("before") })
+	e.eventually("the old one no longer exists", func() (bool, any) { return e.deployment("before") == nil, e.deployment("before") })
 	e.succeeds("operator.v1")
 	expect(t, e.webhooks(), "v.example.com operator.v1 after-service /validate")
 	if now := e.registration("v.example.com"); now.UID != registered.UID {
-		t.Error("the webhook was registered anew instead of switched")
+		t.Error("the webhook was registered again instead of switched")
 	}
 	if d := e.deployment("stays"); d.UID != uid || d.Labels["olm.deployment-spec-hash"] != hash || hash == "" {
 		t.Errorf("the Deployment that stays was %s with hash %q, is %s with %q", uid, hash, d.UID, d.Labels["olm.deployment-spec-hash"])
@@ -154,7 +154,7 @@ func TestRequirementToTheLetter(t *testing.T) {
 	}
 }
 
-// Versions that come all at once are gone through to the last.
+// Versions that come all at once no longer exist through to the last.
 func TestUpgradeThroughIntermediates(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -168,7 +168,7 @@ func TestUpgradeThroughIntermediates(t *testing.T) {
 	}
 	e.succeeds("operator.v4")
 	for _, old := range []string{"operator.v1", "operator.v2", "operator.v3"} {
-		e.eventually(old+" is gone", func() (bool, any) { return e.isGone(old), nil })
+		e.eventually(old+" no longer exists", func() (bool, any) { return e.isGone(old), nil })
 	}
 	expect(t, e.webhooks(), "v.example.com operator.v4 server-service /validate")
 }

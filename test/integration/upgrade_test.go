@@ -51,7 +51,7 @@ func TestUpgrade(t *testing.T) {
 
 	e.create(v2)
 	e.succeeds("operator.v2")
-	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	e.collect()
 	e.eventually("nothing is the old version's", func() (bool, any) {
 		left := e.ownedBy("operator.v1")
@@ -60,7 +60,7 @@ func TestUpgrade(t *testing.T) {
 	expect(t, e.webhooks(), "changed.example.com operator.v2 server-service /v2", "moved.example.com operator.v2 after-service /validate",
 		"new.example.com operator.v2 server-service /validate", "same.example.com operator.v2 server-service /validate")
 	if now := e.registration("same.example.com"); now.UID != same.UID || now.Name != same.Name {
-		t.Errorf("the unchanged webhook is registered anew: %s instead of %s", now.Name, same.Name)
+		t.Errorf("the unchanged webhook is registered again: %s instead of %s", now.Name, same.Name)
 	}
 	if now := e.certificate(); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate was rotated")
@@ -95,7 +95,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	e.succeeds("operator.v1")
 	expect(t, e.webhooks(), before...)
 	if now := e.registration("same.example.com"); now.UID != same.UID {
-		t.Error("the unchanged webhook was registered anew")
+		t.Error("the unchanged webhook was registered again")
 	}
 	e.collect()
 	e.eventually("nothing is the new version's", func() (bool, any) {
@@ -126,7 +126,7 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 	e.succeeds("operator.v1")
 	e.eventually("the webhooks are those of before", func() (bool, any) { return slices.Equal(e.webhooks(), before), e.webhooks() })
 	if now := e.registration("same.example.com"); now.UID != same.UID {
-		t.Error("the unchanged webhook was registered anew")
+		t.Error("the unchanged webhook was registered again")
 	}
 }
 
@@ -163,7 +163,7 @@ func TestUpgradeFailsForward(t *testing.T) {
 	e.rolledOut("server", "operator.v3", true)
 	e.succeeds("operator.v3")
 	for _, old := range []string{"operator.v1", "operator.v2"} {
-		e.eventually(old+" is gone", func() (bool, any) { return e.isGone(old), nil })
+		e.eventually(old+" no longer exists", func() (bool, any) { return e.isGone(old), nil })
 	}
 	e.collect()
 	e.eventually("nothing is an old version's", func() (bool, any) {
@@ -173,7 +173,7 @@ func TestUpgradeFailsForward(t *testing.T) {
 	expect(t, e.webhooks(), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
 		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
 	if now := e.registration("same.example.com"); now.UID != same.UID || now.Name != same.Name {
-		t.Errorf("the unchanged webhook is registered anew: %s instead of %s", now.Name, same.Name)
+		t.Errorf("the unchanged webhook is registered again: %s instead of %s", now.Name, same.Name)
 	}
 	if now := e.certificate(); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate was rotated")
@@ -248,7 +248,7 @@ func TestUpgradeWaits(t *testing.T) {
 			}
 			test.release(e)
 			e.succeeds("operator.v2")
-			e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+			e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 		})
 	}
 }
@@ -270,7 +270,7 @@ func TestUpgradeChains(t *testing.T) {
 	e.create(v3)
 	e.succeeds("operator.v3")
 	for _, old := range []string{"operator.v0", "operator.v1", "operator.v2"} {
-		e.eventually(old+" is gone", func() (bool, any) { return e.isGone(old), e.registered() })
+		e.eventually(old+" no longer exists", func() (bool, any) { return e.isGone(old), e.registered() })
 	}
 	expect(t, e.webhooks(), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
 		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
@@ -302,7 +302,7 @@ func TestUpgradeableAgain(t *testing.T) {
 			t.Errorf("the manager asks instead of watching: %s", request.RequestURI)
 		}
 	}
-	e.eventually("the old version is gone", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
 	if c := e.condition("operator.v2"); !slices.Equal(c.Spec.ServiceAccounts, []string{"default"}) || len(c.OwnerReferences) != 1 {
 		t.Errorf("the new version's OperatorCondition is %+v", c)
 	}
@@ -375,7 +375,7 @@ func (e *env) certificate() *corev1.Secret {
 }
 
 // collect plays the garbage collector, once: what has no owner left goes, and ClusterServiceVersions
-// that are gone are forgotten.
+// that no longer exist are forgotten.
 func (e *env) collect() {
 	e.Helper()
 	list, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
@@ -411,7 +411,7 @@ func (e *env) orphan(csv string) {
 	e.Helper()
 	e.disown()
 	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
-	e.eventually(csv+" is gone", func() (bool, any) { return e.isGone(csv), nil })
+	e.eventually(csv+" no longer exists", func() (bool, any) { return e.isGone(csv), nil })
 }
 
 // disown removes the owners of all that ClusterServiceVersions own.

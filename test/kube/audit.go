@@ -17,7 +17,7 @@ import (
 // answered. The line may come a moment after the answer.
 type AuditLog string
 
-// Available says whether there is such a log of this cluster.
+// Available reports whether there is such a log of this cluster.
 func (l AuditLog) Available() bool {
 	return l != ""
 }

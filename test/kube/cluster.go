@@ -106,7 +106,7 @@ func (c *Cluster) PATH() string {
 	return c.server.bin + string(filepath.ListSeparator) + path
 }
 
-// TempDir is a new folder for what a package's tests share. It is gone after Stop.
+// TempDir is a new folder for what a package's tests share. It no longer exists after Stop.
 func (c *Cluster) TempDir() (string, error) {
 	dir, err := os.MkdirTemp("", "kube-tests-")
 	c.atStop = append(c.atStop, func() error { return os.RemoveAll(dir) })

@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// AwaitRemoval waits until an object is gone that somebody deletes. The controller that finalizes
-// definitions leaves one alone that somebody else wrote to at the same time, as happens to one
-// that is young, until it changes once more; and so it does, after ever longer, as a change is
-// what somebody else writes, too.
+// AwaitRemoval waits until an object no longer exists that somebody deletes. The controller that finalizes
+// definitions leaves one alone that another client wrote to at the same time, as happens to one
+// that is young, until it changes again; and so it does, after ever longer, as a change is
+// what another client writes, too.
 func AwaitRemoval(ctx context.Context, resource dynamic.ResourceInterface, name string) error {
 	const limit = time.Minute
 	since, untouched := time.Now(), 5*time.Second

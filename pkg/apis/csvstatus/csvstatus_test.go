@@ -48,7 +48,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// What somebody else wrote is not explained by what the manager wrote before.
+// What another client wrote is not explained by what the manager wrote before.
 func TestExplainedBySomebodyElse(t *testing.T) {
 	var csv operatorsv1alpha1.ClusterServiceVersion
 	now := metav1.Now()

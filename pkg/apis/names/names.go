@@ -83,7 +83,7 @@ func Permissions(namespace, csv, account string) string {
 }
 
 // Lifted is the name of what grants a namespace's Role in the whole cluster, where
-// somebody else has the name of the Role.
+// another client has the name of the Role.
 func Lifted(namespace, role string) string {
 	return fit(role, namespace+"/"+role, "", validation.DNS1123SubdomainMaxLength)
 }

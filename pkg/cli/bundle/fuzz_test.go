@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// FuzzUnpack reads images of two layers of whatever bytes. Nothing of it may panic, no file
+// FuzzUnpack reads images of two layers of any bytes. Nothing of it may panic, no file
 // may be taken by a name that leads out of the image, nor more than a bundle may hold.
 func FuzzUnpack(f *testing.F) {
 	for _, entries := range [][]tar.Header{
@@ -49,7 +49,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// FuzzMetadata reads what catalogs are built from, whatever its text: each problem has a line,
+// FuzzMetadata reads what catalogs are built from, regardless of its text: each problem has a line,
 // and none keeps the bundle from being installed.
 func FuzzMetadata(f *testing.F) {
 	for _, text := range []string{

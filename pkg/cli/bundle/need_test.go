@@ -34,7 +34,7 @@ func FuzzTexts(f *testing.F) {
 	})
 }
 
-// FuzzLayout reads an OCI layout of whatever content.
+// FuzzLayout reads an OCI layout of any content.
 func FuzzLayout(f *testing.F) {
 	const digest = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
 	f.Add([]byte(`{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","size":2,"digest":"`+digest+`"}]}`), []byte(`{}`))

@@ -94,7 +94,7 @@ func (b *Bundle) report(p Problem) {
 	case n == maxProblems+1:
 		b.Problems = append(b.Problems, Problem{
 			Kind: p.Kind, File: p.File, Line: max(p.Line, 1), Detail: fmt.Sprintf("has more than %d problems like the previous one, and the others are not listed", maxProblems),
-			Remedy: "correct those that are listed, and validate the bundle again",
+			Remedy: "correct the listed ones, and validate the bundle again",
 		})
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// undefined tells whether a list failed because the cluster does not know the kind. API servers
+// undefined reports whether a list failed because the cluster does not know the kind. API servers
 // say so to whoever may list it; to others they say that they may not, whether it is there or not.
 func (c *Cluster) isUnknownKind(err error, kind schema.GroupVersionResource) bool {
 	if apierrors.IsNotFound(err) {

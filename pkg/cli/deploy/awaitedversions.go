@@ -24,7 +24,7 @@ func AwaitedBy(definitions map[string][]string) []string {
 	return all
 }
 
-// Converts tells whether the operator's webhook serves, and is what converts the objects of
+// Converts reports whether the operator's webhook serves, and is what converts the objects of
 // a live definition: now its awaited versions can be served.
 func (l Observation) Converts(live *apiextensionsv1.CustomResourceDefinition) bool {
 	d, w := l.converter(live.Name)

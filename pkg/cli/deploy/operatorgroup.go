@@ -78,7 +78,7 @@ func distinct(namespaces []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
 }
 
-// selects tells whether labels decide which namespaces a group is for.
+// selects reports whether labels decide which namespaces a group is for.
 func selects(group operatorsv1.OperatorGroup) bool {
 	return len(group.Spec.TargetNamespaces) == 0 && group.Spec.Selector != nil
 }

@@ -140,12 +140,12 @@ func (l Observation) pendingProblem() string {
 	return withMessage(fmt.Sprintf("Deployment %s: %s", l.Pending.Name, l.Pending.Message), warning)
 }
 
-// HasRollout tells whether a WebhookRollout speaks of what a ClusterServiceVersion brings.
+// HasRollout reports whether a WebhookRollout speaks of what a ClusterServiceVersion brings.
 func HasRollout(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
 }
 
-// followed tells whether the manager speaks of what was applied, and not of what was there
+// followed reports whether the manager speaks of what was applied, and not of what was there
 // before.
 func (l Observation) isCurrent() bool {
 	if !HasRollout(l.CSV) {
@@ -165,7 +165,7 @@ func (l Observation) isCurrent() bool {
 	}
 }
 
-// allLive tells whether the WebhookRollout, too, says that every webhook is, and every
+// allLive reports whether the WebhookRollout, too, says that every webhook is, and every
 // Deployment as it was applied: what the manager has just begun to change, it says there first.
 func (l Observation) allWebhooksLive() bool {
 	if !HasRollout(l.CSV) {

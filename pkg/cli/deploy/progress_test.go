@@ -33,7 +33,7 @@ func TestProgressIsNotRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, ProgressOf(Observation{CSV: test.csv, Rollout: test.rollout}).Lines); diff != "" {
-				t.Errorf("what is told (-want +got)\n%s", diff)
+				t.Errorf("output (-want +got)\n%s", diff)
 			}
 		})
 	}
@@ -55,7 +55,7 @@ func TestProgressOfACertificate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			lines := deploymentLines(managerv1alpha1.DeploymentStatus{Name: "manager", State: managerv1alpha1.DeploymentProgressing, Certificate: test.certificate})
 			if diff := cmp.Diff(append([]string{"Deployment manager is Progressing"}, test.want...), lines); diff != "" {
-				t.Errorf("what is told (-want +got)\n%s", diff)
+				t.Errorf("output (-want +got)\n%s", diff)
 			}
 		})
 	}

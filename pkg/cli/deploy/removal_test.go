@@ -70,7 +70,7 @@ func TestRemovalOf(t *testing.T) {
 				t.Errorf("what goes (-want +got)\n%s", diff)
 			}
 			if diff := gocmp.Diff(test.told, r.Messages); diff != "" {
-				t.Errorf("what is told (-want +got)\n%s", diff)
+				t.Errorf("output (-want +got)\n%s", diff)
 			}
 			if r.Definitions != definitions {
 				t.Errorf("%d definitions are said to go, and %d do", r.Definitions, definitions)
@@ -146,7 +146,7 @@ func TestOwn(t *testing.T) {
 				t.Errorf("what goes (-want +got)\n%s", diff)
 			}
 			if diff := gocmp.Diff(test.told, r.Messages); diff != "" {
-				t.Errorf("what is told (-want +got)\n%s", diff)
+				t.Errorf("output (-want +got)\n%s", diff)
 			}
 		})
 	}

@@ -449,7 +449,7 @@ func TestEndpointsThatAreLeftOver(t *testing.T) {
 	c.hook("v", shop, admissionregistrationv1.Fail, "endpointslices")
 	c.change(shop, withoutPods, func(s *Service) { s.LeftOver = 2 })
 	found := c.judge()
-	const want = "the endpoints of Service shop/hook are left over from pods that are gone: the API server refuses * of endpointslices.*"
+	const want = "the endpoints of Service shop/hook are left over from pods that no longer exist: the API server refuses * of endpointslices.*"
 	if len(found) != 2 || found[0].Message != want || found[1].Code != Deadlock {
 		t.Errorf("findings: %+v, want %q and a deadlock", found, want)
 	}

@@ -79,7 +79,7 @@ func endpoints(w Webhook, f Facts, _ time.Time) Reach {
 	}
 	message := fmt.Sprintf("no endpoint of Service %s is ready", w.Service)
 	if s.LeftOver > 0 {
-		message = fmt.Sprintf("the endpoints of Service %s are left over from pods that are gone", w.Service)
+		message = fmt.Sprintf("the endpoints of Service %s are left over from pods that no longer exist", w.Service)
 	}
 	return Reach{"NoReadyEndpoints", message, fmt.Sprintf("look at the pods behind it: kubectl -n %s describe endpointslices,pods", w.Service.Namespace)}
 }

@@ -68,7 +68,7 @@ func (v *watch) serveConverted(ctx context.Context, l deploy.Observation) error 
 }
 
 // serveUnconverted serves versions that nobody converts to yet where the webhook's own pods
-// may be what waits for them, and gives those the same time once more.
+// may be what waits for them, and gives those the same time again.
 func (v *watch) serveUnconverted(ctx context.Context, l deploy.Observation) (served bool, err error) {
 	before := len(v.awaited)
 	err = v.serve(ctx, func(live *apiextensionsv1.CustomResourceDefinition, versions string) string {

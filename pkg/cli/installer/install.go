@@ -36,7 +36,7 @@ type Installation struct {
 // Namespace is the operator's own.
 func (i Installation) Namespace() string { return i.Manifests[len(i.Manifests)-1].GetNamespace() }
 
-// Objects are the manifests that are written: all, but for a group that stays as it is.
+// Objects are the manifests that are written: all, except for a group that stays as it is.
 func (i Installation) Objects() []*unstructured.Unstructured {
 	return slices.DeleteFunc(slices.Clone(i.Manifests), func(o *unstructured.Unstructured) bool {
 		return i.KeptGroup != "" && groupkind.Is(o, groupkind.OperatorGroup)

@@ -84,7 +84,7 @@ func (v *watch) reconcile(ctx context.Context) error {
 	return fmt.Errorf("the installation does not progress: %s", p.Problem)
 }
 
-// lasts tells whether there is trouble that goes on for too long, or for ever. What a manager
+// lasts reports whether there is trouble that goes on for too long, or for ever. What a manager
 // finds when it looks at last is new.
 func (v *watch) hasTimedOut(p deploy.Progress) bool {
 	now := time.Now()

@@ -83,7 +83,7 @@ func (s recordStore) list(ctx context.Context, namespace string) (map[string]dep
 const interruptGrace = 10 * time.Second
 
 // afterInterrupt returns a context that outlives the command's interruption, by endWithin. A write that is under
-// way when the command is interrupted is waited for, since the record has to say whether it was done.
+// way when the command is interrupted is waited for, since the record has to report whether it was done.
 func afterInterrupt(ctx context.Context) (context.Context, context.CancelFunc) {
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(interruptGrace, cancel) })

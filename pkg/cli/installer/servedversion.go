@@ -47,7 +47,7 @@ func (a applier) checkUnserved(ctx context.Context, kind schema.GroupKind) error
 	}
 	for version, cause := range failed {
 		if version.Group == kind.Group {
-			return fmt.Errorf("the server of %s does not answer (%w): repair it, or delete APIService %s.%s if its objects are gone, and run the same command again", version, cause, version.Version, version.Group)
+			return fmt.Errorf("the server of %s does not answer (%w): repair it, or delete APIService %s.%s if its objects no longer exist, and run the same command again", version, cause, version.Version, version.Group)
 		}
 	}
 	crds, err := a.definitions.extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})

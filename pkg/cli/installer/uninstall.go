@@ -156,7 +156,7 @@ func count(ctx context.Context, resource metadata.Getter) (deploy.ObjectCounts, 
 }
 
 // CheckRemoval refuses a removal where nothing that goes exists: then it was never installed by these
-// commands, or is gone already.
+// commands, or no longer exists already.
 func CheckRemoval(i Installation, removal deploy.Removal) error {
 	if len(removal.Delete) > 0 {
 		return nil
@@ -164,7 +164,7 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 	return fmt.Errorf("%s is not installed in namespace %s, and nothing that would go with it is left", i.Bundle.CSV.Name, i.Namespace())
 }
 
-// Uninstall removes what goes, each when the one before is gone. It returns what was
+// Uninstall removes what goes, each when the one before no longer exists. It returns what was
 // there to be removed.
 func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier()
@@ -210,7 +210,7 @@ func (c *Installer) updateRecords(ctx context.Context, i Installation, removal d
 	return c.records.delete(ctx, removal.RecordAfter(record, removed))
 }
 
-// remove deletes one object, if it is there, and waits until it is gone.
+// remove deletes one object, if it is there, and waits until it no longer exists.
 func (c *Installer) delete(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
 	served, err := a.inServedVersion(ctx, o)
 	if err != nil || served == nil {

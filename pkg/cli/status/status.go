@@ -78,7 +78,7 @@ type Other struct {
 	Object  string `json:"object"`
 	Webhook string `json:"webhook,omitempty"`
 	Calls   string `json:"calls"`
-	// Owner is a ClusterServiceVersion that is gone.
+	// Owner is a ClusterServiceVersion that no longer exists.
 	Owner  string `json:"owner,omitempty"`
 	Policy string `json:"policy"`
 	// Problem is why it cannot be called; empty when it points to something that is ready.
@@ -186,14 +186,14 @@ func others(f doctor.Facts, now time.Time) []Other {
 		}
 		one.Problem = problem
 		if one.Owner != "" && one.Problem == "" {
-			one.Problem = "left behind by ClusterServiceVersion " + one.Owner + ", which is gone"
+			one.Problem = "left behind by ClusterServiceVersion " + one.Owner + ", which no longer exists"
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
-// managed tells whether the Service that a webhook calls belongs to a ClusterServiceVersion.
+// managed reports whether the Service that a webhook calls belongs to a ClusterServiceVersion.
 func managed(f doctor.Facts, w doctor.Webhook) bool {
 	return f.Owners[f.Services[w.Service].Owner]
 }
@@ -209,5 +209,5 @@ func (s Status) Names() []string {
 	return names
 }
 
-// Same tells whether nothing has changed.
+// Same reports whether nothing has changed.
 func (s Status) Same(as Status) bool { return equality.Semantic.DeepEqual(s, as) }

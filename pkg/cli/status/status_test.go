@@ -34,7 +34,7 @@ func rollouts() []managerv1alpha1.WebhookRollout {
 			APIServices: []managerv1alpha1.APIServiceStatus{{Name: "v1.shop.io", State: managerv1alpha1.WebhookUnreachable, Reason: "FailedDiscoveryCheck", Message: "it does not answer", Since: ago(time.Minute)}},
 		}, {
 			Name:        "worker",
-			Certificate: &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: "Bootstrap", Message: "the Secret is somebody else's"},
+			Certificate: &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: "Bootstrap", Message: "the Secret is another client's"},
 			Webhooks:    []managerv1alpha1.WebhookStatus{{Type: operatorsv1alpha1.MutatingAdmissionWebhook, GenerateName: "m.shop.io", State: managerv1alpha1.WebhookBlocked, Reason: "Refused", Message: "a quota"}},
 		}}},
 	}, {
@@ -87,7 +87,7 @@ shop        shop.v1   m.shop.io   Mutating     Blocked       <none>   <none>    
 
 Registrations that belong to no ClusterServiceVersion:
 KIND                             NAME      WEBHOOK     CALLS                        POLICY   PROBLEM
-ValidatingWebhookConfiguration   old       v.shop.io   shop/manager-service         Fail     left behind by ClusterServiceVersion shop/shop.v0, which is gone
+ValidatingWebhookConfiguration   old       v.shop.io   shop/manager-service         Fail     left behind by ClusterServiceVersion shop/shop.v0, which no longer exists
 MutatingWebhookConfiguration     lost      m.lost.io   lost/s                       Fail     Service lost/s does not exist
 ValidatingWebhookConfiguration   outside   policy      https://policy.example.com   Ignore   <none>
 APIService                       v1.lost.io   <none>   lost/s                       Fail     Service lost/s does not exist

@@ -89,7 +89,7 @@ func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook,
 	return all
 }
 
-// same tells whether another line is of the same webhook.
+// same reports whether another line is of the same webhook.
 func (w Webhook) isSame(as Webhook) bool {
 	return w.Namespace == as.Namespace && w.CSV == as.CSV && w.Name == as.Name && w.Type == as.Type
 }
@@ -102,7 +102,7 @@ func notRegistered(csv operatorsv1alpha1.ClusterServiceVersion) string {
 }
 
 // registrationsOf are the objects that register a webhook of a ClusterServiceVersion,
-// whoever made them.
+// regardless of the client that made them.
 func registrationsOf(csv operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, f doctor.Facts) []registration {
 	var all []registration
 	for i, w := range f.Webhooks {

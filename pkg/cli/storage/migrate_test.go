@@ -222,7 +222,7 @@ func (c *cluster) Write(_ context.Context, _ *apiextensionsv1.CustomResourceDefi
 	err := c.answers[o.GetName()]
 	switch {
 	case err != nil && c.denies:
-	case err == nil, apierrors.IsConflict(err): // then somebody else wrote it
+	case err == nil, apierrors.IsConflict(err): // then another client wrote it
 		c.store(o.GetName())
 	case apierrors.IsNotFound(err):
 		delete(c.stored, o.GetName())
@@ -252,7 +252,7 @@ func TestMigrate(t *testing.T) {
 		left    string // objects that are stored in v1 still
 	}{
 		"all is well":          {func(*cluster) {}, "", "v2", ""},
-		"somebody else writes": {func(c *cluster) { c.answers["b"] = apierrors.NewConflict(things, "b", nil) }, "", "v2", ""},
+		"another client writes": {func(c *cluster) { c.answers["b"] = apierrors.NewConflict(things, "b", nil) }, "", "v2", ""},
 		"somebody deletes":     {func(c *cluster) { c.answers["b"] = apierrors.NewNotFound(things, "b") }, "", "v2", ""},
 		"a token expires":      {func(c *cluster) { c.expires = true }, "", "v2", ""},
 		"one is refused":       {func(c *cluster) { c.answers["c"] = denied }, "1 objects of things.example.com cannot be rewritten", "v1 v2", "c"},

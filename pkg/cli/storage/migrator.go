@@ -97,7 +97,7 @@ const (
 	objectTimeout = 50 * time.Millisecond
 )
 
-// judge tells whether an order is over, and what is wrong with how it ended. It runs until the
+// judge reports whether an order is over, and what is wrong with how it ended. It runs until the
 // migrator has written the definition, too.
 func migratorResult(order *storagemigrationv1beta1.StorageVersionMigration, waited time.Duration, count int) (over bool, failure error) {
 	limit := cacheTimeout + time.Duration(count)*objectTimeout

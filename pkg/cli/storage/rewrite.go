@@ -69,8 +69,8 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 	return count.done, nil
 }
 
-// writtenSince tells whether an object is newer than a resourceVersion. Where versions cannot be
-// compared it is written once more, which does no harm.
+// writtenSince reports whether an object is newer than a resourceVersion. Where versions cannot be
+// compared it is written again, which does no harm.
 func isWrittenSince(o *unstructured.Unstructured, since string) bool {
 	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), since)
 	return err == nil && order > 0
@@ -120,7 +120,7 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	return refusals, nil
 }
 
-// rewriteOne writes an object. What somebody else has written or deleted since it was read needs
+// rewriteOne writes an object. What another client has written or deleted since it was read needs
 // no writing any more; but admission may deny with the same codes, and then the object is still
 // what it was.
 func rewriteOne(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, object *unstructured.Unstructured) error {

@@ -115,14 +115,14 @@ func (e *env) read(csv *operatorsv1alpha1.ClusterServiceVersion) *result {
 
 var operatorConditions = operatorsv2.GroupVersion.WithResource("operatorconditions")
 
-// write makes the objects as they were, but for what has to wait until the Deployment is
+// write makes the objects as they were, except for what has to wait until the Deployment is
 // available. Those of one kind get a name of their own where the API server has not taken
 // the old ones away.
 func (e *env) write(r *result) error {
 	for _, o := range []metav1.Object{r.csv, r.rollout, r.secret, r.service, r.role, r.binding, r.deployment, r.configuration, r.condition, r.mayRead, r.reader} {
 		o.SetResourceVersion("")
 		o.SetUID("")
-		o.SetOwnerReferences(nil) // the owner is gone, and a garbage collector would take them after it
+		o.SetOwnerReferences(nil) // the owner no longer exists, and a garbage collector would take them after it
 		o.SetManagedFields(nil)
 		o.SetCreationTimestamp(metav1.Time{})
 	}

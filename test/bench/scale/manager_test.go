@@ -34,7 +34,7 @@ type manager struct {
 	stop         func()
 }
 
-// startManager runs the manager as it is shipped, with its defaults, but for
+// startManager runs the manager as it is shipped, with its defaults, except for
 // the gate, since there is no kube-proxy here, and the flags that are given.
 func (e *env) startManager(flags ...string) *manager {
 	e.Helper()

@@ -67,7 +67,7 @@ func (n *Namespace) As(t *testing.T, config *rest.Config) *Namespace {
 	return &Namespace{Name: n.Name, PodDefaults: n.PodDefaults, kube: client}
 }
 
-// CreatePodDefaults returns the resourceVersions by name. They are gone after the test.
+// CreatePodDefaults returns the resourceVersions by name. They no longer exist after the test.
 func (n *Namespace) CreatePodDefaults(t *testing.T, all []*v1alpha1.PodDefault) map[string]string {
 	t.Helper()
 	versions := map[string]string{}

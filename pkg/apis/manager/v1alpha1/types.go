@@ -333,7 +333,7 @@ type RejectedCertificate struct {
 	Message string `json:"message"`
 }
 
-// WebhookState says whether API requests reach a webhook.
+// WebhookState reports whether API requests reach a webhook.
 // +kubebuilder:validation:Enum=Waiting;Registered;Unreachable;Blocked;Disabled
 type WebhookState string
 
@@ -386,7 +386,7 @@ type WebhookStatus struct {
 	// +listType=atomic
 	Exempt []string `json:"exempt,omitempty"`
 
-	// state says whether API requests reach the webhook.
+	// state reports whether API requests reach the webhook.
 	State WebhookState `json:"state"`
 
 	// reason is one CamelCase word for the state.
@@ -435,7 +435,7 @@ type APIServiceStatus struct {
 	// name is that of the APIService: version.group.
 	Name string `json:"name"`
 
-	// state says whether API requests reach the APIService. Registered is one that the API
+	// state reports whether API requests reach the APIService. Registered is one that the API
 	// server finds available; Unreachable one that is there and not available.
 	State WebhookState `json:"state"`
 

@@ -22,7 +22,7 @@ var availabilityChecks = []Check{
 	{
 		Code: "one-replica", Level: Warning, Basis: Policy,
 		Explain: `With one replica the webhook is away whenever its pod is: when its node is drained, when it is evicted, while it restarts. With failurePolicy Fail the requests that
-it intercepts fail meanwhile; with a conversion webhook, whatever its failurePolicy, so does every read and write of an object in another version than the stored one. Write
+it intercepts fail meanwhile; with a conversion webhook, regardless of its failurePolicy, so does every read and write of an object in another version than the stored one. Write
 replicas: 2, or more, and spread them over nodes.`,
 		find: eachFailClosedDeployment(func(s *subject, d deployment) (string, string, string) {
 			if d.Spec.Replicas != nil && *d.Spec.Replicas != 1 {

@@ -16,7 +16,7 @@ func TestWhoDependsOnAConversion(t *testing.T) {
 			spec := f.of("CustomResourceDefinition")["spec"].(map[string]any)
 			spec["versions"] = spec["versions"].([]any)[1:]
 		}, false},
-		"a definition that somebody else brings": {func(f files) { f.remove("CustomResourceDefinition") }, true},
+		"a definition that another client brings": {func(f files) { f.remove("CustomResourceDefinition") }, true},
 		"of another Deployment":                  {func(f files) { f.webhook()["deploymentName"] = "nobody" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

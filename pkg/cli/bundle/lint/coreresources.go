@@ -50,7 +50,7 @@ var coreWrites = map[string]map[string][]string{
 	"certificates.k8s.io": {"certificatesigningrequests": {"", "approval", "status"}},
 	// API servers that start write what their version brings of these; what is not written is not granted.
 	"rbac.authorization.k8s.io": {"roles": {""}, "rolebindings": {""}, "clusterroles": {""}, "clusterrolebindings": {""}},
-	// API servers register in these what they serve, and say whether it is: a definition without status is not.
+	// API servers register in these what they serve, and report whether it is: a definition without status is not.
 	"apiextensions.k8s.io":   {"customresourcedefinitions": {"", "status"}},
 	"apiregistration.k8s.io": {"apiservices": {"", "status"}},
 	// Kubelets and API servers of others ask by these who calls them, and what he may do.

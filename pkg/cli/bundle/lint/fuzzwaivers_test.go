@@ -9,7 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/internal/need"
 )
 
-// FuzzWaivers reads a file of waivers of whatever text, and applies what it holds.
+// FuzzWaivers reads a file of waivers of any text, and applies what it holds.
 func FuzzWaivers(f *testing.F) {
 	for _, text := range []string{
 		"", "waivers:\n- code: one-replica\n  reason: because\n", "waivers: [{code: a, path: b, file: c, what: d, reason: e}]", "waivers: [", "waivers: {a: *a}",

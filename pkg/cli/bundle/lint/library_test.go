@@ -55,7 +55,7 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 		"no examples":                   {func(f files) { delete(metadata(f)["annotations"].(map[string]any), "alm-examples") }, "olm-csv", "annotations not found", csv, "metadata.annotations"},
 		"examples that are no JSON":     {annotate("alm-examples", "["), "olm-csv", "invalid example", csv, "metadata.annotations[alm-examples]"},
 		"examples that are no objects":  {annotate("alm-examples", `["a"]`), "olm-csv", "error decoding example", csv, "metadata.annotations[alm-examples]"},
-		"an example of somebody else's": {annotate("alm-examples", `[{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}]`), "olm-csv", "example must have a provided API", csv, "metadata.annotations[alm-examples]"},
+		"an example of another client's": {annotate("alm-examples", `[{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}]`), "olm-csv", "example must have a provided API", csv, "metadata.annotations[alm-examples]"},
 		"an API without example":        {annotate("alm-examples", `[]`), "olm-csv", "should have an example annotation", csv, "spec.customresourcedefinitions.owned[0]"},
 		"an APIService without example": {func(f files) {
 			spec(f)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("api.example.com", "a"))}
@@ -85,10 +85,10 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 		"the right to change contexts":         {add(role("security.openshift.io", "securitycontextconstraints", "update", "anyuid")), "olm-object", "RBAC includes permission", more, "rules[1]"},
 		"a role that is none":                  {add(map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": map[string]any{"name": "more"}, "rules": "all"}), "olm-object", "error unmarshaling", more, ""},
 		"a group's annotation in another case": {add(map[string]any{"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": map[string]any{"name": "more", "annotations": map[string]any{"olm.ProvidedAPIs": "a"}}}), "olm-object", "uses wrong case", more, "metadata.annotations[olm.ProvidedAPIs]"},
-		"an API that is gone":                  {func(f files) { f.of("PodDisruptionBudget")["apiVersion"] = "policy/v1beta1" }, "olm-removed-apis", "this bundle is using APIs", "manifests/crdconversion-webhook_policy_v1_poddisruptionbudget.yaml", "apiVersion"},
+		"an API that no longer exists":                  {func(f files) { f.of("PodDisruptionBudget")["apiVersion"] = "policy/v1beta1" }, "olm-removed-apis", "this bundle is using APIs", "manifests/crdconversion-webhook_policy_v1_poddisruptionbudget.yaml", "apiVersion"},
 		"a definition of old":                  {func(f files) { f[crd]["apiVersion"] = "apiextensions.k8s.io/v1beta1" }, "olm-removed-apis", "this bundle is using APIs", crd, "apiVersion"},
-		"the right to what is gone":            {permit("policy", "podsecuritypolicies", "use"), "olm-removed-apis", "this bundle is using APIs", csv, "spec.install.spec.clusterPermissions[0].rules[1]"},
-		"resources of what is gone": {func(f files) {
+		"the right to what no longer exists":            {permit("policy", "podsecuritypolicies", "use"), "olm-removed-apis", "this bundle is using APIs", csv, "spec.install.spec.clusterPermissions[0].rules[1]"},
+		"resources of what no longer exists": {func(f files) {
 			owned(f)["resources"] = list(map[string]any{"kind": "CronJob", "version": "batch/v1beta1", "name": "a"})
 		}, "olm-removed-apis", "this bundle is using APIs", csv, "spec.customresourcedefinitions.owned[0].resources[0]"},
 		"no Deployment":               {func(f files) { delete(f.at("spec", "install", "spec").(map[string]any), "deployments") }, "olm-good-practices", "unable to find a deployment", csv, "spec.install.spec.deployments"},
@@ -131,7 +131,7 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 	}
 }
 
-// What is gone from every cluster is an error, whatever the bundle says of its oldest version, and
+// What no longer exists from every cluster is an error, whatever the bundle says of its oldest version, and
 // what a cluster takes all the same is as bad as OLM's validator has it.
 func TestRemovedAPIsAreAsBadAsTheyAre(t *testing.T) {
 	spec := func(f files) map[string]any { return f.at("spec").(map[string]any) }
@@ -151,9 +151,9 @@ func TestRemovedAPIsAreAsBadAsTheyAre(t *testing.T) {
 	}{
 		"an object":                             {object, "", Error},
 		"an object, of old":                     {object, "1.16.0", Error},
-		"an object, since it is gone":           {object, "1.25.0", Error},
+		"an object, since it no longer exists":           {object, "1.25.0", Error},
 		"a permission":                          {permission, "", Warning},
-		"a permission, since it is gone":        {permission, "1.29.0", Warning},
+		"a permission, since it no longer exists":        {permission, "1.29.0", Warning},
 		"a resource that is listed":             {listed, "", Warning},
 		"a resource that is listed, of old":     {listed, "1.24.0", Warning},
 		"a resource that is listed, since then": {listed, "1.25.0", Error},

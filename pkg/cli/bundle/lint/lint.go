@@ -166,7 +166,7 @@ func collect(s *subject, checks []Check) []Finding {
 			last := found[maxFindings-1]
 			found = append(found[:maxFindings], mistake{
 				object: last.object, file: last.file, line: last.line, what: fmt.Sprintf("%d more findings like the previous one are not listed", n-maxFindings),
-				remedy: "correct those that are listed, and validate the bundle again",
+				remedy: "correct the listed ones, and validate the bundle again",
 			})
 		}
 		for _, m := range found {

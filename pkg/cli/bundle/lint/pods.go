@@ -18,7 +18,7 @@ type podError struct {
 	what, remedy string
 }
 
-// invalidPods looks at the pods as their author wrote them, but for what makes way for the
+// invalidPods looks at the pods as their author wrote them, except for what makes way for the
 // manager's certificate.
 func invalidPods(s *subject) []mistake {
 	var all []mistake

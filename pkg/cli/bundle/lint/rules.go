@@ -22,7 +22,7 @@ var ruleChecks = []Check{
 		Code: "forbidden-rule", Level: Error, Basis: Refused,
 		Explain: `A webhook that can refuse changes to webhook configurations, or to the objects of OLM and of this manager, can refuse its own repair: the cluster could not be repaired
 any more. With such a rule the manager, like OLM v0, sets the ClusterServiceVersion to Failed/InvalidWebhookDescription. OLM compares the names of kinds; the
-manager also plurals, subresources and */*, whatever their case, of conversion webhooks, too, where rules mean nothing. Name the groups and resources that the webhook is for.`,
+manager also plurals, subresources and */*, regardless of their case, of conversion webhooks, too, where rules mean nothing. Name the groups and resources that the webhook is for.`,
 		find: eachRule((*subject).webhooks, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			message, remedy := requirements.Forbidden(rule)
 			if message == "" {
@@ -168,7 +168,7 @@ func everyResource(rule admissionregistrationv1.RuleWithOperations) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("the webhook is called for %s of %s, also for those that come with a newer version", everything, groupNames(rule.APIGroups))
+	return fmt.Sprintf("the webhook is called for %s of %s, also for resources of newer versions", everything, groupNames(rule.APIGroups))
 }
 
 func subresourceOfEvery(rule admissionregistrationv1.RuleWithOperations) string {
@@ -181,13 +181,13 @@ func subresourceOfEvery(rule admissionregistrationv1.RuleWithOperations) string 
 	if len(named) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the webhook is called for the subresource %s of every resource of %s that has it, also for those that come with a newer version", strings.Join(named, " and "), groupNames(rule.APIGroups))
+	return fmt.Sprintf("the webhook is called for the subresource %s of every resource of %s that has it, also for resources of newer versions", strings.Join(named, " and "), groupNames(rule.APIGroups))
 }
 
 func everySubresource(rule admissionregistrationv1.RuleWithOperations) string {
 	for _, resource := range rule.Resources {
 		if name, every := strings.CutSuffix(resource, "/*"); every && !strings.HasPrefix(name, "*") {
-			return fmt.Sprintf("the webhook is called for %s and every subresource, also for those that come with a newer version", name)
+			return fmt.Sprintf("the webhook is called for %s and every subresource, also for resources of newer versions", name)
 		}
 	}
 	return ""

@@ -43,7 +43,7 @@ func TestBeyondOneNamespace(t *testing.T) {
 
 // What an asterisk stands for is said as the API server reads it.
 func TestWildcardsAreReadAsTheAPIServerDoes(t *testing.T) {
-	const newer = ", also for those that come with a newer version"
+	const newer = ", also for resources of newer versions"
 	for name, c := range map[string]struct {
 		resources []any
 		want      []string

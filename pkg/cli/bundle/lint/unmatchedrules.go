@@ -30,7 +30,7 @@ func unmatchedRules(s *subject) []mistake {
 	for _, w := range s.admission() {
 		for i, rule := range w.Rules {
 			if len(all) > maxUnmatched {
-				return append(all, s.inCSV("spec.webhookdefinitions", "the other rules are not compared with APIs: too many match nothing", "correct those that are listed, and validate the bundle again"))
+				return append(all, s.inCSV("spec.webhookdefinitions", "the other rules are not compared with APIs: too many match nothing", "correct the listed ones, and validate the bundle again"))
 			}
 			field := fmt.Sprintf("%s.rules[%d].", w.path, i)
 			one := w.WebhookDescription

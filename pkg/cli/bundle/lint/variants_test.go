@@ -154,7 +154,7 @@ var breakages = []breakage{
 		f.at("spec").(map[string]any)["replaces"] = f.at("metadata", "name")
 	}, []string{"replaces-itself"}},
 	{"a version that skips itself", "", func(f files) { f.at("spec").(map[string]any)["skips"] = list(f.at("metadata", "name")) }, []string{"replaces-itself"}},
-	{"an image of whatever version", "", func(f files) {
+	{"an image of any version", "", func(f files) {
 		f.at("spec", "install", "spec", "deployments", 0, "spec", "template", "spec", "containers", 0).(map[string]any)["image"] = "registry.example.com:5000/shop"
 	}, []string{"image-without-version"}},
 	{"an object of another kind", "", func(f files) {

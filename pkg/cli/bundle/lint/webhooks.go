@@ -19,7 +19,7 @@ import (
 var webhookChecks = []Check{
 	{
 		Code: "repeated-webhook-name", Level: Error, Basis: Refused,
-		Explain: `A generateName is what a webhook is known by, among all webhooks of the ClusterServiceVersion, of whatever type: with two of one name the manager, like
+		Explain: `A generateName is what a webhook is known by, among all webhooks of the ClusterServiceVersion, of any type: with two of one name the manager, like
 OLM v0, sets it to Failed/InvalidWebhookDescription and installs nothing. Give each its own.`,
 		find: violationsOf(requirements.RepeatedName, "generateName"),
 	},

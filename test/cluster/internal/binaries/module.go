@@ -33,7 +33,7 @@ func requiredVersion(mod, module string) (string, error) {
 	line := regexp.MustCompile(`(?m)^\s+` + regexp.QuoteMeta(module) + ` (v\S+)`)
 	match := line.FindStringSubmatch(mod)
 	if match == nil {
-		return "", fmt.Errorf("go.mod requires no version of %s: write it anew with gen.sh", module)
+		return "", fmt.Errorf("go.mod requires no version of %s: write it again with gen.sh", module)
 	}
 	return match[1], nil
 }

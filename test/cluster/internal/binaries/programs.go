@@ -20,7 +20,7 @@ func (p program) names() []string {
 	return append([]string{p.name}, p.links...)
 }
 
-// local says whether the program's main package is a folder of this module.
+// local reports whether the program's main package is a folder of this module.
 func (p program) local() bool {
 	return strings.HasPrefix(p.pkg, "./")
 }

@@ -39,6 +39,6 @@ func removeTree(root string) {
 		return nil
 	})
 	for _, dir := range slices.Backward(dirs) {
-		_ = syscall.Rmdir(dir) // whether all are gone is asked afterwards
+		_ = syscall.Rmdir(dir) // whether all no longer exist is asked afterwards
 	}
 }

@@ -39,7 +39,7 @@ func Kubeconfig(ctx context.Context, run string) (string, error) {
 
 func notUp(state State) error {
 	if state.Phase == Broken {
-		return fmt.Errorf("the cluster is broken, bring it up anew: %s", state.Reason)
+		return fmt.Errorf("the cluster is broken, bring it up again: %s", state.Reason)
 	}
 	return fmt.Errorf("no cluster is up: bring it up first")
 }

@@ -30,7 +30,7 @@ func findNode(run string) int {
 }
 
 // endNode kills the node's process, and with it, as PID 1 of its namespace, every
-// process of the cluster. It returns when they are gone.
+// process of the cluster. It returns when they no longer exist.
 func endNode(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return fmt.Errorf("end the node, process %d: %w", pid, err)

@@ -56,7 +56,7 @@ func Observe(ctx context.Context, run string) State {
 	return state
 }
 
-// remains says whether there is anything of a cluster. The control groups of pods say
+// remains reports whether there is anything of a cluster. The control groups of pods say
 // nothing: they might be another kubelet's.
 func remains(run string) bool {
 	_, err := os.Stat(run)
@@ -64,7 +64,7 @@ func remains(run string) bool {
 }
 
 // patience is how long a cluster may be too busy to answer before it counts as broken:
-// builds on the same machine slow it down, and to begin anew loses what is in it.
+// builds on the same machine slow it down, and to begin again loses what is in it.
 const patience = 15 * time.Second
 
 func healthy(ctx context.Context, state State) error {

@@ -11,7 +11,7 @@ func Args(run string) []string {
 	return []string{"olm-webhook-manager-node", "node", run}
 }
 
-// IsNode says whether a process's command line, as in /proc, is that of the node
+// IsNode reports whether a process's command line, as in /proc, is that of the node
 // whose files are in the folder. A process ID alone may be another's by now.
 func IsNode(cmdline []byte, run string) bool {
 	return string(cmdline) == strings.Join(Args(run), "\x00")+"\x00"
