@@ -58,7 +58,7 @@ func TestConversionIsNeverNone(t *testing.T) {
 	}
 }
 
-// TestUpgrade has the definition of the next version keep all that the one before it has.
+// TestUpgrade has the definition of the next version keep all that the previous one has.
 func TestUpgrade(t *testing.T) {
 	if replaces := bundletest.CSV(t, csvFile("bundle-v2")).Spec.Replaces; replaces != bundletest.CSV(t, csvFile("bundle-v1")).Name {
 		t.Errorf("v2 replaces %s", replaces)

@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// systemNamespaces are those that a cluster cannot do without. The bundle's
+// systemNamespaces are the namespaces that a cluster needs. The bundle's
 // objectSelector spares the API server the call for them.
 var systemNamespaces = []string{
 	metav1.NamespaceSystem,

@@ -23,8 +23,8 @@ import (
 // fieldManager is the name under which the API server records the writes.
 const fieldManager = "volumelabels"
 
-// controller labels the PersistentVolumes that the webhook did not: those that are older,
-// and those that were created while it was off or did not know their volume.
+// controller labels the PersistentVolumes that the webhook did not: older ones,
+// and ones created while it was off or did not know their volume.
 type controller struct {
 	provider provider
 	resync   time.Duration

@@ -1,6 +1,6 @@
 // Command volumelabels labels PersistentVolumes with what is known of the volumes behind
 // them, such as the zone that they are in: a webhook does as they are created, and a
-// controller does for those that there are already. They run in one process or in two.
+// controller does for existing ones. They run in one process or in two.
 package main
 
 import (

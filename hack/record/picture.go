@@ -31,7 +31,7 @@ func picture(text string) []byte {
 	return out.Bytes()
 }
 
-// colour tells what is typed, and what is wrong, from the rest.
+// colour highlights typed commands and errors.
 func colour(line string) string {
 	switch {
 	case strings.HasPrefix(line, "$ "):

@@ -24,7 +24,7 @@ func start(t *testing.T) (server *httptest.Server, began, release chan struct{})
 	server.Config.ConnContext = ConnContext
 	server.Config.Handler = limited.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case "/body": // tells of the header, and of the whole body
+		case "/body": // reports the header, and the whole body
 			began <- struct{}{}
 			if _, err := io.Copy(io.Discard, r.Body); err == nil {
 				began <- struct{}{}
@@ -92,7 +92,7 @@ func TestBusyConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// Connections that announce a body and do not send it make room, and those that are sending theirs stay.
+// Connections that announce a body and do not send it make room, and connections that send theirs stay.
 func TestConnectionsWithoutTheirBody(t *testing.T) {
 	server, began, release := start(t)
 	post := func(path string) *tls.Conn {

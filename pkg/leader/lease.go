@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// skew is how far the clocks of the holder and of the reader may differ.
+// skew is the maximum difference between the clocks of the holder and of the reader.
 const skew = 5 * time.Second
 
 // Held reports whether a manager holds a Lease now. A time of renewal in the future is not

@@ -1,5 +1,5 @@
-// Package olmclient makes the client for OLM's kinds and the manager's own. It decodes objects of
-// tenants: no object hangs the client, whatever the definitions of the cluster allow.
+// Package olmclient creates the client for OLM's kinds and the manager's own. It decodes objects of
+// tenants: no object hangs the client, independent of the schemas of the cluster's definitions.
 package olmclient
 
 import (

@@ -110,7 +110,7 @@ func Behind(service *corev1.Service, port int32, all []*discoveryv1.EndpointSlic
 	return backend
 }
 
-// Pods returns the ready endpoints of a Service, whatever ports they have: each address once, without
+// Pods returns the ready endpoints of a Service, for any port: each address once, without
 // a port, in the order of the addresses.
 func Pods(service *corev1.Service, all []*discoveryv1.EndpointSlice) []Endpoint {
 	var ready []Endpoint

@@ -75,7 +75,7 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// Pods are found whatever ports an EndpointSlice has.
+// Pods are found for any port of an EndpointSlice.
 func TestPods(t *testing.T) {
 	slice := func(family discoveryv1.AddressType, ready bool, ports []discoveryv1.EndpointPort, addresses ...string) *discoveryv1.EndpointSlice {
 		return &discoveryv1.EndpointSlice{AddressType: family, Ports: ports, Endpoints: []discoveryv1.Endpoint{{Addresses: addresses, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}}}

@@ -8,7 +8,7 @@
 //
 // Users can write annotations, too. What the schema of a version refuses is not restored from one: it
 // stays in the annotation. An annotation that an object of a version already has under the name of that version
-// is the user's own, and comes back as it was.
+// is the user's own, and is restored unchanged.
 package convert
 
 import (

@@ -113,8 +113,8 @@ func TestWhatTheSchemaRefusesIsNotRestored(t *testing.T) {
 			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"zones":"everywhere"}'}}, spec: {replicas: 3, resources: {memory: 512Mi}}}`,
 		},
 		"a word that is none": {
-			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"eviction":{"policy":"Whatever"},"zones":["a"]}'}}, spec: {port: 1}}`,
-			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"eviction":{"policy":"Whatever"},"zones":["a"]}'}}, spec: {network: {port: 1}}}`,
+			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"eviction":{"policy":"Unknown"},"zones":["a"]}'}}, spec: {port: 1}}`,
+			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"eviction":{"policy":"Unknown"},"zones":["a"]}'}}, spec: {network: {port: 1}}}`,
 		},
 		"a zone twice": {
 			`{metadata: {annotations: {crdconversion.example.com/v2-spec: '{"zones":["a","a"]}'}}, spec: {}}`,

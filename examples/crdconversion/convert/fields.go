@@ -18,8 +18,8 @@ var fields = []field{
 	}},
 }
 
-// field translates one thing from a version's spec to the other's. What it translates it
-// takes away; what it cannot translate it leaves alone.
+// field translates one thing from a version's spec to the other's. It removes what it translates,
+// and does not modify the rest.
 type field interface {
 	toV2(v1, v2 values)
 	toV1(v2, v1 values)

@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// TestRoundTripOfRandomCaches has every Cache come back as it went, field by field.
+// TestRoundTripOfRandomCaches converts random Caches to the other version and back: no field changes.
 func TestRoundTripOfRandomCaches(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
@@ -42,7 +42,7 @@ func FuzzRoundTrip(f *testing.F) {
 }
 
 // expectRoundTrip takes a spec for one of v1, and then for one of v2. What a version's schema refuses, and
-// so no API server has stored, comes back at least in the annotation.
+// so no API server has stored, is kept at least in the annotation.
 func expectRoundTrip(t *testing.T, spec map[string]any) {
 	t.Helper()
 	metadata := map[string]any{"name": "c", "annotations": map[string]any{"mine": "stays"}}

@@ -17,7 +17,7 @@ import (
 )
 
 // Deployments reads the flags of a bundle's Deployments as the command reads them, and
-// returns them by the Deployments' names. Those that serve webhooks must be fit for it.
+// returns them by the Deployments' names. Deployments with webhooks must serve them correctly.
 func Deployments(t *testing.T, file string, newBuilder func() *hosting.Builder) map[string]*pflag.FlagSet {
 	t.Helper()
 	csv := CSV(t, file)

@@ -13,7 +13,7 @@ import (
 )
 
 // InstallGrants wants install/rbac.yaml to grant exactly what a bundle asks for, in the
-// whole cluster: those that ask for namespaced permissions are for all namespaces.
+// whole cluster: namespaced permissions are granted for all namespaces.
 func InstallGrants(t *testing.T, file string) {
 	t.Helper()
 	asked := map[string][]rbacv1.PolicyRule{}

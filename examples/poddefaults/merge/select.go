@@ -60,7 +60,7 @@ func Select(pod *corev1.Pod, requestNamespace string, all []*Selectable) []*v1al
 	return selected
 }
 
-// isExempt is true of pods that ask to be left alone, and of mirror pods: these only show
+// isExempt is true of pods with the annotation that excludes them, and of mirror pods: these only show
 // what a kubelet runs from its own files, and cannot change it.
 func isExempt(pod *corev1.Pod) bool {
 	_, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]

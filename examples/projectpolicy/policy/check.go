@@ -39,7 +39,7 @@ func (c *Compiled) check(namespace Namespace) []Violation {
 	return violations
 }
 
-// Introduced returns the violations that a change brings in. Those that were
+// Introduced returns the violations that a change brings in. Violations that were
 // there before do not count: a namespace older than a policy can still be
 // labelled by its users, and corrected one label at a time.
 func Introduced(before, after []Violation) []Violation {

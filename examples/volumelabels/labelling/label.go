@@ -19,7 +19,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("label %s stays %q, though the volume's is %q", d.Key, d.Has, d.Known)
 }
 
-// Compare returns those of the known labels that a PersistentVolume lacks, and those that
+// Compare returns the known labels that a PersistentVolume lacks, and the ones that
 // it has with another value.
 func Compare(pv *corev1.PersistentVolume, known map[string]string) (missing map[string]string, differing []Difference) {
 	missing = map[string]string{}

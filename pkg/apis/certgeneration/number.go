@@ -46,7 +46,7 @@ func AtLeast(number, than int64) bool {
 	return number == than || Later(number, than)
 }
 
-// Latest is the latest of a number and those that are near it; 0 when all are.
+// Latest returns the latest of the given numbers; it returns 0 when all of them are 0.
 func Latest(number int64, others ...int64) int64 {
 	for _, other := range others {
 		if Later(other, number) {

@@ -52,8 +52,8 @@ func Set(csv *operatorsv1alpha1.ClusterServiceVersion, phase operatorsv1alpha1.C
 	}
 }
 
-// Explained is the whole message of the phase that a ClusterServiceVersion is in, with the
-// cause that the newest condition tells.
+// Explained returns the message of the phase that a ClusterServiceVersion is in, with the cause
+// that the newest condition reports.
 func Explained(status operatorsv1alpha1.ClusterServiceVersionStatus) string {
 	if len(status.Conditions) == 0 {
 		return status.Message

@@ -27,7 +27,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// The message is OLM's, the newest condition explains it, and a cause that changes is told
+// The message is OLM's, the newest condition explains it, and a cause that changes is reported
 // without another condition.
 func TestSet(t *testing.T) {
 	const pending, unmet = operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet

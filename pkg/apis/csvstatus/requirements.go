@@ -10,8 +10,8 @@ import (
 // for a whole ClusterServiceVersion by default, and a status that cannot be written reports nothing.
 const maxRequirements = 256 << 10
 
-// Requirements returns the results of a check as status.requirementStatus tells them: all of them, or
-// of more than it may hold, those that are not met before the others.
+// Requirements returns the results of a check for status.requirementStatus: all of them, or, if there are
+// too many, the unmet requirements first.
 func Requirements(results []operatorsv1alpha1.RequirementStatus) []operatorsv1alpha1.RequirementStatus {
 	told := make([]operatorsv1alpha1.RequirementStatus, 0, len(results))
 	bytes := 0

@@ -9,7 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Requirements that fit stay as they are; of more, those that are not met come first, one that is
+// Requirements that fit stay as they are; of more, the unmet ones come first, one that is
 // larger than all of the status may be is left out, and the rest fits.
 func TestRequirements(t *testing.T) {
 	const present, missing = operatorsv1alpha1.RequirementStatusReasonPresent, operatorsv1alpha1.RequirementStatusReasonNotPresent

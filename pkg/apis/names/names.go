@@ -68,7 +68,7 @@ func SelfSigned(service string) string { return service + selfSignedSuffix }
 func Issued(name string) string { return name + issuedSuffix }
 
 // WebhookConfiguration is the name under which a webhook is first registered.
-// The identity tells apart webhooks of the same generateName: the namespace and
+// The identity distinguishes webhooks of the same generateName: the namespace and
 // name of the ClusterServiceVersion and the webhook's type.
 func WebhookConfiguration(generateName string, identity ...string) string {
 	source := strings.Join(append([]string{generateName}, identity...), "/")

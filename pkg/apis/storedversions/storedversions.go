@@ -15,8 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Possible returns the versions in which objects of a definition may be stored: those in
-// status.storedVersions, those that an incomplete storage migration has recorded, and, after a
+// Possible returns the versions in which objects of a definition may be stored: the ones in
+// status.storedVersions, the ones that an incomplete storage migration has recorded, and, after a
 // StorageVersionMigration of any client, all versions in spec.versions.
 // Versions in spec.versions come first, in their order.
 func Possible(crd *apiextensionsv1.CustomResourceDefinition) []string {

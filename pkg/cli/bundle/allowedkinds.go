@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// supportedKinds are the kinds that every bundle may bring: those that OLM v0 supports in bundles,
+// supportedKinds are the kinds that every bundle may bring: the kinds that OLM v0 supports in bundles,
 // and PodMonitor, which belongs to ServiceMonitor.
 var supportedKinds = grouped(map[string][]string{
 	"":                          {"ConfigMap", "Secret", "Service", "ServiceAccount"},

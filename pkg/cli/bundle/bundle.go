@@ -61,7 +61,7 @@ func (b *Bundle) Package() string { return b.Annotations[packageAnnotation] }
 // DefaultChannel is empty when the bundle names none.
 func (b *Bundle) DefaultChannel() string { return b.Annotations[defaultChannelAnnotation] }
 
-// Channels are those that the bundle is published in.
+// Channels returns the channels that the bundle is published in.
 func (b *Bundle) Channels() []string {
 	var channels []string
 	for channel := range strings.SplitSeq(b.Annotations[channelsAnnotation], ",") {

@@ -16,7 +16,7 @@ import (
 // people are shown it: two lists of 20,000 items each fit into a small file and have 400,000,000 combinations.
 const maxText = 4 << 20
 
-// limitCombinations reports rules whose lists have too many combinations: those that the manager refuses, and those
+// limitCombinations reports rules whose lists have too many combinations: rules that the manager refuses, and rules
 // with which all rules that were read have more than maxText. It returns whether there are none.
 func (b *Bundle) limitCombinations(o *Object, typed any) bool {
 	if csv, ok := typed.(*operatorsv1alpha1.ClusterServiceVersion); ok {

@@ -129,7 +129,7 @@ func constraintValueFaults(value json.RawMessage) []fault {
 	return constraintFaults(".value", c)
 }
 
-// constraintFaults goes through a constraint and those that it consists of. Each is of one sort.
+// constraintFaults checks a constraint and its nested constraints. Each is of one sort.
 func constraintFaults(path string, c constraints.Constraint) []fault {
 	var wrong []fault
 	sorts := 0

@@ -15,8 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 )
 
-// isLayout reports whether a folder has an OCI layout. A folder with manifests is a bundle, whatever
-// else is in it.
+// isLayout reports whether a folder has an OCI layout. A folder with manifests is always a bundle.
 func isLayout(dir string) bool {
 	return exists(filepath.Join(dir, "oci-layout")) && !exists(filepath.Join(dir, manifestsFolder))
 }

@@ -134,7 +134,7 @@ func replaceBy(link func(from, to string) error, from, to string) error {
 	return errors.Join(os.Remove(to), link(from, to))
 }
 
-// A folder with manifests is a bundle, also where somebody has added a layout of another one.
+// A folder with manifests is a bundle, also when it has the layout of another one.
 func TestFolderWithBoth(t *testing.T) {
 	dir := layoutOf(t, imageOf(t, bundleFiles))
 	must(t, os.Mkdir(filepath.Join(dir, "manifests"), 0o700))

@@ -181,8 +181,8 @@ func (b *Bundle) installable(o *Object, namespace string, namespaced map[schema.
 	return object
 }
 
-// dropNulls takes away what is written and left empty: the API server drops it when an object
-// is created, and refuses it when it is applied.
+// dropNulls removes fields without a value: the API server drops them when an object
+// is created, and refuses them when it is applied.
 func dropNulls(in any) {
 	switch value := in.(type) {
 	case map[string]any:

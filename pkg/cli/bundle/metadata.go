@@ -23,7 +23,7 @@ type entry struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// readMetadata finds what catalogs cannot read in the files beside the annotations. None of
+// readMetadata reports what catalogs cannot read in the other files of metadata/. None of
 // it keeps a bundle from being installed: commands that name one resolve nothing.
 func (b *Bundle) readMetadata() {
 	for _, list := range []string{dependencies, properties} {

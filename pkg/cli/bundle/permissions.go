@@ -76,7 +76,7 @@ func (b *Bundle) permissions(namespace string, watch []string) []*unstructured.U
 func (b *Bundle) ownership(namespace string) map[string]string {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: b.CSV.Name, Namespace: namespace}}
 	labels := csvspec.OwnerLabels(csv)
-	delete(labels, wellknown.LabelManaged) // the manager grants it to nobody
+	delete(labels, wellknown.LabelManaged) // the manager does not grant it
 	return labels
 }
 

@@ -35,7 +35,7 @@ func TestRegistries(t *testing.T) {
 		registry   Registry
 		want       string // the error; empty for none
 	}{
-		"a CA that nobody knows":                             {withTLS, Registry{}, "certificate signed by unknown authority"},
+		"an unknown CA":                             {withTLS, Registry{}, "certificate signed by unknown authority"},
 		"a CA that is given":                                 {withTLS, Registry{CA: ca}, ""},
 		"a CA that is none":                                  {withTLS, Registry{CA: []byte("ca")}, "there is no certificate in the CA bundle"},
 		"no TLS, unexpectedly":                               {without, Registry{}, "server gave HTTP response to HTTPS client"},

@@ -102,7 +102,7 @@ func typedIsApplied(t *testing.T, b *Bundle) {
 	}
 }
 
-// What an author cannot know of a cluster is not applied, whatever the kind of the object.
+// What an author cannot know of a cluster is not applied, for any kind of the object.
 func TestMetadataOfAClusterIsRemoved(t *testing.T) {
 	const metadata = "metadata: {name: a, labels: {a: b}, annotations: {c: d}, creationTimestamp: null, generateName: null, finalizers: [x.example.com/y], generation: 3, ownerReferences: [{apiVersion: v1, kind: Node, name: gone, uid: x}], resourceVersion: '7', uid: x}\n"
 	for name, kind := range map[string]string{

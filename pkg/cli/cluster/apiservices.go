@@ -10,7 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
 
-// apiServices are those that are served by another client than the API server: called as
+// apiServices returns the APIServices with a Service: they are called as
 // webhooks are, and broken as they are.
 func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
 	list, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{})

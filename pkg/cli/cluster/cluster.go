@@ -25,7 +25,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-// Cluster is one, as somebody may see it.
+// Cluster reads a cluster with the permissions of one user.
 type Cluster struct {
 	Config     *rest.Config
 	Kube       kubernetes.Interface

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// undefined reports whether a list failed because the cluster does not know the kind. API servers
-// say so to whoever may list it; to others they say that they may not, whether it is there or not.
+// isUnknownKind reports whether a list failed because the cluster does not know the kind. API servers
+// answer so to a user who may list the kind; for other users they answer "forbidden".
 func (c *Cluster) isUnknownKind(err error, kind schema.GroupVersionResource) bool {
 	if apierrors.IsNotFound(err) {
 		return true

@@ -128,7 +128,7 @@ func (f *forwarded) Read(b []byte) (int, error) {
 func (f *forwarded) Close() error                     { return f.tunnel.Close() }
 func (f *forwarded) LocalAddr() net.Addr              { return through{} }
 func (f *forwarded) RemoteAddr() net.Addr             { return through{} }
-func (f *forwarded) SetDeadline(time.Time) error      { return nil } // whoever waits closes
+func (f *forwarded) SetDeadline(time.Time) error      { return nil } // the caller closes the connection
 func (f *forwarded) SetReadDeadline(time.Time) error  { return nil }
 func (f *forwarded) SetWriteDeadline(time.Time) error { return nil }
 

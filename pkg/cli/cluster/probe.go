@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-// bounds keep a look at a cluster short where nobody answers.
+// probeOptions limit the time that unreachable endpoints cost.
 var probeOptions = probe.Options{Parallel: 8, Timeout: 5 * time.Second}
 
 // ask dials the ready endpoints behind the port of a webhook, by their addresses or through the

@@ -13,8 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
 )
 
-// Status are the facts about all webhooks of the cluster but what their pods answer, and
-// about those who declare them in a namespace, or in all, and look after them. Somebody who
+// Status returns the facts about all webhooks of the cluster except the answers of their pods,
+// the ClusterServiceVersions of one namespace or all, and their managers. A user who
 // asks for one namespace may not see what is in none.
 func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, error) {
 	var facts status.Facts
@@ -38,7 +38,7 @@ func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, e
 	return facts, err
 }
 
-// Leases are those that managers hold while they work.
+// Leases returns the Leases that managers hold while they work.
 func (c *Cluster) Leases(ctx context.Context) ([]coordinationv1.Lease, error) {
 	list, err := c.Kube.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + wellknown.FieldManager})
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// AwaitedBy are the versions of definitions that a ClusterServiceVersion has to wait for, as
-// it is told of them.
+// AwaitedBy returns the versions of definitions that a ClusterServiceVersion has to wait for, as text.
 func AwaitedBy(definitions map[string][]string) []string {
 	var all []string
 	for crd, versions := range definitions {

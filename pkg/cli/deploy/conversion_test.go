@@ -9,7 +9,7 @@ import (
 )
 
 // For each conversion that a definition has, that the bundle's definition has, and that the ClusterServiceVersion declares:
-// how its objects are converted before the operator is installed and afterwards, and what people are told.
+// how its objects are converted before the operator is installed and afterwards, and the messages.
 func TestConversionOfAnExistingDefinition(t *testing.T) {
 	by := func(service, caBundle string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 		d := live(" "+caBundle, versions...)
@@ -27,11 +27,11 @@ func TestConversionOfAnExistingDefinition(t *testing.T) {
 		takes           bool
 		keeps           string
 	}{
-		"none, none":                        {live("", "v1"), none, undeclared, "v2 v1* by nobody", "v2* v1 by nobody", false, ""},
-		"none, absent":                      {live("", "v1"), absent, undeclared, "v2 v1* by nobody", "v2* v1 by nobody", false, ""},
+		"none, none":                        {live("", "v1"), none, undeclared, "v2 v1* by none", "v2* v1 by none", false, ""},
+		"none, absent":                      {live("", "v1"), absent, undeclared, "v2 v1* by none", "v2* v1 by none", false, ""},
 		"none, webhook":                     {live("", "v1"), by("own", "CA", "v2", "v1"), undeclared, "v2 v1* by shop/ownCA", "v2* v1 by shop/ownCA", false, ""},
-		"none, none, declared":              {live("", "v1"), none, declared, "(v2) v1* by nobody", "v2* v1 by nobody", false, ""},
-		"none, webhook, declared":           {live("", "v1"), by("own", "CA", "v2", "v1"), declared, "(v2) v1* by nobody", "v2* v1 by nobody", false, ""},
+		"none, none, declared":              {live("", "v1"), none, declared, "(v2) v1* by none", "v2* v1 by none", false, ""},
+		"none, webhook, declared":           {live("", "v1"), by("own", "CA", "v2", "v1"), declared, "(v2) v1* by none", "v2* v1 by none", false, ""},
 		"webhook, none":                     {by("theirs", "CA", "v1"), none, undeclared, "v2 v1* by shop/theirsCA", "v2* v1 by shop/theirsCA", false, "CustomResourceDefinition things.example.com keeps its conversion by Service shop/theirs, which the bundle does not have"},
 		"webhook, absent":                   {by("theirs", "CA", "v1"), absent, undeclared, "v2 v1* by shop/theirsCA", "v2* v1 by shop/theirsCA", false, "CustomResourceDefinition things.example.com keeps its conversion by Service shop/theirs, which the bundle does not have"},
 		"webhook, the same webhook":         {by("own", "injected", "v1"), by("own", "", "v2", "v1"), undeclared, "v2 v1* by shop/owninjected", "v2* v1 by shop/owninjected", false, ""},
@@ -39,7 +39,7 @@ func TestConversionOfAnExistingDefinition(t *testing.T) {
 		"webhook, another webhook":          {by("theirs", "CA", "v1"), by("own", "", "v2", "v1"), undeclared, "v2 v1* by shop/theirsCA", "v2* v1 by shop/own", true, ""},
 		"webhook, none, declared":           {by("theirs", "CA", "v1"), none, declared, "(v2) v1* by shop/theirsCA", "v2* v1 by shop/theirsCA", false, ""},
 		"webhook, another, and declared":    {by("theirs", "CA", "v1"), by("own", "", "v2", "v1"), declared, "(v2) v1* by shop/theirsCA", "v2* v1 by shop/theirsCA", false, ""},
-		"a strategy without a clientConfig": {live("", "v1"), strategyOnly("v2", "v1"), undeclared, "v2 v1* by nobody", "v2* v1 by nobody", false, ""},
+		"a strategy without a clientConfig": {live("", "v1"), strategyOnly("v2", "v1"), undeclared, "v2 v1* by none", "v2* v1 by none", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := described(Opening(c.live, c.next, c.csv)); got != c.opened {

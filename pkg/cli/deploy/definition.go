@@ -19,7 +19,7 @@ import (
 
 // Opening is a definition as it is written before its operator is installed: as the bundle
 // has it, but that versions which wait for a webhook of the operator are not served, and
-// stored in the version that it is stored in now, so that nobody who works in it is held up.
+// stored in the version that it is stored in now, so that its clients are not blocked.
 func Opening(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
 	awaited := Awaited(live, next, csv)
 	if len(awaited) == 0 {
@@ -55,8 +55,8 @@ func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	return serving
 }
 
-// Awaited are the versions of a definition that are served only once a webhook of the
-// operator converts to them: those that the cluster does not serve yet, where it has others.
+// Awaited returns the versions of a definition that are served only once a webhook of the
+// operator converts to them: the versions that the cluster does not serve yet, where it has others.
 func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	if live == nil || csvspec.Converts(csv, next.Name) < 0 || !slices.ContainsFunc(next.Spec.Versions, named(stored(live))) {
 		return nil
@@ -117,7 +117,7 @@ func webhookConverts(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
 }
 
-// placeholder names the Service that the webhook will have. Nobody trusts it yet.
+// placeholder names the Service that the webhook will have. Its CA is not known yet.
 func placeholder(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) *apiextensionsv1.CustomResourceConversion {
 	return &apiextensionsv1.CustomResourceConversion{
 		Strategy: apiextensionsv1.WebhookConverter,
@@ -165,7 +165,7 @@ func mayBeStored(live *apiextensionsv1.CustomResourceDefinition, version string)
 }
 
 // wayOut is how a version that vanishes becomes one that nothing is stored in: its objects are
-// stored in one that stays. That one has to be served beside it for a while.
+// stored in one that stays. That one has to be served next to it for a while.
 func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing string) string {
 	to := staying(live, next)
 	if to == "" {

@@ -57,7 +57,7 @@ func described(d *apiextensionsv1.CustomResourceDefinition) string {
 		}
 		versions = append(versions, v.Name)
 	}
-	by := "nobody"
+	by := "none"
 	if webhookConverts(d) {
 		if s := d.Spec.Conversion.Webhook.ClientConfig.Service; s != nil {
 			by = s.Namespace + "/" + s.Name
@@ -76,15 +76,15 @@ func TestOpening(t *testing.T) {
 		csv                      *operatorsv1alpha1.ClusterServiceVersion
 		opened, serving, settled string
 	}{
-		"a first version":                            {nil, crd("v1"), converting(), "v1* by nobody", "v1* by nobody", "v1* by nobody"},
-		"two versions at first":                      {nil, crd("v2", "v1"), converting(), "v2* v1 by shop/manager-service", "v2* v1 by shop/manager-service", "v2* v1 by nobody"},
-		"two versions that nobody converts":          {nil, crd("v2", "v1"), plain, "v2* v1 by nobody", "v2* v1 by nobody", "v2* v1 by nobody"},
-		"a version that nobody converts":             {live("", "v1"), crd("v2", "v1"), plain, "v2 v1* by nobody", "v2 v1* by nobody", "v2* v1 by nobody"},
-		"a version that has to be converted":         {live("", "v1"), crd("v2", "v1"), converting(), "(v2) v1* by nobody", "v2 v1* by shop/manager-service", "v2* v1 by nobody"},
-		"one that is there and not served":           {hidden, crd("v2", "v1"), converting(), "(v2) v1* by nobody", "v2 v1* by shop/manager-service", "v2* v1 by nobody"},
+		"a first version":                            {nil, crd("v1"), converting(), "v1* by none", "v1* by none", "v1* by none"},
+		"two versions at first":                      {nil, crd("v2", "v1"), converting(), "v2* v1 by shop/manager-service", "v2* v1 by shop/manager-service", "v2* v1 by none"},
+		"two versions without conversion":          {nil, crd("v2", "v1"), plain, "v2* v1 by none", "v2* v1 by none", "v2* v1 by none"},
+		"a version without conversion":             {live("", "v1"), crd("v2", "v1"), plain, "v2 v1* by none", "v2 v1* by none", "v2* v1 by none"},
+		"a version that has to be converted":         {live("", "v1"), crd("v2", "v1"), converting(), "(v2) v1* by none", "v2 v1* by shop/manager-service", "v2* v1 by none"},
+		"one that is there and not served":           {hidden, crd("v2", "v1"), converting(), "(v2) v1* by none", "v2 v1* by shop/manager-service", "v2* v1 by none"},
 		"a version more, with a conversion in place": {live("CA", "v1", "v0"), crd("v2", "v1", "v0"), converting(), "(v2) v1* v0 by nobodyCA", "v2 v1* v0 by nobodyCA", "v2* v1 v0 by nobodyCA"},
-		"versions that were relabelled":              {live("", "v1", "v2"), crd("v2", "v1"), converting(), "v2 v1* by shop/manager-service", "v2 v1* by shop/manager-service", "v2* v1 by nobody"},
-		"the stored version vanishes":                {live("", "v0"), crd("v1"), plain, "v1* by nobody", "v1* by nobody", "v1* by nobody"},
+		"versions that were relabelled":              {live("", "v1", "v2"), crd("v2", "v1"), converting(), "v2 v1* by shop/manager-service", "v2 v1* by shop/manager-service", "v2* v1 by none"},
+		"the stored version vanishes":                {live("", "v0"), crd("v1"), plain, "v1* by none", "v1* by none", "v1* by none"},
 		"nothing new":                                {live("CA", "v2", "v1"), crd("v2", "v1"), converting(), "v2* v1 by nobodyCA", "v2* v1 by nobodyCA", "v2* v1 by nobodyCA"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestRefusals(t *testing.T) {
 		"another is served, and no more":     {live("CA", "v1", "v3"), crd("v2"), []string{"upgrade first to a bundle that serves both v1 and v2"}},
 		"another is there, and not served":   {hidden, crd("v2"), []string{"upgrade first to a bundle that serves both v1 and v2"}},
 		"it is stored in no more":            {before, crd("v3", "v2", "v1"), []string{"version v0 vanishes, and status.storedVersions says that objects may be stored in it: " + migrate}},
-		"nobody would convert":               {unlike, crd("v2"), []string{"install the operator that brings its conversion webhook first, objects would lose fields; then " + migrate}},
+		"no webhook would convert":               {unlike, crd("v2"), []string{"install the operator that brings its conversion webhook first, objects would lose fields; then " + migrate}},
 		"another scope":                      {live("", "v1"), cluster, []string{"spec.scope cannot change"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 // ObjectCounts is how many objects a definition has in each namespace; objects without a namespace are
-// counted under the empty name. It is nil where nobody can read them now.
+// counted under the empty name. It is nil when they cannot be read.
 type ObjectCounts map[string]int
 
 // namedNamespaces is how many namespaces are named before the rest is only counted.

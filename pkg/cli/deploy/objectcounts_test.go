@@ -14,7 +14,7 @@ func TestPopulation(t *testing.T) {
 		population          ObjectCounts
 		number, byNamespace string
 	}{
-		"nobody can read them": {nil, "an unknown number of objects, which cannot be read now", "an unknown number of objects, which cannot be read now"},
+		"they cannot be read": {nil, "an unknown number of objects, which cannot be read now", "an unknown number of objects, which cannot be read now"},
 		"none":                 {ObjectCounts{}, "no objects", "no objects"},
 		"without a namespace":  {ObjectCounts{"": 2}, "2 objects", "2 objects"},
 		"in one namespace":     {ObjectCounts{"shop": 1}, "1 object", "1 object in namespace shop"},

@@ -16,8 +16,8 @@ import (
 
 // Watched are the namespaces that an operator watches where its own namespace may have a
 // group already: what the group is for, unless an administrator chose others and no other
-// operator lives there, since the group's namespaces are those of all. Kept tells people
-// that the group decides.
+// operator has its namespace there, since the group's namespaces apply to all of them. kept is the message
+// that the group is kept.
 func Watched(groups []operatorsv1.OperatorGroup, chosen, others []string) (watch []string, kept string, err error) {
 	switch len(groups) {
 	case 0:

@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// An installation says of no group that somebody made by hand that it came with a bundle.
+// An installation does not mark an existing group as created by a bundle.
 func TestAdoptGroup(t *testing.T) {
 	ofBundle := map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}
 	group := func(name string, annotations map[string]string) operatorsv1.OperatorGroup {
@@ -43,7 +43,7 @@ func TestAdoptGroup(t *testing.T) {
 	}
 }
 
-// A group that is there decides, unless somebody chooses otherwise who is alone there.
+// An existing group decides, unless the administrator chooses otherwise for the only operator there.
 func TestWatched(t *testing.T) {
 	groups := func(specs ...operatorsv1.OperatorGroupSpec) (all []operatorsv1.OperatorGroup) {
 		for _, spec := range specs {
@@ -87,7 +87,7 @@ func TestWatched(t *testing.T) {
 				t.Errorf("watched (-want +got):\n%s", diff)
 			}
 			if (kept != "") != (test.kept != "") || !strings.Contains(kept, test.kept) {
-				t.Errorf("people are told %q, want %q", kept, test.kept)
+				t.Errorf("message %q, want %q", kept, test.kept)
 			}
 			if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
 				t.Errorf("got %v, want %q", err, test.err)

@@ -52,7 +52,7 @@ func (h PendingDeletion) Cause() string {
 	return strings.Join(all, "; ")
 }
 
-// nobody is the diagnosis of a ClusterServiceVersion that no manager lets go.
+// missingManager returns the cause when no manager removes the finalizer of a ClusterServiceVersion.
 func (h PendingDeletion) missingManager() string {
 	text := fmt.Sprintf("its finalizer %s is the manager's, and no manager has removed it: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), "+
 		"and that its --namespaces, if set, include %s", wellknown.FinalizerCSV, h.Namespace)

@@ -22,7 +22,6 @@ type PendingDeployment struct {
 	Name string
 	// Unseen is set while no manager has written it so.
 	Unobserved bool
-	// Message says how far it is.
 	Message string
 }
 

@@ -44,7 +44,7 @@ func TestLagOf(t *testing.T) {
 		"gone":                              {nil, "no manager has written it", true},
 		"with the config before":            {written(before, 2, 2, 2), "no manager has written it", true},
 		"not seen by its controller":        {unobserved, "has not observed it yet", false},
-		"with a pod of before for each new": {written(now, 2, 3, 3), "1 old pods are pending termination", false},
+		"with an old pod for each new one": {written(now, 2, 3, 3), "1 old pods are pending termination", false},
 		"with one new pod":                  {written(now, 1, 3, 2), "1 of 2 pods are new", false},
 		"with a pod that is not ready":      {written(now, 2, 2, 1), "1 of 2 pods are available", false},
 	} {
@@ -59,7 +59,7 @@ func TestLagOf(t *testing.T) {
 			}
 			p := ProgressOf(Observation{CSV: csv, Pending: lag})
 			if p.Done != (test.message == "") || (p.Problem != "") != test.unseen || p.Unobserved != test.unseen || !strings.Contains(strings.Join(p.Lines, "\n"), test.message) {
-				t.Errorf("people are told %+v", p)
+				t.Errorf("got %+v", p)
 			}
 			warned := ProgressOf(Observation{CSV: csv, Pending: lag, Warnings: map[string]string{"manager": "no image"}})
 			if lag != nil && !lag.Unobserved && !strings.Contains(warned.Problem, "no image") {

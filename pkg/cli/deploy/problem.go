@@ -19,8 +19,8 @@ import (
 // on trying.
 const DefaultTimeout = time.Minute
 
-// trouble is what is in the way, and whether it is certain that it stays there: what the
-// manager gave up, and what only a change of the bundle mends.
+// problem returns the cause that stops the installation, and whether it is permanent: a step that the
+// manager gave up, or a fault that only a change of the bundle repairs.
 func (l Observation) problem() (cause string, certain bool) {
 	for _, judge := range []func() (string, bool){l.failure, l.stuckWebhook, l.stuckDeployment, l.unmet} {
 		if cause, certain := judge(); cause != "" {
@@ -55,7 +55,7 @@ func (l Observation) failure() (string, bool) {
 	return csvstatus.Explained(l.CSV.Status), !l.MayBeStale
 }
 
-// unmet waits for somebody who creates what is required.
+// unmet returns the requirements that are not met.
 func (l Observation) unmet() (string, bool) {
 	if l.CSV.Status.Reason != operatorsv1alpha1.CSVReasonRequirementsNotMet {
 		return "", false
@@ -63,8 +63,8 @@ func (l Observation) unmet() (string, bool) {
 	return csvstatus.Explained(l.CSV.Status), false
 }
 
-// stuckDeployment is one whose containers cannot start, or do not get ready. One of which
-// nobody warns is on its way.
+// stuckDeployment returns the Deployment whose containers cannot start, or do not get ready. Without
+// warnings of its pods, a Deployment is in progress.
 func (l Observation) stuckDeployment() (string, bool) {
 	for _, d := range l.deployments() {
 		warning := l.Warnings[d.Name]

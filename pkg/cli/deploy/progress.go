@@ -24,21 +24,21 @@ type Observation struct {
 	// Lag is what an operator without webhooks still waits for after it was Succeeded once; nil
 	// for nothing.
 	Pending *PendingDeployment
-	// Warnings are the last of the pods of each Deployment; nil where nobody may read them.
+	// Warnings are the last warnings of the pods of each Deployment; nil if they may not be read.
 	Warnings map[string]string
 	// Fresh is set for a while: what was said before anything was applied may still stand.
 	MayBeStale bool
 }
 
-// Progress is how far an installation is, as a person is told.
+// Progress is the progress of an installation in the form that commands print.
 type Progress struct {
 	// Lines say it part by part.
 	Lines []string
 	// Done is set when the ClusterServiceVersion is Succeeded, and every webhook live.
 	Done bool
-	// Trouble is what is in the way; empty when nothing is, or it may well mend itself soon.
+	// Problem is the cause that stops the installation; empty when there is none, or it is probably temporary.
 	Problem string
-	// Certain is set when the trouble does not mend itself.
+	// Permanent is set when the problem needs a change by the user.
 	Permanent bool
 	// Unseen is set while no manager has looked at what was applied.
 	Unobserved bool
@@ -108,8 +108,8 @@ func csvMessage(message string, r *managerv1alpha1.WebhookRollout) string {
 	return message
 }
 
-// certificateLine tells until when a certificate is good, and of one that is not there yet what
-// it waits for; empty where there is nothing to tell.
+// certificateLine returns the expiry of a certificate, or what its issuance
+// waits for; empty where there is nothing to report.
 func certificateLine(d managerv1alpha1.DeploymentStatus) string {
 	c := d.Certificate
 	switch {
@@ -131,7 +131,7 @@ func withMessage(what, why string) string {
 	return what + ": " + why
 }
 
-// lagging is the trouble of a Deployment that lags: pods of which nobody warns are on their way.
+// pendingProblem returns the problem of a Deployment that does not progress and whose pods have warnings.
 func (l Observation) pendingProblem() string {
 	warning := l.Warnings[l.Pending.Name]
 	if !l.Pending.Unobserved && warning == "" {

@@ -39,7 +39,7 @@ func TestProgressIsNotRepeated(t *testing.T) {
 	}
 }
 
-// A certificate is told of while somebody has yet to issue it, too.
+// A certificate is reported also before it is issued.
 func TestProgressOfACertificate(t *testing.T) {
 	ends := metav1.NewTime(time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC))
 	for name, test := range map[string]struct {
@@ -48,7 +48,7 @@ func TestProgressOfACertificate(t *testing.T) {
 	}{
 		"none":                 {nil, nil},
 		"nothing known of it":  {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap}, nil},
-		"nobody has issued it": {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap, Message: "the Secret is empty"}, []string{"certificate of manager: Bootstrap: the Secret is empty"}},
+		"not issued yet": {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap, Message: "the Secret is empty"}, []string{"certificate of manager: Bootstrap: the Secret is empty"}},
 		"it is there":          {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, NotAfter: &ends}, []string{"certificate of manager, until 2026-03-04: Stable"}},
 		"it is being replaced": {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificatePromoting, NotAfter: &ends, Message: "pod a serves the old one"}, []string{"certificate of manager, until 2026-03-04: Promoting: pod a serves the old one"}},
 	} {
@@ -110,9 +110,9 @@ func TestProgressOf(t *testing.T) {
 		"its config was seen":                  {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("shop", 4), Subscription: subscription}, done: true},
 		"another Subscription counts":          {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("other", 1), Subscription: subscription}, done: true},
 		"on its way":                           {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("WaitingForReplicas", no, "")}},
-		"it starts, and nobody warns":          {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, ""), Warnings: map[string]string{}}},
+		"it starts, without warnings":          {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, ""), Warnings: map[string]string{}}},
 		"it starts, and a kubelet warns":       {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, ""), Warnings: warned}, trouble: "the Deployment's cause: FailedMount: secret absent"},
-		"it starts, and nobody may be asked":   {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, "")}, trouble: "the Deployment's cause"},
+		"it starts, and warnings may not be read":   {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, "")}, trouble: "the Deployment's cause"},
 		"its image is not there":               {look: Observation{CSV: csv(installing, "", "waits"), Rollout: rollout("ImagePullFailed", no, ""), Warnings: map[string]string{}}, trouble: "the ready condition's cause"},
 		"it serves another certificate":        {look: Observation{CSV: csv(installing, "", "waits"), Rollout: rollout("", no, "ForeignCertificate")}, trouble: "the webhook's cause"},
 		"no container has the port":            {look: Observation{CSV: csv(installing, "", "waits"), Rollout: rollout("", no, "NoSuchPort")}, trouble: "the webhook's cause", certain: true},

@@ -17,8 +17,8 @@ type Reading struct {
 	Fits    []string
 }
 
-// Readings are all that have to be done before a definition becomes the next. What is merely
-// relabelled is the same in every version: one reading tells of all. Where a webhook
+// Readings returns all reads that have to be done before a definition becomes the next. Relabelled objects
+// are the same in every version: one read covers all of them. Where a webhook
 // converts, each version that stays is read on its own, and what comes of objects in a
 // version that is new is that webhook's to answer for.
 func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []Reading {

@@ -82,7 +82,7 @@ func (r Record) find(o *unstructured.Unstructured) *Recorded {
 }
 
 // Contains reports whether the installation has created or changed a live object.
-// Whoever can edit the record can delete objects of its own namespace anyway; any other object has to
+// A user who can edit the record can delete objects of its own namespace anyway; any other object has to
 // name the installation as well, and so has one whose creation was interrupted before its uid was recorded.
 func (r Record) Contains(live *unstructured.Unstructured) bool {
 	switch e := r.find(live); {

@@ -230,7 +230,7 @@ func TestRefuseInstall(t *testing.T) {
 	}
 }
 
-// Whoever can edit the record must not make a command run out of memory.
+// An edited record must not exhaust the memory of a command.
 func TestRecordWithAliases(t *testing.T) {
 	text := "a: &a [" + strings.Repeat("x,", 9999) + "]\nb: &b [" + strings.Repeat("*a,", 9999) + "]\nc: [" + strings.Repeat("*b,", 9999) + "]\n"
 	if r, err := ReadRecord(map[string]string{recordKey: text}); err == nil || !strings.Contains(err.Error(), "repeat too much") {

@@ -10,7 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
 
-// Removal is what goes with an operator, and what people are told of the rest.
+// Removal is the plan of an uninstallation, with messages about what it keeps.
 type Removal struct {
 	// Goes are the objects to delete, in this order. Definitions come first, while the
 	// operator can still convert and finalize their objects; then the ClusterServiceVersion,
@@ -68,7 +68,7 @@ func manualDeletion(o *unstructured.Unstructured, kind string) string {
 	return fmt.Sprintf(": no installation by these commands created it; once nothing needs it: kubectl -n %s delete %s %s", o.GetNamespace(), kind, o.GetName())
 }
 
-// UnknownCount is the number of a definition's objects that nobody can read now.
+// UnknownCount is the number of a definition's objects that cannot be read.
 const UnknownCount = -1
 
 func countText(n int) string {

@@ -35,7 +35,7 @@ func TestRemovalOf(t *testing.T) {
 			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with 2 objects", "Namespace shop stays"},
 		},
-		"nobody can count": {
+		"they cannot be counted": {
 			objects: map[string]ObjectCounts{"shop": nil},
 			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with an unknown number of objects, which cannot be read now", "Namespace shop stays"},

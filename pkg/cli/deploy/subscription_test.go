@@ -11,7 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// An installation says of no Subscription that somebody made by hand that it came with a bundle.
+// An installation does not mark an existing Subscription as created by a bundle.
 func TestAdoptSubscription(t *testing.T) {
 	ofBundle := map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}
 	subscription := func(name, of string, annotations map[string]string) operatorsv1alpha1.Subscription {

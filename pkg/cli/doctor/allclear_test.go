@@ -81,7 +81,7 @@ func TestNothingIsUnknownOfWebhooksWithoutRules(t *testing.T) {
 }
 
 // What cannot be known of a Service on some nodes, and of a server outside the cluster, is a finding
-// whatever the failurePolicy. An expired caBundle is a finding also for a URL.
+// for every failurePolicy. An expired caBundle is a finding also for a URL.
 func TestNoAllClearForPlacesThatAreNotAsked(t *testing.T) {
 	expired := caUntil(t, now.AddDate(0, 0, -1))
 	for name, c := range map[string]struct {

@@ -173,7 +173,7 @@ func (w blockedWebhooks) has(i int) bool {
 	return waits
 }
 
-// cyclesExcept are the cycles without those that have a part in others.
+// cyclesExcept returns the cycles except the ones that share a webhook with others.
 func (w blockedWebhooks) cyclesExcept(others blockedWebhooks) [][]int {
 	return slices.DeleteFunc(w.cycles(), func(cycle []int) bool { return slices.ContainsFunc(cycle, others.has) })
 }

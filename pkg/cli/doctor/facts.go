@@ -16,7 +16,7 @@ import (
 // Facts are what a cluster shows of its webhooks.
 type Facts struct {
 	Webhooks []Webhook
-	// Services are those that webhooks name and that are there.
+	// Services are the existing Services that webhooks name.
 	Services map[types.NamespacedName]Service
 	// Namespaces are the labels of all.
 	Namespaces map[string]map[string]string
@@ -66,7 +66,7 @@ type Service struct {
 	Selector map[string]string
 	// Pods are those of them that stay.
 	Pods []Pod
-	// Templates are the labels of those that would be made if pods were wanting.
+	// Templates are the labels of the pods that a controller would create.
 	Templates []map[string]string
 	// Unread are the kinds of objects that make pods, but may not be read in its namespace.
 	Unread []string
@@ -81,11 +81,11 @@ type Answer struct {
 	Asked bool
 	// Reason and Message are empty when it serves with a trusted certificate.
 	Reason, Message string
-	// NotAfter is when that certificate ends.
+	// NotAfter is when that certificate expires.
 	NotAfter time.Time
 }
 
-// Pod is one that a Service selects, and how far it has come.
+// Pod is one that a Service selects, and its progress.
 type Pod struct {
 	Labels map[string]string
 	// Placed reports whether it has a node; Started, whether its volumes are mounted, its token

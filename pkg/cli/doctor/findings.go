@@ -231,7 +231,7 @@ const (
 type Finding struct {
 	Level Level  `json:"level"`
 	Code  string `json:"code"`
-	// Webhooks are those that it is about, as people name them.
+	// Webhooks are the webhooks that it is about, as people name them.
 	Webhooks []string `json:"webhooks"`
 	// Message says what is so, and what comes of it.
 	Message string `json:"message"`

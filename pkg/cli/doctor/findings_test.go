@@ -67,7 +67,7 @@ func (c *cluster) hook(name string, to types.NamespacedName, policy admissionreg
 	return &c.validating[len(c.validating)-1].Webhooks[0]
 }
 
-// change changes what stands behind a Service that nobody is ready behind any more.
+// change changes what a Service selects, after all its pods became unready.
 func (c *cluster) change(s types.NamespacedName, changes ...func(*Service)) {
 	service := c.Services[s]
 	service.Ready, service.Ports = 0, map[int32]int{443: 0}
@@ -131,8 +131,8 @@ func TestJudge(t *testing.T) {
 		want  []found
 	}{
 		"nothing wrong":        {func(c *cluster) { c.hook("v", shop, fail, "configmaps") }, nil},
-		"nobody ready, Fail":   {func(c *cluster) { c.hook("v", shop, fail, "configmaps"); c.down(shop) }, []found{{Error, "NoReadyEndpoints", 1}}},
-		"nobody ready, Ignore": {func(c *cluster) { c.hook("v", shop, ignore, "configmaps"); c.down(shop) }, []found{{Warning, "NoReadyEndpoints", 1}}},
+		"no ready endpoint, Fail":   {func(c *cluster) { c.hook("v", shop, fail, "configmaps"); c.down(shop) }, []found{{Error, "NoReadyEndpoints", 1}}},
+		"no ready endpoint, Ignore": {func(c *cluster) { c.hook("v", shop, ignore, "configmaps"); c.down(shop) }, []found{{Warning, "NoReadyEndpoints", 1}}},
 		"no Service": {func(c *cluster) {
 			c.hook("v", types.NamespacedName{Namespace: "gone", Name: "hook"}, fail, "configmaps")
 		}, []found{{Error, "ServiceMissing", 1}}},
@@ -325,11 +325,11 @@ func TestJudge(t *testing.T) {
 			c.hook("v", shop, fail, "pods")
 			c.change(shop, withoutPods, mayNotRead("daemonsets"))
 		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
-		"one that nobody has to ask, and what makes its pods may not be read": {func(c *cluster) {
+		"one without required requests, and what makes its pods may not be read": {func(c *cluster) {
 			c.hook("v", shop, ignore, "pods")
 			c.change(shop, withoutPods, withoutTemplates, mayNotRead("replicasets"))
 		}, []found{{Warning, "NoReadyEndpoints", 1}}},
-		"endpoints that are nobody's pods": {func(c *cluster) {
+		"endpoints without pods": {func(c *cluster) {
 			c.hook("v", shop, fail, "pods")
 			c.change(shop, withoutPods, func(s *Service) { s.ExternalEndpoints, s.Templates, s.Selector = true, nil, nil })
 		}, []found{{Error, "NoReadyEndpoints", 1}}},
@@ -356,15 +356,15 @@ func TestJudge(t *testing.T) {
 			c.lose(shop)
 			c.lose(bank)
 		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 2}}},
-		"two that need each other, one lost: the other lets it come back": {func(c *cluster) {
+		"two that need each other, one lost: the other does not block it": {func(c *cluster) {
 			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
 			c.hook("w", bank, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "bank"})
 			c.lose(shop)
 		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 2}}},
-		"one that needs another, which needs nobody": {func(c *cluster) {
+		"one that needs another, which needs no other": {func(c *cluster) {
 			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
 		}, nil},
-		"a conversion that needs a webhook that needs nobody": {func(c *cluster) {
+		"a conversion that needs a webhook that needs no other": {func(c *cluster) {
 			c.crds = converted(bank, "v1", "v2")
 			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
 		}, nil},
@@ -443,7 +443,7 @@ func TestDoubtsAboutADeadlock(t *testing.T) {
 	}
 }
 
-// Endpoints that nobody is behind any more look ready to whoever lists them.
+// Leftover endpoints look ready to clients that list them.
 func TestEndpointsThatAreLeftOver(t *testing.T) {
 	c := newCluster()
 	c.hook("v", shop, admissionregistrationv1.Fail, "endpointslices")

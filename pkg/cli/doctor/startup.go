@@ -41,7 +41,7 @@ func recoveryPathsNow(name types.NamespacedName, s Service) [][]request {
 	return paths
 }
 
-// recoveryPathsAfterLoss are those that are left when all pods are lost.
+// recoveryPathsAfterLoss returns the paths that are left when all pods are lost.
 func recoveryPathsAfterLoss(name types.NamespacedName, s Service) [][]request {
 	s.Ready = 0
 	var paths [][]request
@@ -84,10 +84,10 @@ func (s Service) labelsOf(p Pod) objectLabels {
 // remainingRequests are the requests that a pod still needs until it is called: the scheduler places
 // it, the kubelet gets it a token and reports, and the endpoints follow.
 //
-// pkg/install lists more of them as lifelines, and has to. It exempts what some pod could
+// pkg/install lists more of them as exempted requests. It exempts what some pod could
 // need, in a namespace with a quota, with volumes, by whichever controller; too many are no
 // harm there. Here each is said to keep a pod away, so it has to be one that every pod
-// needs. A test holds that the lifelines cover these.
+// needs. A test holds that the exempted requests cover these.
 func remainingRequests(name types.NamespacedName, s Service, p Pod) []request {
 	var left []request
 	if !p.Placed {
@@ -111,7 +111,7 @@ func remainingRequests(name types.NamespacedName, s Service, p Pod) []request {
 	return left
 }
 
-// sliceLabels are the labels of the slice that is written: those that all slices have, or those with
+// sliceLabels are the labels of the slice that is written: the labels that all slices have, or the ones with
 // which the EndpointSlice controller creates one.
 func (s Service) sliceLabels(name types.NamespacedName) objectLabels {
 	if len(s.Slices) == 0 {

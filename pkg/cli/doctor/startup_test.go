@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
 )
 
-// Whatever is said here to keep a lost pod away, the manager exempts of its operators' webhooks.
+// The manager exempts every request that doctor reports as blocking a lost pod.
 func TestLifelinesCoverNeeds(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
 	csv.Name, csv.Namespace = "shop.v1", "shop"
@@ -23,7 +23,7 @@ func TestLifelinesCoverNeeds(t *testing.T) {
 
 	requests := slices.Concat(recoveryPathsAfterLoss(types.NamespacedName{Namespace: "shop", Name: "hook"}, Service{})...)
 	if len(requests) < 6 {
-		t.Errorf("a lost pod needs %d requests to come back", len(requests))
+		t.Errorf("a lost pod needs %d requests to be replaced", len(requests))
 	}
 	for _, r := range append(requests, controlPlaneNeeds(ControlPlane{})...) {
 		resource := strings.TrimSuffix(r.resource.Resource+"/"+r.sub, "/")
@@ -38,7 +38,7 @@ func TestLifelinesCoverNeeds(t *testing.T) {
 			csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{d}
 			own := func(l exemptions.Exemption) bool { return strings.HasPrefix(l.Name, "own-") || r.namespace != "shop" }
 			if lifelines := exemptions.ForWidestScope(csv)(d); !slices.ContainsFunc(lifelines, own) {
-				t.Errorf("no lifeline of its own is cut, but %+v", lifelines)
+				t.Errorf("no exempted request of its own is blocked, but %+v", lifelines)
 			}
 		})
 	}

@@ -67,7 +67,7 @@ func (v *watch) serveConverted(ctx context.Context, l deploy.Observation) error 
 	})
 }
 
-// serveUnconverted serves versions that nobody converts to yet where the webhook's own pods
+// serveUnconverted serves versions without a conversion webhook where the webhook's own pods
 // may be what waits for them, and gives those the same time again.
 func (v *watch) serveUnconverted(ctx context.Context, l deploy.Observation) (served bool, err error) {
 	before := len(v.awaited)
@@ -112,7 +112,7 @@ func (v *watch) serve(ctx context.Context, may func(live *apiextensionsv1.Custom
 		}
 		_, err = v.definitions.change(ctx, live, deploy.Serving(live, next, v.CSV()))
 		if apierrors.IsConflict(err) {
-			continue // the next look sees what it is now
+			continue // the next poll reads the new state
 		}
 		if err != nil {
 			return fmt.Errorf("CustomResourceDefinition %s: %w", next.Name, err)

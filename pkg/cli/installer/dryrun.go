@@ -13,8 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// DryRunInstall says what the API server answers to each object of a plan, and returns those that it
-// would take as it would store them.
+// DryRunInstall reports the answer of the API server to each object of a plan, and returns the objects that it
+// would store.
 func (c *Installer) DryRunInstall(p Plan) ([]*unstructured.Unstructured, error) {
 	var taken []*unstructured.Unstructured
 	for n, s := range p.steps {

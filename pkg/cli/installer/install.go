@@ -29,7 +29,7 @@ type Installation struct {
 	Timeout time.Duration
 	// Adopted are the objects of other owners that may be overwritten and removed (see deploy.Reference).
 	Adopted []string
-	// Say tells a person what happens.
+	// Print reports progress.
 	Print func(format string, args ...any)
 }
 

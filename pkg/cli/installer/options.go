@@ -181,7 +181,7 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 	return nil
 }
 
-// UseExistingNames gives the group and the Subscription of an installation the names of those that
+// UseExistingNames gives the group and the Subscription of an installation the names of the ones that
 // are in its namespace already: a second group would fail every operator there, and a
 // second Subscription would not be the one that counts.
 func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error {

@@ -44,7 +44,7 @@ var errDone = errors.New("done")
 // ErrInterrupted says that nothing is lost.
 var ErrInterrupted = errors.New("interrupted: nothing is undone; run the same command again to continue")
 
-// await tells each change until the operator is installed, or what is in the way.
+// wait prints each change until the operator is installed, or the installation cannot continue.
 func (v *watch) wait(ctx context.Context) error {
 	v.began = time.Now()
 	atLeast := min(v.Timeout, cluster.ResyncPeriod)
@@ -102,7 +102,7 @@ func (v *watch) hasTimedOut(p deploy.Progress) bool {
 	return p.Problem != "" && (p.Permanent || now.Sub(v.problemSince) >= patience)
 }
 
-// tell says the lines that were not said at the last look.
+// print prints the lines that the last poll did not print.
 func (v *watch) print(lines []string) {
 	before := v.printed
 	v.printed = map[string]bool{}
@@ -129,7 +129,7 @@ func (v *watch) observe(ctx context.Context) (deploy.Observation, error) {
 	return l, err
 }
 
-// lag is what is left to be done where only Deployments show it. Where nobody may read them,
+// pendingDeployment returns the Deployment in progress. If Deployments may not be read,
 // the phase has to do.
 func (v *watch) pendingDeployment(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*deploy.PendingDeployment, error) {
 	if deploy.HasRollout(csv) || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
@@ -153,7 +153,7 @@ func (v *watch) pendingDeployment(ctx context.Context, csv *operatorsv1alpha1.Cl
 	return deploy.FirstPendingDeployment(csv, subscription, live), nil
 }
 
-// often is how often to look where nothing tells of changes but the Deployments themselves.
+// pollInterval is the interval between polls of Deployments, which no watch reports.
 const pollInterval = time.Second
 
 // found is what was read; nil when it does not exist.

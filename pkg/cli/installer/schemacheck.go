@@ -43,7 +43,7 @@ func (c *Installer) CheckDefinitions(ctx context.Context, b *bundle.Bundle) erro
 
 const (
 	pageSize       = 500 // objects that are read at a time: of a million, no more are held
-	listedRefusals = 10  // refused objects that are told of one by one
+	listedRefusals = 10  // refused objects that are listed one by one
 )
 
 // invalidated looks at every object, in one version.

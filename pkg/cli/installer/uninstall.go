@@ -112,7 +112,7 @@ func (c *Installer) countObjects(ctx context.Context, i Installation) (map[strin
 			continue
 		}
 		if !apihelpers.IsCRDConditionTrue(live, apiextensionsv1.Established) {
-			counts[crd.Name] = deploy.ObjectCounts{} // Nobody has ever served them, and with it none goes.
+			counts[crd.Name] = deploy.ObjectCounts{} // It was never served: it has no objects.
 			continue
 		}
 		counts[crd.Name] = nil
@@ -164,7 +164,7 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 	return fmt.Errorf("%s is not installed in namespace %s, and nothing that would go with it is left", i.Bundle.CSV.Name, i.Namespace())
 }
 
-// Uninstall removes what goes, each when the one before no longer exists. It returns what was
+// Uninstall removes what goes, each when the previous one no longer exists. It returns what was
 // there to be removed.
 func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier()

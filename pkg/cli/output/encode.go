@@ -78,7 +78,7 @@ func quoted(r rune) string {
 	return strings.Trim(fmt.Sprintf("%+q", r), "'")
 }
 
-// value is an argument of Printf: whatever it is and however it is formatted, its text is encoded.
+// value is an argument of Printf. Its text is encoded for every type and verb.
 type value struct{ of any }
 
 func (v value) Format(state fmt.State, verb rune) {

@@ -31,7 +31,7 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 	}
 	to.Table("", append(header, "PROBLEM"), rows)
 	if s.NotChecked != "" {
-		to.Printf("\nThe states are those that the manager reported last. Whether API servers call and reach the webhooks was not checked: %s\n", s.NotChecked)
+		to.Printf("\nThe states are the last ones that the manager reported. Whether API servers call and reach the webhooks was not checked: %s\n", s.NotChecked)
 	}
 	if len(s.Others) == 0 {
 		return

@@ -1,5 +1,5 @@
-// Package status says what the webhooks of a cluster are like, for a person or a program
-// to read: those of ClusterServiceVersions, and those that nobody manages. It is pure.
+// Package status computes the status of the webhooks of a cluster, for a person or a program
+// to read: webhooks of ClusterServiceVersions, and webhooks without an owner. It is pure.
 package status
 
 import (
@@ -20,19 +20,19 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
 
-// Facts are what a cluster shows of its webhooks, of those who declare them, and of who
-// looks after them.
+// Facts are the observed webhooks of a cluster, the ClusterServiceVersions that declare them, and the Leases of
+// managers.
 type Facts struct {
 	doctor.Facts
 	CSVs     []operatorsv1alpha1.ClusterServiceVersion
 	Rollouts []managerv1alpha1.WebhookRollout
-	// NoRollouts tells that the cluster does not know the kind.
+	// NoRollouts is set when the cluster does not know the kind.
 	NoRollouts bool
 	// Leases are those of managers; none where a manager needs none.
 	Leases []coordinationv1.Lease
 	// LeasesUnread is why Leases may not be listed; else empty.
 	LeasesUnread string
-	// Unseen is why whoever asks may not see the webhooks of the cluster; else empty.
+	// RegistrationsUnread is why the user may not read the webhooks of the cluster; otherwise empty.
 	RegistrationsUnread string
 }
 
@@ -45,7 +45,7 @@ type Status struct {
 	// NotInstalled says which kinds the cluster does not know, and what follows from that.
 	NotInstalled string    `json:"notInstalled,omitempty"`
 	Webhooks     []Webhook `json:"webhooks"`
-	// Unseen is why nobody looked whether API servers call them, and reach them; else empty.
+	// NotChecked is why the command did not check whether API servers call and reach them; otherwise empty.
 	NotChecked string `json:"unseen,omitempty"`
 	// Others are registrations that no ClusterServiceVersion stands behind.
 	Others []Other `json:"others,omitempty"`
@@ -72,7 +72,7 @@ type Webhook struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Other is a registration that nobody manages.
+// Other is a registration that no ClusterServiceVersion owns.
 type Other struct {
 	Kind    string `json:"kind"`
 	Object  string `json:"object"`
@@ -86,7 +86,7 @@ type Other struct {
 }
 
 // Of puts the status of a cluster together. An empty namespace is all of them; only then
-// are others told of, which are in none.
+// are registrations of no namespace reported.
 func Of(f Facts, namespace string, now time.Time) Status {
 	s := Status{Away: leader.AwayOf(f.Leases, now), ManagerUnknown: f.LeasesUnread, NotInstalled: notInstalled(f), NotChecked: f.RegistrationsUnread, Webhooks: []Webhook{}}
 	for _, r := range f.Rollouts {
@@ -120,8 +120,8 @@ func notInstalled(f Facts) string {
 	}
 }
 
-// webhooks are those that a WebhookRollout speaks of. What API servers call, and whether
-// anybody is there to answer, is as it is now, whenever that was written.
+// webhooks returns the webhooks that a WebhookRollout lists. Their registrations and endpoints
+// are read now, and are not taken from its status.
 func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhook {
 	var all []Webhook
 	for _, d := range r.Status.Deployments {
@@ -152,7 +152,7 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 	return all
 }
 
-// tell says something that is not as it should be, if nothing worse is said already.
+// tell sets the problem if no worse one is set.
 func (w *Webhook) tell(reason, message string) {
 	if w.Problem == "" && message != "" {
 		w.Reason, w.Problem = reason, message
@@ -171,9 +171,9 @@ func others(f doctor.Facts, now time.Time) []Other {
 		}
 		problem := cmp.Or(doctor.ReachOf(w, f, now).Message, doctor.Doubt(w, f))
 		if w.Kind == doctor.APIService && problem == "" {
-			continue // aggregated by somebody, and works
+			continue // aggregated by another client, and works
 		}
-		// A definition bears no owner of its own: whose Service converts it, tells.
+		// A definition has no owner label: the Service of its conversion webhook identifies the owner.
 		if w.Kind == doctor.Conversion && managed(f, w) {
 			continue
 		}

@@ -50,8 +50,8 @@ func rollouts() []managerv1alpha1.WebhookRollout {
 	}}
 }
 
-// facts have, beside the registrations of the rollouts, one that points to nothing, one
-// that works and is nobody's, and one that was left behind.
+// facts have, in addition to the registrations of the rollouts, one that points to nothing, one
+// that works and has no owner, and one that was left behind.
 func facts() Facts {
 	shop, gone, bank := types.NamespacedName{Namespace: "shop", Name: "shop.v1"}, types.NamespacedName{Namespace: "shop", Name: "shop.v0"}, types.NamespacedName{Namespace: "bank", Name: "bank.v1"}
 	service := types.NamespacedName{Namespace: "shop", Name: "manager-service"}

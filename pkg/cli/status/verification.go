@@ -45,7 +45,7 @@ func registrations(w managerv1alpha1.WebhookStatus, f doctor.Facts) []registrati
 	return all
 }
 
-// check tells what is wrong with the registrations of a webhook that is said to be live.
+// check reports what is wrong with the registrations of a webhook that the rollout reports as live.
 func (w *Webhook) check(all []registration, f doctor.Facts, now time.Time) {
 	for _, r := range all {
 		if r.webhook == nil {
@@ -63,8 +63,8 @@ func (w *Webhook) check(all []registration, f doctor.Facts, now time.Time) {
 	}
 }
 
-// unreported are the webhooks of a ClusterServiceVersion of which no WebhookRollout speaks:
-// whoever looks after it is another, or has not got so far.
+// unreported returns the webhooks of a ClusterServiceVersion that no WebhookRollout lists:
+// another manager is responsible, or its manager has not processed it yet.
 func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook, f Facts, now time.Time) []Webhook {
 	if csv.IsCopied() || csv.Status.Phase == operatorsv1alpha1.CSVPhaseReplacing || csv.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting {
 		return nil // the one that it is a copy of, or that replaces it, has them

@@ -31,7 +31,7 @@ func inn(change func(*operatorsv1alpha1.ClusterServiceVersion)) operatorsv1alpha
 	return csv
 }
 
-// What no WebhookRollout speaks of is told as it is: whoever looks after it, if anybody does.
+// Webhooks without a WebhookRollout are reported with the manager that is responsible, if any.
 func TestWebhooksThatNobodyReports(t *testing.T) {
 	owner := types.NamespacedName{Namespace: "inn", Name: "inn.v1"}
 	service := types.NamespacedName{Namespace: "inn", Name: "manager-service"}
@@ -45,18 +45,18 @@ func TestWebhooksThatNobodyReports(t *testing.T) {
 		ready int
 		want  []string
 	}{
-		"nobody has looked at it": {inn(nil), nil, 0, []string{
+		"not processed yet": {inn(nil), nil, 0, []string{
 			"v.inn.io Validating Waiting NotReconciled: no manager has reconciled its ClusterServiceVersion yet",
 			"c.inn.io Conversion Waiting NotReconciled: no manager has reconciled its ClusterServiceVersion yet",
 		}},
-		"somebody waits": {inn(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
+		"pending": {inn(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
 			csv.Status.Phase, csv.Status.Reason, csv.Status.Message = "Pending", "RequirementsNotMet", "one or more requirements couldn't be found"
 		}), nil, 0, []string{
 			"v.inn.io Validating Waiting RequirementsNotMet: its ClusterServiceVersion is Pending: one or more requirements couldn't be found",
 			"c.inn.io Conversion Waiting RequirementsNotMet: its ClusterServiceVersion is Pending: one or more requirements couldn't be found",
 		}},
 		"another registers them": {inn(nil), registered, 1, []string{"v.inn.io Validating Registered : ", "c.inn.io Conversion Registered : "}},
-		"another does, and nobody answers": {inn(nil), registered, 0, []string{
+		"another manager, and no endpoint": {inn(nil), registered, 0, []string{
 			"v.inn.io Validating Unreachable NoReadyEndpoints: no endpoint of Service inn/manager-service is ready",
 			"c.inn.io Conversion Unreachable NoReadyEndpoints: no endpoint of Service inn/manager-service is ready",
 		}},
@@ -80,14 +80,14 @@ func TestWebhooksThatNobodyReports(t *testing.T) {
 	}
 }
 
-// A webhook that is said to be live is so only if API servers call it, and somebody is there.
+// A webhook is reported as live only if API servers call it and an endpoint answers.
 func TestWebhooksThatWereLive(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(f *Facts)
 		want   string
 	}{
 		"it is": {func(*Facts) {}, "Registered : "},
-		"nobody is ready": {func(f *Facts) {
+		"no ready endpoint": {func(f *Facts) {
 			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByClusterIP, Ports: map[int32]int{443: 0}}}
 		},
 			"Unreachable NoReadyEndpoints: no endpoint of Service shop/manager-service is ready"},

@@ -27,7 +27,7 @@ func waitForServers(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomR
 		}
 		if now != "" {
 			agreed = 0
-			if ctx.Err() == nil { // else it tells only that nobody waits for the answer any more
+			if ctx.Err() == nil { // otherwise the error only means that the command stopped
 				doubt = now
 			}
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 // TestKilledAfterEachWrite ends the command after each of its writes, and runs it again. While an object is stored in
-// v1, no run succeeds and v1 counts as stored, whatever the migrator of the cluster does to
+// v1, no run succeeds and v1 counts as stored, independent of what the migrator of the cluster does to
 // status.storedVersions meanwhile.
 func TestKilledAfterEachWrite(t *testing.T) {
 	conflict := apierrors.NewConflict(things, "c", errors.New("admission webhook denied the request"))

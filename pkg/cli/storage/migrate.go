@@ -39,14 +39,14 @@ type Cluster interface {
 	Migrator
 }
 
-// Progress is how far a migration is.
+// Progress is the progress of a migration.
 type Progress struct {
 	Line      string // in words
-	Done, All int    // objects that are rewritten, of all there are; 0 where the cluster does it, which tells no numbers
+	Done, All int    // objects that are rewritten, of all there are; 0 where the cluster does it, which reports no numbers
 	Final     bool   // a line that is not gives way to the next
 }
 
-// ReportFunc is told how far a migration is, by one goroutine at a time.
+// ReportFunc receives the progress of a migration, from one goroutine at a time.
 type ReportFunc func(Progress)
 
 // Refusal is an object that could not be rewritten.

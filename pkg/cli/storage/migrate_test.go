@@ -253,14 +253,14 @@ func TestMigrate(t *testing.T) {
 	}{
 		"all is well":          {func(*cluster) {}, "", "v2", ""},
 		"another client writes": {func(c *cluster) { c.answers["b"] = apierrors.NewConflict(things, "b", nil) }, "", "v2", ""},
-		"somebody deletes":     {func(c *cluster) { c.answers["b"] = apierrors.NewNotFound(things, "b") }, "", "v2", ""},
+		"another client deletes":     {func(c *cluster) { c.answers["b"] = apierrors.NewNotFound(things, "b") }, "", "v2", ""},
 		"a token expires":      {func(c *cluster) { c.expires = true }, "", "v2", ""},
 		"one is refused":       {func(c *cluster) { c.answers["c"] = denied }, "1 objects of things.example.com cannot be rewritten", "v1 v2", "c"},
 		"denied as a conflict": {denies(http.StatusConflict), "1 objects of things.example.com cannot be rewritten", "v1 v2", "a"},
 		"denied as not found":  {denies(http.StatusNotFound), "a: admission webhook", "v1 v2", "a"},
 		"denied with other codes": {denies(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout),
 			"4 objects of things.example.com cannot be rewritten", "v1 v2", "a b c d"},
-		"nobody is known any more": {func(c *cluster) { c.answers["a"] = apierrors.NewUnauthorized("who?"); c.denies = true }, "a: who?", "v1 v2", "a c d e"},
+		"the user is unknown": {func(c *cluster) { c.answers["a"] = apierrors.NewUnauthorized("who?"); c.denies = true }, "a: who?", "v1 v2", "a c d e"},
 		"the API server goes":      {func(c *cluster) { c.answers["c"] = errors.New("connection refused") }, "c: connection refused", "v1 v2", "c e"},
 		"one cannot be read":       {func(c *cluster) { c.unread = errors.New("conversion webhook for things failed") }, "cannot all be read in v2, and the storage version is unchanged; repair what fails, such as its conversion webhook: conversion webhook for things failed", "v1", "a b c d e"},
 		"one API server is silent": {func(c *cluster) { c.silent = errors.New("API server https://10.0.0.3:6443: connection refused") },
@@ -314,7 +314,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// Whoever does not wait any longer is told for what it was, not that nobody waits.
+// An interruption is reported as such, not as a failure of a request.
 func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -325,7 +325,7 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// impatient is a cluster for which somebody stops waiting when it is asked for the second time.
+// impatient is a cluster whose second request cancels the context.
 type impatient struct {
 	*cluster
 	stop func()
@@ -353,7 +353,7 @@ func TestMigrateToStorageVersion(t *testing.T) {
 	})
 }
 
-// Each object is told, and all are known from the first.
+// Each object is reported, and the total is known from the first report.
 func TestProgress(t *testing.T) {
 	for name, test := range map[string]struct {
 		answers map[string]error
@@ -374,7 +374,7 @@ func TestProgress(t *testing.T) {
 					}
 				})
 				if got := strings.Join(told, " "); got != test.want {
-					t.Errorf("told %s, want %s", got, test.want)
+					t.Errorf("reported %s, want %s", got, test.want)
 				}
 			})
 		})

@@ -27,7 +27,7 @@ type Migrator interface {
 
 // migrated has the migrator of the cluster rewrite the objects, and returns the resourceVersion since which
 // it did: older objects are still to be written. It is empty where there is no migrator, or where it fails or stalls.
-// The migrator names one refused object at most, and skips those that are refused as a conflict or as not found.
+// The migrator names one refused object at most, and skips objects that are refused as a conflict or as not found.
 func useMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell ReportFunc) (since string, err error) {
 	page, err := c.Page(ctx, crd, to, "")
 	if err != nil {
@@ -89,7 +89,7 @@ func waitForMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.Custom
 	})
 }
 
-// How long the migrator may take: until somebody takes an order up; for its cache to get ready;
+// How long the migrator may take: until a controller takes up an order; for its cache to get ready;
 // and for each object, since it writes one after the other.
 const (
 	startTimeout  = 10 * time.Second

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// tally counts the objects that are rewritten, side by side, and tells each.
+// counter counts the rewritten objects and reports each.
 type counter struct {
 	mutex     sync.Mutex
 	done, all int
@@ -19,7 +19,7 @@ func (t *counter) add(n int) {
 	t.print(false)
 }
 
-// end tells the number that it has come to.
+// end reports the final number.
 func (t *counter) end() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

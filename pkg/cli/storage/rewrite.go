@@ -32,7 +32,7 @@ func checkReadable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomRe
 	}
 }
 
-// rewriteAll writes all objects that nobody has written since a resourceVersion; all, when it is empty.
+// rewriteAll writes all objects that no client has written since a resourceVersion; all, when it is empty.
 func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, since string, tell ReportFunc) (int, error) {
 	refused, count := &RefusedError{CRD: crd.Name}, &counter{report: tell}
 	for after := ""; ; {
@@ -77,7 +77,7 @@ func isWrittenSince(o *unstructured.Unstructured, since string) bool {
 }
 
 // continued is the token with which to go on where one has expired: what is read from
-// then on is newer than what was read before, and whatever was written in between is
+// then on is newer than what was read before, and an object written in between is
 // stored as it should be.
 func nextToken(err error) (token string, expired bool) {
 	var status apierrors.APIStatus
@@ -141,7 +141,7 @@ func rewriteOne(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 	}
 }
 
-// refuses tells an answer about this object; another, such as that the API server is
+// isRefusal reports whether an error is about this object alone; another, such as that the API server is
 // not there, is one about all of them, unless it is admission's: a webhook denies with any
 // code. One that does not answer gives an internal error.
 func isRefusal(err error) bool {

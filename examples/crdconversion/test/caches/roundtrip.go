@@ -15,7 +15,7 @@ import (
 )
 
 // RoundTrips writes random Caches in either version, and reads and writes them in the
-// other: they come back field by field. They no longer exist afterwards.
+// other: no field changes. They no longer exist afterwards.
 func (c *Client) RoundTrips(t *testing.T, count int) {
 	t.Helper()
 	seed := rand.Uint64()

@@ -6,7 +6,7 @@ const (
 	ProviderCertManager CertificateProvider = "cert-manager"
 	// ProviderServiceCA is OpenShift's service-ca.
 	ProviderServiceCA CertificateProvider = "service-ca"
-	// ProviderNone is whatever the administrator's annotations tell: the manager copies
-	// them, and keeps its hands off certificates and caBundles.
+	// ProviderNone means that the administrator issues certificates: the manager copies the annotations
+	// of the administrator, and does not modify certificates and caBundles.
 	ProviderNone CertificateProvider = "none"
 )

@@ -20,7 +20,7 @@ import (
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 
-// WebhookRollout says how far the webhooks of one ClusterServiceVersion are, and
+// WebhookRollout reports the progress of the webhooks of one ClusterServiceVersion, and
 // what each of them waits for. The manager writes it and owns it: there is one
 // for each ClusterServiceVersion it manages, of the same name and namespace.
 type WebhookRollout struct {
@@ -70,7 +70,7 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Provider CertificateProvider `json:"provider,omitempty"`
 
-	// upgrade says how far this version has taken over from those that it replaces.
+	// upgrade reports the progress of the upgrade from the versions that this version replaces.
 	// Absent when there is none.
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
@@ -127,7 +127,7 @@ type UpgradeStatus struct {
 	// +listType=atomic
 	From []string `json:"from"`
 
-	// lastUnregistered is when a webhook was last taken out of service, because the new
+	// lastUnregistered is when a webhook was last unregistered, because the new
 	// version does not have it or serves it in another way.
 	// +optional
 	LastUnregistered *metav1.Time `json:"lastUnregistered,omitempty"`
@@ -165,7 +165,7 @@ type DeploymentState string
 
 // The states of a Deployment.
 const (
-	// DeploymentPending waits for an earlier Deployment, or for a mistake to be mended.
+	// DeploymentPending waits for an earlier Deployment, or for a mistake to be corrected.
 	DeploymentPending DeploymentState = "Pending"
 	// DeploymentProgressing exists and is not available yet, or not any more.
 	DeploymentProgressing DeploymentState = "Progressing"
@@ -195,7 +195,7 @@ type DeploymentStatus struct {
 	// +optional
 	Certificate *CertificateStatus `json:"certificate,omitempty"`
 
-	// webhooks are those that name this Deployment, in the order of the
+	// webhooks are the webhooks that name this Deployment, in the order of the
 	// ClusterServiceVersion.
 	// +optional
 	// +listType=map
@@ -231,8 +231,8 @@ const (
 	// CertificateDistributing has a next generation, which no pod can serve before every
 	// registration trusts it.
 	CertificateDistributing CertificatePhase = "Distributing"
-	// CertificatePromoting gives pods the new generation; the one before is trusted until
-	// all of them are seen to serve the new one or it has ended, unless it is compromised.
+	// CertificatePromoting gives pods the new generation; the previous one is trusted until
+	// until all of them serve the new one or it has expired, unless it is compromised.
 	CertificatePromoting CertificatePhase = "Promoting"
 	// CertificateRetiring takes the trust in all CAs but that of the generation away.
 	CertificateRetiring CertificatePhase = "Retiring"
@@ -258,9 +258,9 @@ type CertificateStatus struct {
 	// +optional
 	CAFingerprint string `json:"caFingerprint,omitempty"`
 
-	// trustedCAs is how many CAs its webhooks are made to trust: one, unless pods may serve
-	// something else, or are about to. Absent where that is nobody's business but the
-	// administrator's, and where there is none yet.
+	// trustedCAs is the number of CAs that its webhooks trust: one, unless pods may serve
+	// another certificate. Absent where the administrator issues certificates,
+	// and where no CA exists yet.
 	// +optional
 	TrustedCAs int64 `json:"trustedCAs,omitempty"`
 
@@ -345,9 +345,9 @@ const (
 	WebhookRegistered WebhookState = "Registered"
 	// WebhookUnreachable is registered and has no endpoint that could answer.
 	WebhookUnreachable WebhookState = "Unreachable"
-	// WebhookBlocked is not registered and will not be until somebody changes something.
+	// WebhookBlocked is not registered and will not be until its cause is removed.
 	WebhookBlocked WebhookState = "Blocked"
-	// WebhookDisabled is taken out of service by the administrator.
+	// WebhookDisabled is disabled by the administrator.
 	WebhookDisabled WebhookState = "Disabled"
 )
 
@@ -379,8 +379,8 @@ type WebhookStatus struct {
 	// +listType=atomic
 	BeyondScope []string `json:"beyondScope,omitempty"`
 
-	// exempt are the requests that it would intercept and that pass it by, because it
-	// could not come back without them once nobody answers it: those of the cluster's own
+	// exempt are the requests that match its rules and that are excluded by matchConditions:
+	// its own pods need them while no endpoint answers. They are requests of the cluster's own
 	// components, never those of people.
 	// +optional
 	// +listType=atomic
@@ -408,15 +408,15 @@ type WebhookStatus struct {
 }
 
 // ConversionGap is a time in which API servers relabelled objects, or failed to read
-// them, because somebody took the conversion webhook out of their definition.
+// them, because a client removed the conversion webhook from their definition.
 type ConversionGap struct {
 	// crds are the CustomResourceDefinitions that went without it.
 	// +listType=set
 	CRDs []string `json:"crds"`
 
 	// by is the field manager of the client that wrote the definition last before it was
-	// seen. Absent when field ownership does not show it: that tells of fields that were
-	// written, not of those that were taken away.
+	// manager observed it. Absent when field ownership does not show it: managedFields record
+	// written fields, not removed ones.
 	// +optional
 	By string `json:"by,omitempty"`
 
@@ -447,8 +447,8 @@ type APIServiceStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// lost is set while the APIService was registered and somebody has taken it away. It
-	// comes back as soon as its server answers, whatever else is still being rolled out.
+	// lost is set while the APIService was registered and another client has deleted it. The manager
+	// recreates it as soon as its server answers, independent of the rest of the rollout.
 	// +optional
 	Lost bool `json:"lost,omitempty"`
 

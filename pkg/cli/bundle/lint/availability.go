@@ -34,7 +34,7 @@ replicas: 2, or more, and spread them over nodes.`,
 	{
 		Code: "no-disruption-budget", Level: Warning, Basis: Policy,
 		Explain: `Without a PodDisruptionBudget, draining nodes may evict all replicas at once, and with failurePolicy Fail the requests that the webhook intercepts fail until one is back,
-as do those that a conversion webhook converts for. Bundles may bring one: maxUnavailable: 1, with the labels of the pods.`,
+and the requests whose objects a conversion webhook converts. Bundles may bring one: maxUnavailable: 1, with the labels of the pods.`,
 		find: eachFailClosedDeployment(func(s *subject, d deployment) (string, string, string) {
 			if d.Spec.Replicas == nil || *d.Spec.Replicas < 2 || budgeted(s, d) {
 				return "", "", ""

@@ -85,7 +85,7 @@ func coreResources(rule admissionregistrationv1.RuleWithOperations) []string {
 	return found
 }
 
-// systemResources are those that kube-system has objects of.
+// systemResources returns the resources that kube-system has objects of.
 func systemResources(reach rules.Reach) []string {
 	return slices.DeleteFunc(slices.Clone(reach.Namespaced), func(named string) bool {
 		name, _, _ := strings.Cut(named, "/")

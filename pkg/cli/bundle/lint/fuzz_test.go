@@ -8,7 +8,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/internal/need"
 )
 
-// FuzzValidate does with whatever the files of a bundle may hold all that the commands do. Nothing
+// FuzzValidate runs the steps of the commands on arbitrary files of a bundle. Nothing
 // of it may panic, what is found in a file names a line of it and the way out, and what can be
 // installed is rendered, or it is said why not.
 func FuzzValidate(f *testing.F) {

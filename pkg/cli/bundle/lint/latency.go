@@ -95,7 +95,7 @@ type request struct {
 // maxRequests is how many requests are looked at. Each is compared with the rules that may name it.
 const maxRequests = 2000
 
-// requests are those that the rules of all webhooks name, each once. It returns no more than one
+// requests returns the requests that the rules of all webhooks match, each once. It returns no more than one
 // above maxRequests.
 func (s *subject) requests() []request {
 	var all []request

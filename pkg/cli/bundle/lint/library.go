@@ -31,7 +31,7 @@ and it gets into no catalog that demands them. Waive them for a bundle that only
 	library("olm-object", Library, Error, objects, eachObject, `OLM's validators for the other objects of a bundle: a PodDisruptionBudget that allows no disruption, a PriorityClass that is
 the default of the cluster, permissions to change the default SecurityContextConstraints, an OperatorGroup with an annotation of OLM's in the wrong case. What the validators themselves call a warning is one here.`),
 	library("olm-removed-apis", Library, Error, removedAPIs, eachObjectAsBundle, `The bundle has objects of APIs, or asks permissions for APIs, that were removed from Kubernetes 1.22, 1.25 or 1.26. No cluster
-that this manager works in serves them: it needs Kubernetes 1.28. Such an object is refused in the midst of the installation: an error, whatever spec.minKubeVersion says. A permission for what no longer exists is for nothing,
+that this manager works in serves them: it needs Kubernetes 1.28. The API server refuses such an object during the installation: an error, independent of spec.minKubeVersion. A permission for a removed API has no effect,
 and the cluster takes it: a warning. So is a resource that is listed in spec.customresourcedefinitions, which is shown to people only, unless spec.minKubeVersion has it gone: then OLM's validator calls it an error, and
 pipelines that run it refuse the bundle.`),
 	library("olm-good-practices", Policy, Warning, validation.GoodPracticesValidator, wholeBundle, `What the operator framework recommends: resource requests for each container, descriptions of APIs, the naming of

@@ -97,7 +97,7 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 		"a channel of another name":   {func(f files) { f.annotations()["operators.operatorframework.io.bundle.channels.v1"] = "zeta,beta" }, "olm-good-practices", "channel(s)", annotations, "annotations[operators.operatorframework.io.bundle.channels.v1]"},
 		"the right to define":         {permit("apiextensions.k8s.io", "customresourcedefinitions", "create"), "olm-good-practices", "permissions to create CRD", csv, "spec.install.spec.clusterPermissions[0].rules[1]"},
 		"an API without description":  {func(f files) { delete(owned(f), "description") }, "olm-good-practices", "has an empty description", csv, "spec.customresourcedefinitions.owned[0]"},
-		"nobody who makes it":         {func(f files) { spec(f)["provider"] = map[string]any{"name": " "} }, "olm-operatorhub", "csv.Spec.Provider.Name", csv, "spec.provider.name"},
+		"a provider without a name":         {func(f files) { spec(f)["provider"] = map[string]any{"name": " "} }, "olm-operatorhub", "csv.Spec.Provider.Name", csv, "spec.provider.name"},
 		"a maintainer without a name": {func(f files) { spec(f)["maintainers"] = list(map[string]any{"email": "a@example.com"}) }, "olm-operatorhub", "csv.Spec.Maintainers", csv, "spec.maintainers"},
 		"a link to nowhere":           {func(f files) { spec(f)["links"] = list(map[string]any{"name": "a", "url": "nowhere"}) }, "olm-operatorhub", "csv.Spec.Links", csv, "spec.links"},
 		"no version":                  {func(f files) { delete(spec(f), "version") }, "olm-operatorhub", "csv.Spec.Version", csv, "spec.version"},
@@ -131,7 +131,7 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 	}
 }
 
-// What no longer exists from every cluster is an error, whatever the bundle says of its oldest version, and
+// An object of an API that every cluster has removed is an error, independent of the bundle's oldest version, and
 // what a cluster takes all the same is as bad as OLM's validator has it.
 func TestRemovedAPIsAreAsBadAsTheyAre(t *testing.T) {
 	spec := func(f files) map[string]any { return f.at("spec").(map[string]any) }

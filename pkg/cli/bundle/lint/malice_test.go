@@ -64,7 +64,7 @@ func TestMaliceIsNamed(t *testing.T) {
 	}
 }
 
-// What is found is refused, whatever else the bundle holds.
+// A forbidden object is refused, independent of the bundle's other objects.
 func TestRefusedObjects(t *testing.T) {
 	for name, c := range map[string]struct{ text, code string }{
 		"a kind that is not listed": {"apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: a}\n", "refused-object"},

@@ -59,7 +59,7 @@ wait for the version that it removes.`,
 	},
 	{
 		Code: "image-without-version", Level: Error, Basis: Policy,
-		Explain: `An image with neither tag nor digest is the tag latest, whatever that is when a node pulls it: pods of one Deployment run different programs, and the bundle installs
+		Explain: `An image with neither tag nor digest is the tag latest, which can change between two pulls: pods of one Deployment run different programs, and the bundle installs
 another operator tomorrow than today. Write a digest, or at least a tag.`,
 		find: imagesWithoutVersion,
 	},

@@ -85,7 +85,7 @@ type container struct {
 	field string
 }
 
-// running are those that run as long as the pod.
+// running returns the containers that run as long as the pod.
 func running(pod corev1.PodSpec) []container {
 	return slices.DeleteFunc(containersOf(pod), func(c container) bool {
 		return strings.HasPrefix(c.field, "init") && ptr.Deref(c.RestartPolicy, "") != corev1.ContainerRestartPolicyAlways

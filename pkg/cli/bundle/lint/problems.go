@@ -36,7 +36,7 @@ unknown-field as well.`),
 Here all are read. Give each object a file, and both mean the same.`)),
 	readProblem(bundle.StrayFile, `OLM's own loader refuses a bundle whose manifests folder has a hidden file or a folder, so the bundle can be installed by this manager's
 commands only. Here the file is not read.`),
-	readProblem(bundle.BrokenMetadata, `metadata/dependencies.yaml says what the operator needs of others, metadata/properties.yaml what catalogs know of it beside. Each is a mapping
+	readProblem(bundle.BrokenMetadata, `metadata/dependencies.yaml says what the operator needs of others, metadata/properties.yaml its further properties for catalogs. Each is a mapping
 with one list of its name, whose items have a type and a value. What is anything else, catalogs are built without, and never say so: the operator is installed without what it needs.
 This manager's commands install a bundle as it is, and resolve nothing.`),
 	readProblem(bundle.BrokenEntry, `OLM resolves by the types olm.gvk, olm.package, olm.label and olm.constraint, each with a value of its own. OLM ignores a dependency of another type, and one

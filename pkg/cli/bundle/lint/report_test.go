@@ -12,7 +12,7 @@ import (
 )
 
 var printed = Report{Bundle: "shop", Findings: []Finding{
-	{Level: Error, Code: "unknown-deployment", File: "manifests/csv.yaml", Line: 12, Path: "spec.webhookdefinitions[0].deploymentName", What: "nobody serves it", Remedy: "name another"},
+	{Level: Error, Code: "unknown-deployment", File: "manifests/csv.yaml", Line: 12, Path: "spec.webhookdefinitions[0].deploymentName", What: "no Deployment serves it", Remedy: "name another"},
 	{Level: Error, Code: "not-a-bundle", What: "is no bundle"},
 	{Level: Error, Code: "olm-csv", Basis: Library, File: "manifests/csv.yaml", Line: 4, Path: "metadata.name", What: "is no name", Remedy: "write one"},
 	{Level: Warning, Code: "one-replica", Basis: Policy, File: "manifests/csv.yaml", Line: 3, What: "it may be away", Remedy: "write two", Waived: "it is a small cluster"},
@@ -22,7 +22,7 @@ func TestPrint(t *testing.T) {
 	var got bytes.Buffer
 	printed.Print(output.New(&got))
 	const want = `error   unknown-deployment  manifests/csv.yaml:12 spec.webhookdefinitions[0].deploymentName
-        nobody serves it
+        no Deployment serves it
         name another
 error   not-a-bundle
         is no bundle

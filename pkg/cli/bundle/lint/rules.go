@@ -34,7 +34,7 @@ manager also plurals, subresources and */*, regardless of their case, of convers
 	{
 		Code: "rule-incomplete", Level: Error, Basis: Rejected,
 		Explain: `A rule has at least one API group ("" for the core group), one API version, one resource and one operation, and their names are not empty. "*" stands alone in its list,
-and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and beside "*" no other resource without subresource. The API server refuses the registration otherwise.`,
+and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and next to "*" no other resource without subresource. The API server refuses the registration otherwise.`,
 		find: eachRule((*subject).admission, incompleteRule),
 	},
 	{
@@ -50,15 +50,15 @@ and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and b
 	{
 		Code: "rule-matches-nothing", Level: Warning, Basis: Broken,
 		Explain: `API servers compare the names in a rule with the group, version and plural of a request. A rule that names a kind (Namespace) or a singular (namespace) in place of
-the plural (namespaces), misspells a group, or names a version that is not served, is accepted, and matches no request. What the check knows are the APIs of Kubernetes and those that the
+the plural (namespaces), misspells a group, or names a version that is not served, is accepted, and matches no request. The check knows the APIs of Kubernetes and the APIs that the
 bundle brings. A rule may also name what another operator serves: of that only names which no API can have are found. In a cluster, the manager compares the rules with what the API server serves,
-and reports in condition RulesMatchNothing of the WebhookRollout those that match nothing.`,
+and reports in condition RulesMatchNothing of the WebhookRollout the rules that match nothing.`,
 		find: unmatchedRules,
 	},
 	{
 		Code: "scope-escapes", Level: Warning, Basis: Broken,
 		Explain: `The bundle may be installed for some namespaces only, and the webhook then gets a namespaceSelector of theirs. That selector limits what lives in namespaces:
-cluster-scoped objects are intercepted all over the cluster, whoever's they are. Two such installations are both called for all of them. Namespaces are no such objects, see
+cluster-scoped objects are intercepted in the whole cluster, independent of their owner. Two such installations are both called for all of them. Namespaces are no such objects, see
 namespaces-unlabelled. Support AllNamespaces only, or leave these resources out of the rule.`,
 		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			reach, modes := rules.ReachOf(rule, s.CRDs()...), narrowModes(s)
@@ -73,7 +73,7 @@ namespaces-unlabelled. Support AllNamespaces only, or leave these resources out 
 		Code: "namespaces-unlabelled", Level: Warning, Basis: Broken,
 		Explain: `The bundle may be installed for some namespaces only, and the webhook then gets a namespaceSelector of theirs. For a Namespace that is created or changed, the API server
 holds it against the labels that the request gives it. An OperatorGroup of named namespaces has them labelled by the manager once they are there, so their creation passes the webhook
-by, and so does whatever happens to Namespaces that the group does not cover; only what is created with the labels by which the group selects is reviewed. Support AllNamespaces only,
+by, and so do all changes of Namespaces that the group does not cover; only what is created with the labels by which the group selects is reviewed. Support AllNamespaces only,
 leave CREATE out of the operations, or have a controller look at the Namespaces that there are.`,
 		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			modes := narrowModes(s)
@@ -197,7 +197,7 @@ func everyVersion(rule admissionregistrationv1.RuleWithOperations) string {
 	if !slices.Contains(rule.APIVersions, "*") {
 		return ""
 	}
-	return fmt.Sprintf("the webhook is called with every version of %s, also with those that its server does not know yet", groupNames(rule.APIGroups))
+	return fmt.Sprintf("the webhook is called with every version of %s, also with versions that its server does not know yet", groupNames(rule.APIGroups))
 }
 
 func everyOperation(rule admissionregistrationv1.RuleWithOperations) string {
@@ -278,8 +278,8 @@ func failsOpen(w webhook) bool {
 	return w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
 }
 
-// hasObjectSelector reports whether a webhook asks for a label: then it intercepts what somebody has
-// labelled for it, and not what a cluster consists of.
+// hasObjectSelector reports whether a webhook requires a label: then it intercepts only objects that are
+// labelled for it, and not the objects of the cluster's own components.
 func hasObjectSelector(w webhook) bool {
 	if w.ObjectSelector == nil {
 		return false

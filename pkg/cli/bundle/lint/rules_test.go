@@ -77,7 +77,7 @@ func TestWildcardsAreReadAsTheAPIServerDoes(t *testing.T) {
 	}
 }
 
-// What nothing depends upon is nobody's to warn of.
+// Resources that nothing depends on cause no finding.
 func TestCoreResources(t *testing.T) {
 	for name, c := range map[string]struct {
 		group     string

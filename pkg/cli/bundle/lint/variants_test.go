@@ -247,7 +247,7 @@ var breakages = []breakage{
 	{"a resource that another covers", admitting, func(f files) { f.rule()["resources"] = list("pods/*", "pods/status") }, []string{"rule-incomplete"}},
 	{"no rules", admitting, func(f files) { delete(f.webhook(), "rules") }, []string{"no-rules"}},
 	{"side effects", admitting, func(f files) { f.webhook()["sideEffects"] = "Some" }, []string{"side-effects"}},
-	{"a version of reviews that nobody speaks", calling, func(f files) { f.webhook()["admissionReviewVersions"] = list("v2") }, []string{"review-version-unknown"}},
+	{"a version of reviews that no API server supports", calling, func(f files) { f.webhook()["admissionReviewVersions"] = list("v2") }, []string{"review-version-unknown"}},
 	{"an old version of reviews", calling, func(f files) { f.webhook()["admissionReviewVersions"] = list("v1beta1") }, []string{"review-version-old"}},
 	{"a timeout beyond the bounds", admitting, func(f files) { f.webhook()["timeoutSeconds"] = 31 }, []string{"timeout-range"}},
 	{"timeouts that add up", admitting, func(f files) {
@@ -260,7 +260,7 @@ var breakages = []breakage{
 	{"a long timeout", admitting, func(f files) { f.webhook()["timeoutSeconds"] = 30 }, []string{"long-timeout"}},
 	{"a relative path", calling, func(f files) { f.webhook()["webhookPath"] = "validate" }, []string{"webhook-path"}},
 	{"conditions of a webhook that there is not", "", func(f files) {
-		f.at("metadata", "annotations").(map[string]any)["olm-webhook-manager.io/match-conditions"] = `{"nobody.example.com": [{"name": "a", "expression": "true"}]}`
+		f.at("metadata", "annotations").(map[string]any)["olm-webhook-manager.io/match-conditions"] = `{"other.example.com": [{"name": "a", "expression": "true"}]}`
 	}, []string{"match-conditions"}},
 	{"a condition that does not compile", admitting, func(f files) { f.condition("a", "objekt.spec == 1") }, []string{"match-condition-invalid"}},
 	{"a condition that is no question", admitting, func(f files) { f.condition("a", "object.metadata.name + 'a'") }, []string{"match-condition-invalid"}},
@@ -351,7 +351,7 @@ var breakages = []breakage{
 		f.container()["volumeMounts"] = list(mount, mount)
 	}, []string{"pod-invalid"}},
 	{"no replicas", calling, func(f files) { f.deployment()["spec"].(map[string]any)["replicas"] = 0 }, []string{"no-replicas"}},
-	{"an account that nobody creates", "", func(f files) { f.pod()["serviceAccountName"] = "nobody" }, []string{"missing-service-account"}},
+	{"an account that does not exist", "", func(f files) { f.pod()["serviceAccountName"] = "missing" }, []string{"missing-service-account"}},
 	{"a Secret of another tool", "", func(f files) {
 		f.pod()["volumes"] = list(map[string]any{"name": "tls", "secret": map[string]any{"secretName": "issued"}})
 		f.container()["volumeMounts"] = list(map[string]any{"name": "tls", "mountPath": "/tls"})
@@ -374,7 +374,7 @@ var breakages = []breakage{
 		f.webhook()["failurePolicy"] = "Fail"
 		f.remove("PodDisruptionBudget")
 	}, []string{"no-disruption-budget"}},
-	{"a budget that keeps nobody", admitting, func(f files) {
+	{"a budget that selects no pod", admitting, func(f files) {
 		f.webhook()["failurePolicy"] = "Fail"
 		f.of("PodDisruptionBudget")["spec"].(map[string]any)["maxUnavailable"] = "100%"
 	}, []string{"no-disruption-budget"}},
@@ -444,7 +444,7 @@ func TestBrokenExamplesAreFound(t *testing.T) {
 	}
 }
 
-// mustNameARemedy: what is wrong, its author has to be able to mend.
+// mustNameARemedy checks that each finding has a remedy.
 func mustNameARemedy(t *testing.T, r Report) {
 	t.Helper()
 	for _, f := range r.Findings {

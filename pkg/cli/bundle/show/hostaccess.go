@@ -9,7 +9,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// hostAccess returns what gives a pod access to its node, or takes away what keeps it from the node, each once. That is
+// hostAccess returns the fields that give a pod access to its node, or remove its isolation from the node, each once. That is
 // everything that the Pod Security Standard "baseline" forbids, and every capability that is added.
 func hostAccess(template corev1.PodTemplateSpec) []string {
 	pod := template.Spec

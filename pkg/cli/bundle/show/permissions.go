@@ -132,7 +132,7 @@ func grantedToNobody(r role) []Permission {
 	return rows
 }
 
-// theirScope is where those who have a role have the rules that are aggregated to it.
+// theirScope is the scope of aggregated rules: the scope of each binding of the role.
 const theirScope = "their scope"
 
 const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"

@@ -72,7 +72,7 @@ type Object struct {
 	Kind      string `json:"kind"` // "Deployment.apps"
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// Details are those that decide how dangerous a Secret or a PriorityClass is.
+	// Details are the fields that decide how dangerous a Secret or a PriorityClass is.
 	Details string `json:"details,omitempty"`
 }
 

@@ -32,7 +32,7 @@ type installOptions struct {
 	yes          bool
 	adopted      []string
 	dryRun       string
-	waivers      []lint.Waiver // of the file beside the bundle, for --dry-run=client
+	waivers      []lint.Waiver // of the file next to the bundle, for --dry-run=client
 }
 
 // What --dry-run may be, as kubectl has it.

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Whatever a command says of the fixture that tries everything, no character of it reaches the
+// A command encodes every text of the fixture with hostile texts: no control character of it reaches the
 // terminal raw, and no document for programs has a null list.
 func TestMaliceIsEncoded(t *testing.T) {
 	const malice = "../../bundle/testdata/malice"

@@ -31,7 +31,7 @@ func bundleValidateCommand() *cobra.Command {
 		Long: `Reports why a bundle cannot be read, what an API server or the manager would refuse, what would be accepted and not work,
 and what administrators should review. bundle explain CODE explains a finding.
 
-A finding is waived in a file beside the bundle, DIR.waivers.yaml, by its code and with a reason:
+A finding is waived in a file next to the bundle, DIR.waivers.yaml, by its code and with a reason:
 
   waivers:
   - code: one-replica
@@ -50,7 +50,7 @@ The exit code is 1 when a finding is an error, or with --strict a warning, and i
 	flags.Complete(cmd, "output", "text", "json", "yaml", "sarif")
 	o.registry.add(cmd)
 	f.BoolVar(&o.strict, "strict", false, "also fail on warnings")
-	f.StringVar(&o.waivers, "waivers", "", "a file of waivers (default: DIR.waivers.yaml beside each bundle)")
+	f.StringVar(&o.waivers, "waivers", "", "a file of waivers (default: DIR.waivers.yaml next to each bundle)")
 	return cmd
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// Waivers lie beside the folder that a reference means, whatever it is called by.
+// The file of waivers is next to the folder that a reference resolves to.
 func TestWaiversBesideTheBundle(t *testing.T) {
 	const example = "../../../../examples/projectpolicy/bundle"
 	root := t.TempDir()
@@ -38,7 +38,7 @@ func TestWaiversBesideTheBundle(t *testing.T) {
 		"an absolute path":              {"", filepath.Join(root, "bundle")},
 		"the folder itself":             {"bundle", "."},
 		"the folder itself and a slash": {"bundle", "./"},
-		"a path that comes back":        {"bundle", "manifests/.."},
+		"a path with a parent folder":        {"bundle", "manifests/.."},
 		"the folder above":              {"bundle/manifests", ".."},
 		"a layout":                      {"", "layout"},
 		"a layout itself":               {"layout", "."},
@@ -82,7 +82,7 @@ func writeLayout(t *testing.T, dir, bundle string) {
 	}
 }
 
-// The author of a bundle may have written what is beside it: a named pipe there is not waited for.
+// The file of waivers may be a named pipe: the command does not read it.
 func TestWaiversBesideAreARegularFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shop")
 	if err := errors.Join(os.Mkdir(dir, 0o700), syscall.Mkfifo(dir+".waivers.yaml", 0o600)); err != nil {

@@ -54,7 +54,7 @@ shop/shop.v1 manager: pod b serves another
 	}
 }
 
-// Who withdraws trust at once is told which calls fail.
+// Before it removes a trusted CA at once, the command reports which calls fail.
 func TestLosses(t *testing.T) {
 	ignore := admissionregistrationv1.Ignore
 	rule := admissionregistrationv1.RuleWithOperations{

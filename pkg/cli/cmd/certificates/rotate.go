@@ -109,7 +109,7 @@ func remedy(compromised bool) string {
 
 // printLosses prints the calls that fail until the pods serve new certificates.
 func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion) {
-	out.Printf("until every pod serves its new certificate, API servers refuse to talk to those that do not:\n")
+	out.Printf("until every pod serves its new certificate, API servers refuse connections to pods that do not serve it yet:\n")
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
 		out.Printf("  %s: reading and writing of %s fails\n", csvspec.APIServiceName(d.Group, d.Version), d.Kind)
 	}

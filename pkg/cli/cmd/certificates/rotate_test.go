@@ -57,7 +57,7 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders 
 	return client
 }
 
-// An order is written as the manager reads it, and whoever gives it is told what comes of it.
+// The command writes an order in the form that the manager reads, and prints its progress.
 func TestRotate(t *testing.T) {
 	const ordered, loses, stays = "rotation requested; to follow it: kubectl webhooks certificates -n shop\n", "v.shop.io: ", "the CA of cert-manager itself stays trusted"
 	const asked = "cert-manager is asked to reissue the certificate; until then, pods serve the previous one\n"

@@ -28,7 +28,7 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Report whether webhooks block the cluster now, or could block it",
-		Long: `Checks every webhook and every aggregated APIService of the cluster, also those that this manager does not manage:
+		Long: `Checks every webhook and every aggregated APIService of the cluster, also webhooks that this manager does not manage:
 whether the Service exists and has a ready endpoint, whether the registration trusts the serving certificate, whether
 lost pods can be recreated, and whether the control plane depends on the webhook.
 

@@ -11,7 +11,7 @@ import (
 func addCertificateFlags(f *pflag.FlagSet, p *certs.Policy) {
 	f.DurationVar(&p.Validity, "certificate-validity", p.Validity, "how long a serving certificate is valid")
 	f.DurationVar(&p.RenewBefore, "certificate-renew-before", p.RenewBefore, "how long before its end a serving certificate is replaced; 0 is a third of its life")
-	f.DurationVar(&p.ClockSkew, "certificate-clock-skew", p.ClockSkew, "how far clocks of API servers and nodes may be behind the manager's")
+	f.DurationVar(&p.ClockSkew, "certificate-clock-skew", p.ClockSkew, "the maximum difference between the clocks of the manager and of API servers and nodes")
 	f.Var(keyTypeFlag{&p.Key}, "certificate-key", "kind of the keys: ECDSA-P256, ECDSA-P384, RSA-3072, or Ed25519, which FIPS builds may refuse")
 	f.DurationVar(&p.Settle, "certificate-settle", p.Settle, "time that API servers may take to learn of a new CA, before pods serve under it")
 	f.DurationVar(&p.Grace, "certificate-reload-grace", p.Grace, "time that pods may take to serve a certificate that is mounted, before they are restarted, pod by pod")

@@ -110,7 +110,7 @@ func run(ctx context.Context, o runOptions) error {
 	return elector.run(ctx)
 }
 
-// check completes the options and refuses those that cannot be followed.
+// check completes and validates the options.
 func (o *runOptions) check(log *logrus.Logger) (err error) {
 	if o.controller.Rollout.Gate, err = parseGate(o.gate); err != nil {
 		return err

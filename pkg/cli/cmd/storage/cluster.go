@@ -172,7 +172,7 @@ func (c *storageCluster) resource(crd *apiextensionsv1.CustomResourceDefinition,
 	return c.objects.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
 }
 
-// beside are the objects in the namespace of one, if it has any.
+// beside returns the client for objects in the namespace of object, if it has any.
 func (c *storageCluster) beside(crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) dynamic.ResourceInterface {
 	if object.GetNamespace() == "" {
 		return c.resource(crd, version)
