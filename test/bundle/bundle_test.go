@@ -1,5 +1,5 @@
 // Package bundle holds what pkg/cli/bundle claims about a cluster against a real API server:
-// each finding that foretells a refusal is refused, and rendered manifests are accepted.
+// each finding that predicts a refusal is refused, and rendered manifests are accepted.
 //
 // BUNDLES names a folder with a registry+v1 bundle in NAME/VERSION for each operator, as
 // in test/corpus.

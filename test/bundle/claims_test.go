@@ -149,7 +149,7 @@ func serviceTaken(t *testing.T, e *env, b *bundle.Bundle) {
 	service := render.Objects(render.Input{
 		CSV: csv, Scope: scope.Scope{Group: &operatorsv1.OperatorGroup{}, Namespaces: []string{metav1.NamespaceAll}}, Services: map[string]string{deployment: "claim"},
 	}).Deployments[0].Service
-	service.OwnerReferences = nil // nobody owns the copy
+	service.OwnerReferences = nil // no client owns the copy
 	must(t, e.create(t.Context(), service, true))
 	for _, d := range csv.Spec.WebhookDefinitions {
 		if !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.TargetPort == render.TargetPort(d) }) {
@@ -183,7 +183,7 @@ func tooBigToSend(t *testing.T, e *env, _ *bundle.Bundle) {
 }
 
 // tooBigToStore: what is found to be too big is not stored, and what is little smaller is.
-// It is written as a copy, which the manager leaves alone.
+// It is written as a copy, which the manager does not modify.
 func tooBigToStore(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
 	if err := e.createCSV(t, b, false); err == nil || !strings.Contains(err.Error(), "request is too large") {
@@ -227,7 +227,7 @@ func droppedUnlessStrict(t *testing.T, e *env, b *bundle.Bundle) {
 	}
 }
 
-// neverCalled: nobody answers the webhook, its policy is Fail, and nothing fails.
+// neverCalled: no endpoint answers the webhook, its policy is Fail, and nothing fails.
 func neverCalled(t *testing.T, e *env, b *bundle.Bundle) {
 	e.registered(t, first(b), nil)
 	e.followed(t)

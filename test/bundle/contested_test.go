@@ -69,6 +69,6 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	_, err = c.Uninstall(t.Context(), i, removal)
 	must(t, err)
 	if !e.isThere(t, adopted) || e.isThere(t, own) {
-		t.Errorf("removed: %s, and told %q", p.Namespace(), removal.Messages)
+		t.Errorf("removed: %s, and messages %q", p.Namespace(), removal.Messages)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// neverConverts: a definition of one version, whose webhook nobody answers, works, and no
+// neverConverts: a definition of one version, whose webhook no endpoint answers, works, and no
 // more once it has another version.
 func neverConverts(t *testing.T, e *env, b *bundle.Bundle) {
 	crd := e.define(t, b, "ones")
@@ -28,14 +28,14 @@ func neverConverts(t *testing.T, e *env, b *bundle.Bundle) {
 	e.eventually(t, "what the second version would need is asked for in vain", func() bool { return unconverted(e.read(t, crd, "v1")) })
 }
 
-// cannotBeRead: an object is stored in one version, and nobody converts it to the other.
+// cannotBeRead: an object is stored in one version, and no webhook converts it to the other.
 func cannotBeRead(t *testing.T, e *env, b *bundle.Bundle) {
 	crd := e.define(t, b, "twos")
 	e.write(t, crd)
 	e.eventually(t, "the object is not read in the other version", func() bool { return unconverted(e.read(t, crd, "v1")) })
 }
 
-// unconverted reports whether a request failed because nobody converts.
+// unconverted reports whether a request failed because no webhook converts.
 func unconverted(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "conversion webhook")
 }

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What fail-on-core says of writes that nobody makes by hand: each comes to a stop with the webhook.
+// What fail-on-core says of writes that no client makes by hand: each comes to a stop with the webhook.
 func TestCoreStandsStill(t *testing.T) {
 	e := newEnv(t)
 	e.namespace(t, testNamespace)

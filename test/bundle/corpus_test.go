@@ -23,7 +23,7 @@ import (
 )
 
 // refused are the bundles that cannot be rendered, or whose manifests the API server does not
-// accept: by which finding that is foretold, and what every line of the answer says.
+// accept: by which finding that is predicted, and what every line of the answer says.
 var refused = map[string]struct{ foretold, says string }{
 	"cluster-aas-operator":     {"not-an-object", "is no Kubernetes object: it has no apiVersion"},
 	"ndb-operator":             {"csv-schema", "spec.customresourcedefinitions.owned[0].resources[0].name: Required value"},
@@ -118,7 +118,7 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 			b, err := bundle.Inspect(dir)
 			must(t, err)
 			if !finds(b, want.foretold) {
-				t.Errorf("%s does not foretell it", want.foretold)
+				t.Errorf("%s does not predict it", want.foretold)
 			}
 		})
 	}

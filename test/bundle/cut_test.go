@@ -61,7 +61,7 @@ func upgradable(t *testing.T, name string, version int) *bundle.Bundle {
 	return b
 }
 
-// planned is what a command does that nobody allows to overwrite anything.
+// planned is the plan of a command without permission to overwrite anything.
 func (e *env) planned(t *testing.T, c *installer.Installer, b *bundle.Bundle, namespace string) installer.Plan {
 	t.Helper()
 	p, err := c.Plan(t.Context(), prepared(t, c, b, bundle.Options{Namespace: namespace}))
@@ -127,7 +127,7 @@ func (e *env) removeWith(t *testing.T, c *installer.Installer, b, latest *bundle
 	}
 	for _, object := range left {
 		if stays := object.GetKind() == "Namespace"; e.isThere(t, object) != stays {
-			t.Errorf("%s: %s is there: %t, want %t; people were told %q", name, deploy.Title(object), !stays, stays, removal.Messages)
+			t.Errorf("%s: %s is there: %t, want %t; messages %q", name, deploy.Title(object), !stays, stays, removal.Messages)
 		}
 	}
 }

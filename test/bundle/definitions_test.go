@@ -31,7 +31,7 @@ var schemas = map[string]string{
 	"minimum":      `{type: object, properties: {size: {type: integer, minimum: 1}}}`,
 	"integer":      `{type: object, properties: {size: {type: integer}, name: {type: integer}}}`,
 	"required":     `{type: object, required: [owner], properties: {owner: {type: string}}}`,
-	"defaulted":    `{type: object, required: [owner], properties: {owner: {type: string, default: nobody}}}`,
+	"defaulted":    `{type: object, required: [owner], properties: {owner: {type: string, default: none}}}`,
 	"onenulls":     `{type: object, properties: {name: {type: string}}}`,
 	"enumerated":   `{type: object, properties: {name: {type: string, enum: [a, b]}}}`,
 	"set":          `{type: object, properties: {tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}}}`,
@@ -73,14 +73,14 @@ func TestObjectsFitTheNextSchema(t *testing.T) {
 				t.Errorf("%s as %s: %v", spec, version, err)
 			}
 			if (err != nil) != (len(foretold) > 0) {
-				t.Errorf("%s as %s: the API server says %v, foretold was %q", spec, version, err, foretold)
+				t.Errorf("%s as %s: the API server says %v, predicted was %q", spec, version, err, foretold)
 			}
 		}
 	}
 }
 
 // An upgrade looks at the objects in a version that is served, wherever they are stored, and
-// names no more of them than somebody reads.
+// names no more of them than a client reads.
 func TestDefinitionsAreChecked(t *testing.T) {
 	e := newEnv(t)
 	crd := e.defineVersions(t, "checks", map[string]string{"v1": schemas["anything"], "v2": schemas["anything"]}, func(crd *apiextensionsv1.CustomResourceDefinition) {
@@ -97,7 +97,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	removal, err := c.Removal(t.Context(), installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifestsOf(t, crd)}, false)
 	must(t, err)
 	if want := fmt.Sprintf("CustomResourceDefinition %s stays, with %d objects", crd.Name, count); !slices.Contains(removal.Messages, want) {
-		t.Errorf("a removal tells %q, want %q", removal.Messages, want)
+		t.Errorf("a removal reports %q, want %q", removal.Messages, want)
 	}
 	for name, test := range map[string]struct {
 		schema string
@@ -133,7 +133,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 }
 
 // defineVersions creates a definition with a version for each schema, in the order of their names,
-// and waits until those that are served answer, and can be found: discovery comes last.
+// and waits until the ones that are served answer, and can be found: discovery comes last.
 func (e *env) defineVersions(t *testing.T, plural string, schemas map[string]string, changes ...func(*apiextensionsv1.CustomResourceDefinition)) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	const group = "bundle.example.com"

@@ -70,7 +70,7 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 				t.Errorf("it watches %q, want %q", o.Watch, test.want)
 			}
 			if said := kept != ""; said != (test.chosen == nil) {
-				t.Errorf("people are told %q", kept)
+				t.Errorf("messages %q", kept)
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 }
 
 // The last operator of a namespace takes the group along that came with a bundle, and none that
-// somebody made by hand, even where the operator was given other namespaces than that had.
+// a client made by hand, even where the operator was given other namespaces than that had.
 func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 	e := newEnv(t)
 	c, err := installer.New(cluster.Config())
@@ -170,7 +170,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 			left, err := groups.Namespace(o.Namespace).List(t.Context(), metav1.ListOptions{})
 			must(t, err)
 			if gone := len(left.Items) == 0; gone != test.goes {
-				t.Errorf("it no longer exists: %t, want %t; people are told %q", gone, test.goes, removal.Messages)
+				t.Errorf("it no longer exists: %t, want %t; messages %q", gone, test.goes, removal.Messages)
 			}
 		})
 	}
@@ -198,7 +198,7 @@ func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 		left, err := groups.List(t.Context(), metav1.ListOptions{})
 		must(t, err)
 		if want := 1 - n; len(left.Items) != want {
-			t.Errorf("after %s is removed there are %d groups, want %d; people are told %q", b.CSV.Name, len(left.Items), want, removal.Messages)
+			t.Errorf("after %s is removed there are %d groups, want %d; messages %q", b.CSV.Name, len(left.Items), want, removal.Messages)
 		}
 	}
 	for _, name := range []string{"first", "second"} {
@@ -209,7 +209,7 @@ func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 	}
 }
 
-// A Subscription that somebody made by hand is used, and stays: it is said, with the command that
+// A Subscription that a client made by hand is used, and stays: it is said, with the command that
 // removes it.
 func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 	e := newEnv(t)
@@ -243,7 +243,7 @@ func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 				t.Errorf("it stays: %t, want %t", stays, byHand)
 			}
 			if said := strings.Contains(strings.Join(removal.Messages, "\n"), command); said != byHand {
-				t.Errorf("people are told %q", removal.Messages)
+				t.Errorf("messages %q", removal.Messages)
 			}
 		})
 	}

@@ -69,8 +69,8 @@ func managerFailsUndecoded(t *testing.T, e *env, b *bundle.Bundle) {
 	managerFails(t, e, b)
 }
 
-// managerWaits: what keeps the ClusterServiceVersion Pending is what the findings foretell, as
-// status.requirementStatus words it. It stays so for its permissions, too, which nobody grants here.
+// managerWaits: what keeps the ClusterServiceVersion Pending is what the findings predict, as
+// status.requirementStatus words it. It stays so for its permissions, too, which no client grants here.
 func managerWaits(t *testing.T, e *env, b *bundle.Bundle) {
 	e.defined(t, b)
 	foretold := foretoldRequirements(b)
@@ -91,7 +91,7 @@ func nothingButPermissionsMissing(t *testing.T, e *env, b *bundle.Bundle) {
 	e.eventually(t, "nothing but permissions is missing", func() bool { return len(e.missing(t, csv)) == 0 })
 }
 
-// foretoldRequirements are those that the findings say are not met.
+// foretoldRequirements are the ones that the findings say are not met.
 func foretoldRequirements(b *bundle.Bundle) []string {
 	var all []string
 	for _, f := range lint.Run(b).Findings {

@@ -158,7 +158,7 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 			_, err = c.Uninstall(t.Context(), i, removal)
 			must(t, err)
 			if there := e.isThere(t, class); there == test.goes {
-				t.Errorf("it is there: %t; people are told %q", there, removal.Messages)
+				t.Errorf("it is there: %t; messages %q", there, removal.Messages)
 			}
 		})
 	}
@@ -227,7 +227,7 @@ func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
 	must(t, err)
 	e.remove(t, subscriptions, "unsubscribed")
 	if _, err := c.CompleteInstall(t.Context(), written(t, "unsubscribed", "unsubscribed.v5"), &o); !saysAll(err, "unsubscribed.v1") {
-		t.Errorf("another version of the package beside it says %v", err)
+		t.Errorf("another version of the package next to it says %v", err)
 	}
 }
 

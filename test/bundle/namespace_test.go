@@ -39,7 +39,7 @@ func groupRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	}
 }
 
-// namespaceWithoutLabels: what the template asks for, no API server is told.
+// namespaceWithoutLabels: the labels of the template are not written.
 func namespaceWithoutLabels(t *testing.T, e *env, b *bundle.Bundle) {
 	object := namespaceOf(t, b)
 	resource, err := e.resource(object)

@@ -19,7 +19,7 @@ import (
 )
 
 // A conversion that a bundle's definition has, and its ClusterServiceVersion does not declare, is written with the
-// versions that need it, also where the definition exists. It takes no other webhook's place before somebody agrees,
+// versions that need it, also where the definition exists. It takes no other webhook's place before the administrator agrees,
 // and what the bundle does not have stays and is reported.
 func TestConversionOfTheBundlesOwn(t *testing.T) {
 	e := newEnv(t)
@@ -62,7 +62,7 @@ func TestConversionOfTheBundlesOwn(t *testing.T) {
 	}
 	s, told := stepOf(version("{strategy: None}", "v1", "v2"))
 	if want := "not changed: CustomResourceDefinition " + crd.GetName() + " keeps its conversion by Service ownconversion/theirs, which the bundle does not have"; s.Action != deploy.Update || !slices.Contains(told, want) {
-		t.Errorf("the plan is to %s, and people are told %q", s.Action, told)
+		t.Errorf("the plan is to %s, and messages %q", s.Action, told)
 	}
 }
 

@@ -94,7 +94,7 @@ func text(form, name, description string) string {
 }
 
 // An object that another client created is neither overwritten nor removed, unless it is adopted by its
-// name; one that is as the bundle has it is left alone.
+// name; one that is as the bundle has it is not modified.
 func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	e := newEnv(t)
 	c, err := installer.New(cluster.Config())
@@ -147,7 +147,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 		"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": map[string]any{"name": "owners-new"},
 	}}: false} {
 		if e.isThere(t, object) != stays {
-			t.Errorf("%s is there: %t, want %t; told %q", deploy.Title(object), !stays, stays, removal.Messages)
+			t.Errorf("%s is there: %t, want %t; messages %q", deploy.Title(object), !stays, stays, removal.Messages)
 		}
 	}
 	_, err = e.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), deploy.RecordName("owners"), metav1.GetOptions{})
@@ -182,7 +182,7 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 	if !slices.ContainsFunc(removal.Messages, func(line string) bool {
 		return strings.Contains(line, "PriorityClass recorded-again stays: this installation did not create it")
 	}) {
-		t.Errorf("people are told %q", removal.Messages)
+		t.Errorf("messages %q", removal.Messages)
 	}
 	// One that is replaced between the question and the answer stays, too.
 	i.Adopted = []string{deploy.Reference(again)}
@@ -215,7 +215,7 @@ func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {
 	}{
 		"name":       {csv: "Unchecked_v1", says: "RFC 1123"},
 		"schema":     {csv: "unchecked.v1", edit: "installModes", says: "spec.installModes"},
-		"kind":       {csv: "unchecked.v1", manifests: []string{"apiVersion: nobody.example.com/v1\nkind: Thing\nmetadata: {name: a}\n"}, says: "the bundle does not bring it"},
+		"kind":       {csv: "unchecked.v1", manifests: []string{"apiVersion: other.example.com/v1\nkind: Thing\nmetadata: {name: a}\n"}, says: "the bundle does not bring it"},
 		"own-kind":   {csv: "unchecked.v1", manifests: []string{text(definition1, "unchecked", "a"), "apiVersion: unchecked.example.com/v1\nkind: Good\nmetadata: {name: Upper}\n"}, says: "RFC 1123"},
 		"native":     {csv: "unchecked.v1", manifests: []string{service(80), service(99999)}, says: "Service unchecked-native/port-99999: Service \"port-99999\" is invalid: [spec.ports[0].port"},
 		"policy":     {csv: "unchecked.v1", manifests: []string{"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: a}\nspec: {podSelector: {}, ingress: [{from: [{ipBlock: {cidr: nowhere}}]}]}\n"}, says: "spec.ingress[0].from[0].ipBlock.cidr"},
@@ -259,7 +259,7 @@ func TestAnotherNamespaceRefusesNothing(t *testing.T) {
 	must(t, p.Err())
 }
 
-// Labels of a bundle's template are put on no namespace that exists before somebody agrees.
+// Labels of a bundle's template are put on no namespace that exists before the administrator agrees.
 func TestLabelsOfAnExistingNamespace(t *testing.T) {
 	e := newEnv(t)
 	c, err := installer.New(cluster.Config())

@@ -11,7 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-// Whoever may read a namespace alone is shown its status, and told what is left out.
+// A client that may read a namespace alone is shown its status, and the output names what is left out.
 func TestStatusOfWhoSeesANamespace(t *testing.T) {
 	const namespace, user = "permitted", "somebody"
 	e := newEnv(t)

@@ -26,7 +26,7 @@ func TestPodsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 		"an init container named as another":      {"", "", "{name: webhook, image: example.com/other}", true},
 		"a volume that an init container lacks":   {"", "", "{name: other, image: example.com/other, volumeMounts: [{name: a, mountPath: /a}]}", true},
 		"the certificate of another tool, twice":  {"{name: a, secret: {secretName: a}}, {name: a, secret: {secretName: a}}", "{name: a, mountPath: " + own + "}", "", false},
-		"a certificate that nobody brings":        {"", "{name: cert, mountPath: " + own + "}", "", false},
+		"a certificate that no client brings":     {"", "{name: cert, mountPath: " + own + "}", "", false},
 		"the manager's own volume":                {"", "{name: webhook-cert, mountPath: /cert}", "", false},
 		"the manager's own volume, brought":       {"{name: webhook-cert, secret: {secretName: a}}", "{name: webhook-cert, mountPath: /cert}", "", false},
 		"the manager's own volume, brought twice": {"{name: webhook-cert, secret: {secretName: a}}, {name: webhook-cert, secret: {secretName: a}}", "", "", true},

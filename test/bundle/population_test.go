@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-// Who deletes a definition loses its objects in every namespace, whoever installed the operator there.
+// Who deletes a definition loses its objects in every namespace, independent of who installed the operator there.
 func TestObjectsThatGoWithADefinition(t *testing.T) {
 	e := newEnv(t)
 	crd := e.defineVersions(t, "gauges", map[string]string{"v1": schemas["anything"]}, func(crd *apiextensionsv1.CustomResourceDefinition) {
@@ -33,6 +33,6 @@ func TestObjectsThatGoWithADefinition(t *testing.T) {
 	removal, err := c.Removal(t.Context(), installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifests, Adopted: []string{deploy.Reference(manifests[0])}}, true)
 	must(t, err)
 	if want := fmt.Sprintf("CustomResourceDefinition %s is deleted, with 4 objects in namespaces: 3 in gauges-many, 1 in gauges-few", crd.Name); !slices.Contains(removal.Messages, want) {
-		t.Errorf("a removal tells %q, want %q", removal.Messages, want)
+		t.Errorf("a removal reports %q, want %q", removal.Messages, want)
 	}
 }

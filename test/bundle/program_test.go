@@ -22,7 +22,7 @@ func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
 	}
 }
 
-// webhooks is a command as a person gives it, with nobody there to answer a question.
+// webhooks is a command as a person gives it, without a terminal to answer a question.
 func webhooks(t *testing.T, arguments ...string) *exec.Cmd {
 	t.Helper()
 	path, err := programs.Path("kubectl-webhooks")

@@ -29,7 +29,7 @@ const (
 	conversion = "crdconversion/bundle-v2"
 )
 
-// proofs are of the checks that foretell what a cluster does. What needs a kubelet or
+// proofs are of the checks that predict what a cluster does. What needs a kubelet or
 // the controllers of a cluster, test/e2e proves.
 var proofs = []proof{
 	{"csv-schema", admission, []string{"    sideEffects: None\n", ""}, csvRefused},
@@ -80,14 +80,14 @@ var proofs = []proof{
 	{"repeated-webhook-name", admission, []string{"  install:\n", strings.ReplaceAll(secondWebhook, "second.", "namespaces.") + "  install:\n"}, managerFails},
 	{"match-conditions", admission, []string{"    capabilities: Basic Install\n", "    capabilities: Basic Install\n    olm-webhook-manager.io/match-conditions: '{'\n"}, managerFails},
 	{"conversion-refused", conversion, []string{"type: OwnNamespace\n    supported: false", "type: OwnNamespace\n    supported: true"}, managerFails},
-	{"unknown-deployment", admission, []string{"deploymentName: projectpolicy-webhook", "deploymentName: nobody"}, managerWaits},
+	{"unknown-deployment", admission, []string{"deploymentName: projectpolicy-webhook", "deploymentName: missing"}, managerWaits},
 	{"unknown-deployment", admission, []string{"      deployments:\n", "      deployments:\n      - name: projectpolicy-webhook\n        spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: example.com/a}]}}}\n"}, managerWaits},
 	{"conversion-crd", conversion, []string{"kind: CustomResourceDefinition", "kind: ConfigMap", "apiextensions.k8s.io/v1\n", "v1\n"}, managerWaits},
 
 	{"owned-version", conversion, []string{"    served: true\n    storage: false", "    served: false\n    storage: false"}, managerWaits},
 	{"owned-apiservice", admission, []string{"  install:\n", ownedAPIService + "  install:\n"}, managerWaits},
-	{"owned-apiservice", admission, []string{"  install:\n", strings.ReplaceAll(ownedAPIService+anotherKind, "nobody", "projectpolicy-webhook") + "  install:\n"}, managerWaits},
-	{"reserved-group", admission, []string{"  install:\n", strings.NewReplacer("shop.example.com", "apps", "nobody", "projectpolicy-webhook").Replace(ownedAPIService) + "  install:\n"}, managerRefusesGroup},
+	{"owned-apiservice", admission, []string{"  install:\n", strings.ReplaceAll(ownedAPIService+anotherKind, "missing", "projectpolicy-webhook") + "  install:\n"}, managerWaits},
+	{"reserved-group", admission, []string{"  install:\n", strings.NewReplacer("shop.example.com", "apps", "missing", "projectpolicy-webhook").Replace(ownedAPIService) + "  install:\n"}, managerRefusesGroup},
 
 	{"no-rules", admission, []string{"    rules:\n    - apiGroups: [\"\"]\n      apiVersions: [v1]\n      resources: [namespaces]\n      operations: [CREATE, UPDATE]\n      scope: Cluster\n" + subresources, ""}, neverCalled},
 	{"rule-matches-nothing", admission, []string{"resources: [namespaces]", "resources: [Namespace]"}, neverCalled},
@@ -125,7 +125,7 @@ const secondWebhook = `  - type: ValidatingAdmissionWebhook
     admissionReviewVersions: [v1]
 `
 
-// ownedAPIService is an API that nobody serves.
+// ownedAPIService is an API that no server serves.
 const ownedAPIService = `  apiservicedefinitions:
     owned:
     - name: shops
@@ -133,7 +133,7 @@ const ownedAPIService = `  apiservicedefinitions:
       version: v7
       kind: Shop
       displayName: Shop
-      deploymentName: nobody
+      deploymentName: missing
 `
 
 // anotherKind is one more of that API, at another port.
@@ -142,7 +142,7 @@ const anotherKind = `    - name: tills
       version: v7
       kind: Till
       displayName: Till
-      deploymentName: nobody
+      deploymentName: missing
       containerPort: 8443
 `
 
@@ -178,7 +178,7 @@ func TestEveryClaimIsProved(t *testing.T) {
 		there, elsewhere := provedElsewhere[c.Code]
 		proved := elsewhere || slices.ContainsFunc(proofs, func(p proof) bool { return p.code == c.Code })
 		if foretells != proved {
-			t.Errorf("%s (%s): it foretells what a cluster does: %t; that is proved: %t", c.Code, c.Basis, foretells, proved)
+			t.Errorf("%s (%s): it predicts what a cluster does: %t; that is proved: %t", c.Code, c.Basis, foretells, proved)
 		}
 		if elsewhere && !there.exists(t, c.Code) {
 			t.Errorf("%s: %s has no test %s with a case %q that finds it", c.Code, there.folder, there.test, there.name)
@@ -276,7 +276,7 @@ func edited(t *testing.T, p proof) *bundle.Bundle {
 	return bundle.InspectFS(fsys, "test")
 }
 
-// passage is what an edit takes away from a text; empty when it is not there.
+// passage is what an edit removes from a text; empty when it is not there.
 func passage(text, edit string) string {
 	from, to, spans := strings.Cut(edit, "…")
 	start := strings.Index(text, from)

@@ -188,7 +188,7 @@ func endsWith(t *testing.T, err error, want int) {
 	}
 }
 
-// What was never installed is not said to be removed, wherever somebody looks for it.
+// What was never installed is not said to be removed, wherever a client looks for it.
 func TestUninstallationsOfNothing(t *testing.T) {
 	t.Parallel()
 	newEnv(t)

@@ -95,7 +95,7 @@ func TestUninstallationsEndWithoutAManager(t *testing.T) {
 	}
 }
 
-// A definition with an object whose finalizer nobody takes away is not waited for for ever,
+// A definition with an object whose finalizer no client removes is not waited for for ever,
 // and the object is named.
 func TestUninstallationsEndWithObjectsThatAreHeld(t *testing.T) {
 	e := newEnv(t)

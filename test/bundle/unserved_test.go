@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-// A definition whose objects nobody serves does not keep its operator from going: one that was
+// A definition whose objects no server serves does not keep its operator from going: one that was
 // never served has none.
 func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 	e := newEnv(t)
@@ -55,7 +55,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 			removal, err := c.Removal(t.Context(), i, true)
 			must(t, err)
 			if want := "CustomResourceDefinition " + test.crd.Name + " is deleted, " + test.told; !slices.Contains(removal.Messages, want) {
-				t.Errorf("people are told %q, want %q", removal.Messages, want)
+				t.Errorf("messages %q, want %q", removal.Messages, want)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ import (
 
 var quoted = regexp.MustCompile("`olm-webhook-manager ([^`]+)`")
 
-// Whoever does what a refusal says, to the letter, can upgrade: a version goes that objects were
+// A client that does what a refusal says, to the letter, can upgrade: a version goes that objects were
 // stored in, and the objects stay.
 func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 	t.Parallel()

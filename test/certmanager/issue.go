@@ -22,7 +22,7 @@ import (
 	_ "github.com/cert-manager/cert-manager/pkg/issuer/selfsigned" // an issuer registers itself
 )
 
-// controllers are those that take a Certificate of a SelfSigned or CA issuer to its Secret.
+// controllers are the ones that take a Certificate of a SelfSigned or CA issuer to its Secret.
 var controllers = []string{
 	issuers.ControllerName,
 	clusterissuers.ControllerName,

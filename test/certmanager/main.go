@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-// run works until it is told to end, or one of the two ends.
+// run works until it is asked to end, or one of the two ends.
 func run(kubeconfig string) error {
 	told, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -47,6 +47,6 @@ func run(kubeconfig string) error {
 	return working.Wait()
 }
 
-// retryAfter is how long a request that failed waits for the next. Tests mend what
+// retryAfter is how long a request that failed waits for the next. Tests repair what
 // failed and see it work; an administrator has the hour that is the default.
 const retryAfter = time.Second

@@ -76,7 +76,7 @@ func (r results) add(object *unstructured.Unstructured) {
 	for _, field := range [][]string{
 		{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "creationTimestamp"}, {"metadata", "generation"}, {"metadata", "managedFields"},
 		{"metadata", "ownerReferences"}, {"status"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"},
-		{"metadata", "annotations", "deployment.kubernetes.io/revision"}, // the Deployment controller's, whom nobody plays so far
+		{"metadata", "annotations", "deployment.kubernetes.io/revision"}, // the Deployment controller's, which no test plays so far
 	} {
 		unstructured.RemoveNestedField(object.Object, field...)
 	}
@@ -117,7 +117,7 @@ func withoutHashes(value any) {
 	}
 }
 
-// canonical takes away the difference between numbers read from YAML and from the API.
+// canonical removes the difference between numbers read from YAML and from the API.
 func canonical(value map[string]any) map[string]any {
 	text, err := yaml.Marshal(value)
 	if err != nil {

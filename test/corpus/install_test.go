@@ -64,7 +64,7 @@ func (e *env) manage(t *testing.T) {
 	log.SetOutput(io.Discard)
 	options := controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 2}
 	options.Rollout.Gate = rollout.GateAvailable
-	options.Rollout.StatusDelay = 0 // whoever plays the Deployments goes by what is told
+	options.Rollout.StatusDelay = 0 // the test that plays the Deployments reads the status
 	c, err := controller.New(e.Set, &record.FakeRecorder{}, metrics.New(prometheus.NewRegistry()), logrus.NewEntry(log), options)
 	must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -46,7 +46,7 @@ func TestAPIServiceUnderLoad(t *testing.T) {
 	e.clusterIs(clean)
 }
 
-// owningAPI lets a ClusterServiceVersion own an API, beside its webhooks.
+// owningAPI lets a ClusterServiceVersion own an API, next to its webhooks.
 func owningAPI(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	csv.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{
 		Name: "echoes", Group: ownedGroup, Version: ownedVersion, Kind: "Echo",

@@ -52,7 +52,7 @@ func TestAuthorsService(t *testing.T) {
 
 // denies waits until the webhook denies what it should, and only that: an API server may hear of
 // a registration, or a node of pods, later than this test does. TestInstallUnderLoad and
-// TestUpgradeUnderLoad allow nobody to be late.
+// TestUpgradeUnderLoad allow no delay.
 func (e *env) denies() {
 	e.Helper()
 	e.callsAre(denied)

@@ -67,7 +67,7 @@ func TestCRDConversion(t *testing.T) {
 	load.end(never)
 
 	if w := e.conversionOf("crdconversion.v2.1.0"); w.LastGap != nil {
-		t.Errorf("a gap is told of before there was one: %+v", w.LastGap)
+		t.Errorf("a gap is reported before there was one: %+v", w.LastGap)
 	}
 	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
 	e.tellsOfTheGap("crdconversion.v2.1.0")
@@ -77,11 +77,11 @@ func TestCRDConversion(t *testing.T) {
 }
 
 // tellsOfTheGap waits until a WebhookRollout says for how long its definition went without
-// the conversion that somebody wrote over. By whom is known of fields that were written,
-// not of those that were taken away, as the caBundle here.
+// the conversion that another client overwrote. By whom is known of fields that were written,
+// not of the ones that were removed, as the caBundle here.
 func (e *env) tellsOfTheGap(csv string) {
 	e.Helper()
-	e.eventually("the conversion is back, and the gap is told", func() (bool, any) {
+	e.eventually("the conversion is back, and the gap is reported", func() (bool, any) {
 		w := e.conversionOf(csv)
 		if w.LastGap == nil || w.LastGap.To == nil || w.State != managerv1alpha1.WebhookRegistered {
 			return false, w
@@ -103,7 +103,7 @@ func (e *env) conversionOf(csv string) managerv1alpha1.WebhookStatus {
 			}
 		}
 	}
-	e.Fatalf("the WebhookRollout of %s tells of no conversion webhook: %+v", csv, rollout.Status)
+	e.Fatalf("the WebhookRollout of %s reports no conversion webhook: %+v", csv, rollout.Status)
 	return managerv1alpha1.WebhookStatus{}
 }
 

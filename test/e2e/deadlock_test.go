@@ -23,7 +23,7 @@ import (
 )
 
 // An operator that intercepts pods everywhere, with failurePolicy Fail, loses all its pods
-// at once: nobody could judge those that replace them, and they come back all the same.
+// at once: no endpoint could review the ones that replace them, and they return all the same.
 // Everybody else's wait meanwhile.
 func TestInterceptsItsOwnPods(t *testing.T) {
 	e := newBareEnv(t)
@@ -34,7 +34,7 @@ func TestInterceptsItsOwnPods(t *testing.T) {
 	before := e.podUIDs()
 
 	e.deletePodsAtOnce()
-	e.eventually("another client's pod is refused while nobody judges it", func() (bool, any) { return e.nobodyJudges(), nil })
+	e.eventually("another client's pod is refused while no endpoint reviews it", func() (bool, any) { return e.nobodyJudges(), nil })
 	e.eventually("all its pods are others, and ready", func() (bool, any) {
 		d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
 		e.must(err)
@@ -50,8 +50,8 @@ func TestInterceptsItsOwnPods(t *testing.T) {
 }
 
 // staysDownUnguarded is the control: without its matchConditions, as OLM v0 registers it, the
-// webhook keeps its own pods from coming back. They do once the manager is back and has
-// repaired it. Left out are the manager's Namespace, since the manager could not come back
+// webhook keeps its own pods from returning. They do once the manager is back and has
+// repaired it. Left out are the manager's Namespace, since the manager could not be recreated
 // either, and deletions, since this test has to delete what pods that are ending still let in.
 func (e *env) staysDownUnguarded() {
 	e.Helper()
@@ -78,10 +78,10 @@ func (e *env) staysDownUnguarded() {
 
 	e.deletePods()
 	_, before := e.refusedPods()
-	e.eventually("no pod is there any more, and none comes back in three attempts", func() (bool, any) {
+	e.eventually("no pod is there any more, and none returns in three attempts", func() (bool, any) {
 		said, refused := e.refusedPods()
 		left := e.pods()
-		// What one that was ending has let in goes when it lets in no others. Nobody else deletes any, so that none is missed.
+		// What one that was ending has let in goes when it lets in no others. No other client deletes any, so that none is missed.
 		if len(left) > 0 && (e.nobodyJudges() || slices.ContainsFunc(left, isReady)) {
 			e.deletePods()
 			_, before = e.refusedPods()

@@ -44,7 +44,7 @@ func TestBundleDiagnosis(t *testing.T) {
 			prepare: func(e *env) { e.quota("pods", "1") },
 			says:    []string{"does not progress", "exceeded quota: pods"},
 		},
-		"a Secret that nobody creates": {
+		"a Secret that no client creates": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
 				pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "key", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "absent"}}})
 				pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "key", MountPath: "/key"})
@@ -53,19 +53,19 @@ func TestBundleDiagnosis(t *testing.T) {
 		},
 		"a port that no container names": {
 			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
-				csv.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromString("nobody"))
+				csv.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromString("missing"))
 			},
-			says:     []string{"does not progress", `no container names a port "nobody"`, "correct targetPort"},
+			says:     []string{"does not progress", `no container names a port "missing"`, "correct targetPort"},
 			patience: "10m", // it is certain, and ends the wait at once
 		},
-		"a certificate that nobody gave it": {
+		"a certificate that no client gave it": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
 				pod.Containers[0].Args = append(pod.Containers[0].Args, "--foreign")
 			},
 			says:     []string{"does not progress", "webhook configmaps.hook.example.com is Waiting", "that is not signed by the expected CA"},
 			patience: "15s", // the pod has to be ready first
 		},
-		"an account that nobody creates": {
+		"an account that no client creates": {
 			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
 				pod.ServiceAccountName = "absent"
 			},
@@ -113,7 +113,7 @@ func (e *env) quota(of corev1.ResourceName, limit string) {
 }
 
 // allowInstalling lets the user shop-admin write all that an installation consists of, but
-// grant nobody what shop-admin has not.
+// grant only what shop-admin has.
 func (e *env) allowInstalling() {
 	e.Helper()
 	rbac, meta, after := kubeClient.RbacV1(), metav1.ObjectMeta{Name: e.namespace}, context.WithoutCancel(e.ctx)
@@ -136,7 +136,7 @@ func (e *env) allowInstalling() {
 	})
 }
 
-// Ctrl-C ends the telling and takes nothing back: the same command goes on from there.
+// Ctrl-C ends the output and takes nothing back: the same command goes on from there.
 func TestBundleInstallInterrupted(t *testing.T) {
 	t.Parallel()
 	term := &terminal{env: newBareEnv(t)}

@@ -16,7 +16,7 @@ const (
 	drawingMargin = 16
 )
 
-// colours tell values apart: those of before, of both, of after.
+// colours distinguish values: the previous ones, of both, of after.
 var colours = map[string]string{
 	"1": "#9ec5fe", "1 and 2": "#ffe08a", "2": "#a3d9a5", "nothing": "#f1aeb5",
 	"Stable": "#e2e3e5", "Distributing": "#ffe08a", "Promoting": "#f7c59f", "Retiring": "#c5e8c6",
@@ -63,7 +63,7 @@ func (l *timeline) draw(calls []call) string {
 }
 
 // drawCalls has a bar for every quarter of a second, as high as there were calls in it:
-// those that failed in red.
+// the ones that failed in red.
 func (l *timeline) drawCalls(svg *strings.Builder, calls []call, length time.Duration, x func(time.Duration) int, base int) {
 	const step = 250 * time.Millisecond
 	answered, lost, most := map[int]int{}, map[int]int{}, 1

@@ -59,7 +59,7 @@ func (e *env) rolledOut(deployment string) {
 	})
 }
 
-// podsOf are the pods of a Deployment, those that are ending included.
+// podsOf are the pods of a Deployment, the ones that are ending included.
 func (e *env) podsOf(deployment string) []corev1.Pod {
 	e.Helper()
 	d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, deployment, metav1.GetOptions{})

@@ -26,10 +26,10 @@ func TestManagerUninstalled(t *testing.T) {
 	e.manager("remove-manager", "--yes")
 	stored.isConvertedByNobody()
 	if csv := e.get("hook.v1"); len(csv.Finalizers) > 0 {
-		t.Errorf("hook.v1 has the finalizers %v, and nobody removes them", csv.Finalizers)
+		t.Errorf("hook.v1 has the finalizers %v, and no client removes them", csv.Finalizers)
 	}
 	for _, left := range e.derived() {
-		if strings.Contains(left, "  ") { // it has no Namespace, and nobody would collect it
+		if strings.Contains(left, "  ") { // it has no Namespace, and no client would collect it
 			t.Errorf("%s is left of hook.v1", left)
 		}
 	}
@@ -86,8 +86,8 @@ func (s *storedCache) holdsTheConversion() {
 	s.kubectl("delete", "-f", s.files+"/samples/cache-v1.yaml")
 }
 
-// isConvertedByNobody takes away what is left of the operator. Its pods would drain, as if
-// somebody called them.
+// isConvertedByNobody removes what is left of the operator. Its pods would drain, as if
+// a client called them.
 func (s *storedCache) isConvertedByNobody() {
 	s.Helper()
 	strategy, err := kubectl(s.ctx, "get", "crd", s.crd, "-o", "jsonpath={.spec.conversion.strategy}")

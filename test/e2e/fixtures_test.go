@@ -14,7 +14,7 @@ import (
 const hookImage = "docker.io/olm-webhook-manager/hook:dev"
 
 // hookCSV has a webhook that denies ConfigMaps labelled deny=true, failurePolicy
-// Fail, behind a Deployment of two replicas, and whatever Deployments come before it.
+// Fail, behind a Deployment of two replicas, and the Deployments that come before it.
 func hookCSV(name string, hook operatorsv1alpha1.StrategyDeploymentSpec, before ...operatorsv1alpha1.StrategyDeploymentSpec) *operatorsv1alpha1.ClusterServiceVersion {
 	none, fail, path, target := admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.Fail, "/validate", intstr.FromInt32(9443)
 	return &operatorsv1alpha1.ClusterServiceVersion{

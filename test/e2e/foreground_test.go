@@ -21,7 +21,7 @@ import (
 
 // goesInTheForeground upgrades again, so that all Caches are stored in another version than they
 // are written in, and deletes the operator in the foreground. What converts them stays, pods that go
-// come back, until they are migrated; then nothing is left.
+// return, until they are migrated; then nothing is left.
 func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 	e.Helper()
 	const csv, converter = "crdconversion.v2.0.0", "crdconversion-webhook"

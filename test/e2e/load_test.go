@@ -35,15 +35,15 @@ const (
 	denied    outcome = iota // the webhook answered
 	converted                // it answered with an object
 	served                   // the server of an API answered
-	uncovered                // nobody was asked
-	failed                   // somebody was asked and did not answer
+	uncovered                // no client was asked
+	failed                   // a pod was asked and did not answer
 )
 
 func (o outcome) String() string {
 	return [...]string{"denied", "converted", "served", "uncovered", "failed"}[o]
 }
 
-// answered reports whether somebody who was asked did.
+// answered reports whether a pod that was asked did.
 func (o outcome) answered() bool { return o == denied || o == converted || o == served }
 
 // startLoad calls the webhook's resource every 20 ms with an object that it denies,
@@ -160,7 +160,7 @@ func (l *load) first(o outcome) time.Time {
 	return first
 }
 
-// goesOn waits until a hundred more calls had the outcome, whatever became of others.
+// goesOn waits until a hundred more calls had the outcome, independent of the outcome of others.
 func (l *load) goesOn(o outcome) {
 	l.Helper()
 	before := l.count(o)
@@ -170,7 +170,7 @@ func (l *load) goesOn(o outcome) {
 	})
 }
 
-// mostSilent bounds the time in which nobody calls: a loss in it would not be seen. What goes
+// mostSilent bounds the time in which no client calls: a loss in it would not be seen. What goes
 // wrong with trust goes wrong for the settle time, which is 5 s. Machines that do more than these
 // tests were seen to be silent for up to 0.7 s, so a bound near that would fail for their sake.
 const mostSilent = 2 * time.Second
@@ -201,7 +201,7 @@ func (l *load) end(excused func(call) bool) {
 		l.Errorf("%.0f calls a second were asked for, and the machine made %.0f: try again when it is less busy", asked, rate)
 	}
 	if silent > mostSilent {
-		l.Errorf("nobody called for %s, and a loss in that time would not have been seen: try again when the machine is less busy", silent.Round(time.Millisecond))
+		l.Errorf("no client called for %s, and a loss in that time would not have been seen: try again when the machine is less busy", silent.Round(time.Millisecond))
 	}
 }
 

@@ -29,7 +29,7 @@ func TestMetricsAccess(t *testing.T) {
 	}
 }
 
-// metrics is what a pod of the manager tells Prometheus.
+// metrics is what a pod of the manager reports to Prometheus.
 func (e *env) metrics(pod string) string {
 	e.Helper()
 	code, body := e.scrape(pod, e.scraperToken())

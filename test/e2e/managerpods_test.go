@@ -44,7 +44,7 @@ func (e *env) leader() string {
 }
 
 // killLeader deletes the manager's pod that works. The API server forgets the pod at once, and
-// its process is told to end: it gives up the lead as one does that has time.
+// its process is asked to end: it gives up the lead as one does that has time.
 func (e *env) killLeader() (killed string) {
 	e.Helper()
 	killed = e.leader()

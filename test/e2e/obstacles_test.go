@@ -30,7 +30,7 @@ func TestNeverRegistered(t *testing.T) {
 		state  managerv1alpha1.WebhookState
 		why    string
 		says   []string
-		// foretold is the finding by which bundle validate knows before.
+		// predicted is the finding by which bundle validate knows before.
 		foretold string
 		event    string // what a kubelet says of a pod, where its status says nothing
 	}{
@@ -178,7 +178,7 @@ func mount(pod *corev1.PodSpec, source corev1.VolumeSource) {
 	pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: "/tls"})
 }
 
-// foretells: bundle validate finds in a bundle with the ClusterServiceVersion what it does not
+// predicts: bundle validate finds in a bundle with the ClusterServiceVersion what it does not
 // find in a whole one.
 func (e *env) foretells(csv *operatorsv1alpha1.ClusterServiceVersion, code string) {
 	e.Helper()

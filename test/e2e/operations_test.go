@@ -171,7 +171,7 @@ func (e *env) contains(said string, parts ...string) {
 }
 
 // seesWhatBlocks: status follows a webhook that loses its pods, and doctor names it, and
-// another that somebody left behind.
+// another that a client left behind.
 func (g *guide) seesWhatBlocks() {
 	g.Helper()
 	g.leaveBehind("left-behind")
@@ -188,10 +188,10 @@ func (g *guide) seesWhatBlocks() {
 		g.Errorf("doctor: exit code %d, want 2", exit)
 	}
 	g.contains(said, "ERROR NoReadyEndpoints", "v.shop.io", "the API server refuses CREATE of configmaps", "no endpoint of Service shop/shop-service is ready",
-		"ERROR ServiceMissing", "left-behind", "Service shop/nobody does not exist")
+		"ERROR ServiceMissing", "left-behind", "Service shop/missing does not exist")
 }
 
-// leaveBehind registers a webhook that nobody serves, of a resource that does not exist unless it is changed.
+// leaveBehind registers a webhook that no server serves, of a resource that does not exist unless it is changed.
 func (e *env) leaveBehind(name string, changes ...func(*admissionregistrationv1.ValidatingWebhook)) {
 	e.Helper()
 	none := admissionregistrationv1.SideEffectClassNone
@@ -200,7 +200,7 @@ func (e *env) leaveBehind(name string, changes ...func(*admissionregistrationv1.
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "left.behind.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "nobody"}},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "missing"}},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"nowhere.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
@@ -292,7 +292,7 @@ func (g *guide) stopsTheManager() {
 	})
 	g.scale("shop", 0)
 	g.callsAre(failed)
-	g.eventually("status sees that nobody is ready", func() (bool, any) {
+	g.eventually("status sees that no endpoint is ready", func() (bool, any) {
 		said := g.terminal.works("", "status", "-n", "shop")
 		return strings.Contains(said, "no endpoint of Service shop/shop-service is ready"), said
 	})

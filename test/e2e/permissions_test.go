@@ -54,7 +54,7 @@ var notAlways = map[string][]string{
 		"apiregistration.k8s.io apiservices patch,update",
 		"rbac.authorization.k8s.io clusterrolebindings,rolebindings,roles patch,update",
 	},
-	"operators are granted them, and nobody may grant what they do not have": {
+	"operators are granted them, and no client may grant what they do not have": {
 		"operators.coreos.com operatorconditions get,update",
 		"operators.coreos.com operatorconditions/status get,patch,update",
 	},
@@ -112,7 +112,7 @@ func checkPermissions(ctx context.Context) error {
 }
 
 // granted are the permissions of a ClusterRole that a request can be matched with: wildcards stand for resources
-// that nobody can list here, and the API server asks for bind and escalate itself, while it answers another verb.
+// that no client can list here, and the API server asks for bind and escalate itself, while it answers another verb.
 func granted(role *rbacv1.ClusterRole) (all []permission) {
 	for _, rule := range role.Rules {
 		for _, group := range rule.APIGroups {

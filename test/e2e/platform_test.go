@@ -26,7 +26,7 @@ const unmirrored = "registry.example.com/hook:dev"
 
 // A platform rewrites images and adds a toleration by a MutatingAdmissionPolicy, and sets
 // resources by a webhook. An operator is installed, upgraded, rotated and uninstalled without a
-// call that fails, and the manager leaves alone what the platform made of its writes.
+// call that fails, and the manager does not modify what the platform made of its writes.
 func TestPlatformThatMutates(t *testing.T) {
 	log := auditLog()
 	if !log.Available() {

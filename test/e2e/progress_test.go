@@ -14,8 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// While an installation waits, it tells of what: of its Deployment, of the certificate that
-// somebody has yet to issue, of its webhook; then what became of each, and last that it is done.
+// While an installation waits, it reports its Deployment, the certificate that
+// a client has yet to issue, and its webhook; then what became of each, and last that it is done.
 func TestBundleInstallTellsProgress(t *testing.T) {
 	t.Parallel()
 	term := &terminal{env: newBareEnv(t)}
@@ -38,7 +38,7 @@ func TestBundleInstallTellsProgress(t *testing.T) {
 	}
 	for _, step := range steps {
 		if !inOrder(said, step.waits, step.settled, "hook.v1 is Succeeded", "hook.v1 is installed, its webhook is live") {
-			t.Errorf("it does not tell in this order: %+v", step)
+			t.Errorf("it does not report in this order: %+v", step)
 		}
 	}
 	if t.Failed() {
@@ -46,7 +46,7 @@ func TestBundleInstallTellsProgress(t *testing.T) {
 	}
 }
 
-// inOrder reports whether a text says each of these, each after the one before.
+// inOrder reports whether a text says each of these, each after the previous one.
 func inOrder(said string, parts ...string) bool {
 	for _, part := range parts {
 		_, after, found := strings.Cut(said, part)

@@ -181,7 +181,7 @@ func removeProjectPolicy(ctx context.Context) error {
 	return nil
 }
 
-// removeDemo takes away what make demo installed: its policy would deny the tests'
+// removeDemo removes what make demo installed: its policy would deny the tests'
 // namespaces. From a cluster that is not from test/cluster it removes nothing.
 func removeDemo(ctx context.Context) error {
 	_, err := kubeClient.CoreV1().Namespaces().Get(ctx, policyNamespace, metav1.GetOptions{})

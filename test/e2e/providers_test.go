@@ -23,7 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Whoever issues the certificate of a live webhook, and whichever CA the issuer changes
+// For every issuer of the certificate of a live webhook, and every CA that the issuer changes
 // to, no call fails while each pod comes to serve it, and none is restarted for it. cert-manager and its cainjector are the real ones.
 func TestProvidersUnderLoad(t *testing.T) {
 	e := newBareEnv(t)
@@ -88,13 +88,13 @@ func (e *env) changeCA() {
 	e.provides(managerv1alpha1.ProviderCertManager, 3)
 }
 
-// changeToNone lets the administrator's own Certificate, of the same issuer, take over. Nobody
+// changeToNone lets the administrator's own Certificate, of the same issuer, take over. No client
 // sees to it then that kubelets look, and they would take a minute.
 func (e *env) changeToNone() {
 	e.Helper()
 	before := e.leaf()
 	e.choose(managerv1alpha1.ProviderNone, "cert-manager.io/inject-ca-from", e.namespace+"/own")
-	e.eventually("the manager keeps its hands off", func() (bool, any) {
+	e.eventually("the manager does not modify the objects", func() (bool, any) {
 		c := e.certificate("hook.v1")
 		return c.Provider == managerv1alpha1.ProviderNone, c
 	})
@@ -171,7 +171,7 @@ func (e *env) secret(name string) *corev1.Secret {
 	return secret
 }
 
-// certManager runs the real one beside the cluster until the test ends, unless the
+// certManager runs the real one next to the cluster until the test ends, unless the
 // cluster is not one of ours and has its own.
 func (e *env) certManager() {
 	e.Helper()
@@ -191,7 +191,7 @@ func (e *env) declare(resource schema.GroupVersionResource, kind, name string, s
 	e.must(kube.Declare(e.ctx, dynamicClient, e.namespace, resource, kind, name, spec))
 }
 
-// choose tells who issues the operator's certificates.
+// choose sets the provider of the operator's certificates.
 func (e *env) choose(provider managerv1alpha1.CertificateProvider, more ...string) {
 	e.Helper()
 	e.must(kube.Choose(e.ctx, olmClient, e.namespace, "hook", "hook.v1", provider, more...))

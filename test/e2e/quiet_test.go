@@ -19,7 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A manager that finds everything as it should be writes nothing and tells nothing, however
+// A manager that finds everything as it should be writes nothing and reports nothing, however
 // often it looks.
 func TestQuiet(t *testing.T) {
 	log := auditLog()
@@ -37,13 +37,13 @@ func TestQuiet(t *testing.T) {
 		e.succeeds(name + ".v1")
 		e.webhookIs(name+".v1", "Registered", "Serving")
 	}
-	e.eventually("it has told of each installation, which it does last", func() (bool, any) {
+	e.eventually("it has reported each installation, which it does last", func() (bool, any) {
 		events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{FieldSelector: "reason=InstallSucceeded"})
 		e.must(err)
 		return len(events.Items) == len(operators), len(events.Items)
 	})
 	made := e.audited(log, start)
-	if writes, told := kube.Writes(made, userAgent), kube.Told(made, userAgent); len(writes) < 7*len(operators) || len(told) < len(operators) {
+	if writes, told := kube.Writes(made, userAgent), kube.Reported(made, userAgent); len(writes) < 7*len(operators) || len(told) < len(operators) {
 		t.Fatalf("the audit log shows %d writes and %d events by the manager for %d installations: is this test looking?", len(writes), len(told), len(operators))
 	}
 
@@ -68,7 +68,7 @@ func TestQuiet(t *testing.T) {
 	}
 	// What was asked for before may stand in the log behind what was asked for later.
 	idle := slices.DeleteFunc(e.audited(log, start), func(event auditv1.Event) bool { return !event.RequestReceivedTimestamp.After(installed) })
-	for _, request := range slices.Concat(kube.Writes(idle, userAgent), kube.Told(idle, userAgent)) {
+	for _, request := range slices.Concat(kube.Writes(idle, userAgent), kube.Reported(idle, userAgent)) {
 		t.Errorf("a manager that had nothing to do sent: %s %s", request.Verb, request.RequestURI)
 	}
 }
@@ -86,7 +86,7 @@ func lastReceived(events []auditv1.Event) (last time.Time) {
 // userAgent is how the manager's begins.
 const userAgent = "olm-webhook-manager/"
 
-// auditLog is beside the kubeconfig of test/cluster's cluster, and not there with others.
+// auditLog is next to the kubeconfig of test/cluster's cluster, and not there with others.
 func auditLog() kube.AuditLog {
 	path := filepath.Join(filepath.Dir(os.Getenv(clientcmd.RecommendedConfigPathEnvVar)), "log", "audit.log")
 	if _, err := os.Stat(path); err != nil {
@@ -96,7 +96,7 @@ func auditLog() kube.AuditLog {
 }
 
 // audited are the events from a place in the log on, up to this call: a request of its
-// own shows how far the log is.
+// own shows the progress of the log.
 func (e *env) audited(log kube.AuditLog, start int64) (events []auditv1.Event) {
 	e.Helper()
 	marker := rest.CopyConfig(config)

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A registration that somebody deletes or edits is back within a second, and with it
+// A registration that a client deletes or edits is back within a second, and with it
 // what the webhook guards.
 func TestRepairUnderLoad(t *testing.T) {
 	e := newEnv(t)
@@ -34,10 +34,10 @@ func TestRepairUnderLoad(t *testing.T) {
 		{"for other namespaces", edit(func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"nobody": "has-this"}}
 		})},
-		{"for nobody's failure", edit(func(w *admissionregistrationv1.ValidatingWebhook) {
+		{"with failurePolicy Ignore", edit(func(w *admissionregistrationv1.ValidatingWebhook) {
 			w.FailurePolicy = new(admissionregistrationv1.Ignore)
 		})},
-		{"trusting nobody", edit(func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.CABundle = nil })},
+		{"trusting no CA", edit(func(w *admissionregistrationv1.ValidatingWebhook) { w.ClientConfig.CABundle = nil })},
 	}
 
 	load := e.startLoad()

@@ -13,7 +13,7 @@ import (
 
 // A manager whose pod is deleted in the middle of an installation leaves the rest to the
 // other replica, which comes to the same objects. The installation takes longer than the
-// kubelet does to tell a process to end.
+// kubelet needs to ask a process to end.
 func TestLeaderDeletedDuringInstall(t *testing.T) {
 	e := newEnv(t)
 	csv := hookCSV("hook.v1", server("hook"))

@@ -14,10 +14,10 @@ func (e *env) orderByCommand() (generation int64) {
 	term := &terminal{env: e}
 	said := term.works("", "certificates", "rotate", "hook.v1", "-n", e.namespace)
 	if want := "rotation requested; to follow it: kubectl webhooks certificates -n " + e.namespace + "\n"; said != want {
-		e.Errorf("whoever orders a rotation is told\n%swant\n%s", said, want)
+		e.Errorf("a rotation prints\n%swant\n%s", said, want)
 	}
 	const stale = "0/2 new, 2 old, 0 unknown" // until servers that do not reload have had the time to
-	e.eventually("pods serve the certificate of before", func() (bool, any) {
+	e.eventually("pods serve the previous certificate", func() (bool, any) {
 		c := e.certificate("hook.v1")
 		return c.Endpoints.String() == stale, c
 	})

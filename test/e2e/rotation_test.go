@@ -28,7 +28,7 @@ const (
 	between = 10 * time.Millisecond
 )
 
-// A rotation that somebody orders costs no call, whatever the server is like and whatever
+// A rotation that an administrator orders costs no call, independent of what the server is like and of what
 // happens meanwhile. The kubelet is as it comes, and would take a minute to bring a
 // Secret to its pods. Nothing else goes on meanwhile: a call that is late may miss a loss.
 func TestRotationUnderLoad(t *testing.T) {
@@ -48,7 +48,7 @@ func TestRotationUnderLoad(t *testing.T) {
 		"the Secret deleted":                       {flags: []string{"--reload"}, do: (*env).loseCertificate},
 		"the Secret emptied":                       {flags: []string{"--reload"}, do: (*env).emptyCertificate},
 		"the Secret foreign":                       {flags: []string{"--reload"}, do: (*env).replaceCertificate},
-		"the Secret made again by another client":    {flags: []string{"--reload"}, do: (*env).remakeCertificate},
+		"the Secret made again by another client":  {flags: []string{"--reload"}, do: (*env).remakeCertificate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -102,7 +102,7 @@ func distributing(do func(*env)) func(*env) {
 }
 
 // rollingUpdate replaces the pods, and that goes on when they are given the next certificate:
-// those of before go on serving theirs for as long as they drain.
+// the previous ones go on serving theirs for as long as they drain.
 func rollingUpdate(e *env) {
 	e.Helper()
 	before := e.podUIDs()
@@ -113,7 +113,7 @@ func rollingUpdate(e *env) {
 	})
 	now := e.podUIDs()
 	if old, others := now.Intersection(before).Len(), now.Difference(before).Len(); old == 0 || others == 0 {
-		e.Fatalf("there are %d pods of before the rolling update, and %d others: this shows nothing of its middle", old, others)
+		e.Fatalf("there are %d pods that predate the rolling update, and %d others: this shows nothing of its middle", old, others)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 	}
 }
 
-// A restart that costs calls is foretold, and put off until it must be where nothing
+// A restart that costs calls is predicted, and put off until it must be where nothing
 // can be done about that. No call fails before that restart, and no more than pods that come
 // and go can explain.
 func TestRotationThatCostsCalls(t *testing.T) {
@@ -185,7 +185,7 @@ func TestRotationThatCostsCalls(t *testing.T) {
 			load.goesOn(denied)
 			began := time.Now()
 			e.order("hook.v1", "once")
-			e.eventually("the loss is foretold", func() (bool, any) {
+			e.eventually("the loss is predicted", func() (bool, any) {
 				message := e.certificate("hook.v1").Message
 				return strings.Contains(message, test.says), message
 			})
@@ -195,7 +195,7 @@ func TestRotationThatCostsCalls(t *testing.T) {
 			before := test.act(e)
 			e.rotatesSince(began, 2)
 			load.goesOn(denied)
-			load.end(func(c call) bool { return c.outcome == failed && c.answered.After(before) }) // that is what was foretold
+			load.end(func(c call) bool { return c.outcome == failed && c.answered.After(before) }) // that is what was predicted
 			if n := load.count(failed); n > test.most {
 				t.Errorf("%d calls failed, want at most %d", n, test.most)
 			}
@@ -307,7 +307,7 @@ func (e *env) replaceCertificate() (generation int64) {
 }
 
 // remakeCertificate is what another client does that deletes the Secret, and creates one of
-// its own. The manager may be quicker, and is told again then.
+// its own. The manager may be quicker, and is ordered again then.
 func (e *env) remakeCertificate() (generation int64) {
 	e.Helper()
 	secrets := kubeClient.CoreV1().Secrets(e.namespace)
@@ -323,7 +323,7 @@ func (e *env) remakeCertificate() (generation int64) {
 	}
 }
 
-// foreignCertificate is one that nobody trusts, as a Secret holds it.
+// foreignCertificate is one that no client trusts, as a Secret holds it.
 func (e *env) foreignCertificate() map[string][]byte {
 	e.Helper()
 	names := certs.DNSNames("hook-service", e.namespace)

@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Of a webhook that nobody manages, doctor sees the certificate that its pods serve, which it
+// Of a webhook that no client manages, doctor sees the certificate that its pods serve, which it
 // reaches as kubectl port-forward does: it is sound while the caBundle is that of its CA, and
 // locks out what it intercepts once that is another.
 func TestDoctorSeesAStrangersCertificate(t *testing.T) {

@@ -192,8 +192,8 @@ func masked(transcript string) string {
 	return strings.Join(append(kept, lasting(told)...), "")
 }
 
-// lasting is what a command has told without states that nothing stays in. Side by side, states
-// are sorted; what the command did itself stays behind those that it followed.
+// lasting is what a command has reported without states that nothing stays in. Side by side, states
+// are sorted; what the command did itself stays behind the ones that it followed.
 func lasting(told []string) []string {
 	var kept, reached []string
 	for i, line := range told {
@@ -210,7 +210,7 @@ func lasting(told []string) []string {
 	return append(kept, reached...)
 }
 
-// settled tells the states in which something stays.
+// settled reports the states in which something stays.
 func settled(line string) bool {
 	return slices.ContainsFunc([]string{" is Available", " is Registered", " is Succeeded", ": Stable"}, func(state string) bool { return strings.Contains(line, state) })
 }

@@ -133,7 +133,7 @@ func (l *timeline) ask(ctx context.Context, lane, ip string) {
 	}
 }
 
-// note adds a value that is another than the one before.
+// note adds a value that is another than the previous one.
 func (l *timeline) note(lane, value string, asked time.Time) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

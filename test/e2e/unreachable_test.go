@@ -12,7 +12,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// A live webhook that loses all its pods is reported, and otherwise left alone: what it
+// A live webhook that loses all its pods is reported, and otherwise not modified: what it
 // guards stays closed.
 func TestLosesAllPods(t *testing.T) {
 	t.Parallel()
@@ -26,7 +26,7 @@ func TestLosesAllPods(t *testing.T) {
 	event := e.warned("hook.v1", "WebhookUnreachable")
 	for _, message := range []string{lost.Message, event} {
 		if !strings.Contains(message, "deployment hook is scaled to 0") {
-			t.Errorf("the message does not say why nobody answers: %q", message)
+			t.Errorf("the message does not say why no endpoint answers: %q", message)
 		}
 	}
 	e.eventually("a call that the webhook would allow fails", func() (bool, any) {

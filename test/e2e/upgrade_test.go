@@ -85,7 +85,7 @@ func TestFailedUpgradeUnderLoad(t *testing.T) {
 
 // version is one of an operator of which a webhook stays as it is: the one that denies
 // ConfigMaps. Another has a timeout of its own in each version, and a third is in
-// this version only; they are about Secrets, which nobody here creates.
+// this version only; they are about Secrets, which no client here creates.
 func (e *env) version(name, replaces string, timeout int32) *operatorsv1alpha1.ClusterServiceVersion {
 	spec := server("hook", "--drain")
 	spec.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(10))

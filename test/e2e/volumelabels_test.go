@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// PersistentVolumes get their labels as they are created; those that are older than the
+// PersistentVolumes get their labels as they are created; the ones that are older than the
 // webhook, or were created while it was off, get them from the controller. Each as one
 // process and as two.
 func TestVolumeLabels(t *testing.T) {
@@ -60,8 +60,8 @@ func (e *env) zoneOf(sample string) string {
 	return zone
 }
 
-// switchOff has the webhook taken out of service as an administrator does, by the sample
-// of a Subscription, and returns when nobody calls it any more.
+// switchOff has the webhook unregistered as an administrator does, by the sample
+// of a Subscription, and returns when no client calls it any more.
 func (e *env) switchOff(csv string) (switchOn func()) {
 	e.Helper()
 	const sample, webhook = "examples/volumelabels/samples/webhook-off.yaml", "the webhook of volumelabels"
@@ -85,7 +85,7 @@ func (e *env) switchOff(csv string) (switchOn func()) {
 	}
 }
 
-// volumeLabel tells a test's volumes from others.
+// volumeLabel distinguishes a test's volumes from others.
 const volumeLabel = "e2e.example.com/namespace"
 
 // createVolume returns a PersistentVolume as the API server has created it.

@@ -31,7 +31,7 @@ metadata: {name: shop.v1, namespace: shop, generation: 1}
 status:
   observedGeneration: 1
   conditions:
-  - {type: Contested, status: "False", reason: NobodyElse, message: nobody else}
+  - {type: Contested, status: "False", reason: NobodyElse, message: no other client}
   - {type: Ready, status: "STATUS", reason: Because, message: what there is to say}
 `
 )
@@ -154,7 +154,7 @@ func fluxChecks(t *testing.T) map[string]*cel.StatusEvaluator {
 func TestFluxWaitsForAStatus(t *testing.T) {
 	for _, check := range fluxChecks(t) {
 		if result, err := check.Evaluate(t.Context(), decoded(t, newCSV)); err == nil && result.Status != "InProgress" {
-			t.Errorf("an object that nobody has looked at is %s", result.Status)
+			t.Errorf("an object that no client has looked at is %s", result.Status)
 		}
 	}
 }

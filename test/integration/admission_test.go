@@ -303,7 +303,7 @@ func (e *env) mutatingWebhook(name string, patch []map[string]any) {
 	})
 }
 
-// nobodysCA is a CA of nobody's, and a certificate of it.
+// nobodysCA is a CA without an owner, and a certificate of it.
 func (e *env) nobodysCA(name string) certs.Generation {
 	e.Helper()
 	generation, err := certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
@@ -311,7 +311,7 @@ func (e *env) nobodysCA(name string) certs.Generation {
 	return generation
 }
 
-// inject has clients write their own caBundle into a definition whenever somebody writes another one:
+// inject has clients write their own caBundle into a definition whenever a client writes another one:
 // each in its turn.
 func (e *env) inject(crd string, clients ...string) {
 	e.Helper()
@@ -360,7 +360,7 @@ func (m *manager) changedByAdmission(csv string, fields ...string) {
 	})
 }
 
-// restsWithoutWriting fails when the manager goes on to write, whatever makes it look.
+// restsWithoutWriting fails when the manager goes on to write, independent of what makes it look.
 func (m *manager) restsWithoutWriting(csv, after string) {
 	m.Helper()
 	m.rests()

@@ -16,7 +16,7 @@ import (
 )
 
 // standingAlone makes an API server one without aggregation, which the cluster's own refuses to be:
-// whoever asks for its kinds is told that there are none.
+// it answers that its kinds do not exist.
 func standingAlone(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if !strings.HasPrefix(r.URL.Path, "/apis/apiregistration.k8s.io") {
@@ -32,7 +32,7 @@ func standingAlone(rt http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// An API server that passes requests on to nobody has all that operators need but APIServices. Of the
+// An API server that passes no requests on has all that operators need but APIServices. Of the
 // kinds of cert-manager and of OpenShift there are none in this package's cluster either.
 func TestWithoutAggregation(t *testing.T) {
 	e := newParallelEnv(t)

@@ -15,7 +15,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// What an operator needs of the API server: each is told while it is missing, and the
+// What an operator needs of the API server: each is reported while it is missing, and the
 // operator goes on once it is there.
 func TestRequiredAPIs(t *testing.T) {
 	for name, test := range map[string]struct {

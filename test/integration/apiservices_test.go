@@ -43,7 +43,7 @@ func (e *env) delegations() []string {
 	return found
 }
 
-// An owned APIService is registered when its server serves, beside a webhook of the same
+// An owned APIService is registered when its server serves, next to a webhook of the same
 // Deployment, and requests to its group arrive there. When the ClusterServiceVersion goes,
 // nothing stays.
 func TestOwnedAPIService(t *testing.T) {
@@ -106,7 +106,7 @@ func TestRotationOfAnAPIService(t *testing.T) {
 	}
 	trust.neverWithout(before, e.servingCA())
 	if string(before) == string(e.servingCA()) {
-		t.Error("the CA is that of before")
+		t.Error("the CA is the previous one")
 	}
 }
 
@@ -134,7 +134,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 	}
 	after := a.registered()
 	if after.UID != before.UID || after.Labels["olm.owner"] != "operator.v2" || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
-		t.Errorf("the APIService is not the one of before, in other hands: %+v", after)
+		t.Errorf("the APIService is not the previous one, in other hands: %+v", after)
 	}
 	if again := e.delegations(); !slices.Equal(again, bindings) {
 		t.Errorf("the bindings are %v, and were %v", again, bindings)
@@ -177,11 +177,11 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
 	}
 	if after := a.registered(); after.UID != before.UID || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
-		t.Errorf("the APIService is not the one of before: %+v", after)
+		t.Errorf("the APIService is not the previous one: %+v", after)
 	}
 }
 
-// What somebody deletes or edits of an APIService, and of what its server needs, is put right.
+// What a client deletes or edits of an APIService, and of what its server needs, is put right.
 func TestRepairOfAnAPIService(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -258,7 +258,7 @@ func TestAPIServiceOfSomebodyElse(t *testing.T) {
 	})
 }
 
-// No write registers a version of a group that the API server serves, whatever shows that the
+// No write registers a version of a group that the API server serves, independent of what shows that the
 // ClusterServiceVersion is installed: its own phase, or a Service that bears its labels. What was
 // registered so before is unregistered, and the webhooks stay.
 func TestReservedGroupIsNeverRegistered(t *testing.T) {
@@ -376,7 +376,7 @@ func TestGroupThatOthersServe(t *testing.T) {
 		reason operatorsv1alpha1.ConditionReason
 		says   string
 	}{
-		"a definition of nobody": {
+		"a definition without an owner": {
 			begin: func(a *playedAPI) { a.define(a.group, "v1alpha1"); a.create(a.csv("operator.v1")) },
 			end:   func(a *playedAPI) { a.undefine("ponds", a.group) },
 			says:  "CustomResourceDefinition ponds.",
@@ -410,7 +410,7 @@ func TestGroupThatOthersServe(t *testing.T) {
 			}
 			m.looksAgain("operator.v1")
 			if a.registered() != nil {
-				t.Error("it is registered beside the others")
+				t.Error("it is registered next to the others")
 			}
 			test.end(a)
 			e.eventually("it is registered", func() (bool, any) { return a.registered() != nil, nil })

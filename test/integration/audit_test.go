@@ -43,7 +43,7 @@ func (m *manager) audited(since int64) []auditv1.Event {
 	return events
 }
 
-// mark sends a request that nobody else sends, to be found in the audit log behind all
+// mark sends a request that no other client sends, to be found in the audit log behind all
 // that were answered before it.
 func (e *env) mark() (userAgent string) {
 	e.Helper()

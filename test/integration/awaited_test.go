@@ -60,7 +60,7 @@ func TestVersionsThatAreAwaited(t *testing.T) {
 			e.setAvailable("server", true)
 			install.ends()
 			install.says(test.says)
-			e.eventually("the watch has told of v2", func() (bool, any) { return writes.served(), nil })
+			e.eventually("the watch has reported v2", func() (bool, any) { return writes.served(), nil })
 			if first := writes.first(); first.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter || test.waits != (len(first.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0) || first.Spec.Versions[0].Storage {
 				t.Errorf("v2 came with %+v, stored in %+v", first.Spec.Conversion, first.Spec.Versions)
 			}

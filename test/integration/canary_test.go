@@ -35,7 +35,7 @@ func cutOff(o *controller.Options) {
 }
 
 // The API server itself reports whether it reaches a webhook, where it is to be asked and where
-// the manager can dial nobody, and nothing is left of the question in any outcome.
+// the manager can dial no endpoint, and nothing is left of the question in any outcome.
 func TestProbeThroughTheAPIServer(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode            func(*controller.Options) // throughAPIServer, when nil
@@ -46,25 +46,25 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 		"it serves": {
 			handler: permitAtValidate,
 		},
-		"it serves, and the manager dials nobody": {
+		"it serves, and the manager dials no endpoint": {
 			mode: cutOff, handler: permitAtValidate,
 		},
-		"a foreign certificate, and the manager dials nobody": {
+		"a foreign certificate, and the manager dials no endpoint": {
 			mode: cutOff, serve: func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
-		"nobody listens, and the manager dials nobody": {
+		"no server listens, and the manager dials no endpoint": {
 			mode: cutOff, serve: func(e *env, l net.Listener) { e.must(l.Close()) },
 			reason: "Refused", message: "refuses connections of the API server",
 		},
-		"it answers whatever it is asked": {
+		"it answers every request": {
 			handler: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },
 		},
 		"it does not serve the path": {
 			handler: http.NotFound,
 			reason:  "PathNotServed", message: `path "/validate" with status 404`,
 		},
-		"it permits whatever it is asked": {
+		"it permits every request": {
 			handler: permit,
 			reason:  "Interrupted", message: "lets the request for it pass",
 		},
@@ -72,7 +72,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			serve:  func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
-		"nobody listens": {
+		"no server listens": {
 			serve:  func(e *env, l net.Listener) { e.must(l.Close()) },
 			reason: "Refused", message: "refuses connections of the API server",
 		},
@@ -190,12 +190,12 @@ func TestCanaryThatStays(t *testing.T) {
 	e.endpoint(listener)
 	e.succeeds("operator.v1")
 	if len(kept) != 1 {
-		t.Fatal("no canary was to be taken away")
+		t.Fatal("no canary was to be removed")
 	}
 	e.leavesNoCanary()
 }
 
-// Where the manager dials nobody, a rotation comes to its end by what the API server finds
+// Where the manager dials no endpoint, a rotation comes to its end by what the API server finds
 // behind the Service, and not before every pod serves the new certificate.
 func TestRotationThroughTheAPIServer(t *testing.T) {
 	e := newParallelEnv(t)
@@ -212,7 +212,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 	e.succeeds("operator.v1")
 	before, trust := e.servingCA(), e.watchTrust()
 	e.order("once")
-	e.eventually("the API server finds the certificate of before", func() (bool, any) {
+	e.eventually("the API server finds the previous certificate", func() (bool, any) {
 		c := e.rotation()
 		return c.Endpoints.String() == "0/2 new, 2 old, 0 unknown" && strings.Contains(c.Message, "serves another certificate to the API server"), c
 	})
@@ -222,7 +222,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 	p.reload()
 	m.looksAgain("operator.v1")
 	if c := e.rotation(); !e.trusts(before) || c.Phase != managerv1alpha1.CertificatePromoting {
-		t.Errorf("somebody serves the certificate of before still, and it is %+v", c)
+		t.Errorf("a pod serves the previous certificate still, and it is %+v", c)
 	}
 	other.reload()
 	e.rotates(2)

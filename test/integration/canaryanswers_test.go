@@ -62,7 +62,7 @@ func TestAnswersOfTheAPIServer(t *testing.T) {
 		"a review of another":     {serve: serves(review(`{"uid":"another","allowed":true}`)), want: probe.Serving},
 		"a review without answer": {serve: serves(review(`null`)), want: probe.Serving},
 		"it permits":              {serve: serves(permit), want: probe.Interrupted, says: "lets the request for it pass"},
-		"nobody listens":          {serve: func(s *hookServer) { s.must(s.Close()) }, want: probe.Refused},
+		"no server listens":       {serve: func(s *hookServer) { s.must(s.Close()) }, want: probe.Refused},
 		"packets are swallowed":   {serve: func(*hookServer) {}, want: probe.TimedOut},
 		"it is slow":              {serve: serves(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), want: probe.TimedOut},
 		"plain HTTP":              {serve: func(s *hookServer) { s.http(http.NotFound) }, want: probe.NotTLS},

@@ -13,7 +13,7 @@ import (
 // A canary goes in the pass that sent it, before anything else is written: what is left of one
 // is no more than what a manager leaves that dies.
 func TestCanaryGoesAtOnce(t *testing.T) {
-	for name, serves := range map[string]bool{"it serves": true, "nobody listens": false} {
+	for name, serves := range map[string]bool{"it serves": true, "no server listens": false} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
 			e.group("og", allNamespaces)

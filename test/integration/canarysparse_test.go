@@ -13,8 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Of a certificate that the same CA signed as the one before, calls through the API server tell
-// nothing: none is made, whatever the manager looks at, and the status says what comes of it.
+// Of a certificate that the same CA signed as the previous one, calls through the API server report
+// nothing: none is made, independent of what the manager reconciles, and the status says what comes of it.
 func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -56,7 +56,7 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	e.leavesNoCanary()
 
 	e.ageRotation(82 * 24 * time.Hour) // of 90 days
-	e.eventually("no restart is foretold of a pod that was created since", func() (bool, any) {
+	e.eventually("no restart is predicted of a pod that was created since", func() (bool, any) {
 		c := e.rotation()
 		return c.Endpoints.String() == "0/1 new, 0 old, 1 unknown" && !strings.Contains(c.Message, "restarted"), c
 	})

@@ -33,7 +33,7 @@ func TestHighestCertificateGeneration(t *testing.T) {
 	m.writesNothing(quiet)
 }
 
-// What a definition trusts is corrected even where the annotation beside it cannot be told from
+// What a definition trusts is corrected even where the annotation next to it cannot be distinguished from
 // one that the manager wrote.
 func TestConversionWithTheManagersGeneration(t *testing.T) {
 	for name, c := range map[string]struct {

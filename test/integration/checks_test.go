@@ -15,7 +15,7 @@ import (
 )
 
 // What is looked at before any phase, in OLM v0's order: the finalizer, one group, the
-// annotations, the install modes. Whatever else is wrong is not looked at before.
+// annotations, the install modes. Other faults are not checked before.
 func TestChecksBeforeAnyPhase(t *testing.T) {
 	for name, test := range map[string]struct {
 		groups    []operatorsv1.OperatorGroupSpec
@@ -56,7 +56,7 @@ func TestChecksBeforeAnyPhase(t *testing.T) {
 	}
 }
 
-// A manager as it is shipped tells nothing for a while of what goes on as it should. Who reads the
+// A manager as it is shipped reports nothing for a while of what goes on as it should. Who reads the
 // conditions misses no phase by it, and who waits for a phase in which it stays sees that.
 func TestPhasesOfAPatientManager(t *testing.T) {
 	unknown := says{"Pending", "RequirementsUnknown", "requirements not yet checked"}

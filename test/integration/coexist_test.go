@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 )
 
-// Two managers of the same ClusterServiceVersions would undo each other's work: beside
+// Two managers of the same ClusterServiceVersions would undo each other's work: next to
 // an OLM v0 that watches the same namespaces, the manager does not start.
 func TestRefuseBesideOLM(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -53,10 +53,10 @@ func TestOwnerConflict(t *testing.T) {
 
 // What one operator owns, none of another group may provide for the same namespaces. When
 // the groups get to intersect, the younger operator is stopped, its webhooks first; when
-// they do not any more, it comes back.
+// they do not any more, it returns.
 func TestIntersectingGroups(t *testing.T) {
 	e := newParallelEnv(t)
-	second := e.beside()
+	second := e.neighbour()
 	e.group("og", namespaces(e.namespace))
 	second.group("og", namespaces(second.namespace))
 	e.runDeployments()
@@ -96,7 +96,7 @@ func TestConflictOverADefinitionByAnotherName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			second := e.beside()
+			second := e.neighbour()
 			e.group("og", allNamespaces)
 			second.group("og", allNamespaces)
 			e.runDeployments()

@@ -50,7 +50,7 @@ func TestContest(t *testing.T) {
 	}
 }
 
-// While somebody holds a registration, no pod may come to serve what it does not trust.
+// While a client holds a registration, no pod may come to serve what it does not trust.
 func TestContestedTrust(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -80,7 +80,7 @@ func TestContestedTrust(t *testing.T) {
 }
 
 // adversary sets the failurePolicy of every validating webhook of the test to Ignore,
-// whenever somebody sets it to anything else.
+// whenever a client sets it to anything else.
 func (e *env) adversary() {
 	e.Helper()
 	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()

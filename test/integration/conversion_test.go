@@ -25,7 +25,7 @@ import (
 )
 
 // The conversion is written when the webhook may be registered, never before and
-// never with an empty caBundle, and comes back within a second when the bundle's CRD is
+// never with an empty caBundle, and returns within a second when the bundle's CRD is
 // applied over it.
 func TestConversion(t *testing.T) {
 	e := newParallelEnv(t)
@@ -57,10 +57,10 @@ func TestConversion(t *testing.T) {
 	})
 	m.flows()
 	if now := e.conversion(crd.Name); !bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle) {
-		t.Error("it came back with another caBundle")
+		t.Error("it returned with another caBundle")
 	}
 	m.emits("Warning ConversionInterrupted " + crd.Name + " had no conversion webhook for at most ")
-	e.eventually("the WebhookRollout tells of the gap", func() (bool, any) {
+	e.eventually("the WebhookRollout reports the gap", func() (bool, any) {
 		w := e.webhookStatus("operator.v1", "v.example.com")
 		return w.State == "Registered" && w.LastGap != nil && w.LastGap.To != nil && w.LastGap.By == "administrator" && slices.Equal(w.LastGap.CRDs, []string{crd.Name}), w.LastGap
 	})
@@ -158,7 +158,7 @@ func TestUpgradeMovesTheConversion(t *testing.T) {
 	e.eventually("it is switched back", func() (bool, any) { return e.converter(crd.Name) == "server-service", e.converter(crd.Name) })
 	for _, version := range []string{"operator.v1", "operator.v2"} {
 		if gap := e.webhookStatus(version, "v.example.com").LastGap; gap != nil {
-			t.Errorf("%s tells of a gap: %+v", version, gap)
+			t.Errorf("%s reports a gap: %+v", version, gap)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestFailedUpgradeDropsTheConversion(t *testing.T) {
 	e.setAvailable("server", true)
 	e.succeeds("operator.v1")
 	if diff := gocmp.Diff(before, e.conversion(crd.Name)); diff != "" {
-		t.Errorf("the conversion is not the one of before (-want +got):\n%s", diff)
+		t.Errorf("the conversion is not the previous one (-want +got):\n%s", diff)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestConversionMistakes(t *testing.T) {
 			c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"webhookrollouts.olm-webhook-manager.io"}
 		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "decides over the manager itself"},
 		"converted by another": {func(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
-			crd, other := e.newCRD("wheels", "v1", "v2").Name, e.beside()
+			crd, other := e.newCRD("wheels", "v1", "v2").Name, e.neighbour()
 			other.group("og", allNamespaces)
 			other.runDeployments()
 			other.manage()

@@ -15,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 )
 
-// A conversion trusts what its pods may serve at every moment, whoever issues: a caBundle
+// A conversion trusts what its pods may serve at every moment, independent of who issues: a caBundle
 // is never empty on its way from hand to hand. Each write of a definition has the API
 // server set its storage up again, so a rotation takes two of them.
 func TestConversionIsTrustedAllTheTime(t *testing.T) {
@@ -72,7 +72,7 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 	e.uninstall("operator.v1")
 }
 
-// A caBundle that another client wrote is corrected, whatever number the annotation beside it has:
+// A caBundle that another client wrote is corrected, independent of the number that the annotation next to it has:
 // that client may have written that, too, as a restored backup does.
 func TestConversionWhoseGenerationIsEdited(t *testing.T) {
 	for name, generation := range map[string]string{"a later one": "99", "one that there cannot be": "99999999999"} {

@@ -16,7 +16,7 @@ import (
 
 // An installation costs these requests and no other: each object is written once, nothing
 // is read that a watch shows, and each status is written once when it is over, and again
-// only when it takes so long that people are told what it waits for. Events are not counted:
+// only when it takes so long that the status has to say what it waits for. Events are not counted:
 // these managers send none.
 func TestInstallationCostsTheseRequests(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -70,7 +70,7 @@ func costs(t *testing.T, patience time.Duration, until operatorsv1alpha1.Cluster
 	}
 }
 
-// untilTheCachesShow has no pass repeat what the one before wrote, however late the caches are.
+// untilTheCachesShow has no pass repeat what the previous one wrote, however late the caches are.
 func untilTheCachesShow(o *controller.Options) { o.CacheGrace = time.Hour }
 
 // requests are all that the manager sent for its ClusterServiceVersions since a place in

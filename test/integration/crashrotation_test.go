@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A manager that dies after any write (see stride) of a rotation that somebody ordered leaves what another
+// A manager that dies after any write (see stride) of a rotation that an administrator ordered leaves what another
 // one takes to its end: what pods serve is trusted all the time, and not more than one
 // certificate is minted in vain.
 func TestCrashDuringRotation(t *testing.T) {
@@ -82,7 +82,7 @@ func (p *playedPod) rotatesDespite(order string, n int) (died bool) {
 func (p *playedPod) followed(order string) bool {
 	p.Helper()
 	if p.follow() {
-		p.touch("operator.v1") // the manager need not wait to look again
+		p.touch("operator.v1") // the manager need not wait to reconcile again
 	}
 	return p.certificate().Annotations[wellknown.AnnotationLastRotationRequest] == order && p.storedPhase() == managerv1alpha1.CertificateStable && p.rotated()
 }

@@ -29,8 +29,8 @@ const (
 	notAnswered = "failed calling webhook"
 )
 
-// attempt is a request that somebody makes while a webhook that intercepts it, with
-// failurePolicy Fail, has nobody to answer.
+// attempt is a request that a client makes while a webhook that intercepts it, with
+// failurePolicy Fail, has no endpoint.
 type attempt struct {
 	user   string
 	groups []string
@@ -39,7 +39,7 @@ type attempt struct {
 }
 
 // On the real API server, what brings the operator's own pods back passes its dead
-// webhook by. What a tenant does is refused, whatever labels and owners it copies.
+// webhook by. What a tenant does is refused, independent of the labels and owners that it copies.
 func TestSelfDeadlock(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
@@ -61,7 +61,7 @@ func TestSelfDeadlock(t *testing.T) {
 		e.Run(name, func(t *testing.T) { e.sub(t).as(a) })
 	}
 
-	// The manager can still mend what the webhook needs.
+	// The manager can still repair what the webhook needs.
 	m.looksAfter(func() {
 		e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{}))
 	})
@@ -70,7 +70,7 @@ func TestSelfDeadlock(t *testing.T) {
 		return err == nil, err
 	})
 
-	// Nor does it keep it from mending what it has no other name for than the operator's.
+	// Nor does it keep it from repairing what it has no other name for than the operator's.
 	roles := e.kube.RbacV1().Roles(e.namespace)
 	m.looksAfter(func() { e.must(roles.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{})) })
 	e.eventually("the Role of the OperatorCondition is back", func() (bool, any) {
@@ -92,7 +92,7 @@ func TestSelfDeadlock(t *testing.T) {
 	}
 }
 
-// An operator whose webhook is on Deployments comes back when all of them no longer exist, one that
+// An operator whose webhook is on Deployments returns when all of them no longer exist, one that
 // serves no webhook first, and when only the manager knows what has to pass the webhook by.
 func TestSelfDeadlockOfDeployments(t *testing.T) {
 	e := newParallelEnv(t)
@@ -135,8 +135,8 @@ func TestSelfDeadlockOfDeployments(t *testing.T) {
 	e.as(attempt{user: "tenant", do: replicaSet(e.namespace, "plain")})
 }
 
-// No manager begins without the answer to who it is. This test runs alone: until it ends, nobody
-// else is told who he is.
+// No manager starts without the answer to who it is. This test runs alone: until it ends, other clients
+// do not get this answer either.
 func TestSelfDeadlockOfTheManager(t *testing.T) {
 	e := newEnv(t)
 	e.group("og", namespaces(e.namespace))
@@ -190,7 +190,7 @@ func (e *env) attempts(standing *corev1.Pod) map[string]attempt {
 		"its pod, by a controller manager of one identity": {"system:kube-controller-manager", nil, creating(ours), true},
 		"its pod is placed":                                {"system:kube-scheduler", nil, binding(standing), true},
 		"its pod's status":                                 {kubelet, nodes, patching(standing, "status"), true},
-		"its pod is taken away":                            {kubelet, nodes, deleting(standing, dry), true},
+		"its pod is removed":                               {kubelet, nodes, deleting(standing, dry), true},
 		"its ReplicaSet":                                   {controllers + "deployment-controller", nil, replicaSet(e.namespace, "server"), true},
 		"its EndpointSlice":                                {controllers + "endpointslice-controller", nil, slice(e.namespace, "server-service"), true},
 		"its lease":                                        {"system:serviceaccount:" + e.namespace + ":default", nil, lease(e.namespace), true},
@@ -227,7 +227,7 @@ func (e *env) as(a attempt) {
 // wasCalled reports whether an attempt failed for want of the webhook's answer.
 func wasCalled(err error) bool { return err != nil && strings.Contains(err.Error(), notAnswered) }
 
-// try makes an attempt in somebody's name. He may do everything: only webhooks refuse.
+// try makes an attempt in the name of a user. He may do everything: only webhooks refuse.
 func (e *env) try(a attempt) error {
 	e.Helper()
 	config := cluster.Config()

@@ -16,7 +16,7 @@ import (
 
 const injectFrom = "cert-manager.io/inject-ca-from"
 
-// A first registration under the provider none calls nobody until the administrator's
+// A first registration under the provider none calls no endpoint until the administrator's
 // own tools have issued a certificate and injected its CA.
 func TestDelegation(t *testing.T) {
 	e := newParallelEnv(t)
@@ -95,7 +95,7 @@ func TestHandover(t *testing.T) {
 	bundles.neverWithout(first, e.servingCA())
 }
 
-// Pods mount the CA beside the certificate, and do not start without it: an issuer that
+// Pods mount the CA next to the certificate, and do not start without it: an issuer that
 // leaves it out is named.
 func TestDelegatedSecretHasNoCA(t *testing.T) {
 	e := newParallelEnv(t)

@@ -19,13 +19,13 @@ import (
 // workers of a manager.
 const waiting = 40
 
-// A question that the API server does not answer delays no operator in another namespace. Those that
+// A question that the API server does not answer delays no operator in another namespace. Ones that
 // need the answer go on when it comes.
 func TestUnansweredDiscovery(t *testing.T) {
 	for name, test := range map[string]struct {
 		path    func(group string) string
 		ask     func(c *operatorsv1alpha1.ClusterServiceVersion, group string)
-		message string // of those that need the answer
+		message string // of the ones that need the answer
 	}{
 		"a native API": {
 			func(group string) string { return "/apis/" + group + "/v1" },
@@ -60,7 +60,7 @@ func TestUnansweredDiscovery(t *testing.T) {
 			e.define(group, "v1")
 			e.serves(group+"/v1", "Pond")
 			e.group("og", allNamespaces)
-			other := e.beside()
+			other := e.neighbour()
 			other.group("og", namespaces(other.namespace))
 			other.runDeployments()
 			unanswered := &heldPath{path: test.path(group), asked: make(chan struct{}, 1), released: make(chan struct{})}

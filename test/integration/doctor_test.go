@@ -31,8 +31,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Whatever is wrong with webhooks that nobody manages, doctor finds it on a real API server
-// for somebody who may only read, and writes nothing.
+// Doctor finds every fault of webhooks without an owner on a real API server
+// for a user who may only read, and writes nothing.
 func TestDoctor(t *testing.T) {
 	e := newParallelEnv(t)
 	ca, other := e.authority("ca"), e.authority("other")
@@ -47,13 +47,13 @@ func TestDoctor(t *testing.T) {
 		s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "hook.example.com"}
 	})
 	e.aggregate("away", ca)
-	a, b := e.beside(), e.beside()
+	a, b := e.neighbour(), e.neighbour()
 	if a.namespace > b.namespace {
 		a, b = b, a
 	}
 	e.needEachOther(a, b)
 	a.leaveEndpoint("hook")
-	crashing, conditional := e.beside(), e.beside()
+	crashing, conditional := e.neighbour(), e.neighbour()
 	pod := crashing.hookPod()
 	e.hook(crashing.namespace+"."+e.namespace, crashing.namespace, "hook", nil, crashing.namespace, "pods")
 	conditional.hookDeployment()
@@ -94,11 +94,11 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// Somebody who may not read what makes pods is told so where it matters, and all else: no
+// A user who may not read what makes pods gets a note where it matters, and all else: no
 // pod is left of one, and of the other there is one still.
 func TestDoctorMayNotReadWorkloads(t *testing.T) {
 	e := newParallelEnv(t)
-	lost, there := e.beside(), e.beside()
+	lost, there := e.neighbour(), e.neighbour()
 	lost.hookDeployment()
 	there.hookPod()
 	for _, one := range []*env{lost, there} {
@@ -118,7 +118,7 @@ func TestDoctorMayNotReadWorkloads(t *testing.T) {
 }
 
 // diagnose is what doctor finds in this test's Namespaces, each as level, code and the
-// webhooks that it is about, to somebody who may not read some groups.
+// webhooks that it is about, to a user who may not read some groups.
 func (e *env) diagnose(userAgent string, but ...string) []string {
 	e.Helper()
 	config := e.asReader(but...)
@@ -145,7 +145,7 @@ func (e *env) diagnose(userAgent string, but ...string) []string {
 	return found
 }
 
-// asReader is somebody who may read what doctor looks at but some groups, and nothing else.
+// asReader is a user who may read what doctor looks at but some groups, and nothing else.
 func (e *env) asReader(but ...string) *rest.Config {
 	e.Helper()
 	meta, user, read := metav1.ObjectMeta{Name: "reader-" + e.namespace}, "reader-of-"+e.namespace, []string{"get", "list"}
@@ -194,7 +194,7 @@ func (e *env) leafOf(ca authority, service string, end time.Time) *tls.Certifica
 	return &pair
 }
 
-// webhookServer is a webhook of nobody's, with one pod that presents a certificate; with
+// webhookServer is a webhook without an owner, with one pod that presents a certificate; with
 // none where there is no certificate.
 func (e *env) webhookServer(name string, ca authority, certificate *tls.Certificate, changes ...func(*corev1.Service)) {
 	e.Helper()
@@ -217,7 +217,7 @@ func (e *env) needEachOther(a, b *env) {
 	e.hook(b.namespace+"."+e.namespace, b.namespace, "hook", nil, a.namespace, "pods")
 }
 
-// hookDeployment is a webhook server that has no pods: nobody makes any here.
+// hookDeployment is a webhook server that has no pods: no client makes any here.
 func (e *env) hookDeployment() {
 	e.Helper()
 	e.hookService("hook")
@@ -288,7 +288,7 @@ func (e *env) hookEndpoint(service string, l net.Listener) {
 	e.must(err)
 }
 
-// leaveEndpoint is what is left of a pod when nobody may write endpoints.
+// leaveEndpoint is what is left of a pod when no client may write endpoints.
 func (e *env) leaveEndpoint(service string) {
 	e.Helper()
 	_, err := e.kube.DiscoveryV1().EndpointSlices(e.namespace).Create(e.ctx, &discoveryv1.EndpointSlice{

@@ -136,7 +136,7 @@ func TestReplicas(t *testing.T) {
 		return image == "example.com/server:2", image
 	})
 	if replicas := *e.deployment("server").Spec.Replicas; replicas != 3 {
-		t.Errorf("%d replicas, want the 3 that somebody scaled to", replicas)
+		t.Errorf("%d replicas, want the 3 that a client scaled to", replicas)
 	}
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(2))
@@ -177,7 +177,7 @@ func TestEditThatIsRefused(t *testing.T) {
 	e.succeeds("operator.v1")
 }
 
-// A ClusterServiceVersion may come back while what its predecessor of that name left
+// A ClusterServiceVersion may return while what its predecessor of that name left
 // waits for the garbage collector, who would take it from the new one.
 func TestReinstall(t *testing.T) {
 	e := newParallelEnv(t)
@@ -191,7 +191,7 @@ func TestReinstall(t *testing.T) {
 	uid := e.get("operator.v1").UID
 	for _, o := range e.owned(derived) {
 		for _, owner := range o.GetOwnerReferences() {
-			if owner.UID != uid && o.GetKind() != "WebhookRollout" { // which nobody misses until it is made again
+			if owner.UID != uid && o.GetKind() != "WebhookRollout" { // which no client misses until it is made again
 				t.Errorf("%s %s is owned by one that no longer exists", o.GetKind(), o.GetName())
 			}
 		}

@@ -95,7 +95,7 @@ func (e *env) everything(api *playedAPI, crd string) *operatorsv1alpha1.ClusterS
 // What a manager has done for an installation, the next does not do again.
 func atItsFirstWrite(int) int { return stride() }
 
-// An uninstallation begins from the front, for whatever the caches may not show.
+// An uninstallation begins from the front, for everything that the caches may not show.
 func atOneWriteMore(life int) int { return 1 + (life-1)*stride() }
 
 // dieUntil lets one manager after the other die at one of its writes, before it learns what

@@ -12,7 +12,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// A Service that somebody edits leads to no pod that could be asked: that proves nothing of the
+// A Service that a client edits leads to no pod that could be asked: that proves nothing of the
 // pods that are called once it is repaired, and what they serve stays trusted.
 func TestEvidenceBehindAnEditedService(t *testing.T) {
 	for name, edit := range map[string]func(*corev1.ServiceSpec){

@@ -26,9 +26,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// A manager that goes leaves no webhook that nobody looks after, and nothing that waits
+// A manager that goes leaves no webhook without a manager, and nothing that waits
 // for it; but a conversion that objects need stays until it is said what becomes of them.
-// The test is not parallel: a farewell is for the whole cluster.
+// The test is not parallel: the removal of the manager is for the whole cluster.
 func TestFarewell(t *testing.T) {
 	e := newEnv(t)
 	crd := e.newCRD("farewells", "v1", "v2")
@@ -74,7 +74,7 @@ func TestFarewell(t *testing.T) {
 		t.Error("the conversion stays although there are no objects")
 	}
 	if kept := e.keptBy(crd); len(kept) > 0 {
-		t.Errorf("nobody would remove what the definition still keeps: %v", kindsAndNames(kept))
+		t.Errorf("no client would remove what the definition still keeps: %v", kindsAndNames(kept))
 	}
 	e.uninstall("operator.v1")
 	e.uninstall("other.v1")
@@ -112,7 +112,7 @@ func (e *env) plansTheFarewell(converting, other, lifted string) {
 // is limited to others is not in the way.
 func TestRefuseOtherManagers(t *testing.T) {
 	e := newParallelEnv(t)
-	other := e.beside()
+	other := e.neighbour()
 	own := types.NamespacedName{Namespace: e.namespace, Name: "manager"}
 	refusal := func(exists bool) string {
 		if err := coexistence.RefuseOtherManagers(e.ctx, e.kube, own, exists, []string{e.namespace}, time.Now()); err != nil {
@@ -160,11 +160,11 @@ func TestRefuseOtherManagers(t *testing.T) {
 	says("a Deployment of a manager of all namespaces", refusal(true), "deployment "+other.namespace+"/all is a manager of namespaces "+e.namespace, "scale deployment all --replicas=0")
 }
 
-// A manager that is limited to some namespaces leaves alone, when it goes, what an OLM v0 looks after
+// A manager that is limited to some namespaces does not modify, when it goes, what an OLM v0 looks after
 // in others: it has the same labels and the same finalizer.
 func TestFarewellOfALimitedManager(t *testing.T) {
 	e := newParallelEnv(t)
-	legacy := e.beside()
+	legacy := e.neighbour()
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	m := e.manage()

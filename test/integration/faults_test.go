@@ -13,7 +13,7 @@ import (
 
 const certificates = "/tmp/k8s-webhook-server/serving-certs"
 
-// An author's volume for another certificate tool, whose Secret nobody makes here, would
+// An author's volume for another certificate tool, whose Secret no client makes here, would
 // keep the pod from starting.
 func TestAuthorsCertificateVolume(t *testing.T) {
 	e := newParallelEnv(t)

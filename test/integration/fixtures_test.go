@@ -47,13 +47,13 @@ func deploymentSpec(name string) operatorsv1alpha1.StrategyDeploymentSpec {
 }
 
 // webhook is a validating webhook that no request matches: the tests of this package
-// have nobody to answer it.
+// have no endpoint.
 func webhook(generateName, deployment string) operatorsv1alpha1.WebhookDescription {
 	none, path := admissionregistrationv1.SideEffectClassNone, "/validate"
 	return operatorsv1alpha1.WebhookDescription{
 		GenerateName: generateName, Type: operatorsv1alpha1.ValidatingAdmissionWebhook, DeploymentName: deployment,
 		ContainerPort: 443, WebhookPath: &path, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
-		Rules: []admissionregistrationv1.RuleWithOperations{rule([]string{"nobody.example.com"}, "things")},
+		Rules: []admissionregistrationv1.RuleWithOperations{rule([]string{"other.example.com"}, "things")},
 	}
 }
 

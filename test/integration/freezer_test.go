@@ -42,7 +42,7 @@ func (f *freezer) freeze() {
 	f.thaw = sync.OnceFunc(f.ice.Unlock)
 }
 
-// through wraps the proxy's transport: what the API server tells stays in the proxy.
+// through wraps the proxy's transport: what the API server reports stays in the proxy.
 func (f *freezer) through(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		response, err := rt.RoundTrip(r)

@@ -35,7 +35,7 @@ func TestNoScope(t *testing.T) {
 			},
 		},
 		"no namespace matched": {
-			groups:  map[string]operatorsv1.OperatorGroupSpec{"og": selecting("nobody.example.com/has", "this")},
+			groups:  map[string]operatorsv1.OperatorGroupSpec{"og": selecting("other.example.com/has", "this")},
 			reason:  operatorsv1alpha1.CSVReasonNoTargetNamespaces,
 			message: "no targetNamespaces are matched operatorgroups namespace selection",
 			mend: func(e *env) {
@@ -97,7 +97,7 @@ func support(c *operatorsv1alpha1.ClusterServiceVersion, modes ...operatorsv1alp
 	}
 }
 
-// Each of several groups tells that it is not alone, until it is.
+// Each of several groups reports that it is not alone, until it is.
 func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)

@@ -10,14 +10,14 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// A group tells what the operators of its namespace own, unless its administrator does.
+// A group reports what the operators of its namespace own, unless its administrator does.
 func TestProvidedAPIs(t *testing.T) {
 	for name, test := range map[string]struct {
 		static           bool
 		installed, after string
 	}{
-		"told by the manager":       {false, "Pond.v1.", ""},
-		"told by the administrator": {true, "Lake.v1.example.com,Pond.v1.", ""},
+		"reported by the manager":       {false, "Pond.v1.", ""},
+		"reported by the administrator": {true, "Lake.v1.example.com,Pond.v1.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
@@ -46,10 +46,10 @@ func (e *env) provide(apis string) {
 	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Annotations = map[string]string{"olm.providedAPIs": apis} })
 }
 
-// tellsOf waits until a group tells what its operators own.
+// tellsOf waits until a group reports what its operators own.
 func (e *env) tellsOf(apis string) {
 	e.Helper()
-	e.eventually("the group tells "+apis, func() (bool, any) {
+	e.eventually("the group reports "+apis, func() (bool, any) {
 		group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Get(e.ctx, "og", metav1.GetOptions{})
 		e.must(err)
 		return group.Annotations["olm.providedAPIs"] == apis, group.Annotations

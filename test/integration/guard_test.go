@@ -127,7 +127,7 @@ func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
 		c.Spec.WebhookDefinitions[0].Rules[0].APIGroups = []string{"mended.example.com"}
 	})
 	e.succeeds("operator.v1")
-	e.eventually("the mended rule is registered", func() (bool, any) {
+	e.eventually("the repaired rule is registered", func() (bool, any) {
 		groups := e.registration("v.example.com").Webhooks[0].Rules[0].APIGroups
 		return slices.Equal(groups, []string{"mended.example.com"}), groups
 	})

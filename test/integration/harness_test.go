@@ -43,7 +43,7 @@ type env struct {
 	kube      kubernetes.Interface
 	olm       clientset.Interface
 	any       dynamic.Interface
-	parallel  bool // others run beside
+	parallel  bool // other tests run at the same time
 	managers  int  // started so far
 	marks     int  // in the audit log so far
 	touches   int  // of a ClusterServiceVersion so far
@@ -68,7 +68,7 @@ func newEnv(t *testing.T) *env {
 	return e
 }
 
-// newParallelEnv is newEnv for a test that others may run beside: its managers look
+// newParallelEnv is newEnv for a test that runs in parallel with others: its managers look
 // after its own Namespace only, and nothing in it is measured in time.
 func newParallelEnv(t *testing.T) *env {
 	t.Helper()
@@ -152,7 +152,7 @@ func (e *env) poll(pauses wait.Backoff, what string, condition func() (ok bool, 
 }
 
 // proxy stands before the API server: it knows a manager's writes in their order, and
-// cuts off those that the judge says.
+// cuts off the ones that the judge says.
 func (e *env) proxy(judge kube.Judge) *kube.Proxy {
 	e.Helper()
 	p, err := kube.NewProxy(cluster.Config(), judge)
@@ -161,9 +161,9 @@ func (e *env) proxy(judge kube.Judge) *kube.Proxy {
 	return p
 }
 
-// beside is another Namespace of the same test. Its name sorts after that of the first: of two
+// neighbour returns another Namespace of the same test. Its name sorts after that of the first: of two
 // ClusterServiceVersions that were created in the same second, the one in the first is the elder.
-func (e *env) beside() *env {
+func (e *env) neighbour() *env {
 	e.Helper()
 	other := *e
 	other.namespace, other.managers = e.newNamespace(e.namespace+"-", nil), 0

@@ -186,7 +186,7 @@ func kindsAndNames(objects []unstructured.Unstructured) []string {
 	return all
 }
 
-// Whoever deletes the old version before the new one has begun leaves what converts to the
+// A client that deletes the old version before the new one has begun leaves what converts to the
 // definition, and the new version takes it over from there.
 func TestConversionOutlivesItsVersion(t *testing.T) {
 	h := newHeld(t)

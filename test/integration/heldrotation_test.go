@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Certificates end, whatever holds their ClusterServiceVersion up.
+// Certificates expire, also while their ClusterServiceVersion is blocked.
 func TestRotationWhileHeld(t *testing.T) {
 	for name, hold := range map[string]func(*env){
 		"without an OperatorGroup": func(e *env) {

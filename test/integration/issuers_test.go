@@ -153,7 +153,7 @@ func nested(object map[string]any, path ...string) string {
 	return text
 }
 
-// report is for what plays a controller beside the test. Conflicts come again as events,
+// report reports errors of a played controller. Conflicts come again as events,
 // and the end of the test ends everything.
 func (e *env) report(err error) {
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && e.ctx.Err() == nil {

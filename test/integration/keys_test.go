@@ -49,7 +49,7 @@ func (e *env) watchKeys() *keyWatch {
 func (w *keyWatch) all() (secrets []*corev1.Secret) {
 	w.Helper()
 	marker := w.marker()
-	w.eventually("the watch has told of everything", func() (bool, any) {
+	w.eventually("the watch has reported everything", func() (bool, any) {
 		w.mutex.Lock()
 		defer w.mutex.Unlock()
 		secrets = slices.Clone(w.secrets)

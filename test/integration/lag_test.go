@@ -13,7 +13,7 @@ import (
 )
 
 // An operator without webhooks is Succeeded before the manager has looked at another config,
-// and while its pods are replaced: its Deployments report whether it has, to whoever reads them.
+// and while its pods are replaced: its Deployments report whether it has, to every reader.
 func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))

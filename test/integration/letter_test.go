@@ -37,7 +37,7 @@ func TestPhasesToTheLetter(t *testing.T) {
 		"no group": {nil, unchanged, says{failed, "NoOperatorGroup", "csv in namespace with no operatorgroups"}},
 		"two groups": {groups(allNamespaces, allNamespaces), unchanged,
 			says{failed, "TooManyOperatorGroups", "csv created in namespace with multiple operatorgroups, can't pick one automatically"}},
-		"no namespace matched": {groups(selecting("nobody.example.com/has", "this")), unchanged,
+		"no namespace matched": {groups(selecting("other.example.com/has", "this")), unchanged,
 			says{failed, "NoTargetNamespaces", "no targetNamespaces are matched operatorgroups namespace selection"}},
 		"all namespaces not supported": {groups(allNamespaces), supporting(operatorsv1alpha1.InstallModeTypeOwnNamespace),
 			says{failed, "UnsupportedOperatorGroup", "AllNamespaces InstallModeType not supported, cannot configure to watch all namespaces"}},

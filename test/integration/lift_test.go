@@ -23,7 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
-// grantedTo gives a user of the test's own what manifests grant the manager, and tells how
+// grantedTo gives a user of the test's own what manifests grant the manager, and returns how
 // to be that user.
 func (e *env) grantedTo(files ...string) *rest.Config {
 	e.Helper()
@@ -117,7 +117,7 @@ func TestLiftRoles(t *testing.T) {
 	}
 }
 
-// A ClusterRole that happens to be called like the Role is nobody's business.
+// A ClusterRole that happens to be called like the Role is not modified.
 func TestLiftRolesBesideANamesake(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)

@@ -38,7 +38,7 @@ func TestLimitedManager(t *testing.T) {
 			t.Errorf("%s %s is refused: %s", request.Verb, request.RequestURI, request.ResponseStatus.Message)
 		}
 	}
-	other := e.beside()
+	other := e.neighbour()
 	for _, resource := range []string{"secrets", "services", "pods", "configmaps"} {
 		for _, verb := range []string{"get", "list", "create", "update"} {
 			review, err := e.kube.AuthorizationV1().SubjectAccessReviews().Create(e.ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{

@@ -33,20 +33,20 @@ type manager struct {
 	stop      func()
 }
 
-// options are a manager's for the test's Namespace. Nobody answers in this package, so
+// options are a manager's for the test's Namespace. No webhook answers in this package, so
 // webhooks are registered when their Deployments are available.
 func (e *env) options() controller.Options {
 	o := controller.Options{Namespaces: []string{e.namespace}, Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 4}
 	o.Rollout.Gate = rollout.GateAvailable
 	o.Rollout.StatusDelay = 0                     // tests have none
-	o.Certificates.Settle = 50 * time.Millisecond // there is one API server, and its webhooks are called by nobody
+	o.Certificates.Settle = 50 * time.Millisecond // there is one API server, and no client calls its webhooks
 	return o
 }
 
-// patiently has a manager tell what an installation waits for as it does by default.
+// patiently has a manager report what an installation waits for as it does by default.
 func patiently(o *controller.Options) { o.Rollout.StatusDelay = rollout.DefaultPolicy().StatusDelay }
 
-// manage runs a manager until the test ends or it is told to stop.
+// manage runs a manager until the test ends or it is asked to stop.
 func (e *env) manage(change ...func(*controller.Options)) *manager {
 	e.Helper()
 	return e.manageThrough(cluster.Config(), change...)
@@ -132,7 +132,7 @@ func (m *manager) looksAgain(csv string) {
 }
 
 // rests waits until nothing that happened has the manager look at a ClusterServiceVersion any
-// more: it has not for longer than it waits for its own writes to come back, whatever else is done meanwhile.
+// more: it has not for longer than it waits for its own writes to return, independent of what else is done meanwhile.
 func (m *manager) rests(meanwhile ...func()) {
 	m.Helper()
 	m.restsFor(60, meanwhile...)
@@ -158,8 +158,8 @@ func (m *manager) restsFor(while int, meanwhile ...func()) {
 	})
 }
 
-// told are the events since somebody last asked for them.
-func (m *manager) told() (events []string) {
+// reported returns the events since its last call.
+func (m *manager) reported() (events []string) {
 	for {
 		select {
 		case event := <-m.events:

@@ -33,14 +33,14 @@ func TestTwoManagers(t *testing.T) {
 	e.leavesNothing()
 }
 
-// A manager of all namespaces knows that nobody needs the label of a group that no longer exists,
+// A manager of all namespaces knows that no client needs the label of a group that no longer exists,
 // once no webhook selects by it: at once, where none ever did.
 func TestLabelOfAGroupThatIsGone(t *testing.T) {
 	e := newEnv(t)
 	group := e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	m := e.manage(func(o *controller.Options) { o.Namespaces = nil })
-	alone := e.beside()
+	alone := e.neighbour()
 	unused := alone.group("og", namespaces(e.namespace))
 	e.carriesLabel(unused, []string{e.namespace}, e.namespace)
 	e.must(e.olm.OperatorsV1().OperatorGroups(alone.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))

@@ -102,7 +102,7 @@ func TestAnnotationOfAGroupTakenBackByAdmission(t *testing.T) {
 }
 
 // A client that removes the annotations of a ClusterServiceVersion, or of an OperatorGroup, again and again is not
-// fought without limit, and is told of.
+// fought without limit, and is reported.
 func TestContestOverAnnotations(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := e.newCRD("axles", "v1", "v2").Name
@@ -151,7 +151,7 @@ func (e *env) removesAnnotation(ctx context.Context, annotation string, patch fu
 	return removed
 }
 
-// A client that takes the definition out of the owners of what converts is not fought without limit, and is told of.
+// A client that takes the definition out of the owners of what converts is not fought without limit, and is reported.
 func TestContestOverKeepers(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := e.newCRD("widgets", "v1", "v2")
@@ -161,7 +161,7 @@ func TestContestOverKeepers(t *testing.T) {
 	e.install(converting("operator.v1", crd.Name))
 	services := e.kube.CoreV1().Services(e.namespace)
 	removed := 0
-	e.eventually("the contest is told of", func() (bool, any) {
+	e.eventually("the contest is reported", func() (bool, any) {
 		s, err := services.Get(e.ctx, "server-service", metav1.GetOptions{})
 		e.must(err)
 		kept := len(s.OwnerReferences)
@@ -179,7 +179,7 @@ func TestContestOverKeepers(t *testing.T) {
 	}
 }
 
-// A ClusterServiceVersion that is deleted and created again is marked each time: nobody took back the marks of the
+// A ClusterServiceVersion that is deleted and created again is marked each time: no client removed the marks of the
 // one before it.
 func TestMarksOfWhatIsCreatedAgain(t *testing.T) {
 	e := newParallelEnv(t)

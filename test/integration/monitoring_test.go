@@ -44,7 +44,7 @@ func TestAPIServerMetricsOfTheRules(t *testing.T) {
 	}
 }
 
-// nowhere is a URL at which nobody listens.
+// nowhere is a URL at which no server listens.
 const nowhere = "https://127.0.0.1:1/"
 
 func (e *env) callsWebhooksInVain() {

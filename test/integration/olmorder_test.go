@@ -67,7 +67,7 @@ func TestDueCertificateIsNoOrder(t *testing.T) {
 	})
 	m.looksAgain("operator.v1")
 	if e.templateHash() != hash {
-		t.Error("the pods are replaced, and nobody serves the certificate of before")
+		t.Error("the pods are replaced, and no server serves the previous certificate")
 	}
 }
 

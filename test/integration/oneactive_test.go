@@ -69,7 +69,7 @@ func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
 	e.succeeds(other)
 }
 
-// A version fails and is replaced, and then somebody deletes it: the one before it and the one after it
+// A version fails and is replaced, and then a client deletes it: the previous one and the one after it
 // are versions of one operator still, by the owners of the Deployment.
 func TestMiddleVersionIsDeleted(t *testing.T) {
 	e := newParallelEnv(t)
@@ -115,7 +115,7 @@ func TestMiddleVersionIsDeleted(t *testing.T) {
 }
 
 // A version that is deleted before it succeeded, and whose predecessor was never installed, leaves no
-// registration: nobody would serve it.
+// registration: no pod would serve it.
 func TestPredecessorThatWasNeverInstalled(t *testing.T) {
 	e := newParallelEnv(t)
 	group := namespaces(e.namespace)

@@ -59,7 +59,7 @@ func TestOrderIsRelaxed(t *testing.T) {
 		t.Errorf("condition OrderRelaxed: %+v", relaxed)
 	}
 	if _, registered := e.registered()["v.example.com"]; registered {
-		t.Error("the first Deployment's webhook is registered, and nobody serves it")
+		t.Error("the first Deployment's webhook is registered, and no server serves it")
 	}
 
 	e.setAvailable("first", true)
@@ -84,7 +84,7 @@ func TestInstallTimeout(t *testing.T) {
 	e.succeeds("operator.v1")
 }
 
-// A live webhook that nobody answers stays as it is: to unregister it, or to ignore its
+// A live webhook that no endpoint answers stays as it is: to unregister it, or to ignore its
 // failures, would let through what it is there to stop.
 func TestUnreachable(t *testing.T) {
 	e := newParallelEnv(t)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A certificate that ended while nobody looked, or that a clock which was set back has not
+// A certificate that expired while no manager was running, or that a clock which was set back has not
 // begun, is of no use: the next one is given to pods as soon as it is trusted.
 func TestCertificateOfAnotherTime(t *testing.T) {
 	for name, age := range map[string]time.Duration{"it ended": 91 * 24 * time.Hour, "it has not begun": -24 * time.Hour} {

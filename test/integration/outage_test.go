@@ -55,7 +55,7 @@ func anOperator(e *env)       { e.install(csv("operator.v1", "server")) }
 func asksForARotation(e *env) { e.order("once") }
 func endsTheRotation(e *env)  { e.rotates(2) }
 
-// ofThePass tells the reads of some resource that a pass makes from those of the caches:
+// ofThePass distinguishes the reads of a reconciliation from reads of the caches:
 // it asks for one object, or for all of one owner.
 func ofThePass(r *http.Request, resource string) bool {
 	one := strings.Contains(r.URL.Path, "/"+resource+"/")

@@ -31,7 +31,7 @@ const (
 	untilRest = 15 // ticks, longer than an answer of the API server about itself is good for
 )
 
-// flows has the clock go on like that on the wall, until it is told to stop.
+// flows has the clock go on like that on the wall, until it is asked to stop.
 func (m ownClock) flows() (stop func()) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	var flowing wait.Group

@@ -82,7 +82,7 @@ func (e *env) put(resource schema.GroupVersionResource, kind string, o metav1.Ob
 	e.must(err)
 }
 
-// labelledObjects are objects that bear the labels of a ClusterServiceVersion: those that belong to it
+// labelledObjects are objects that bear the labels of a ClusterServiceVersion: the ones that belong to it
 // all the same, and those of others.
 type labelledObjects struct {
 	*env
@@ -227,7 +227,7 @@ func TestOnlyWhatBelongsToItGoes(t *testing.T) {
 	}
 	var events []string
 	e.eventually("events list what stays", func() (bool, any) {
-		events = append(events, m.told()...)
+		events = append(events, m.reported()...)
 		listed := strings.Join(slices.DeleteFunc(slices.Clone(events), func(event string) bool { return !strings.HasPrefix(event, "Warning LabelledObjectsLeft") }), "; ")
 		return !slices.ContainsFunc(kept, func(key string) bool { return !strings.Contains(listed, key) }), events
 	})
@@ -241,7 +241,7 @@ func TestOnlyWhatBelongsToItGoes(t *testing.T) {
 	}
 }
 
-// uids are those that the WebhookRollout of a ClusterServiceVersion records.
+// uids are the ones that the WebhookRollout of a ClusterServiceVersion records.
 func (e *env) uids(csv string) (uids []string) {
 	e.Helper()
 	for _, created := range e.rollout(csv).Created {

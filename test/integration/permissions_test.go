@@ -29,9 +29,9 @@ func askingTheCluster(c *operatorsv1alpha1.ClusterServiceVersion, rules ...rbacv
 	return c
 }
 
-// The permissions of a bundle are granted by whoever installs it. Until they are, the
+// The permissions of a bundle are granted by the client that installs it. Until they are, the
 // ClusterServiceVersion waits and says what its account may not do; then it goes on, and
-// when they are taken away it says so.
+// when they are removed it says so.
 func TestPermissionsOfAnOperator(t *testing.T) {
 	const readPodsRule = ` rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`
 	const namespaced = "namespaced" + readPodsRule

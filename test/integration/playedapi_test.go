@@ -142,7 +142,7 @@ func (a *playedAPI) call(ctx context.Context) error {
 	return err
 }
 
-// callAllTheTime lists ponds again and again, until it is told to end. Each call has a connection
+// callAllTheTime lists ponds again and again, until it is asked to end. Each call has a connection
 // of its own to the API server's backend or not, as that likes.
 func (a *playedAPI) callAllTheTime() (end func() (calls int, failures []error)) {
 	ctx, cancel := context.WithCancel(a.ctx)

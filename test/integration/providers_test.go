@@ -31,7 +31,7 @@ func (e *env) certManager() {
 	e.must(runCertManager())
 }
 
-// choose tells who issues the operator's certificates.
+// choose sets the provider of the operator's certificates.
 func (e *env) choose(provider managerv1alpha1.CertificateProvider, more ...string) {
 	e.Helper()
 	e.must(kube.Choose(e.ctx, e.olm, e.namespace, "operator", "operator.v1", provider, more...))
@@ -64,7 +64,7 @@ func (e *env) says(text string) {
 }
 
 // The state of a cluster without cert-manager is clear, and ends when it is installed.
-// This test comes before those that others run beside, which need cert-manager.
+// This test comes before the ones that others run next to, which need cert-manager.
 func TestCertManagerIsNotInstalled(t *testing.T) {
 	e := newEnv(t)
 	e.group("og", allNamespaces)
@@ -109,7 +109,7 @@ func TestCertManagerIssues(t *testing.T) {
 }
 
 // Providers change while the webhook is live, each into each of the others, and at every
-// moment it trusts what its pods may serve. What the one before was asked for goes.
+// moment it trusts what its pods may serve. What the previous one was asked for goes.
 func TestProvidersChange(t *testing.T) {
 	const manager, certManager, serviceCA, none = managerv1alpha1.ProviderManager, managerv1alpha1.ProviderCertManager, managerv1alpha1.ProviderServiceCA, managerv1alpha1.ProviderNone
 	tour := []managerv1alpha1.CertificateProvider{manager, certManager, serviceCA, none, manager, serviceCA, certManager, none, serviceCA, manager, none, certManager, manager}
@@ -139,10 +139,10 @@ func TestProvidersChange(t *testing.T) {
 			e.provides(next)
 		}
 		if same := bytes.Equal(before, e.servingCA()); same != (next == none) {
-			t.Errorf("from %s to %s: that the certificate is signed by the CA of before is %t", tour[i], next, same)
+			t.Errorf("from %s to %s: that the certificate is signed by the previous CA is %t", tour[i], next, same)
 		}
-		e.eventually("nobody but "+string(next)+" is asked", func() (bool, any) { return e.asked(next) })
-		e.eventually("the ClusterServiceVersion says when "+string(next)+" renews, if that tells", func() (bool, any) {
+		e.eventually("only "+string(next)+" is asked", func() (bool, any) { return e.asked(next) })
+		e.eventually("the ClusterServiceVersion says when "+string(next)+" renews, if it reports that", func() (bool, any) {
 			s := e.get("operator.v1").Status
 			return s.CertsLastUpdated != nil && (s.CertsRotateAt != nil) == (next == manager || next == certManager), s.CertsRotateAt
 		})
@@ -155,7 +155,7 @@ func TestProvidersChange(t *testing.T) {
 // what it was, and trusted.
 func (e *env) handsOff() {
 	e.Helper()
-	e.eventually("the manager keeps its hands off", func() (bool, any) {
+	e.eventually("the manager does not modify the objects", func() (bool, any) {
 		s, registration := e.rollout("operator.v1"), e.registration("v.example.com")
 		return s.Provider == managerv1alpha1.ProviderNone && s.Deployments[0].Certificate.Provider == managerv1alpha1.ProviderNone &&
 			registration.Annotations[injectFrom] != "" && e.trusts(e.servingCA()), s
@@ -271,7 +271,7 @@ func TestNamedIssuer(t *testing.T) {
 }
 
 // signs waits until an issuer signs with the CA of that name: cert-manager reads its Secret from a
-// cache, and an order that came before the CA would be followed with the one before.
+// cache, and an order that came before the CA would be followed with the previous one.
 func (e *env) signs(issuer, ca string) {
 	e.Helper()
 	asked, name := 0, ""
@@ -306,7 +306,7 @@ func (e *env) issued() *corev1.Secret {
 	return secret
 }
 
-// What service-ca issues is taken up when it renews it of itself, when somebody orders it,
+// What service-ca issues is taken up when it renews it of itself, when an administrator orders it,
 // and when its CA changes, in whichever order the certificate and the bundle come.
 func TestServiceCAReissues(t *testing.T) {
 	e := newParallelEnv(t)

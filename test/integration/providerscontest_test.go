@@ -39,7 +39,7 @@ func TestContestOverACertificate(t *testing.T) {
 	}
 }
 
-// A field of a Certificate that admission sets is accepted, and told of.
+// A field of a Certificate that admission sets is accepted, and reported.
 func TestCertificateChangedByAdmission(t *testing.T) {
 	e := newEnv(t)
 	e.certManager()

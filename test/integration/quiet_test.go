@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A pass that changes nothing writes nothing and tells nothing, whatever makes the manager look: a change
+// A pass that changes nothing writes nothing and reports nothing, independent of what makes the manager look: a change
 // that does not matter to any of its objects, or its own start.
 func TestQuiet(t *testing.T) {
 	e := newParallelEnv(t)
@@ -17,8 +17,8 @@ func TestQuiet(t *testing.T) {
 	e.install(bundle())
 	m.looksAgain("operator.v1")
 
-	if len(m.told()) == 0 {
-		t.Error("the manager told nothing of an installation: is this test looking?")
+	if len(m.reported()) == 0 {
+		t.Error("the manager reported nothing of an installation: is this test looking?")
 	}
 	since := e.auditEnd()
 	for _, o := range e.owned(derived) {
@@ -31,8 +31,8 @@ func TestQuiet(t *testing.T) {
 	m.looksAfter(func() { e.labelNamespace(e.namespace, "touched", "yes") })
 	m.looksAgain("operator.v1")
 	m.writesNothing(since)
-	if told := m.told(); len(told) > 0 {
-		t.Errorf("nothing had changed, and the manager told: %q", told)
+	if told := m.reported(); len(told) > 0 {
+		t.Errorf("nothing had changed, and the manager reported: %q", told)
 	}
 
 	m.stop()
@@ -46,7 +46,7 @@ func TestQuiet(t *testing.T) {
 		return true, nil
 	})
 	again.writesNothing(again.started)
-	if told := again.told(); len(told) > 0 {
-		t.Errorf("nothing had changed, and a new manager told: %q", told)
+	if told := again.reported(); len(told) > 0 {
+		t.Errorf("nothing had changed, and a new manager reported: %q", told)
 	}
 }

@@ -23,7 +23,7 @@ import (
 const account = "system:serviceaccount:olm-webhook-manager:olm-webhook-manager"
 
 // The permissions of manifests/ are enough for all that the manager does. Which of them
-// this test does not need it logs: what nobody needs should go.
+// this test does not need it logs: what no client needs should go.
 func TestPermissions(t *testing.T) {
 	e := newParallelEnv(t)
 	granted := e.grant()
@@ -70,7 +70,7 @@ func asAccount() *rest.Config {
 	return config
 }
 
-// permissionsUsed are those that all requests of the manager took. None may be refused.
+// permissionsUsed are the ones that all requests of the manager needed. None may be refused.
 func (m *manager) permissionsUsed() sets.Set[permission] {
 	m.Helper()
 	used := sets.New[permission]()
@@ -90,7 +90,7 @@ func (p permission) String() string {
 	return p.verb + " " + strings.TrimSuffix(p.resource+"."+p.group, ".")
 }
 
-// permissionsFor are those that a request took. An apply that creates takes both.
+// permissionsFor are the ones that a request took. An apply that creates takes both.
 func permissionsFor(event auditv1.Event) []permission {
 	o := event.ObjectRef
 	if o == nil {

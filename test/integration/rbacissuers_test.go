@@ -72,6 +72,6 @@ func TestPermissionsForIssuers(t *testing.T) {
 	needed.Insert(permission{"", "pods", "patch"}, permission{"", "secrets", "delete"},
 		permission{"apiextensions.k8s.io", "customresourcedefinitions", "get"}, permission{"apiextensions.k8s.io", "customresourcedefinitions", "patch"})
 	for p := range needed.Difference(used) {
-		t.Errorf("nobody needs to %s: take it out of the ClusterRole", p)
+		t.Errorf("no request needs to %s: remove it from the ClusterRole", p)
 	}
 }

@@ -89,7 +89,7 @@ func (e *env) isNotLost(crd string) {
 	})
 }
 
-// refuse has an admission policy refuse each change of a definition, until it is told not to.
+// refuse has an admission policy refuse each change of a definition, until it is asked not to.
 func (e *env) refuse(crd string) (accept func()) {
 	e.Helper()
 	policies, bindings := e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()

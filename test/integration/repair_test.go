@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// Whatever somebody does to an object of the manager's is undone within a second.
+// Every change by a client of an object of the manager's is undone within a second.
 func TestRepair(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
@@ -33,9 +33,9 @@ func TestRepair(t *testing.T) {
 		{"validatingwebhookconfigurations", "rules", `[{"op": "replace", "path": "/webhooks/0/rules/0/operations/0", "value": "DELETE"}]`},
 		{"validatingwebhookconfigurations", "a rule less", `[{"op": "remove", "path": "/webhooks/0/rules"}]`},
 		{"validatingwebhookconfigurations", "a rule more", `[{"op": "add", "path": "/webhooks/0/rules/-", "value": {"operations": ["*"], "apiGroups": ["more.example.com"], "apiVersions": ["*"], "resources": ["*"]}}]`},
-		{"validatingwebhookconfigurations", "namespaceSelector", `[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchLabels/nobody.example.com~1has", "value": "this"}]`},
+		{"validatingwebhookconfigurations", "namespaceSelector", `[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchLabels/other.example.com~1has", "value": "this"}]`},
 		{"validatingwebhookconfigurations", "namespaceSelector removed", `[{"op": "remove", "path": "/webhooks/0/namespaceSelector"}]`},
-		{"validatingwebhookconfigurations", "objectSelector", `[{"op": "replace", "path": "/webhooks/0/objectSelector", "value": {"matchLabels": {"nobody.example.com/has": "this"}}}]`},
+		{"validatingwebhookconfigurations", "objectSelector", `[{"op": "replace", "path": "/webhooks/0/objectSelector", "value": {"matchLabels": {"other.example.com/has": "this"}}}]`},
 		{"validatingwebhookconfigurations", "caBundle removed", `[{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]`},
 		{"validatingwebhookconfigurations", "called at a URL", `[{"op": "replace", "path": "/webhooks/0/clientConfig", "value": {"url": "https://webhook.example.com/validate"}}]`},
 		{"validatingwebhookconfigurations", "called at another path", `[{"op": "replace", "path": "/webhooks/0/clientConfig/service/path", "value": "/other"}]`},
@@ -43,7 +43,7 @@ func TestRepair(t *testing.T) {
 		{"validatingwebhookconfigurations", "matchConditions", `[{"op": "add", "path": "/webhooks/0/matchConditions", "value": [{"name": "never", "expression": "false"}]}]`},
 		{"validatingwebhookconfigurations", "a second webhook", `[{"op": "copy", "from": "/webhooks/0", "path": "/webhooks/1"}, {"op": "replace", "path": "/webhooks/1/name", "value": "smuggled.example.com"}]`},
 		{"validatingwebhookconfigurations", "no webhook", `[{"op": "remove", "path": "/webhooks"}]`},
-		{"validatingwebhookconfigurations", "another owner", `[{"op": "replace", "path": "/metadata/labels/olm.owner", "value": "somebody"}]`},
+		{"validatingwebhookconfigurations", "another owner", `[{"op": "replace", "path": "/metadata/labels/olm.owner", "value": "other"}]`},
 		{"validatingwebhookconfigurations", "no labels", `[{"op": "remove", "path": "/metadata/labels"}]`},
 		{"validatingwebhookconfigurations", "another generation", `[{"op": "replace", "path": "/metadata/annotations/olm-webhook-manager.io~1certificate-generation", "value": "99"}]`},
 		{"validatingwebhookconfigurations", "no annotations", `[{"op": "remove", "path": "/metadata/annotations"}]`},
@@ -51,7 +51,7 @@ func TestRepair(t *testing.T) {
 		{"mutatingwebhookconfigurations", "reinvocationPolicy", `[{"op": "replace", "path": "/webhooks/0/reinvocationPolicy", "value": "IfNeeded"}]`},
 		{"mutatingwebhookconfigurations", "a second webhook", `[{"op": "copy", "from": "/webhooks/0", "path": "/webhooks/1"}, {"op": "replace", "path": "/webhooks/1/name", "value": "smuggled.example.com"}]`},
 		{"services", "deleted", ""},
-		{"services", "selector", `[{"op": "add", "path": "/spec/selector/nobody.example.com~1has", "value": "this"}]`},
+		{"services", "selector", `[{"op": "add", "path": "/spec/selector/other.example.com~1has", "value": "this"}]`},
 		{"services", "targetPort", `[{"op": "replace", "path": "/spec/ports/0/targetPort", "value": 1}]`},
 		{"services", "a port less", `[{"op": "remove", "path": "/spec/ports/1"}]`},
 		{"services", "no labels", `[{"op": "remove", "path": "/metadata/labels"}]`},
@@ -87,7 +87,7 @@ func TestRepair(t *testing.T) {
 	e.isComplete(installed)
 }
 
-// What the manager writes into the objects of others comes back within a second, too.
+// What the manager writes into the objects of others returns within a second, too.
 func TestRepairOfMarks(t *testing.T) {
 	e := newParallelEnv(t)
 	group := e.group("og", namespaces(e.namespace))
@@ -155,7 +155,7 @@ func (e *env) theOnly(resource string) (dynamic.ResourceInterface, string) {
 	return nil, ""
 }
 
-// comesBack watches an object while somebody changes it, and fails when it is not as
+// comesBack watches an object while a client changes it, and fails when it is not as
 // it was before within a second.
 func (m ownClock) comesBack(client dynamic.ResourceInterface, name string, change func()) {
 	m.Helper()

@@ -56,7 +56,7 @@ func (e *env) requires(want operatorsv1alpha1.RequirementStatus) {
 	}
 }
 
-// Each is held before anything of it is installed, and goes on once it is mended.
+// Each is held before anything of it is installed, and goes on once it is repaired.
 func TestUnmetRequirements(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil   func(*env, *operatorsv1alpha1.ClusterServiceVersion)

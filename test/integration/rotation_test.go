@@ -42,7 +42,7 @@ func (e *env) rotates(generation int64) {
 	})
 }
 
-// A rotation that somebody orders goes through all phases, tells of each, and at no time
+// A rotation that an administrator orders goes through all phases, reports each, and at no time
 // is there a key in the cluster that could sign.
 func TestRotation(t *testing.T) {
 	e := newParallelEnv(t)
@@ -55,7 +55,7 @@ func TestRotation(t *testing.T) {
 	began, due := e.get("operator.v1").Status.CertsLastUpdated, e.get("operator.v1").Status.CertsRotateAt
 	template := e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationCAHash]
 
-	ordered := time.Now().Truncate(time.Second) // a status tells whole seconds
+	ordered := time.Now().Truncate(time.Second) // a status reports whole seconds
 	e.order("once")
 	for _, phase := range []managerv1alpha1.CertificatePhase{managerv1alpha1.CertificateDistributing, managerv1alpha1.CertificatePromoting, managerv1alpha1.CertificateRetiring, managerv1alpha1.CertificateStable} {
 		m.emits("Normal Certificate" + string(phase))
@@ -64,10 +64,10 @@ func TestRotation(t *testing.T) {
 	trust.neverWithout(before, e.servingCA())
 	keys.holdNoCAKey()
 	if bytes.Equal(before, e.servingCA()) {
-		t.Error("the CA is that of before")
+		t.Error("the CA is the previous one")
 	}
 	if again := e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationCAHash]; again != template {
-		t.Error("the pods were restarted, and there was none that served the certificate of before")
+		t.Error("the pods were restarted, and there was none that served the previous certificate")
 	}
 	e.eventually("the ClusterServiceVersion says when its certificates were renewed and are due", func() (bool, any) {
 		s := e.get("operator.v1").Status
@@ -91,7 +91,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	before := e.servingCA()
 	e.order(wellknown.RotateCompromised + " once")
 	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; no CA but its own is trusted")
-	e.eventually("the CA is not trusted any more, whatever pods serve", func() (bool, any) {
+	e.eventually("the CA is not trusted any more, independent of what pods serve", func() (bool, any) {
 		ca := e.servingCA()
 		return !e.trusts(before) && e.trusts(ca) && !bytes.Equal(before, ca), string(ca)
 	})
@@ -102,7 +102,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	e.rotates(2)
 }
 
-// The CA of before is trusted as long as a pod serves under it, and the pod's kubelet is
+// The previous CA is trusted as long as a pod serves under it, and the pod's kubelet is
 // made to look.
 func TestRotationWaitsForPods(t *testing.T) {
 	e := newParallelEnv(t)

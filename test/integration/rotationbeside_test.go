@@ -30,7 +30,7 @@ type sleeper struct {
 
 // frozen is one whose watches of some resource stand still, behind a proxy that delays them.
 // It works on all the same, but until it wakes it leaves the promotion to the one that
-// leads: how far a rotation has come then is the test's to say.
+// leads: the progress of a rotation then is decided by the test.
 func frozen(resource string) func(*env) sleeper {
 	return func(e *env) sleeper {
 		f, tie := e.freezer(resource), &tie{env: e}
@@ -56,8 +56,8 @@ func paused(e *env) sleeper {
 	return sleeper{m, sleep, g.open, func() bool { return g.arrived.Load() > 0 }, func() int32 { return 0 }}
 }
 
-// A leader of before that wakes up in the middle of a rotation that another one leads takes
-// no trust away, whatever it did not see, and can lead the next.
+// A previous leader that wakes up in the middle of a rotation that another one leads takes
+// no trust away, independent of what it did not see, and can lead the next.
 func TestRotationBesideALeaderOfBefore(t *testing.T) {
 	for name, before := range map[string]func(*env) sleeper{
 		"its Secrets stand still":       frozen("/secrets"),
@@ -134,7 +134,7 @@ func (e *env) promotes() {
 	})
 }
 
-// storedPhase is what the Secret says, whatever managers report.
+// storedPhase is what the Secret says, independent of what managers report.
 func (e *env) storedPhase() managerv1alpha1.CertificatePhase {
 	e.Helper()
 	secret := e.certificate()
@@ -148,7 +148,7 @@ func (e *env) storedPhase() managerv1alpha1.CertificatePhase {
 	}
 }
 
-// isPromotion tells the write that gives pods the next certificate. Later ones name its
+// isPromotion reports whether a write gives pods the next certificate. Later ones name its
 // annotation, too, if only among the managed fields of what they were made from.
 func (e *env) isPromotion(r *http.Request, body []byte) bool {
 	if !strings.HasSuffix(r.URL.Path, "/secrets/"+servingSecret) {

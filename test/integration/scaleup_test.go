@@ -8,7 +8,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// A pod that comes while others take the next certificate up may have mounted the one before: that
+// A pod that comes while others take the next certificate up may have mounted the previous one: that
 // stays trusted until it has shown what it serves, when all others have long followed.
 func TestScaleUpWhilePodsTakeItUp(t *testing.T) {
 	e := newParallelEnv(t)

@@ -39,8 +39,8 @@ func (e *env) replaceBare() {
 	e.must(err)
 }
 
-// While a pod serves the previous certificate, its CA stays trusted, also when somebody writes the
-// Secret back without anything that tells of it.
+// While a pod serves the previous certificate, its CA stays trusted, also when a client writes the
+// Secret back without its annotations.
 func TestSecretIsReplacedWithoutItsNotes(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -81,7 +81,7 @@ func TestTheManagerFollowsNone(t *testing.T) {
 	p.start()
 	first := e.servingCA()
 	e.choose(managerv1alpha1.ProviderNone)
-	e.eventually("nobody but the administrator issues", func() (bool, any) { c := e.rotation(); return c.Provider == managerv1alpha1.ProviderNone, c })
+	e.eventually("only the administrator issues", func() (bool, any) { c := e.rotation(); return c.Provider == managerv1alpha1.ProviderNone, c })
 
 	own := e.servingCertificate().Leaf
 	renewed, err := certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter})

@@ -10,8 +10,8 @@ import (
 )
 
 // served is a certificate that a pod presented from one state of the API server to another. It
-// may have begun later, as trust has to come first, and it ended later: whoever finds another
-// presented may take away the trust in this one at once.
+// may have begun later, as trust has to come first, and it ended later: a client that finds another
+// presented may remove the trust in this one at once.
 type served struct {
 	pair        tls.Certificate
 	since, till int
@@ -26,7 +26,7 @@ func (p *playedPod) noteServed(pair tls.Certificate, since int) {
 	p.served = append(p.served, served{pair, since, math.MaxInt})
 }
 
-// marker is a Secret that tells where in its history the API server is.
+// marker is a Secret that records the current resourceVersion of the API server.
 func (e *env) marker() *corev1.Secret {
 	e.Helper()
 	marker, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}}, metav1.CreateOptions{})

@@ -31,7 +31,7 @@ type serviceCA struct {
 	*env
 	mutex  sync.Mutex
 	signer authority
-	link   []byte // the signer as the one before signed it, PEM; none for the first
+	link   []byte // the signer as the previous one signed it, PEM; none for the first
 	bundle []byte
 }
 
@@ -149,7 +149,7 @@ func (s *serviceCA) renew() {
 	}
 }
 
-// changeCA signs with another CA from now on, which the one before has signed and which
+// changeCA signs with another CA from now on, which the previous one has signed and which
 // lasts for longer; both stay in the bundle.
 func (s *serviceCA) changeCA() {
 	s.Helper()

@@ -31,7 +31,7 @@ func TestNobodyServes(t *testing.T) {
 		"no endpoint": {
 			reason: "NoReadyEndpoints", message: "service server-service has no ready endpoint",
 		},
-		"nobody listens": {
+		"no server listens": {
 			serve:  func(e *env, l net.Listener) { e.must(l.Close()) },
 			reason: "Refused", message: "server-0",
 		},
@@ -80,13 +80,13 @@ func TestEndpointsGo(t *testing.T) {
 	before := e.registration("v.example.com").ResourceVersion
 
 	m := e.manage(serving)
-	e.eventually("nobody answers", func() (bool, any) {
+	e.eventually("no endpoint answers", func() (bool, any) {
 		w := e.webhookStatus("operator.v1", "v.example.com")
 		return w.State == "Unreachable" && w.Reason == "NoReadyEndpoints", w
 	})
 	m.emits("Warning WebhookUnreachable")
 	e.endpoint(e.listen())
-	e.eventually("there is somebody again", func() (bool, any) {
+	e.eventually("an endpoint answers again", func() (bool, any) {
 		w := e.webhookStatus("operator.v1", "v.example.com")
 		return w.State == "Registered", w
 	})

@@ -167,7 +167,7 @@ func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
 	e.definitionBears(crd.Name, map[string]string{"example.com/site": "own"})
 }
 
-// definitionBears wants these annotations on a definition, beside the generation of its trust.
+// definitionBears wants these annotations on a definition, next to the generation of its trust.
 func (e *env) definitionBears(crd string, want map[string]string) {
 	e.Helper()
 	want["olm-webhook-manager.io/certificate-generation"] = "1"
@@ -201,7 +201,7 @@ func TestSwitchWebhookOff(t *testing.T) {
 		return len(found) == 1 && on, found
 	})
 	m.emits("Warning WebhookDisabled")
-	e.eventually("the WebhookRollout tells it", func() (bool, any) {
+	e.eventually("the WebhookRollout reports it", func() (bool, any) {
 		r := e.rollout("operator.v1")
 		refused := conditionIn(r.Conditions, "ConfigRefused").Message
 		return r.ReadyRegistrations == 2 && r.Registrations == 2 && e.webhookStatus("operator.v1", "v.example.com").State == "Disabled" && e.webhookStatus("operator.v1", "c.example.com").State == "Registered" &&
@@ -257,7 +257,7 @@ func TestSubscriptionConfigFieldByField(t *testing.T) {
 }
 
 // A Subscription that names but the version before configures the one that replaces it, on its
-// way, installed, and when nobody but spec.replaces tells of the other any more.
+// way, installed, and when only spec.replaces names the other any more.
 func TestSubscriptionAlongReplaces(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
@@ -282,7 +282,7 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 		annotations := e.deployment("last").Spec.Template.Annotations
 		return annotations["example.com/team"] == "blue", annotations
 	})
-	// The Succeeded of before is no answer: that of now comes after this.
+	// The previous Succeeded is no answer: that of now comes after this.
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	e.setAvailable("last", true)
 	e.succeeds("operator.v2")
@@ -303,7 +303,7 @@ func (e *env) subscribeInstalled(csv string, config *operatorsv1alpha1.Subscript
 	e.must(err)
 }
 
-// configured is an operator whose author has set whatever an administrator can.
+// configured is an operator whose author has set everything that an administrator can.
 func configured() *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv("operator.v1", "server")
 	template := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template

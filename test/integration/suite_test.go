@@ -23,7 +23,7 @@ import (
 func TestSameClusterServiceVersionInTwoNamespaces(t *testing.T) {
 	e := newParallelEnv(t)
 	var registrations []string
-	for _, target := range []*env{e, e.beside()} {
+	for _, target := range []*env{e, e.neighbour()} {
 		target.group("og", namespaces("test-go-"))
 		target.runDeployments()
 		target.manage()

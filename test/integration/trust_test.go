@@ -76,7 +76,7 @@ func (e *env) watchTrust(crds ...string) *trustWatch {
 }
 
 // history is everything so far, in the order in which it was written, when the watches
-// have told of what there is now.
+// have reported what there is now.
 func (w *trustWatch) history() []watch.Event {
 	w.Helper()
 	latest := []string{w.marker().ResourceVersion}
@@ -89,7 +89,7 @@ func (w *trustWatch) history() []watch.Event {
 		latest = append(latest, crd.ResourceVersion)
 	}
 	var events []watch.Event
-	w.eventually("the watches have told of everything", func() (bool, any) {
+	w.eventually("the watches have reported everything", func() (bool, any) {
 		w.mutex.Lock()
 		defer w.mutex.Unlock()
 		events = slices.Clone(w.events)

@@ -11,7 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// What is namespaced is left to the garbage collector, which nobody plays here.
+// Namespaced objects are left to the garbage collector, which no test plays here.
 func TestUninstall(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))

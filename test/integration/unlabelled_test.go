@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
-// A registration that somebody takes the labels off is called as before: the settle time
+// A registration that a client takes the labels off is called as before: the settle time
 // counts for it, too, and pods are given no certificate that it may not trust yet.
 func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
 	e := newParallelEnv(t)

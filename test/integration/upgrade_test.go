@@ -69,7 +69,7 @@ func TestUpgrade(t *testing.T) {
 
 // While the new version is on its way, what does not change stays in service, and what
 // is called in another way is out of it before the Deployment is rolled out. When the
-// new version is deleted instead of mended, the old one is as it was.
+// new version is deleted instead of repaired, the old one is as it was.
 func TestUpgradeThatFails(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -124,7 +124,7 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
-	e.eventually("the webhooks are those of before", func() (bool, any) { return slices.Equal(e.webhooks(), before), e.webhooks() })
+	e.eventually("the webhooks are the previous ones", func() (bool, any) { return slices.Equal(e.webhooks(), before), e.webhooks() })
 	if now := e.registration("same.example.com"); now.UID != same.UID {
 		t.Error("the unchanged webhook was registered again")
 	}
@@ -180,7 +180,7 @@ func TestUpgradeFailsForward(t *testing.T) {
 	}
 }
 
-// has waits until a Deployment is a version's. Its status is of before.
+// has waits until a Deployment is a version's. Its status is the previous one.
 func (e *env) has(deployment, version string) {
 	e.Helper()
 	e.eventually("deployment "+deployment+" is rolled out by "+version, func() (bool, any) {
@@ -354,7 +354,7 @@ func (e *env) webhooks() []string {
 	return lines
 }
 
-// ownedBy are the objects that a ClusterServiceVersion has in hand, by their labels.
+// ownedBy are the objects that a ClusterServiceVersion owns, by their labels.
 func (e *env) ownedBy(csv string) []string {
 	e.Helper()
 	var owned []string

@@ -21,8 +21,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
-// Whatever is missing wakes the ClusterServiceVersion by its appearance alone: nothing else
-// happens meanwhile, which is why it runs alone, and nobody looks by the clock: an hour of it goes by
+// Everything that is missing wakes the ClusterServiceVersion by its appearance alone: nothing else
+// happens meanwhile, which is why it runs alone, and no timer fires: an hour of it goes by
 // before, without a look.
 func TestWhatAppearsWakes(t *testing.T) {
 	e := newEnv(t)
@@ -47,7 +47,7 @@ func TestWhatAppearsWakes(t *testing.T) {
 	e.eventually("the Deployment is back", func() (bool, any) { return e.deployment("server") != nil, nil })
 }
 
-// The status tells within a second what has appeared, from when the API server serves it on; that
+// The status reports within a second what has appeared, from when the API server serves it on; that
 // comes some time after what makes a definition. It runs alone, so that nothing else has the
 // manager look.
 func TestWhatAppearsIsSeenWithinASecond(t *testing.T) {
@@ -161,7 +161,7 @@ func (a appearance) isSeen(requirements []operatorsv1alpha1.RequirementStatus) b
 }
 
 // lackAll creates a ClusterServiceVersion to which everything is missing that one can
-// require, and tells how it appears.
+// require, and returns how it appears.
 func (e *env) lackAll() []appearance {
 	e.Helper()
 	e.group("og", namespaces(e.namespace))

@@ -12,7 +12,7 @@ import (
 )
 
 // A cluster without the kind OperatorCondition has operators without one, and those get it when
-// the kind comes. The definition is away from all tests meanwhile: none runs beside this one.
+// the kind comes. The definition is away from all tests meanwhile: none runs next to this one.
 func TestWithoutOperatorConditions(t *testing.T) {
 	e := newEnv(t)
 	const name, file = "operatorconditions.operators.coreos.com", "../../manifests/crds/olm/operators.coreos.com_operatorconditions.yaml"

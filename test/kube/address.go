@@ -2,7 +2,7 @@ package kube
 
 import "net/netip"
 
-// Ports of the servers, below those that the kernel hands out to clients.
+// Ports of the servers, below the ones that the kernel hands out to clients.
 const (
 	apiServerPort  = "16443"
 	etcdClientPort = "12379"

@@ -75,15 +75,15 @@ func (l AuditLog) Since(place int64) ([]auditv1.Event, error) {
 
 // Writes returns those of the events that changed something, or tried to, by clients
 // whose user agent contains the text. Leases are not among them: they are written for as
-// long as a controller runs, whatever it has to do. Nor are Events, which tell of what was
-// done (Told has them), nor are reviews (who a caller is, what it may do), of which
+// long as a controller runs, independent of what it has to do. Nor are Events, which report what was
+// done ([Reported] returns them), nor are reviews (who a caller is, what it may do), of which
 // nothing is stored.
 func Writes(events []auditv1.Event, userAgent string) []auditv1.Event {
 	return writes(events, userAgent, func(group, resource string) bool { return !isBookkeeping(group, resource) })
 }
 
-// Told returns those that told of something in an Event, or tried to.
-func Told(events []auditv1.Event, userAgent string) []auditv1.Event {
+// Reported returns the ones that reported something in an Event, or tried to.
+func Reported(events []auditv1.Event, userAgent string) []auditv1.Event {
 	return writes(events, userAgent, isEvent)
 }
 

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A line that is being written belongs whole to whoever reads later, however long it is.
+// A line that is being written belongs whole to a later reader, however long it is.
 func TestAuditLogEndsBetweenLines(t *testing.T) {
 	log := AuditLog(filepath.Join(t.TempDir(), "audit.log"))
 	long := strings.Repeat("x", 10_000)
@@ -70,7 +70,7 @@ func TestAuditLogCountsWrites(t *testing.T) {
 		for _, w := range Writes(events, config.UserAgent) {
 			got = append(got, w.Verb+" "+w.ObjectRef.Resource)
 		}
-		for _, w := range Told(events, config.UserAgent) {
+		for _, w := range Reported(events, config.UserAgent) {
 			told = append(told, w.Verb+" "+w.ObjectRef.Resource)
 		}
 		return seen == 3
@@ -79,6 +79,6 @@ func TestAuditLogCountsWrites(t *testing.T) {
 		t.Errorf("the writes differ (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"create events"}, told); diff != "" {
-		t.Errorf("what was told differs (-want +got):\n%s", diff)
+		t.Errorf("what was reported differs (-want +got):\n%s", diff)
 	}
 }

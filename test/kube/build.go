@@ -27,7 +27,7 @@ func binaries(ctx context.Context) (string, error) {
 	return string(bytes.TrimSpace(bin.Bytes())), nil
 }
 
-// moduleBeside finds a module of test/ beside the package under test, or above it.
+// moduleBeside finds a module of test/ next to the package under test, or above it.
 func moduleBeside(name string) (string, error) {
 	start, err := os.Getwd()
 	if err != nil {

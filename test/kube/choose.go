@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 )
 
-// Choose tells in an operator's Subscription, which it makes or replaces, who issues its
+// Choose sets in an operator's Subscription, which it makes or replaces, who issues its
 // certificates: a provider, and pairs of further annotations. The Subscription is called as
 // the operator's package is.
 func Choose(ctx context.Context, client clientset.Interface, namespace, operator, csv string, provider managerv1alpha1.CertificateProvider, more ...string) error {

@@ -96,7 +96,7 @@ func use(paths string) (*Cluster, error) {
 	return &Cluster{Kubeconfig: paths, config: config}, nil
 }
 
-// PATH is the one by which programs find kubectl: that of the package's own cluster is beside
+// PATH is the one by which programs find kubectl: that of the package's own cluster is next to
 // its API server.
 func (c *Cluster) PATH() string {
 	path := os.Getenv("PATH")

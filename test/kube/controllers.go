@@ -17,7 +17,7 @@ func (c *Cluster) StartControllers(names []string, flags ...string) (stop func()
 		"--kubeconfig=" + c.Kubeconfig,
 		"--controllers=" + strings.Join(names, ","),
 		"--leader-elect=false",
-		"--secure-port=0", // nobody asks it anything
+		"--secure-port=0", // no client calls it
 		"--kube-api-qps=500",
 		"--kube-api-burst=1000",
 	}, flags...))

@@ -78,7 +78,7 @@ func applyCRD(ctx context.Context, client apiextensions.Interface, object unstru
 		return nil, err
 	}
 	force := true
-	// In kubectl's name, so that a later kubectl apply finds nobody else's fields.
+	// In kubectl's name, so that a later kubectl apply finds no other client's fields.
 	return client.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, object.GetName(), types.ApplyPatchType, body,
 		metav1.PatchOptions{FieldManager: "kubectl", Force: &force})
 }

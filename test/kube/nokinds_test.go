@@ -21,8 +21,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
 )
 
-// A cluster without OLM's kinds and the manager's is looked at as any other, and whoever looks
-// is told. This package's API server is the one that has none of them.
+// A cluster without OLM's kinds and the manager's is looked at as any other, and the reader
+// gets a note. This package's API server is the one that has none of them.
 func TestClustersWithoutTheKinds(t *testing.T) {
 	if cluster.server == nil {
 		t.Skip("the cluster of KUBECONFIG may well have them")
@@ -66,7 +66,7 @@ func TestClustersWithoutTheKinds(t *testing.T) {
 	}
 }
 
-// abandoned registers a webhook whose Service is nowhere, for objects that nobody writes.
+// abandoned registers a webhook whose Service is nowhere, for objects that no client writes.
 func abandoned(t *testing.T, name string) {
 	t.Helper()
 	all := newClient(t, cluster.Config()).AdmissionregistrationV1().ValidatingWebhookConfigurations()
@@ -74,7 +74,7 @@ func abandoned(t *testing.T, name string) {
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: name, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
-			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "nowhere", Name: "nobody"}},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "nowhere", Name: "missing"}},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"abandoned.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
@@ -91,7 +91,7 @@ func abandoned(t *testing.T, name string) {
 	})
 }
 
-// readerOfWebhooks is somebody of a cluster whose roles speak of no kind that it does not have.
+// readerOfWebhooks is a user of a cluster whose roles speak of no kind that it does not have.
 func readerOfWebhooks(t *testing.T) *rest.Config {
 	t.Helper()
 	client, read := newClient(t, cluster.Config()), []string{"get", "list", "watch"}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// AwaitRemoval waits until an object no longer exists that somebody deletes. The controller that finalizes
+// AwaitRemoval waits until an object no longer exists that a client deletes. The controller that finalizes
 // definitions leaves one alone that another client wrote to at the same time, as happens to one
 // that is young, until it changes again; and so it does, after ever longer, as a change is
 // what another client writes, too.

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// Reserve is a port of an address of this machine, for a program that is told to listen there. Until
-// it does, connections are refused; and until the test ends, the kernel hands the port out to nobody
+// Reserve is a port of an address of this machine, for a program that asked to listen there. Until
+// it does, connections are refused; and until the test ends, the kernel hands the port out to no client
 // who asks for any, as it does with one that was merely found free.
 //
-// What keeps it is the accepted end of a connection, beside which others may listen.
+// What keeps it is the accepted end of a connection, next to which others may listen.
 func Reserve(t testing.TB, host string) *net.TCPAddr {
 	t.Helper()
 	must := func(err error) {

@@ -147,7 +147,7 @@ func TestTheAuthorsNamespace(t *testing.T) {
 		"both, of which the template counts": {"operatorframework.io/suggested-namespace: here\n    " + `operatorframework.io/suggested-namespace-template: '{"metadata":{"name":"there"}}'`, "{name: there}"},
 		"a name, and a template without one": {"operatorframework.io/suggested-namespace: here\n    " + `operatorframework.io/suggested-namespace-template: '{"metadata":{"labels":{"a":"b"}}}'`, "{name: here, labels: {a: b}}"},
 		"a template of something else":       {`operatorframework.io/suggested-namespace-template: '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"there"}}'`, "{name: shop}"},
-		"a template that is not YAML":         {`operatorframework.io/suggested-namespace-template: '{'`, "{name: shop}"},
+		"a template that is not YAML":        {`operatorframework.io/suggested-namespace-template: '{'`, "{name: shop}"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(map[string]string{

@@ -35,10 +35,10 @@ func TestRegistries(t *testing.T) {
 		registry   Registry
 		want       string // the error; empty for none
 	}{
-		"an unknown CA":                             {withTLS, Registry{}, "certificate signed by unknown authority"},
-		"a CA that is given":                                 {withTLS, Registry{CA: ca}, ""},
-		"a CA that is none":                                  {withTLS, Registry{CA: []byte("ca")}, "there is no certificate in the CA bundle"},
-		"no TLS, unexpectedly":                               {without, Registry{}, "server gave HTTP response to HTTPS client"},
+		"an unknown CA":        {withTLS, Registry{}, "certificate signed by unknown authority"},
+		"a CA that is given":   {withTLS, Registry{CA: ca}, ""},
+		"a CA that is none":    {withTLS, Registry{CA: []byte("ca")}, "there is no certificate in the CA bundle"},
+		"no TLS, unexpectedly": {without, Registry{}, "server gave HTTP response to HTTPS client"},
 		"no TLS, on a local address, although a CA is given": {onLoopback, Registry{CA: ca}, "no request is sent without TLS; if the registry has none: --plain-http"},
 		"no TLS, on a local address":                         {onLoopback, Registry{}, "no request is sent without TLS"},
 		"no TLS, on a local address, as it is said":          {onLoopback, Registry{PlainHTTP: true}, ""},

@@ -26,7 +26,7 @@ func TestServingAwaitedVersions(t *testing.T) {
 		"it was not looked at":            {available, "", registered, 1, "CA", false, ""},
 		"the version before serves":       {progressing, "Updating", registered, 2, "CA", false, ""},
 		"the conversion is not written":   {available, "", waits, 2, "", false, ""},
-		"a client removed it":           {available, "", registered, 2, "", false, ""},
+		"a client removed it":             {available, "", registered, 2, "", false, ""},
 		"its pods run and do not answer":  {progressing, "PodNotReady", waits, 2, "", false, "manager"},
 		"its pods end again and again":    {progressing, "CrashLoopBackOff", waits, 2, "", false, "manager"},
 		"its image is not there":          {progressing, "ImagePullFailed", waits, 2, "", false, ""},

@@ -78,14 +78,14 @@ func TestOpening(t *testing.T) {
 	}{
 		"a first version":                            {nil, crd("v1"), converting(), "v1* by none", "v1* by none", "v1* by none"},
 		"two versions at first":                      {nil, crd("v2", "v1"), converting(), "v2* v1 by shop/manager-service", "v2* v1 by shop/manager-service", "v2* v1 by none"},
-		"two versions without conversion":          {nil, crd("v2", "v1"), plain, "v2* v1 by none", "v2* v1 by none", "v2* v1 by none"},
-		"a version without conversion":             {live("", "v1"), crd("v2", "v1"), plain, "v2 v1* by none", "v2 v1* by none", "v2* v1 by none"},
+		"two versions without conversion":            {nil, crd("v2", "v1"), plain, "v2* v1 by none", "v2* v1 by none", "v2* v1 by none"},
+		"a version without conversion":               {live("", "v1"), crd("v2", "v1"), plain, "v2 v1* by none", "v2 v1* by none", "v2* v1 by none"},
 		"a version that has to be converted":         {live("", "v1"), crd("v2", "v1"), converting(), "(v2) v1* by none", "v2 v1* by shop/manager-service", "v2* v1 by none"},
 		"one that is there and not served":           {hidden, crd("v2", "v1"), converting(), "(v2) v1* by none", "v2 v1* by shop/manager-service", "v2* v1 by none"},
-		"a version more, with a conversion in place": {live("CA", "v1", "v0"), crd("v2", "v1", "v0"), converting(), "(v2) v1* v0 by nobodyCA", "v2 v1* v0 by nobodyCA", "v2* v1 v0 by nobodyCA"},
+		"a version more, with a conversion in place": {live("CA", "v1", "v0"), crd("v2", "v1", "v0"), converting(), "(v2) v1* v0 by noneCA", "v2 v1* v0 by noneCA", "v2* v1 v0 by noneCA"},
 		"versions that were relabelled":              {live("", "v1", "v2"), crd("v2", "v1"), converting(), "v2 v1* by shop/manager-service", "v2 v1* by shop/manager-service", "v2* v1 by none"},
 		"the stored version vanishes":                {live("", "v0"), crd("v1"), plain, "v1* by none", "v1* by none", "v1* by none"},
-		"nothing new":                                {live("CA", "v2", "v1"), crd("v2", "v1"), converting(), "v2* v1 by nobodyCA", "v2* v1 by nobodyCA", "v2* v1 by nobodyCA"},
+		"nothing new":                                {live("CA", "v2", "v1"), crd("v2", "v1"), converting(), "v2* v1 by noneCA", "v2* v1 by noneCA", "v2* v1 by noneCA"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			opened, serving, settled := Opening(test.live, test.next, test.csv), Serving(test.live, test.next, test.csv), Settled(test.live, test.next, test.csv)
@@ -131,7 +131,7 @@ func TestRefusals(t *testing.T) {
 		"another is served, and no more":     {live("CA", "v1", "v3"), crd("v2"), []string{"upgrade first to a bundle that serves both v1 and v2"}},
 		"another is there, and not served":   {hidden, crd("v2"), []string{"upgrade first to a bundle that serves both v1 and v2"}},
 		"it is stored in no more":            {before, crd("v3", "v2", "v1"), []string{"version v0 vanishes, and status.storedVersions says that objects may be stored in it: " + migrate}},
-		"no webhook would convert":               {unlike, crd("v2"), []string{"install the operator that brings its conversion webhook first, objects would lose fields; then " + migrate}},
+		"no webhook would convert":           {unlike, crd("v2"), []string{"install the operator that brings its conversion webhook first, objects would lose fields; then " + migrate}},
 		"another scope":                      {live("", "v1"), cluster, []string{"spec.scope cannot change"}},
 	} {
 		t.Run(name, func(t *testing.T) {

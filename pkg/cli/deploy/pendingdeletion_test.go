@@ -12,13 +12,13 @@ func TestWhyItIsHeld(t *testing.T) {
 		hold PendingDeletion
 		want []string
 	}{
-		"a stranger's finalizer":       {PendingDeletion{Finalizers: []string{"shop.io/a"}}, []string{"its finalizer shop.io/a stays"}},
-		"two of them":                  {PendingDeletion{Finalizers: []string{"shop.io/a", "shop.io/b"}}, []string{"shop.io/a", "; its finalizer shop.io/b"}},
-		"none":                         {PendingDeletion{}, []string{"no finalizer is left"}},
-		"no manager":                   {PendingDeletion{Namespace: "shop", Finalizers: []string{wellknown.FinalizerCSV}}, []string{wellknown.FinalizerCSV, "no manager has removed it", "include shop"}},
-		"a manager that was removed":          {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, LeaseMessage: "nobody has held Lease a/b"}, []string{"no manager has removed it", "; nobody has held Lease a/b"}},
-		"a manager that waits":         {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, ManagerMessage: "v2 is stored"}, []string{"v2 is stored"}},
-		"objects that are held":        {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: 2, Finalized: []string{"b (y)", "a (x)"}, APIServerMessage: "Check"}, []string{"it has 2 objects, among them a (x), b (y): check", "; the API server says Check"}},
+		"a stranger's finalizer":      {PendingDeletion{Finalizers: []string{"shop.io/a"}}, []string{"its finalizer shop.io/a stays"}},
+		"two of them":                 {PendingDeletion{Finalizers: []string{"shop.io/a", "shop.io/b"}}, []string{"shop.io/a", "; its finalizer shop.io/b"}},
+		"none":                        {PendingDeletion{}, []string{"no finalizer is left"}},
+		"no manager":                  {PendingDeletion{Namespace: "shop", Finalizers: []string{wellknown.FinalizerCSV}}, []string{wellknown.FinalizerCSV, "no manager has removed it", "include shop"}},
+		"a manager that was removed":  {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, LeaseMessage: "no manager has held Lease a/b"}, []string{"no manager has removed it", "; no manager has held Lease a/b"}},
+		"a manager that waits":        {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, ManagerMessage: "v2 is stored"}, []string{"v2 is stored"}},
+		"objects that are held":       {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: 2, Finalized: []string{"b (y)", "a (x)"}, APIServerMessage: "Check"}, []string{"it has 2 objects, among them a (x), b (y): check", "; the API server says Check"}},
 		"objects that cannot be read": {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: UnknownCount}, []string{"cannot be read now"}},
 	} {
 		t.Run(name, func(t *testing.T) {

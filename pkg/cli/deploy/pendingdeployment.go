@@ -22,7 +22,7 @@ type PendingDeployment struct {
 	Name string
 	// Unseen is set while no manager has written it so.
 	Unobserved bool
-	Message string
+	Message    string
 }
 
 // FirstPendingDeployment is what is to be waited for where no WebhookRollout says so: the phase is that of what

@@ -130,7 +130,7 @@ func TestJudge(t *testing.T) {
 		given func(c *cluster)
 		want  []found
 	}{
-		"nothing wrong":        {func(c *cluster) { c.hook("v", shop, fail, "configmaps") }, nil},
+		"nothing wrong":             {func(c *cluster) { c.hook("v", shop, fail, "configmaps") }, nil},
 		"no ready endpoint, Fail":   {func(c *cluster) { c.hook("v", shop, fail, "configmaps"); c.down(shop) }, []found{{Error, "NoReadyEndpoints", 1}}},
 		"no ready endpoint, Ignore": {func(c *cluster) { c.hook("v", shop, ignore, "configmaps"); c.down(shop) }, []found{{Warning, "NoReadyEndpoints", 1}}},
 		"no Service": {func(c *cluster) {

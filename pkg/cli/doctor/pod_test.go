@@ -55,11 +55,11 @@ func TestLeftOver(t *testing.T) {
 	}{
 		"of a pod that is there until it ends": {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0", UID: "second"}, pod(corev1.PodRunning), false},
 		"of a pod of which no more is said":    {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodRunning), false},
-		"of a pod that no longer exists":                {&corev1.ObjectReference{Kind: "Pod", Name: "hook-1"}, pod(corev1.PodRunning), true},
+		"of a pod that no longer exists":       {&corev1.ObjectReference{Kind: "Pod", Name: "hook-1"}, pod(corev1.PodRunning), true},
 		"of the pod before, of the same name":  {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0", UID: "first"}, pod(corev1.PodRunning), true},
 		"of a pod that was evicted":            {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodFailed), true},
 		"of something else":                    {&corev1.ObjectReference{Kind: "Machine", Name: "hook-1"}, nil, false},
-		"without a target":              {nil, nil, false},
+		"without a target":                     {nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := LeftOver(test.of, test.pods); got != test.want {

@@ -36,7 +36,7 @@ func TestRolesOfTheBundle(t *testing.T) {
 	}{
 		"a Role of the bundle":        {bindingTo("Role", "shop"), absent, true},
 		"a ClusterRole of the bundle": {bindingTo("ClusterRole", "shops"), absent, true},
-		"a Role without a subject":            {bindingTo("Role", "other"), absent, false},
+		"a Role without a subject":    {bindingTo("Role", "other"), absent, false},
 		"a Role elsewhere":            {bindingTo("Role", "stock"), absent, false},
 		"another kind of that name":   {bindingTo("ClusterRole", "shop"), absent, false},
 		"another error":               {bindingTo("Role", "shop"), errors.New("refused"), false},

@@ -95,8 +95,8 @@ func TestWebhooksThatWereLive(t *testing.T) {
 			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByEndpoint, Ports: map[int32]int{443: 1}, Ready: 1}}
 		},
 			"Unknown HeadlessService: Service shop/manager-service is headless: API servers call it only if all of them run with --enable-aggregator-routing, which cannot be read from the cluster"},
-		"its Service no longer exists":     {func(f *Facts) { f.Services = nil }, "Unreachable ServiceMissing: Service shop/manager-service does not exist"},
-		"its registration is too": {func(f *Facts) { f.Webhooks = nil }, "Waiting NotRegistered: ValidatingWebhookConfiguration v.shop.io-x no longer registers it"},
+		"its Service no longer exists": {func(f *Facts) { f.Services = nil }, "Unreachable ServiceMissing: Service shop/manager-service does not exist"},
+		"its registration is too":      {func(f *Facts) { f.Webhooks = nil }, "Waiting NotRegistered: ValidatingWebhookConfiguration v.shop.io-x no longer registers it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := facts()

@@ -100,7 +100,7 @@ func TestMigrateByTheCluster(t *testing.T) {
 		"it passes over one, which is refused": {&migrator{passes: "c"}, map[string]error{"c": conflict}, "1 objects of things.example.com cannot be rewritten", "", 2},
 		"it may not be asked":                  {&migrator{refuses: apierrors.NewForbidden(things, "", errors.New("not you"))}, nil, "", "not you", 3},
 		"its orders may not be listed":         {&migrator{forbids: apierrors.NewForbidden(things, "", errors.New("not you"))}, nil, "", "not you", 3},
-		"no controller takes the order":               {&migrator{idle: true}, nil, "", "no controller has started StorageVersionMigration order", 3},
+		"no controller takes the order":        {&migrator{idle: true}, nil, "", "no controller has started StorageVersionMigration order", 3},
 		"it hangs":                             {&migrator{hangs: true}, nil, "", "order is not done after 2m0.15s", 4},
 		"it fails":                             {&migrator{fails: true}, nil, "", "admission denies c", 4},
 		"it fails, and so does c":              {&migrator{fails: true}, map[string]error{"c": denied, "b": denied}, "2 objects of things.example.com cannot be rewritten", "admission denies c", 4},

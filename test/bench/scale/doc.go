@@ -1,5 +1,5 @@
 // Package scale measures the manager as a process on a real API server, with many
-// ClusterServiceVersions at once: how long their installation takes beside the least that
+// ClusterServiceVersions at once: how long their installation takes next to the least that
 // it could take, how many requests that costs, how much memory, what an idle manager
 // writes, and how soon it repairs.
 //

@@ -75,7 +75,7 @@ var derived = []schema.GroupVersionResource{
 	rbacv1.SchemeGroupVersion.WithResource("roles"), rbacv1.SchemeGroupVersion.WithResource("rolebindings"), operatorConditions,
 }
 
-// clear takes away what a measurement made, as the garbage collector would, which is not here:
+// clear removes what a measurement made, as the garbage collector would, which is not here:
 // the next is of its own objects alone.
 func (e *env) clear() {
 	e.eachNamespace(func(namespace string) {
@@ -265,7 +265,7 @@ func (e *env) csvs(size int, replicas int32) []*operatorsv1alpha1.ClusterService
 			WebhookPath: new("/validate"), SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"nobody.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"other.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
 			}},
 		}}
 		all = append(all, csv)

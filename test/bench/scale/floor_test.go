@@ -38,7 +38,7 @@ type result struct {
 
 // floor is how long plain clients take to write the final objects of an installation
 // again: nothing that writes them can be quicker by much. What a webhook's registration and
-// the two statuses tell is not true before its Deployment is available, so those are
+// the two statuses report is not true before its Deployment is available, so those are
 // written then, by whichever client is free.
 func (e *env) floor(csvs []*operatorsv1alpha1.ClusterServiceVersion) time.Duration {
 	e.Helper()

@@ -48,7 +48,7 @@ func BenchmarkLag(b *testing.B) {
 	e.clear()
 }
 
-// lag registers a webhook that nobody answers for, until a request fails for it.
+// lag registers a webhook that no endpoint answers for, until a request fails for it.
 func (e *env) lag(number int) time.Duration {
 	e.Helper()
 	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()

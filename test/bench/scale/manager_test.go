@@ -77,7 +77,7 @@ func (e *env) shippedEnvironment() []string {
 	return environment
 }
 
-// isReady is false, too, while nobody listens yet.
+// isReady is false, too, while no server listens yet.
 func isReady(address string) bool {
 	response, err := http.Get("http://" + address + "/readyz")
 	return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
@@ -120,12 +120,12 @@ func (m *manager) value(name string) float64 {
 	m.Helper()
 	metric := m.metrics()[name].GetMetric()
 	if len(metric) != 1 {
-		m.Fatalf("the manager tells %s %d times", name, len(metric))
+		m.Fatalf("the manager reports %s %d times", name, len(metric))
 	}
 	return metric[0].GetGauge().GetValue() + metric[0].GetCounter().GetValue()
 }
 
-// reportUse tells what the installation took of the processor, in milliseconds for each, and in
+// reportUse reports what the installation took of the processor, in milliseconds for each, and in
 // how many passes.
 func (m *manager) reportUse(size int) (processor float64) {
 	m.Helper()
@@ -135,7 +135,7 @@ func (m *manager) reportUse(size int) (processor float64) {
 	return processor
 }
 
-// reportMemory tells what the process has held at most, what it holds, what of that is the
+// reportMemory reports what the process has held at most, what it holds, what of that is the
 // program itself, and what is objects in use.
 func (m *manager) reportMemory() {
 	m.Helper()
@@ -162,7 +162,7 @@ func (m *manager) requestsSince(place int64) int {
 	return n
 }
 
-// status is a number of bytes that Linux tells of the process.
+// status is a number of bytes that Linux reports for the process.
 func (m *manager) status(field string) float64 {
 	m.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.process.Pid))

@@ -51,7 +51,7 @@ func measurePods(b *testing.B, size int) (floors float64) {
 	e.noPods("olm-webhook-manager")
 	floor := e.floor(csvs)
 	e.clear()
-	b.Logf("%.1f s, beside %.1f s of plain clients", installing.Seconds(), floor.Seconds())
+	b.Logf("%.1f s, next to %.1f s of plain clients", installing.Seconds(), floor.Seconds())
 	return installing.Seconds() / floor.Seconds()
 }
 

@@ -47,7 +47,7 @@ func rotate(b *testing.B, size int) {
 		}
 	}
 	for what, most := range map[string]int{"rotations": underWay.most(), "restarts": most} {
-		if most < 1 || most > places { // none were seen by nobody, and there were some
+		if most < 1 || most > places { // none were observed, although there were some
 			b.Errorf("%d %s at once, want at least 1 and at most %d", most, what, places)
 		}
 	}

@@ -53,7 +53,7 @@ func (e *env) playServers(csvs []*operatorsv1alpha1.ClusterServiceVersion) []*se
 	for _, csv := range csvs {
 		listener, err := net.Listen("tcp4", net.JoinHostPort(address, "0"))
 		e.must(err)
-		e.Cleanup(func() { _ = listener.Close() }) // nobody is called any more
+		e.Cleanup(func() { _ = listener.Close() }) // it is not called any more
 		s := &server{env: e, csv: csv, name: csv.Spec.WebhookDefinitions[0].DeploymentName, listener: listener, restarting: restarting}
 		csv.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt(listener.Addr().(*net.TCPAddr).Port))
 		byName[csv.Namespace+"/"+s.name] = s

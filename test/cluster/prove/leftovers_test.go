@@ -70,7 +70,7 @@ func fields(text string, n int) []string {
 	return column
 }
 
-// lines returns the lines in one order, whatever the order of the text is.
+// lines returns the lines in one order, independent of their order in the text.
 func lines(text string) []string {
 	return slices.Sorted(strings.SplitSeq(strings.TrimSpace(text), "\n"))
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// foreign is a certificate that nobody trusts.
+// foreign is a certificate that no client trusts.
 func foreign() tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -47,7 +47,7 @@ func serve(flags []string) {
 }
 
 // load reads a pair again that was replaced between its two files: the kubelet changes both at
-// once, but nobody can read both at once.
+// once, but no client can read both at once.
 func load(certificate, key string) (*tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {
@@ -57,7 +57,7 @@ func load(certificate, key string) (*tls.Certificate, error) {
 }
 
 // leave ends connections one by one: the answer to a connection's next call says that it
-// was the last. To close those that are idle at the moment would lose the calls that are
+// was the last. To close the ones that are idle at the moment would lose the calls that are
 // being written to them.
 type leave struct {
 	next     http.Handler
@@ -75,7 +75,7 @@ func (l *leave) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.next.ServeHTTP(w, r)
 }
 
-// drain goes on serving until nobody calls this pod any more: kube-proxy learns a little
+// drain goes on serving until no client calls this pod any more: kube-proxy learns a little
 // late that the pod ends.
 func drain(server *http.Server, leaving *leave, drained chan<- struct{}) {
 	defer close(drained)

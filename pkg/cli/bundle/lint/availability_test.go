@@ -17,7 +17,7 @@ func TestWhoDependsOnAConversion(t *testing.T) {
 			spec["versions"] = spec["versions"].([]any)[1:]
 		}, false},
 		"a definition that another client brings": {func(f files) { f.remove("CustomResourceDefinition") }, true},
-		"of another Deployment":                  {func(f files) { f.webhook()["deploymentName"] = "nobody" }, false},
+		"of another Deployment":                   {func(f files) { f.webhook()["deploymentName"] = "nobody" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := readFiles(t, "../../../../examples/crdconversion/bundle-v2")

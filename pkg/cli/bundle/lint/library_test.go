@@ -49,14 +49,14 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 		contains   string
 		file, path string
 	}{
-		"a name that is none":           {func(f files) { metadata(f)["name"] = "A Name" }, "olm-csv", "metadata.name ", csv, "metadata.name"},
-		"a predecessor that is none":    {func(f files) { spec(f)["replaces"] = "A Name" }, "olm-csv", "spec.replaces ", csv, "spec.replaces"},
-		"examples twice":                {annotate("olm.examples", "[]"), "olm-csv", "both `alm-examples` and", csv, "metadata.annotations[olm.examples]"},
-		"no examples":                   {func(f files) { delete(metadata(f)["annotations"].(map[string]any), "alm-examples") }, "olm-csv", "annotations not found", csv, "metadata.annotations"},
-		"examples that are no JSON":     {annotate("alm-examples", "["), "olm-csv", "invalid example", csv, "metadata.annotations[alm-examples]"},
-		"examples that are no objects":  {annotate("alm-examples", `["a"]`), "olm-csv", "error decoding example", csv, "metadata.annotations[alm-examples]"},
+		"a name that is none":            {func(f files) { metadata(f)["name"] = "A Name" }, "olm-csv", "metadata.name ", csv, "metadata.name"},
+		"a predecessor that is none":     {func(f files) { spec(f)["replaces"] = "A Name" }, "olm-csv", "spec.replaces ", csv, "spec.replaces"},
+		"examples twice":                 {annotate("olm.examples", "[]"), "olm-csv", "both `alm-examples` and", csv, "metadata.annotations[olm.examples]"},
+		"no examples":                    {func(f files) { delete(metadata(f)["annotations"].(map[string]any), "alm-examples") }, "olm-csv", "annotations not found", csv, "metadata.annotations"},
+		"examples that are no JSON":      {annotate("alm-examples", "["), "olm-csv", "invalid example", csv, "metadata.annotations[alm-examples]"},
+		"examples that are no objects":   {annotate("alm-examples", `["a"]`), "olm-csv", "error decoding example", csv, "metadata.annotations[alm-examples]"},
 		"an example of another client's": {annotate("alm-examples", `[{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}]`), "olm-csv", "example must have a provided API", csv, "metadata.annotations[alm-examples]"},
-		"an API without example":        {annotate("alm-examples", `[]`), "olm-csv", "should have an example annotation", csv, "spec.customresourcedefinitions.owned[0]"},
+		"an API without example":         {annotate("alm-examples", `[]`), "olm-csv", "should have an example annotation", csv, "spec.customresourcedefinitions.owned[0]"},
 		"an APIService without example": {func(f files) {
 			spec(f)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("api.example.com", "a"))}
 		}, "olm-csv", "should have an example annotation", csv, "spec.apiservicedefinitions.owned[0]"},
@@ -85,9 +85,9 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 		"the right to change contexts":         {add(role("security.openshift.io", "securitycontextconstraints", "update", "anyuid")), "olm-object", "RBAC includes permission", more, "rules[1]"},
 		"a role that is none":                  {add(map[string]any{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": map[string]any{"name": "more"}, "rules": "all"}), "olm-object", "error unmarshaling", more, ""},
 		"a group's annotation in another case": {add(map[string]any{"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup", "metadata": map[string]any{"name": "more", "annotations": map[string]any{"olm.ProvidedAPIs": "a"}}}), "olm-object", "uses wrong case", more, "metadata.annotations[olm.ProvidedAPIs]"},
-		"an API that no longer exists":                  {func(f files) { f.of("PodDisruptionBudget")["apiVersion"] = "policy/v1beta1" }, "olm-removed-apis", "this bundle is using APIs", "manifests/crdconversion-webhook_policy_v1_poddisruptionbudget.yaml", "apiVersion"},
+		"an API that no longer exists":         {func(f files) { f.of("PodDisruptionBudget")["apiVersion"] = "policy/v1beta1" }, "olm-removed-apis", "this bundle is using APIs", "manifests/crdconversion-webhook_policy_v1_poddisruptionbudget.yaml", "apiVersion"},
 		"a definition of old":                  {func(f files) { f[crd]["apiVersion"] = "apiextensions.k8s.io/v1beta1" }, "olm-removed-apis", "this bundle is using APIs", crd, "apiVersion"},
-		"the right to what no longer exists":            {permit("policy", "podsecuritypolicies", "use"), "olm-removed-apis", "this bundle is using APIs", csv, "spec.install.spec.clusterPermissions[0].rules[1]"},
+		"the right to what no longer exists":   {permit("policy", "podsecuritypolicies", "use"), "olm-removed-apis", "this bundle is using APIs", csv, "spec.install.spec.clusterPermissions[0].rules[1]"},
 		"resources of what no longer exists": {func(f files) {
 			owned(f)["resources"] = list(map[string]any{"kind": "CronJob", "version": "batch/v1beta1", "name": "a"})
 		}, "olm-removed-apis", "this bundle is using APIs", csv, "spec.customresourcedefinitions.owned[0].resources[0]"},
@@ -97,7 +97,7 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 		"a channel of another name":   {func(f files) { f.annotations()["operators.operatorframework.io.bundle.channels.v1"] = "zeta,beta" }, "olm-good-practices", "channel(s)", annotations, "annotations[operators.operatorframework.io.bundle.channels.v1]"},
 		"the right to define":         {permit("apiextensions.k8s.io", "customresourcedefinitions", "create"), "olm-good-practices", "permissions to create CRD", csv, "spec.install.spec.clusterPermissions[0].rules[1]"},
 		"an API without description":  {func(f files) { delete(owned(f), "description") }, "olm-good-practices", "has an empty description", csv, "spec.customresourcedefinitions.owned[0]"},
-		"a provider without a name":         {func(f files) { spec(f)["provider"] = map[string]any{"name": " "} }, "olm-operatorhub", "csv.Spec.Provider.Name", csv, "spec.provider.name"},
+		"a provider without a name":   {func(f files) { spec(f)["provider"] = map[string]any{"name": " "} }, "olm-operatorhub", "csv.Spec.Provider.Name", csv, "spec.provider.name"},
 		"a maintainer without a name": {func(f files) { spec(f)["maintainers"] = list(map[string]any{"email": "a@example.com"}) }, "olm-operatorhub", "csv.Spec.Maintainers", csv, "spec.maintainers"},
 		"a link to nowhere":           {func(f files) { spec(f)["links"] = list(map[string]any{"name": "a", "url": "nowhere"}) }, "olm-operatorhub", "csv.Spec.Links", csv, "spec.links"},
 		"no version":                  {func(f files) { delete(spec(f), "version") }, "olm-operatorhub", "csv.Spec.Version", csv, "spec.version"},
@@ -149,15 +149,15 @@ func TestRemovedAPIsAreAsBadAsTheyAre(t *testing.T) {
 		oldest string
 		want   Level // none for nothing
 	}{
-		"an object":                             {object, "", Error},
-		"an object, of old":                     {object, "1.16.0", Error},
-		"an object, since it no longer exists":           {object, "1.25.0", Error},
-		"a permission":                          {permission, "", Warning},
-		"a permission, since it no longer exists":        {permission, "1.29.0", Warning},
-		"a resource that is listed":             {listed, "", Warning},
-		"a resource that is listed, of old":     {listed, "1.24.0", Warning},
-		"a resource that is listed, since then": {listed, "1.25.0", Error},
-		"nothing but a version that is none":    {func(files) {}, "one", ""},
+		"an object":                               {object, "", Error},
+		"an object, of old":                       {object, "1.16.0", Error},
+		"an object, since it no longer exists":    {object, "1.25.0", Error},
+		"a permission":                            {permission, "", Warning},
+		"a permission, since it no longer exists": {permission, "1.29.0", Warning},
+		"a resource that is listed":               {listed, "", Warning},
+		"a resource that is listed, of old":       {listed, "1.24.0", Warning},
+		"a resource that is listed, since then":   {listed, "1.25.0", Error},
+		"nothing but a version that is none":      {func(files) {}, "one", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

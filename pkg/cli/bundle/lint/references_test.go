@@ -22,7 +22,7 @@ func TestMissingSecretSaysWhere(t *testing.T) {
 		"an optional source":                      {projected(map[string]any{"secret": map[string]any{"name": "issued", "optional": true}}), "/tls", nil},
 		"a token and the pod's own fields":        {projected(map[string]any{"serviceAccountToken": map[string]any{"path": "token"}}, map[string]any{"downwardAPI": map[string]any{}}), "/tls", nil},
 		"a place that the manager fills":          {projected(secret("issued")), "/tmp/k8s-webhook-server/serving-certs", nil},
-		"a Secret in an unmounted volume":                      {projected(secret("issued")), "", nil},
+		"a Secret in an unmounted volume":         {projected(secret("issued")), "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := readFiles(t, "../../../../examples/projectpolicy/bundle")

@@ -38,7 +38,7 @@ func TestWaiversBesideTheBundle(t *testing.T) {
 		"an absolute path":              {"", filepath.Join(root, "bundle")},
 		"the folder itself":             {"bundle", "."},
 		"the folder itself and a slash": {"bundle", "./"},
-		"a path with a parent folder":        {"bundle", "manifests/.."},
+		"a path with a parent folder":   {"bundle", "manifests/.."},
 		"the folder above":              {"bundle/manifests", ".."},
 		"a layout":                      {"", "layout"},
 		"a layout itself":               {"layout", "."},

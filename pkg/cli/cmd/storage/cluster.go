@@ -119,11 +119,11 @@ func (c *storageCluster) Page(ctx context.Context, crd *apiextensionsv1.CustomRe
 }
 
 func (c *storageCluster) Read(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return c.beside(crd, version, object).Get(ctx, object.GetName(), metav1.GetOptions{})
+	return c.neighbour(crd, version, object).Get(ctx, object.GetName(), metav1.GetOptions{})
 }
 
 func (c *storageCluster) Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error {
-	_, err := c.beside(crd, version, object).Update(ctx, object, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+	_, err := c.neighbour(crd, version, object).Update(ctx, object, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	return err
 }
 
@@ -172,8 +172,8 @@ func (c *storageCluster) resource(crd *apiextensionsv1.CustomResourceDefinition,
 	return c.objects.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
 }
 
-// beside returns the client for objects in the namespace of object, if it has any.
-func (c *storageCluster) beside(crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) dynamic.ResourceInterface {
+// next to returns the client for objects in the namespace of object, if it has any.
+func (c *storageCluster) neighbour(crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) dynamic.ResourceInterface {
 	if object.GetNamespace() == "" {
 		return c.resource(crd, version)
 	}

@@ -12,7 +12,7 @@ import (
 func statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Say whether the cluster is up, and where its files are; exit 1 if it is not",
+		Short: "Report whether the cluster is up, and where its files are; exit 1 if it is not",
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			out := command.OutOrStdout()

@@ -144,7 +144,7 @@ func (c cache) has(p program) bool {
 	return true
 }
 
-// add builds one program beside the bin directory and moves it in under all its names.
+// add builds one program next to the bin directory and moves it in under all its names.
 func (c cache) add(ctx context.Context, b *build) error {
 	unfinished := filepath.Join(c.dir, "unfinished")
 	defer os.Remove(unfinished)

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// build is one run of go build, which says now and then how far it has come.
+// build is one run of go build, which prints its progress.
 type build struct {
 	program  program
 	module   string

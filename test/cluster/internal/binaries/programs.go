@@ -9,7 +9,7 @@ import (
 type program struct {
 	name  string   // its path in the bin directory
 	pkg   string   // the main package
-	args  []string // what go build is told besides
+	args  []string // further arguments of go build
 	links []string // the other names it is started by
 	holds string   // what a reader of the progress lines should know of it
 	light bool     // whether the light tier, etcd and kube-apiserver alone, needs it

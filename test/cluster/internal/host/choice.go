@@ -18,7 +18,7 @@ func RunDir(getenv func(string) string) string {
 }
 
 // External returns the KUBECONFIG of the caller if that names a cluster of the
-// caller's own, which is then used and left alone in every respect. The kubeconfig that
+// caller's own, which is then used without any change. The kubeconfig that
 // Up itself wrote is no such thing.
 func External(getenv func(string) string) (kubeconfig string, ok bool) {
 	kubeconfig = getenv("KUBECONFIG")

@@ -38,7 +38,7 @@ func endNode(pid int) error {
 	return within(20*time.Second, fmt.Sprintf("the node, process %d, does not end", pid), func() bool { return hasEnded(pid) })
 }
 
-// hasEnded counts a process that nobody has waited for as ended: the kernel lets
+// hasEnded counts a process that was not waited for as ended: the kernel lets
 // PID 1 of a namespace become one only after all others in it.
 func hasEnded(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

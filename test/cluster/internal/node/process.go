@@ -6,7 +6,7 @@ import (
 )
 
 // Args is how the node's process is started: the verb of the tool, and the folder by
-// which it is told from the node of another.
+// which it is distinguished from other nodes.
 func Args(run string) []string {
 	return []string{"olm-webhook-manager-node", "node", run}
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// supervisor starts components and waits for whatever ends. It is PID 1, so that
+// supervisor starts components and waits for every process that ends. It is PID 1, so that
 // every process whose parent has ended becomes its child and must be waited for.
 type supervisor struct {
 	layout  Layout
