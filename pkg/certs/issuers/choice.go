@@ -35,7 +35,7 @@ func ChoiceOf(annotations map[string]string) (Choice, error) {
 	}
 	provider := find(choice.Provider)
 	if provider == nil {
-		return Choice{}, fmt.Errorf("%s is %q: use %s", wellknown.AnnotationCertificateProvider, choice.Provider, alternatives())
+		return Choice{}, fmt.Errorf("%s is %q: use %s", wellknown.AnnotationCertificateProvider, choice.Provider, Alternatives())
 	}
 	value, given := annotations[wellknown.AnnotationCertManagerIssuer]
 	if !given {

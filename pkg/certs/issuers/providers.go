@@ -9,6 +9,8 @@ import (
 // Provider describes who issues the serving certificates of an operator.
 type Provider struct {
 	Name managerv1alpha1.CertificateProvider
+	// Controller reports whether another controller issues the certificates and reissues them on request.
+	Controller bool
 	// SelectsIssuer reports whether the administrator can name an issuer.
 	SelectsIssuer bool
 }
@@ -18,8 +20,8 @@ type Provider struct {
 // FromServiceCA does), and request its certificates in pkg/controller/decide.
 var Providers = []Provider{
 	{Name: managerv1alpha1.ProviderManager},
-	{Name: managerv1alpha1.ProviderCertManager, SelectsIssuer: true},
-	{Name: managerv1alpha1.ProviderServiceCA},
+	{Name: managerv1alpha1.ProviderCertManager, Controller: true, SelectsIssuer: true},
+	{Name: managerv1alpha1.ProviderServiceCA, Controller: true},
 	{Name: managerv1alpha1.ProviderNone},
 }
 
@@ -32,6 +34,12 @@ func Names() []string {
 	return all
 }
 
+// HasController reports whether a controller other than the manager issues the certificates of a provider.
+func HasController(name managerv1alpha1.CertificateProvider) bool {
+	p := find(name)
+	return p != nil && p.Controller
+}
+
 // find returns a provider by name; nil if there is none.
 func find(name managerv1alpha1.CertificateProvider) *Provider {
 	for i, p := range Providers {
@@ -42,8 +50,8 @@ func find(name managerv1alpha1.CertificateProvider) *Provider {
 	return nil
 }
 
-// alternatives returns the names as a message lists them.
-func alternatives() string {
+// Alternatives returns the names as a message lists them.
+func Alternatives() string {
 	all := Names()
 	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
 }

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
@@ -59,8 +60,10 @@ func New(registry prometheus.Registerer) *Metrics {
 	for _, reason := range probe.Reasons {
 		m.probes.WithLabelValues(string(reason))
 	}
-	for _, provider := range []managerv1alpha1.CertificateProvider{managerv1alpha1.ProviderManager, managerv1alpha1.ProviderCertManager, managerv1alpha1.ProviderServiceCA} {
-		m.rotations.WithLabelValues(string(provider))
+	for _, provider := range issuers.Providers {
+		if provider.Name != managerv1alpha1.ProviderNone {
+			m.rotations.WithLabelValues(string(provider.Name))
+		}
 	}
 	registry.MustRegister(m.leader, m.reconciliations, m.writes, m.probes, m.registrations, m.rotations)
 	return m

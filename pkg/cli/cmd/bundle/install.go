@@ -66,7 +66,7 @@ func (o *installOptions) check() error {
 // addInstalling adds the flags of install and upgrade.
 func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.certificates, "certificates", "", "who issues serving certificates: manager (default), cert-manager, service-ca or none")
+	f.StringVar(&o.certificates, "certificates", "", "the provider of serving certificates: "+issuers.Alternatives()+" (default "+issuers.Names()[0]+")")
 	flags.Complete(cmd, "certificates", issuers.Names()...)
 	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Kind/name")
 }

@@ -17,6 +17,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
@@ -82,7 +83,7 @@ func rotate(ctx context.Context, out output.Writer, client clientset.Interface, 
 		return nil
 	}
 	out.Printf("rotation requested; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
-	others := provider == managerv1alpha1.ProviderCertManager || provider == managerv1alpha1.ProviderServiceCA
+	others := issuers.HasController(provider)
 	if others {
 		out.Printf("%s is asked to reissue the certificate; until then, pods serve the previous one\n", provider)
 	}
