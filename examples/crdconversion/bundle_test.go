@@ -21,7 +21,6 @@ func readCRD(t *testing.T, bundle string) apiextensionsv1.CustomResourceDefiniti
 	return bundletest.Read[apiextensionsv1.CustomResourceDefinition](t, bundle+"/manifests/crdconversion.example.com_caches.yaml")
 }
 
-// TestConversionWebhook has what OLM asks of a bundle with a conversion webhook.
 func TestConversionWebhook(t *testing.T) {
 	csv, crd := bundletest.CSV(t, csvFile("bundle-v2")), readCRD(t, "bundle-v2")
 	webhook := bundletest.Webhook(t, csvFile("bundle-v2"), newWebhook())
@@ -42,7 +41,7 @@ func TestConversionWebhook(t *testing.T) {
 	}
 }
 
-// TestConversionIsNeverNone: the API server would drop fields until the webhook is
+// TestConversionIsNeverNone: with None, the API server would drop fields until the webhook is
 // registered.
 func TestConversionIsNeverNone(t *testing.T) {
 	webhook, conversion := bundletest.CSV(t, csvFile("bundle-v2")).Spec.WebhookDefinitions[0], readCRD(t, "bundle-v2").Spec.Conversion
@@ -58,7 +57,6 @@ func TestConversionIsNeverNone(t *testing.T) {
 	}
 }
 
-// TestUpgrade has the definition of the next version keep all that the previous one has.
 func TestUpgrade(t *testing.T) {
 	if replaces := bundletest.CSV(t, csvFile("bundle-v2")).Spec.Replaces; replaces != bundletest.CSV(t, csvFile("bundle-v1")).Name {
 		t.Errorf("v2 replaces %s", replaces)
@@ -73,7 +71,6 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestDeployments has each run what it is for.
 func TestDeployments(t *testing.T) {
 	type runs struct{ Controllers, Webhooks, Version string }
 	for bundle, want := range map[string]map[string]runs{

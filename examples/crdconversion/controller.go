@@ -15,10 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// fieldManager is the name under which the API server records the writes.
 const fieldManager = "crdconversion"
 
-// controller writes the status of Caches.
 type controller struct {
 	version string
 
@@ -26,7 +24,6 @@ type controller struct {
 	lister cache.GenericLister
 }
 
-// Run writes statuses until ctx is done.
 func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
 	if c.version != convert.V1.Version && c.version != convert.V2.Version {
 		return fmt.Errorf("--cache-version=%s: there are %s and %s", c.version, convert.V1.Version, convert.V2.Version)
@@ -37,7 +34,7 @@ func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
 	}
 	caches := schema.GroupVersionResource{Group: convert.Group, Version: c.version, Resource: convert.Resource}
 	c.client = client.Resource(caches)
-	reports := hosting.NewWorklist("Reporting on Cache", c.report)
+	reports := hosting.NewWorklist("report on Cache", c.report)
 	c.lister, err = hosting.Watch(ctx, client, caches, hosting.ResourceHandler{Updated: func(object *unstructured.Unstructured) {
 		reports.Add(cache.MetaObjectToName(object))
 	}})

@@ -1,6 +1,6 @@
-// Command crdconversion is the crdconversion operator: a controller that reports on
-// Caches, and the webhook that converts them between v1 and v2. Each runs in a Deployment
-// of its own, so that Caches can be read and written while the controller does not run.
+// Command crdconversion has a controller that writes the status of Caches, and a webhook that
+// converts them between v1 and v2. Each runs in its own Deployment, so that Caches can be read and
+// written while the controller does not run.
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// webhookPath is the webhookPath of the bundle's webhook definition.
 const webhookPath = "/convert"
 
 func main() { os.Exit(newBuilder().Run()) }
@@ -27,7 +26,7 @@ func newBuilder() *hosting.Builder {
 	return b
 }
 
-// newWebhook has v2 as the hub: it is what is stored.
+// newWebhook returns a conversion whose hub is v2, the storage version.
 func newWebhook() hosting.Webhook {
 	return hosting.Webhook{
 		Handler: hosting.Conversion(

@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// statusOf returns what there is to say about a Cache of either version: the memory that
-// all its replicas take together.
+// statusOf returns the status of a Cache of either version: the memory of all its replicas.
 func statusOf(cache *unstructured.Unstructured) (map[string]any, error) {
 	spec, err := specInV2(cache)
 	if err != nil {

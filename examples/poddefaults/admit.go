@@ -11,13 +11,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// injector applies the PodDefaults that it finds in a namespace to its pods.
+// injector applies the PodDefaults of a namespace to its pods.
 type injector struct {
 	in func(namespace string) *podDefaults
 }
 
-// admit gives the pod of a request what the PodDefaults that apply to it say, or denies
-// the pod where two things that it would get do not go together.
+// admit applies the PodDefaults that select the pod, or denies the pod if they conflict.
 func (i injector) admit(_ context.Context, r hosting.Request[*corev1.Pod]) error {
 	there := i.in(cmp.Or(r.Object.Namespace, r.Namespace))
 	for _, name := range there.broken {

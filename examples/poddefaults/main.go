@@ -1,5 +1,5 @@
-// Command poddefaults is the webhook server of the poddefaults operator: it gives pods,
-// as they are created, what the PodDefaults of their namespace say.
+// Command poddefaults is the webhook server of the poddefaults operator, which applies the
+// PodDefaults of a namespace to its new pods.
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// webhookPath is the webhookPath of the bundle's webhook definition.
 const webhookPath = "/apply-poddefault"
 
 func main() { os.Exit(newBuilder().Run()) }

@@ -16,19 +16,19 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// podDefaults are those of one namespace, as they stood at one instant.
+// podDefaults is a snapshot of the PodDefaults of a namespace.
 type podDefaults struct {
 	usable []*merge.Selectable
-	// broken are the names of those whose selector is not valid. They are not applied:
-	// were they to deny everything, one mistyped word would stop all pods of the namespace.
+	// broken are the names of those with an invalid selector. They are not applied: if they denied
+	// all pods, one typing error would block the namespace.
 	broken []string
 }
 
-// store follows the PodDefaults of the cluster, so that to admit a pod costs no call to
-// the API server.
+// store caches the PodDefaults of the cluster, so that admission needs no request to the API
+// server.
 type store struct {
 	mu sync.RWMutex
-	// byNamespace has the PodDefaults of a namespace by their names; a broken one is nil.
+	// byNamespace has the PodDefaults by namespace and name; nil for an invalid selector.
 	byNamespace map[string]map[string]*merge.Selectable
 }
 
@@ -36,7 +36,7 @@ func newStore() *store {
 	return &store{byNamespace: map[string]map[string]*merge.Selectable{}}
 }
 
-// Follow returns when all PodDefaults are known, and follows them until ctx is done.
+// Follow returns when all PodDefaults are known, and watches them until ctx ends.
 func (s *store) Follow(ctx context.Context, env hosting.Environment) error {
 	client, err := dynamic.NewForConfig(env.Config)
 	if err != nil {
@@ -50,22 +50,22 @@ func (s *store) Follow(ctx context.Context, env hosting.Environment) error {
 func (s *store) In(namespace string) *podDefaults {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	there := &podDefaults{}
+	found := &podDefaults{}
 	for name, selectable := range s.byNamespace[namespace] {
 		if selectable == nil {
-			there.broken = append(there.broken, name)
+			found.broken = append(found.broken, name)
 		} else {
-			there.usable = append(there.usable, selectable)
+			found.usable = append(found.usable, selectable)
 		}
 	}
-	slices.Sort(there.broken)
-	return there
+	slices.Sort(found.broken)
+	return found
 }
 
 func (s *store) put(u *unstructured.Unstructured) {
 	selectable, err := compile(u)
 	if err != nil {
-		klog.Warningf("PodDefault %s/%s is not applied: %v", u.GetNamespace(), u.GetName(), err)
+		klog.ErrorS(err, "Not applying a PodDefault", "podDefault", klog.KObj(u))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,12 +75,12 @@ func (s *store) put(u *unstructured.Unstructured) {
 	s.byNamespace[u.GetNamespace()][u.GetName()] = selectable
 }
 
-func (s *store) remove(gone cache.ObjectName) {
+func (s *store) remove(deleted cache.ObjectName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.byNamespace[gone.Namespace], gone.Name)
-	if len(s.byNamespace[gone.Namespace]) == 0 {
-		delete(s.byNamespace, gone.Namespace)
+	delete(s.byNamespace[deleted.Namespace], deleted.Name)
+	if len(s.byNamespace[deleted.Namespace]) == 0 {
+		delete(s.byNamespace, deleted.Namespace)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,13 +26,12 @@ func TestBundleRegistersWhatTheServerServes(t *testing.T) {
 		Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: systemNamespaces,
 	}}
 	if diff := cmp.Diff(want, webhook.ObjectSelector.MatchExpressions); diff != "" {
-		t.Errorf("the objectSelector spares other namespaces than the server (-server +bundle):\n%s", diff)
+		t.Errorf("the objectSelector excludes other namespaces than the server (-server +bundle):\n%s", diff)
 	}
 }
 
-// labelWriters are the subresources by which labels of a Namespace can be changed: in Kubernetes, the
-// strategies of namespaces/status and namespaces/finalize keep the metadata of the request. TestLabelWriters
-// tries each one on an API server.
+// labelWriters are the subresources by which labels of a Namespace can be changed: Kubernetes keeps
+// the metadata of these requests. TestLabelWriters tries each one on an API server.
 var labelWriters = []string{"namespaces/status", "namespaces/finalize"}
 
 func TestDeployments(t *testing.T) {
@@ -46,16 +44,7 @@ func TestInstall(t *testing.T) {
 }
 
 func TestSamples(t *testing.T) {
-	csv := bundletest.CSV(t, csvFile)
-	sample := bundletest.Read[policy.ProjectPolicy](t, "samples/projectpolicy.yaml")
-	var examples []policy.ProjectPolicy
-	if err := json.Unmarshal([]byte(csv.Annotations["alm-examples"]), &examples); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]policy.ProjectPolicy{sample}, examples); diff != "" {
-		t.Errorf("alm-examples (-sample +bundle):\n%s", diff)
-	}
-
+	sample := bundletest.Sample[policy.ProjectPolicy](t, "samples/projectpolicy.yaml", csvFile)
 	compiled, err := policy.Compile(&sample)
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// systemNamespaces are the namespaces that a cluster needs. The bundle's
-// objectSelector spares the API server the call for them.
+// systemNamespaces are needed by every cluster. The bundle's objectSelector excludes them.
 var systemNamespaces = []string{
 	metav1.NamespaceSystem,
 	metav1.NamespacePublic,
@@ -22,16 +21,15 @@ var systemNamespaces = []string{
 	metav1.NamespaceDefault,
 }
 
-// judge decides whether a namespace is admitted. The policies apply to all users,
-// including system:masters: an administrator who needs an exception writes it
-// into the policy, where others can read it.
+// judge decides whether a namespace is admitted. The policies apply to all users, including
+// system:masters: an administrator adds an exception to the policy, where others can read it.
 type judge struct {
 	exempt  sets.Set[string]
 	ruleset func() *ruleset
 }
 
-// newJudge exempts the system namespaces and the server's own one, so that no
-// policy can shut out what would be needed to change it.
+// newJudge excludes the system namespaces and the server's own, so that no policy can block what is
+// needed to change it.
 func newJudge(ownNamespace string, current func() *ruleset) *judge {
 	return &judge{
 		exempt:  sets.New(systemNamespaces...).Insert(ownNamespace),
@@ -39,9 +37,8 @@ func newJudge(ownNamespace string, current func() *ruleset) *judge {
 	}
 }
 
-// Review judges one request by the metadata, which is all that policies speak
-// about. A namespace being deleted passes, as its finalizers have to be
-// removed, and so does a change that breaks no rule that was not broken before.
+// Review decides by the metadata. It allows changes of a namespace that is being deleted, because
+// its finalizers must be removed, and changes that break no further rule.
 func (j *judge) Review(_ context.Context, r hosting.Request[*metav1.PartialObjectMetadata]) error {
 	if j.exempt.Has(r.Object.Name) {
 		return nil
@@ -56,7 +53,7 @@ func (j *judge) Review(_ context.Context, r hosting.Request[*metav1.PartialObjec
 	}
 
 	for _, name := range rules.broken {
-		// Well below the 256 characters that the API server passes on.
+		// API servers show 256 characters at most.
 		r.Warn("ProjectPolicy %.120q is not enforced: a pattern of it is invalid, see its condition %s", name, policy.ConditionValid)
 	}
 	violations := policy.Introduced(before, rules.check(r.Object))
@@ -64,11 +61,11 @@ func (j *judge) Review(_ context.Context, r hosting.Request[*metav1.PartialObjec
 		return nil
 	}
 	explained := policy.Explain(r.Object.Name, violations)
-	klog.Infof("Denied %s by %s: %s", r.Operation, r.UserInfo.Username, explained)
+	klog.InfoS("Denied a request", "operation", r.Operation, "user", r.UserInfo.Username, "reason", explained)
 	return hosting.Deny("%s", explained)
 }
 
-// check holds a namespace against the policies in force.
+// check returns the rules that the namespace breaks.
 func (r *ruleset) check(namespace *metav1.PartialObjectMetadata) []policy.Violation {
 	return policy.Check(policy.Namespace{Name: namespace.Name, Labels: namespace.Labels}, r.inForce)
 }

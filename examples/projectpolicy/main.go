@@ -1,6 +1,6 @@
-// Command projectpolicy is the webhook server of the projectpolicy operator.
-// It denies namespaces whose name or labels break a ProjectPolicy, and reports
-// in the status of each ProjectPolicy whether it can be enforced.
+// Command projectpolicy is the webhook server of the projectpolicy operator. It denies namespaces
+// whose name or labels break a ProjectPolicy, and writes to the status of each ProjectPolicy
+// whether it can be enforced.
 package main
 
 import (
@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// webhookPath is the webhookPath of the bundle's webhook definition.
 const webhookPath = "/validate-namespaces"
 
 func main() { os.Exit(newBuilder(os.Getenv("POD_NAMESPACE")).Run()) }
@@ -27,7 +26,7 @@ func newBuilder(ownNamespace string) *hosting.Builder {
 	return b
 }
 
-// newWebhook never judges the namespace that it runs in itself.
+// newWebhook returns the webhook, which excludes the namespace of the server.
 func newWebhook(ownNamespace string, policies *policyStore) hosting.Webhook {
 	return hosting.Webhook{
 		Handler:    hosting.Validating(newJudge(ownNamespace, policies.Snapshot).Review),

@@ -17,19 +17,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// ruleset is the policies as they stood at one instant, ordered by name. A
-// broken policy is not enforced: were it to deny everything, one mistyped
-// character would stop every new namespace of the cluster.
+// ruleset is a snapshot of the policies, sorted by name. A broken policy is not enforced: if it
+// denied all namespaces, one typing error would block the cluster.
 type ruleset struct {
 	inForce []*policy.Compiled
 	broken  []string
 }
 
-// policyStore follows the ProjectPolicies of the cluster, so that judging a
-// namespace costs no call to the API server.
+// policyStore caches the ProjectPolicies of the cluster, so that admission needs no request to the
+// API server.
 type policyStore struct {
-	// compiled is nil for a broken policy. Only put and remove touch it, which
-	// are never called two at a time.
+	// compiled is nil for a broken policy. put and remove are never called concurrently.
 	compiled map[string]*policy.Compiled
 	current  atomic.Pointer[ruleset]
 }
@@ -40,11 +38,11 @@ func newPolicyStore() *policyStore {
 	return s
 }
 
-// Follow returns when all policies are known. Until ctx is done it follows
-// them, and reports on them.
+// Follow returns when all policies are known. It watches them, and writes their statuses, until ctx
+// ends.
 func (s *policyStore) Follow(ctx context.Context, client dynamic.Interface) error {
 	report := &statusReporter{policies: client.Resource(policy.Resource)}
-	reports := hosting.NewWorklist("Reporting on ProjectPolicy", report.look)
+	reports := hosting.NewWorklist("report on ProjectPolicy", report.reconcile)
 	lister, err := hosting.Watch(ctx, client, policy.Resource, hosting.ResourceHandler{
 		Updated: func(object *unstructured.Unstructured) {
 			s.put(object)
@@ -60,22 +58,22 @@ func (s *policyStore) Follow(ctx context.Context, client dynamic.Interface) erro
 	return nil
 }
 
-// Snapshot returns the policies as they stand.
+// Snapshot returns the current policies.
 func (s *policyStore) Snapshot() *ruleset { return s.current.Load() }
 
 func (s *policyStore) put(object *unstructured.Unstructured) {
 	p, err := decodePolicy(object)
 	if err != nil {
-		klog.Errorf("Ignoring what is not a ProjectPolicy: %v", err)
+		klog.ErrorS(err, "Ignoring a ProjectPolicy that cannot be decoded")
 		return
 	}
-	// Why a policy is broken is for its status to say.
+	// The status has the reason why a policy is broken.
 	s.compiled[p.Name], _ = policy.Compile(p)
 	s.publish()
 }
 
-func (s *policyStore) remove(gone cache.ObjectName) {
-	delete(s.compiled, gone.Name)
+func (s *policyStore) remove(deleted cache.ObjectName) {
+	delete(s.compiled, deleted.Name)
 	s.publish()
 }
 

@@ -26,7 +26,7 @@ func TestPoliciesFollowTheCluster(t *testing.T) {
 	client := newClient(object("b-teams", 1, "b.*"), object("a-names", 1, "a.*"))
 	store := follow(t, client)
 
-	// The order is the names', so that two replicas answer alike.
+	// The order is by name, so that replicas give the same answer.
 	wantBroken := func(name string, want ...string) {
 		t.Helper()
 		until(t, func() bool {
@@ -96,8 +96,8 @@ func TestStatusSaysWhetherAPolicyIsEnforced(t *testing.T) {
 	}
 }
 
-// TestStatusIsWrittenOnceByTwoReplicas: of two writes that rest on one state the API
-// server refuses the second, and who has lost finds nothing left to write.
+// TestStatusIsWrittenOnceByTwoReplicas: the API server refuses the second write of the same status,
+// and the retry finds nothing to write.
 func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 	client := newClient(object("names", 1, "a"))
 	var written atomic.Int32
@@ -119,11 +119,11 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 		{policies: client.Resource(policy.Resource), lister: lister()},
 		{policies: client.Resource(policy.Resource), lister: lister()},
 	}
-	if err := replicas[0].look(t.Context(), name); err != nil {
+	if err := replicas[0].reconcile(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
 	until(t, func() bool {
-		err := replicas[1].look(t.Context(), name)
+		err := replicas[1].reconcile(t.Context(), name)
 		return err == nil
 	}, "the second replica sees what the first has written")
 	if len(conditions(t, client, "names")) != 1 {
@@ -152,7 +152,7 @@ func TestIsReported(t *testing.T) {
 	}
 }
 
-// newClient refuses, as an API server does, a status for what has been changed since.
+// newClient returns a client that refuses a status with an old resourceVersion, like an API server.
 func newClient(policies ...runtime.Object) *fake.FakeDynamicClient {
 	kinds := map[schema.GroupVersionResource]string{policy.Resource: "ProjectPolicyList"}
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, policies...)
@@ -176,7 +176,7 @@ func object(name string, generation int64, namePattern string) *unstructured.Uns
 	}}
 }
 
-// follow returns a store that knows all policies and follows them until the test ends.
+// follow returns a store that watches policies until the test ends.
 func follow(t *testing.T, client *fake.FakeDynamicClient) *policyStore {
 	t.Helper()
 	store := newPolicyStore()

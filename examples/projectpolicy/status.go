@@ -15,20 +15,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
 )
 
-// fieldManager is the name under which the API server records the writes.
 const fieldManager = "projectpolicy-webhook"
 
-// statusReporter writes the condition Valid of each policy. Every replica runs
-// one: the write carries the resourceVersion that was read, so of two replicas
-// that see the same change one writes, and the other meets a conflict, looks
-// again and finds nothing left to do.
+// statusReporter writes the condition Valid of each policy. Each replica has one. A write has the
+// resourceVersion that was read, so one replica writes, and the others get a conflict, retry and
+// find nothing to write.
 type statusReporter struct {
 	policies dynamic.ResourceInterface
 	lister   cache.GenericLister
 }
 
-// look writes what there is to say about a policy, unless it is written.
-func (r *statusReporter) look(ctx context.Context, name cache.ObjectName) error {
+// reconcile writes the status of a policy if it changes.
+func (r *statusReporter) reconcile(ctx context.Context, name cache.ObjectName) error {
 	found, err := r.lister.Get(name.Name)
 	if err != nil {
 		return err
@@ -53,11 +51,11 @@ func (r *statusReporter) look(ctx context.Context, name cache.ObjectName) error 
 	if _, err := r.policies.UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: fieldManager}); err != nil {
 		return err
 	}
-	klog.Infof("ProjectPolicy %s: %s", name, condition.Message)
+	klog.InfoS("Wrote the status", "projectPolicy", name, "message", condition.Message)
 	return nil
 }
 
-// validity is what there is to say about a policy.
+// validity returns the condition Valid of a policy.
 func validity(p *policy.ProjectPolicy) metav1.Condition {
 	condition := metav1.Condition{
 		Type:               policy.ConditionValid,
@@ -74,9 +72,8 @@ func validity(p *policy.ProjectPolicy) metav1.Condition {
 	return condition
 }
 
-// isReported compares the verdict and not its wording: while two versions of
-// this server run side by side, as during an upgrade, each would else replace
-// the other's words for ever.
+// isReported ignores the message: during an upgrade, two versions of this server would otherwise
+// replace each other's messages for ever.
 func isReported(conditions []metav1.Condition, condition metav1.Condition) bool {
 	reported := meta.FindStatusCondition(conditions, condition.Type)
 	return reported != nil &&

@@ -11,14 +11,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// labeller labels PersistentVolumes in line, as they are created.
+// labeller labels new PersistentVolumes.
 type labeller struct {
 	provider provider
 }
 
-// admit adds the labels that a PersistentVolume lacks. When the provider fails it fails
-// too, and the registration's failurePolicy decides; a volume that the provider does not
-// know is no failure, as it may never do.
+// admit adds the labels that a PersistentVolume lacks. If the provider fails, admit fails, and the
+// registration's failurePolicy decides. An unknown volume is no failure: it may stay unknown.
 func (l labeller) admit(ctx context.Context, r hosting.Request[*corev1.PersistentVolume]) error {
 	pv := r.Object
 	volume, ok := labelling.VolumeOf(pv)

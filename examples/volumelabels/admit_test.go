@@ -18,7 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
 )
 
-// TestWebhook creates each PersistentVolume while two labels are known of the volume vol-1.
+// TestWebhook creates each PersistentVolume while the provider has two labels for the volume vol-1.
 func TestWebhook(t *testing.T) {
 	type labels = map[string]string
 	provider := known{{Driver: "d", Handle: "vol-1"}: {"region": "cold", "zone": "north"}}
@@ -62,8 +62,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestWebhookFailsWithItsProvider: an answer that allows or denies would leave nothing for
-// the registration's failurePolicy to decide.
+// TestWebhookFailsWithItsProvider: the failurePolicy can decide only if the webhook neither allows
+// nor denies.
 func TestWebhookFailsWithItsProvider(t *testing.T) {
 	review, _ := creationOf(t, volume("pv", "vol-1", nil))
 	answer := webhooktest.Post(t, newWebhook(failing{}), review)
@@ -82,15 +82,14 @@ func TestWebhookFailsWithItsProvider(t *testing.T) {
 	}
 }
 
-// failing is a provider that never answers.
+// failing is a provider that does not answer.
 type failing struct{}
 
 func (failing) Labels(context.Context, labelling.Volume) (map[string]string, bool, error) {
 	return nil, false, errors.New("out of order")
 }
 
-// creationOf is what the API server asks about a PersistentVolume that is being created,
-// and the object as it sends it.
+// creationOf returns the review of a new PersistentVolume, and the object in it.
 func creationOf(t *testing.T, pv *corev1.PersistentVolume) (*admissionv1.AdmissionReview, []byte) {
 	t.Helper()
 	pv = pv.DeepCopy()
@@ -111,7 +110,7 @@ func creationOf(t *testing.T, pv *corev1.PersistentVolume) (*admissionv1.Admissi
 	}, object
 }
 
-// patched does with an answer's patch as the API server does.
+// patched applies the patch of an answer like an API server.
 func patched(t *testing.T, object, patch []byte) *corev1.PersistentVolume {
 	t.Helper()
 	if patch != nil {

@@ -22,7 +22,6 @@ func TestBundlesRegisterWhatTheServerServes(t *testing.T) {
 	}
 }
 
-// TestDeployments has each run what it is for.
 func TestDeployments(t *testing.T) {
 	type runs struct{ Controllers, Webhooks string }
 	got := map[string]runs{}

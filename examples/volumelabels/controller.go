@@ -20,11 +20,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// fieldManager is the name under which the API server records the writes.
 const fieldManager = "volumelabels"
 
-// controller labels the PersistentVolumes that the webhook did not: older ones,
-// and ones created while it was off or did not know their volume.
+// controller labels PersistentVolumes that are older than the webhook, or were created while it was
+// off or did not know their volume.
 type controller struct {
 	provider provider
 	resync   time.Duration
@@ -33,19 +32,18 @@ type controller struct {
 	lister corev1listers.PersistentVolumeLister
 }
 
-// Run labels PersistentVolumes until ctx is done.
 func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
 	factory := informers.NewSharedInformerFactory(env.Client, c.resync)
 	volumes := factory.Core().V1().PersistentVolumes()
 	c.client, c.lister = env.Client.CoreV1().PersistentVolumes(), volumes.Lister()
-	labels := hosting.NewWorklist("Labelling PersistentVolume", c.label)
+	labels := hosting.NewWorklist("label PersistentVolume", c.label)
 	enqueue := func(obj any) { labels.Add(cache.MetaObjectToName(obj.(*corev1.PersistentVolume))) }
 	handled, err := volumes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    enqueue,
 		UpdateFunc: func(_, obj any) { enqueue(obj) },
 	})
 	if err != nil {
-		return fmt.Errorf("following PersistentVolumes: %w", err)
+		return fmt.Errorf("watch PersistentVolumes: %w", err)
 	}
 	var following sync.WaitGroup
 	defer following.Wait()
@@ -57,8 +55,8 @@ func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
 	return nil
 }
 
-// label adds the labels that a PersistentVolume lacks. A volume that the provider does
-// not know is looked up again with the next resync.
+// label adds the labels that a PersistentVolume lacks. An unknown volume is looked up again at the
+// next resync.
 func (c *controller) label(ctx context.Context, name cache.ObjectName) error {
 	pv, err := c.lister.Get(name.Name)
 	if err != nil {
@@ -70,7 +68,7 @@ func (c *controller) label(ctx context.Context, name cache.ObjectName) error {
 	}
 	known, _, err := c.provider.Labels(ctx, volume)
 	if err != nil {
-		return fmt.Errorf("looking up %s: %w", volume, err)
+		return fmt.Errorf("look up %s: %w", volume, err)
 	}
 	missing, _ := labelling.Compare(pv, known)
 	if len(missing) == 0 {
@@ -78,7 +76,7 @@ func (c *controller) label(ctx context.Context, name cache.ObjectName) error {
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"labels": missing,
-		// Another client may have set one of them since.
+		// Another client may have set a label since.
 		"resourceVersion": pv.ResourceVersion,
 	}})
 	if err != nil {
@@ -87,6 +85,6 @@ func (c *controller) label(ctx context.Context, name cache.ObjectName) error {
 	if _, err := c.client.Patch(ctx, pv.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}); err != nil {
 		return err
 	}
-	klog.Infof("Labelled PersistentVolume %s with what is known of %s: %v", name, volume, missing)
+	klog.InfoS("Labelled the PersistentVolume", "persistentVolume", name, "volume", volume, "labels", missing)
 	return nil
 }

@@ -63,7 +63,6 @@ func TestControllerTriesAgain(t *testing.T) {
 	}
 }
 
-// known is a provider that always answers.
 type known labelling.Catalogue
 
 func (k known) Labels(_ context.Context, volume labelling.Volume) (map[string]string, bool, error) {
@@ -83,7 +82,6 @@ func (f *failingOnce) Labels(ctx context.Context, volume labelling.Volume) (map[
 	return f.known.Labels(ctx, volume)
 }
 
-// runController runs one until the test ends.
 func runController(t *testing.T, client *fake.Clientset, p provider) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

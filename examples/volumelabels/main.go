@@ -1,6 +1,6 @@
-// Command volumelabels labels PersistentVolumes with what is known of the volumes behind
-// them, such as the zone that they are in: a webhook does as they are created, and a
-// controller does for existing ones. They run in one process or in two.
+// Command volumelabels labels PersistentVolumes with the labels of their volumes, such as the zone.
+// A webhook labels new PersistentVolumes, and a controller the existing ones. They run in one
+// process or in two.
 package main
 
 import (
@@ -15,10 +15,9 @@ import (
 )
 
 const (
-	// name is that of the controller and that of the webhook, for --controllers and --webhooks.
+	// name is the name of the controller and of the webhook.
 	name = "persistentvolumes"
 
-	// webhookPath is the webhookPath of the bundles' webhook definition.
 	webhookPath = "/label-persistentvolumes"
 )
 

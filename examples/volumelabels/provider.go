@@ -9,28 +9,28 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
 )
 
-// provider knows volumes: a cloud does, or a storage array, or a file.
+// provider returns the labels of volumes: a cloud, a storage array or a file.
 type provider interface {
-	// Labels returns what is known of a volume, and whether anything is. It returns
-	// before ctx ends: a client waits for the PersistentVolume to be created.
+	// Labels returns the labels of a volume, and whether the volume is known. It returns before ctx
+	// ends: a client waits for the creation of the PersistentVolume.
 	Labels(ctx context.Context, volume labelling.Volume) (labels map[string]string, found bool, err error)
 }
 
-// fileProvider knows the volumes that a file lists.
+// fileProvider reads the labels from a file.
 type fileProvider struct {
 	path string
-	// readFile is os.ReadFile, if it is nil.
+	// readFile is for tests; os.ReadFile if nil.
 	readFile func(path string) ([]byte, error)
 
 	mu sync.Mutex
-	// read is the file as it was when its content became catalogue or err. A file that could not be
-	// read has no content: it is read again at the next call.
+	// read describes the file whose content is catalogue or err. After a failed read it is empty,
+	// so that the next call reads the file again.
 	read      os.FileInfo
 	catalogue labelling.Catalogue
 	err       error
 }
 
-// Labels reads the file again if it is not the one that was read.
+// Labels reads the file again if it has changed.
 func (p *fileProvider) Labels(_ context.Context, volume labelling.Volume) (map[string]string, bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,8 +50,7 @@ func (p *fileProvider) Labels(_ context.Context, volume labelling.Volume) (map[s
 	return labels, found, p.err
 }
 
-// isChanged is true of another file too: kubelets do not write into the files of a
-// ConfigMap, they replace them.
+// isChanged also compares the identity: kubelets replace the files of a ConfigMap.
 func isChanged(before, now os.FileInfo) bool {
 	return !os.SameFile(before, now) || !before.ModTime().Equal(now.ModTime()) || before.Size() != now.Size()
 }

@@ -67,8 +67,8 @@ func TestFileThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// A read can fail for a reason that passes, for example for want of file descriptors. The file does not
-// change by that.
+// A read can fail for a temporary reason, such as missing file descriptors. The file does not
+// change then.
 func TestFailedReadIsRepeated(t *testing.T) {
 	p := &fileProvider{path: filepath.Join(t.TempDir(), "volumes.yaml")}
 	replaceFile(t, p.path, `volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {zone: north}}]`)
@@ -82,7 +82,7 @@ func TestFailedReadIsRepeated(t *testing.T) {
 	}
 }
 
-// replaceFile does as a kubelet does.
+// replaceFile replaces the file like a kubelet.
 func replaceFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {

@@ -8,13 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// aside is appended to the name of an annotation that a user has set under a name which a conversion
+// aside is appended to the name of an annotation that a user has set under a name that a conversion
 // writes. The conversion back removes it.
 const aside = ".kept"
 
-// restored takes an annotation away and returns what it holds. An annotation that holds no spec, or one
-// that the version's schema refuses, was not written by a conversion of a valid object: it stays. The API server
-// validates what a client writes, in the version of the request, and not what a conversion makes of it.
+// restored removes an annotation and returns its spec. An annotation without a spec, or with one
+// that the schema of the version refuses, was not written by the conversion of a valid object: it
+// stays. The API server validates what a client writes in the version of the request, and does not
+// validate the result of a conversion.
 func restored(annotations map[string]string, name string, spec object) values {
 	text, exists := annotations[name]
 	held, valid := specIn(text, spec)
@@ -29,8 +30,8 @@ func restored(annotations map[string]string, name string, spec object) values {
 	return held
 }
 
-// kept leaves what was not translated in an annotation. An annotation of the user's own under that
-// name is kept under another one.
+// kept stores the fields that were not converted in an annotation. An annotation of the user under
+// that name gets another name.
 func kept(annotations map[string]string, name string, rest values, spec object) error {
 	text, exists := annotations[name]
 	if _, valid := specIn(text, spec); len(rest) == 0 && exists && !valid {
@@ -48,7 +49,7 @@ func kept(annotations map[string]string, name string, rest values, spec object) 
 	return nil
 }
 
-// specIn returns the spec that an annotation holds, and whether the schema allows it.
+// specIn returns the spec in an annotation, and reports whether the schema allows it.
 func specIn(text string, spec object) (values, bool) {
 	var held map[string]any
 	if err := json.Unmarshal([]byte(text), &held); err != nil || held == nil {
@@ -57,7 +58,7 @@ func specIn(text string, spec object) (values, bool) {
 	return held, spec.allows(held)
 }
 
-// rename gives another name to an annotation and to all that are set aside under it.
+// rename renames an annotation and all that are set aside under its name.
 func rename(annotations map[string]string, name string, to func(string) string) {
 	renamed := map[string]string{}
 	for of, text := range annotations {

@@ -1,14 +1,9 @@
-// Package convert converts Caches between v1 and v2 without loss. It is pure: values in,
-// values out.
-//
-// What one version says and the other has no field for travels in an annotation: v2 knows
-// zones, v1 knows none, so an object that is read in v1 has its zones in the annotation
-// of v2, and gets them back from there when it is read in v2. That is true of fields
-// too that do not exist today: values that the fields below do not have are kept.
-//
-// Users can write annotations, too. What the schema of a version refuses is not restored from one: it
-// stays in the annotation. An annotation that an object of a version already has under the name of that version
-// is the user's own, and is restored unchanged.
+// Package convert converts Caches between v1 and v2 without loss. It is pure. A value for which the
+// other version has no field is kept in an annotation: v2 has zones and v1 has none, so the zones
+// of an object that is read in v1 are in the annotation of v2, and are restored when it is read in
+// v2. The same holds for fields that a later version may add. Users can write these annotations,
+// too. A value that the schema of the version refuses is not restored: it stays in the annotation.
+// An annotation that a user sets under a name of the converter is restored as it was.
 package convert
 
 import (
@@ -17,26 +12,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Group, Kind and Resource are what Caches are called in every version.
 const (
 	Group    = "crdconversion.example.com"
 	Kind     = "Cache"
 	Resource = "caches"
 )
 
-// The versions of Caches.
 var (
 	V1 = schema.GroupVersion{Group: Group, Version: "v1"}
 	V2 = schema.GroupVersion{Group: Group, Version: "v2"}
 )
 
-// The annotations hold, as JSON, what of a version's spec the other version has no fields for.
+// The annotations hold, as JSON, the fields of a version's spec that the other version does not
+// have.
 const (
 	V1Annotation = Group + "/v1-spec"
 	V2Annotation = Group + "/v2-spec"
 )
 
-// ToV2 fills a Cache of v2, which has its metadata already, from one of v1.
+// ToV2 fills a Cache of v2 from one of v1. Its metadata is set already.
 func ToV2(from, to *unstructured.Unstructured) error {
 	return convert(from, to, direction{
 		translate: func(f field, from, to values) { f.toV2(from, to) },
@@ -47,7 +41,7 @@ func ToV2(from, to *unstructured.Unstructured) error {
 	})
 }
 
-// ToV1 fills a Cache of v1, which has its metadata already, from one of v2.
+// ToV1 fills a Cache of v1 from one of v2. Its metadata is set already.
 func ToV1(from, to *unstructured.Unstructured) error {
 	return convert(from, to, direction{
 		translate: func(f field, from, to values) { f.toV1(from, to) },
@@ -58,13 +52,13 @@ func ToV1(from, to *unstructured.Unstructured) error {
 	})
 }
 
-// direction is one of the two ways.
+// direction is a conversion from one version to the other.
 type direction struct {
 	translate func(f field, from, to values)
-	// keep is the annotation that gets what is not translated, and restore the one that
-	// has what was not translated on the way here.
+	// keep is the annotation for values that are not converted. restore is the annotation with
+	// values that the conversion in the other direction kept.
 	keep, restore string
-	// kept and restored are the schemas of what is in them.
+	// kept and restored are the schemas of their content.
 	kept, restored object
 }
 
@@ -78,7 +72,7 @@ func convert(from, to *unstructured.Unstructured, d direction) error {
 	}
 	spec, ok := from.Object["spec"].(map[string]any)
 	if !ok {
-		return nil // there is nothing to translate, and nothing to lose
+		return nil // nothing to convert
 	}
 	rest := values(runtime.DeepCopyJSON(spec))
 	annotations := to.GetAnnotations()
@@ -94,7 +88,7 @@ func convert(from, to *unstructured.Unstructured, d direction) error {
 		return err
 	}
 	if len(annotations) == 0 {
-		annotations = nil // as the API server has it
+		annotations = nil // like the API server
 	}
 	to.SetAnnotations(annotations)
 	return nil

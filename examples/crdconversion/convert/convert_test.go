@@ -8,7 +8,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// TestSameCache has pairs that say the same: each is the other one, converted.
+// TestSameCache has pairs of equal Caches: each is the other one, converted.
 func TestSameCache(t *testing.T) {
 	for name, pair := range map[string]struct{ v1, v2 string }{
 		"all that both can say": {
@@ -72,7 +72,6 @@ func TestSameCache(t *testing.T) {
 	}
 }
 
-// TestEdit has a client of one version change an object that the other version wrote.
 func TestEdit(t *testing.T) {
 	for name, test := range map[string]struct {
 		v2   string
@@ -105,7 +104,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// The API server validates the version that a client writes, not what a conversion makes of it.
+// The API server does not validate the result of a conversion.
 func TestWhatTheSchemaRefusesIsNotRestored(t *testing.T) {
 	for name, test := range map[string]struct{ v1, v2 string }{
 		"text where a list should be": {
@@ -133,7 +132,6 @@ func TestWhatTheSchemaRefusesIsNotRestored(t *testing.T) {
 	}
 }
 
-// A user may set the annotations of the converter on an object of either version.
 func TestAnnotationsOfUsersComeBack(t *testing.T) {
 	texts := []string{`{"port":6379}`, `{"port":"not a number"}`, `{"zones":["a"]}`, `{"zones":"a"}`, "{}", "no JSON"}
 	names := []string{convert.V1Annotation, convert.V1Annotation + ".kept", convert.V1Annotation + ".kept.kept", convert.V2Annotation, convert.V2Annotation + ".kept"}

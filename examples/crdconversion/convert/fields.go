@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fields are all that both versions can say, each in its own way.
+// fields are the fields of both versions.
 var fields = []field{
 	size{},
 	moved{v1: "port", v2: "network.port"},
@@ -18,14 +18,14 @@ var fields = []field{
 	}},
 }
 
-// field translates one thing from a version's spec to the other's. It removes what it translates,
-// and does not modify the rest.
+// field converts one value from a version's spec to the other's. It removes what it converts from
+// the source, and does not modify what it cannot convert.
 type field interface {
 	toV2(v1, v2 values)
 	toV1(v2, v1 values)
 }
 
-// moved is a value that has another place.
+// moved is a value at another path.
 type moved struct{ v1, v2 string }
 
 func (m moved) toV2(v1, v2 values) { move(v1, m.v1, v2, m.v2) }
@@ -38,7 +38,7 @@ func move(from values, fromPath string, to values, toPath string) {
 	}
 }
 
-// renamed is a word that has another place, and a synonym there.
+// renamed is a word at another path, with a synonym there.
 type renamed struct {
 	v1, v2 string
 	v2Of   map[string]string
@@ -64,7 +64,7 @@ func (r renamed) toV1(v2, v1 values) {
 	}
 }
 
-// size is one text in v1, like 3x512Mi, and two values in v2.
+// size is one text in v1, such as 3x512Mi, and two values in v2.
 type size struct{}
 
 const (
@@ -86,7 +86,7 @@ func (size) toV1(v2, v1 values) {
 	replicas, _ := v2.get(replicasPath)
 	memory, _ := v2.get(memoryPath)
 	text := fmt.Sprintf("%vx%v", replicas, memory)
-	// Only what reads back as the same two values is translated.
+	// Only a text that parses to the same two values is converted.
 	if r, m, ok := parseSize(text); ok && r == replicas && m == memory {
 		v2.take(replicasPath)
 		v2.take(memoryPath)
@@ -94,7 +94,7 @@ func (size) toV1(v2, v1 values) {
 	}
 }
 
-// parseSize reads 3x512Mi, in no other spelling of the number than its own.
+// parseSize parses a size such as 3x512Mi. The number must be in canonical form.
 func parseSize(size any) (replicas int64, memory string, ok bool) {
 	text, isText := size.(string)
 	count, memory, isPair := strings.Cut(text, "x")

@@ -22,8 +22,8 @@ func toV2(t *testing.T, v1 *unstructured.Unstructured) *unstructured.Unstructure
 	return converted(t, v1, convert.V2, convert.ToV2)
 }
 
-// converted does what a server does around a conversion: the metadata is copied before, and
-// after it the object goes over the wire.
+// converted converts like a server: the metadata is copied before, and the object is encoded after
+// it.
 func converted(t *testing.T, from *unstructured.Unstructured, version schema.GroupVersion, convert func(from, to *unstructured.Unstructured) error) *unstructured.Unstructured {
 	t.Helper()
 	to := &unstructured.Unstructured{Object: map[string]any{}}
@@ -35,7 +35,7 @@ func converted(t *testing.T, from *unstructured.Unstructured, version schema.Gro
 	return &unstructured.Unstructured{Object: throughJSON(t, to.Object)}
 }
 
-// throughJSON also makes values equal that JSON does not distinguish, such as 1 and 1.0.
+// throughJSON makes values equal that JSON does not distinguish, such as 1 and 1.0.
 func throughJSON(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(object)

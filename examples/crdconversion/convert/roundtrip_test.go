@@ -12,7 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// TestRoundTripOfRandomCaches converts random Caches to the other version and back: no field changes.
 func TestRoundTripOfRandomCaches(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
@@ -41,8 +40,8 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// expectRoundTrip takes a spec for one of v1, and then for one of v2. What a version's schema refuses, and
-// so no API server has stored, is kept at least in the annotation.
+// expectRoundTrip converts the spec as v1 and then as v2. A value that the version's schema refuses
+// is at least in the annotation.
 func expectRoundTrip(t *testing.T, spec map[string]any) {
 	t.Helper()
 	metadata := map[string]any{"name": "c", "annotations": map[string]any{"mine": "stays"}}
@@ -53,7 +52,7 @@ func expectRoundTrip(t *testing.T, spec map[string]any) {
 	expectSame(t, v2, complete(t, toV2(t, toV1(t, v2)), convert.V2Annotation, convert.AllowedInV2(v2.Object["spec"])))
 }
 
-// complete moves what an annotation holds into the spec, unless the spec was valid and nothing has to be there.
+// complete moves the content of an annotation into the spec, unless the spec was valid.
 func complete(t *testing.T, c *unstructured.Unstructured, annotation string, valid bool) *unstructured.Unstructured {
 	t.Helper()
 	annotations := c.GetAnnotations()
@@ -85,7 +84,7 @@ func merge(into, from map[string]any) {
 
 func expectSame(t *testing.T, went, came *unstructured.Unstructured) {
 	t.Helper()
-	if !reflect.DeepEqual(went.Object, came.Object) { // much faster than to find no difference
+	if !reflect.DeepEqual(went.Object, came.Object) { // cmp.Diff is slow
 		t.Errorf("there and back (-went +came):\n%s", cmp.Diff(went.Object, came.Object))
 	}
 }
@@ -95,8 +94,8 @@ var (
 	v2Names = []string{"replicas", "resources", "memory", "network", "port", "tls", "secretName", "minVersion", "eviction", "policy", "zones", "later"}
 )
 
-// randomValues has the names that the versions know, in their places and in others, with
-// values that fit there and others.
+// randomValues returns the field names of both versions at valid and other paths, with valid and
+// other values.
 func randomValues(random *rand.Rand, names []string, depth int) map[string]any {
 	values := map[string]any{}
 	for range random.IntN(len(names) + 1) {

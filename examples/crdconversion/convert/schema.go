@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The schemas of the versions, as far as they refuse values. TestSchemas compares them with the
+// The constraints of the versions' schemas. TestSchemas compares them with the
 // CustomResourceDefinition.
 var (
 	v1Spec = object{
@@ -28,10 +28,10 @@ var (
 	}
 )
 
-// constraint is what a version says of a value.
+// constraint reports whether a version allows a value.
 type constraint interface{ allows(value any) bool }
 
-// object allows fields that the schema does not have: a newer definition may have them.
+// object allows unknown fields: a newer definition may have them.
 type object map[string]constraint
 
 func (o object) allows(value any) bool {
@@ -71,7 +71,7 @@ func (boolean) allows(value any) bool {
 	return ok
 }
 
-// set has each item once.
+// set has no item twice.
 type set struct {
 	items    text
 	min, max int

@@ -15,8 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// The converter allows what the definition allows, of random specs, by the API server's own code. Fields
-// may be missing: the other version holds them.
+// The converter and the definition, by the code of API servers, allow the same random specs. Fields
+// may be missing, because the other version holds them.
 func TestSchemas(t *testing.T) {
 	text, err := os.ReadFile("../bundle-v2/manifests/crdconversion.example.com_caches.yaml")
 	if err != nil {
@@ -49,7 +49,7 @@ func TestSchemas(t *testing.T) {
 			value := throughJSON(t, randomSpec(random, names))
 			want := len(validation.ValidateCustomResource(nil, value, validator)) == 0 && len(listtype.ValidateListSetsAndMaps(nil, structural, value)) == 0
 			if got := allowed(value); got != want {
-				t.Fatalf("%s allows %v: %t, and the definition says %t", version.Name, value, got, want)
+				t.Fatalf("%s allows %v: %t, and the definition allows it: %t", version.Name, value, got, want)
 			}
 			agreed[want]++
 		}
@@ -59,7 +59,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// randomSpec has one name that the schema knows, with a value for it or for another one.
+// randomSpec returns a spec with one field of the schema and a value for it or for another one.
 func randomSpec(random *rand.Rand, names []string) map[string]any {
 	words := []any{"3x512Mi", "03x1Gi", "512Mi", "", "cert", "1.2", "lru", "Random", int64(0), int64(3), int64(65536), int64(10000), 0.5, true, nil, []any{"a", "b"}, []any{"a", "a"}, []any{}, []any{""}, []any{int64(1)}}
 	value := words[random.IntN(len(words))]
@@ -69,7 +69,7 @@ func randomSpec(random *rand.Rand, names []string) map[string]any {
 	return map[string]any{names[random.IntN(len(names))]: value}
 }
 
-// optional is a schema without required fields.
+// optional returns a schema without required fields.
 func optional(props apiextensions.JSONSchemaProps) apiextensions.JSONSchemaProps {
 	props.Required = nil
 	for name, inner := range props.Properties {

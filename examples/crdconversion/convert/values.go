@@ -2,10 +2,10 @@ package convert
 
 import "strings"
 
-// values is a spec, or a part of one. Paths into it are names with dots between them.
+// values is a spec or a part of one. A path is names separated by dots.
 type values map[string]any
 
-// get returns what is at a path, and whether anything is.
+// get returns the value at a path, and whether it exists.
 func (v values) get(path string) (any, bool) {
 	name, rest, isPath := strings.Cut(path, ".")
 	value, ok := v[name]
@@ -19,7 +19,7 @@ func (v values) get(path string) (any, bool) {
 	return values(inner).get(rest)
 }
 
-// take removes what is at a path, and what is empty without it.
+// take removes the value at a path, and the parents that are empty then.
 func (v values) take(path string) {
 	name, rest, isPath := strings.Cut(path, ".")
 	if !isPath {
@@ -33,8 +33,7 @@ func (v values) take(path string) {
 	}
 }
 
-// set puts a value at a path. What is in the way is replaced: it cannot be kept together
-// with the value, which is newer.
+// set writes a value at a path. It replaces parents that are not objects: the value is newer.
 func (v values) set(path string, value any) {
 	name, rest, isPath := strings.Cut(path, ".")
 	if !isPath {

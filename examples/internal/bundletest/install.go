@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// InstallGrants wants install/rbac.yaml to grant exactly what a bundle asks for, in the
-// whole cluster: namespaced permissions are granted for all namespaces.
+// InstallGrants requires that install/rbac.yaml grants exactly the permissions of a bundle, in the
+// whole cluster: namespaced permissions are for all namespaces.
 func InstallGrants(t *testing.T, file string) {
 	t.Helper()
 	asked := map[string][]rbacv1.PolicyRule{}
@@ -42,7 +42,7 @@ func InstallGrants(t *testing.T, file string) {
 	}
 }
 
-// KustomizationHolds wants kustomization.yaml to have every file of the folders.
+// KustomizationHolds requires that kustomization.yaml lists every file of the directories.
 func KustomizationHolds(t *testing.T, folders ...string) {
 	t.Helper()
 	kustomization := Read[struct {

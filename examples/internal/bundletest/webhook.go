@@ -10,8 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// Webhook returns the only webhook definition of a bundle, which must be at the path
-// where the program serves it.
+// Webhook returns the only webhook definition of a bundle, which must have the path of the
+// program's webhook.
 func Webhook(t *testing.T, file string, served hosting.Webhook) operatorsv1alpha1.WebhookDescription {
 	t.Helper()
 	definitions := CSV(t, file).Spec.WebhookDefinitions
@@ -24,8 +24,8 @@ func Webhook(t *testing.T, file string, served hosting.Webhook) operatorsv1alpha
 	return definitions[0]
 }
 
-// AdmissionWebhook returns the same, of a webhook that must be called for what the
-// program takes: the operations, for a resource of the core group.
+// AdmissionWebhook returns the webhook definition like Webhook. Its rules must match the operations
+// of the program's webhook, for a resource of the core group.
 func AdmissionWebhook(t *testing.T, file string, served hosting.Webhook, resource string, scope admissionregistrationv1.ScopeType, others ...admissionregistrationv1.RuleWithOperations) operatorsv1alpha1.WebhookDescription {
 	t.Helper()
 	rule := admissionregistrationv1.RuleWithOperations{

@@ -13,15 +13,15 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// Run runs an example, by its name in test/programs, until the test ends or the function that
-// it returns is called. The example registers itself.
+// Run runs an example, by its name in test/programs, until the test ends or stop is called. The
+// example registers its webhooks.
 func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop func()) {
 	t.Helper()
 	program, err := programs.Path(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := context.WithoutCancel(t.Context()) // what other cleanups do may still need it
+	ctx := context.WithoutCancel(t.Context()) // other cleanups may need it
 	port := kube.Reserve(t, "127.0.0.1").Port
 	var log syncBuffer
 	cmd := exec.CommandContext(ctx, program, append([]string{
@@ -62,7 +62,7 @@ func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop
 	return stop
 }
 
-// syncBuffer may be written to while it is read.
+// syncBuffer is safe for concurrent use.
 type syncBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

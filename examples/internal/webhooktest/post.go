@@ -1,4 +1,4 @@
-// Package webhooktest calls an example's webhook as an API server does, without one.
+// Package webhooktest calls an example's webhook like an API server.
 package webhooktest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// Post sends a review like an API server, and returns the answer.
+// Post sends a review, and returns the answer.
 func Post(t *testing.T, webhook hosting.Webhook, review *admissionv1.AdmissionReview) *httptest.ResponseRecorder {
 	t.Helper()
 	handler, err := hosting.NewHTTPHandler("webhook", webhook)
@@ -31,7 +31,7 @@ func Post(t *testing.T, webhook hosting.Webhook, review *admissionv1.AdmissionRe
 	return recorder
 }
 
-// Review sends a review that must be answered with one.
+// Review sends a review that must be answered with a review.
 func Review(t *testing.T, webhook hosting.Webhook, review *admissionv1.AdmissionReview) admissionv1.AdmissionReview {
 	t.Helper()
 	recorder := Post(t, webhook, review)

@@ -9,20 +9,19 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
 
-// istioProxy is a container that is injected as pods are, by a client that expects it to run
-// as it is.
+// istioProxy is an injected container, whose injector expects it unchanged.
 const istioProxy = "istio-proxy"
 
-// Apply gives a pod what the PodDefaults say. What the pod has comes first, then each
-// PodDefault in its turn. If anything conflicts the pod stays as it was, and the error is
-// a *ConflictError with all that does.
+// Apply applies PodDefaults to a pod. Values of the pod are first, then those of each PodDefault in
+// order. If there are conflicts, the pod is unchanged, and the error is a *ConflictError with all
+// conflicts.
 func Apply(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault) error {
 	if len(podDefaults) == 0 {
 		return nil
 	}
 	m := &merger{pod: pod.DeepCopy()}
 	for _, d := range podDefaults {
-		// A copy, so that the pod shares nothing with what the caller keeps.
+		// The pod shares no memory with the caller's PodDefaults.
 		m.podDefaults = append(m.podDefaults, d.DeepCopy())
 	}
 	m.mergeObjectMeta()
@@ -37,7 +36,7 @@ func Apply(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault) error {
 	return nil
 }
 
-// merger carries one pod through the rows of the table.
+// merger applies the rows of the table to one pod.
 type merger struct {
 	pod         *corev1.Pod
 	podDefaults []*v1alpha1.PodDefault
@@ -60,8 +59,8 @@ func (m *merger) mergePodLists() {
 	spec.Containers = sidecars.merge(m, inPod, spec.Containers)
 }
 
-// mergeOwnContainers changes the containers that the pod has of its own. One that is
-// called like a sidecar of a PodDefault is that sidecar, or is in conflict with it.
+// mergeOwnContainers changes the pod's own containers. A container with the name of a PodDefault's
+// sidecar is that sidecar or a conflict.
 func (m *merger) mergeOwnContainers() {
 	isSidecar := map[string]bool{}
 	for _, d := range m.podDefaults {
@@ -96,7 +95,7 @@ func (m *merger) mergeContainer(container *corev1.Container) {
 	}
 }
 
-// markApplied leaves on the pod which PodDefaults it has, and in which version.
+// markApplied annotates the pod with the PodDefaults and their versions.
 func (m *merger) markApplied() {
 	annotations := maps.Clone(m.pod.Annotations)
 	if annotations == nil {

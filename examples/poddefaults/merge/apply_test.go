@@ -50,8 +50,7 @@ func conflictsOf(t *testing.T, err error) []string {
 	return conflicts
 }
 
-// TestToken has a token that the API server mounted taken back when another account, or
-// none, is desired.
+// TestToken: the token volume is removed if another ServiceAccount, or no token, is desired.
 func TestToken(t *testing.T) {
 	const (
 		before = `serviceAccountName: default, serviceAccount: default,
@@ -77,8 +76,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestSidecarWithToken has a container that is a sidecar except for what the API server
-// mounted into it.
+// TestSidecarWithToken has a container that equals a sidecar except for the mounts of the API
+// server.
 func TestSidecarWithToken(t *testing.T) {
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: s, volumeMounts: [{name: kube-api-access-1, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}]}`)
 	before := pod.DeepCopy()
@@ -115,8 +114,7 @@ func TestApplyOfNothingChangesNothing(t *testing.T) {
 	}
 }
 
-// TestApplyTwice has what was applied be identical to what is to be applied: a pod that
-// is made from one that has its PodDefaults must not be in conflict with them.
+// TestApplyTwice: a pod that was created from a pod with PodDefaults has no conflict with them.
 func TestApplyTwice(t *testing.T) {
 	podDefaults := specs(t, `{
 		labels: {one: a}, annotations: {one: a}, serviceAccountName: one, automountServiceAccountToken: false,

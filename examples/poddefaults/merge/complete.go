@@ -6,8 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// completeContainer writes out what the API server does when a pod is created: the
-// defaults, and the mount of the ServiceAccount's token, which no user asked for.
+// completeContainer adds what the API server adds to a new pod: the defaults, and the mount of the
+// ServiceAccount's token.
 func completeContainer(c corev1.Container) corev1.Container {
 	c = *c.DeepCopy()
 	setDefault(&c.ImagePullPolicy, defaultPullPolicy(c.Image))

@@ -14,28 +14,27 @@ import (
 
 // Conflict is one item of a PodDefault that cannot be merged into a pod.
 type Conflict struct {
-	// PodDefault is the name of the one whose item it is.
+	// PodDefault is the name of the PodDefault with the item.
 	PodDefault string
-	// Field is the field of the PodDefault's spec.
+	// Field is the field of its spec.
 	Field string
-	// Key is what the item and another one share.
+	// Key is the key of both items.
 	Key string
-	// Problem says what the other one is, whose it is, and how they differ.
+	// Problem is the other item, its owner, and the difference.
 	Problem string
 }
 
-// String is the conflict as people read it.
+// String returns a message for users.
 func (c Conflict) String() string {
 	return fmt.Sprintf("merging %s for %s has a conflict on %s: %s", c.Field, c.PodDefault, c.Key, c.Problem)
 }
 
-// ConflictError is why a pod cannot have all PodDefaults that apply to it.
+// ConflictError is the reason why a pod cannot have all PodDefaults that select it.
 type ConflictError struct {
-	// PodDefaults are the names of all that apply, whether in conflict or not.
+	// PodDefaults are the names of all that select the pod.
 	PodDefaults []string
-	// Pod is the name of the pod, or the beginning of a name that is not complete yet.
-	Pod string
-	// Conflicts are all that were found.
+	// Pod is the name of the pod, or its generateName.
+	Pod       string
 	Conflicts []Conflict
 }
 
@@ -47,7 +46,7 @@ func newConflictError(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault, confl
 	return err
 }
 
-// Error names every conflict, so that one more attempt is enough.
+// Error lists every conflict, so that a user can fix all of them at once.
 func (e *ConflictError) Error() string {
 	conflicts := make([]string, len(e.Conflicts))
 	for i, c := range e.Conflicts {
@@ -58,14 +57,14 @@ func (e *ConflictError) Error() string {
 		strings.Join(e.PodDefaults, ","), e.Pod, strings.Join(conflicts, "; "), ExcludeAnnotation)
 }
 
-// owner is the name of the PodDefault that brought an item, or thePod.
+// owner is the name of the PodDefault that added an item, or thePod.
 type owner string
 
 const thePod owner = ""
 
 func podDefault(name string) owner { return owner(name) }
 
-// place is where in a pod items are merged: in a container, or inPod.
+// place is a container, or inPod for lists of the pod.
 type place struct{ container string }
 
 var inPod = place{}
@@ -81,8 +80,7 @@ func (o owner) at(where place) string {
 	return whose + " in container " + where.container
 }
 
-// differs names the fields that two items with one key do not agree on. It shows no
-// values: they can be long, and are not always for everybody's eyes.
+// differs names the fields that differ. It shows no values: they can be long or confidential.
 func differs(desired, other any, whose string) string {
 	a, b := fields(desired), fields(other)
 	var differing []string
@@ -100,7 +98,7 @@ func differs(desired, other any, whose string) string {
 	return fmt.Sprintf("it differs in %s from that of %s", strings.Join(differing, ", "), whose)
 }
 
-// fields is an item as it is written, field by field.
+// fields returns the fields of an item by name.
 func fields(item any) map[string]any {
 	written, err := json.Marshal(item)
 	if err != nil {

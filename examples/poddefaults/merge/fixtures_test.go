@@ -10,7 +10,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
 
-// parse reads YAML and refuses fields that the type does not have.
 func parse[T any](t *testing.T, text string) *T {
 	t.Helper()
 	value := new(T)
@@ -20,7 +19,7 @@ func parse[T any](t *testing.T, text string) *T {
 	return value
 }
 
-// specs returns PodDefaults of these specs, called a, b, c and so on, of the versions 1, 2, 3.
+// specs returns PodDefaults with these specs, the names a, b, c and the versions 1, 2, 3.
 func specs(t *testing.T, texts ...string) []*v1alpha1.PodDefault {
 	t.Helper()
 	var all []*v1alpha1.PodDefault
@@ -32,7 +31,7 @@ func specs(t *testing.T, texts ...string) []*v1alpha1.PodDefault {
 	return all
 }
 
-// show is a pod without the annotations that every PodDefault leaves.
+// show returns a pod without the annotations that every PodDefault adds.
 func show(t *testing.T, pod *corev1.Pod) string {
 	t.Helper()
 	pod = pod.DeepCopy()

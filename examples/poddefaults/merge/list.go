@@ -9,15 +9,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
 
-// list is a row of the table about items that have a key: what a PodDefault lists is
-// appended where nothing has that key, is there already where an identical item has it,
-// and is a conflict where another one has.
+// list merges items that have a key. A PodDefault's item is added if no item has its key, ignored
+// if an equal item has it, and otherwise a conflict.
 type list[T any] struct {
 	field string
 	of    func(*v1alpha1.PodDefaultSpec) []T
 	key   func(T) string
-	// complete returns a copy as the API server would store it, so that an item of a pod,
-	// which the API server has completed already, can be compared with a PodDefault's.
+	// complete returns a copy with the defaults of the API server, so that it can be compared with
+	// an item of the pod.
 	complete func(T) T
 }
 
@@ -60,14 +59,14 @@ var (
 	}
 )
 
-// held is an item that is in the list already, completed, and whose it is.
+// held is an item of the list, with defaults, and its owner.
 type held[T any] struct {
 	item  T
 	owner owner
 }
 
-// merge returns existing with what the PodDefaults add to it. A key that the pod itself
-// has several times is satisfied by any of its items.
+// merge returns the list with the items of the PodDefaults. If the pod has a key several times, an
+// item equal to any of them is ignored.
 func (l list[T]) merge(m *merger, where place, existing []T) []T {
 	merged := existing
 	byKey := map[string][]held[T]{}
@@ -95,9 +94,8 @@ func (l list[T]) merge(m *merger, where place, existing []T) []T {
 	return merged
 }
 
-// isEqual takes a list or map that is empty for one that is absent, and quantities for
-// what they are worth.
+// isEqual treats empty and missing lists alike, and compares quantities by value.
 func isEqual(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
-// asItIs completes what the API server does not complete.
+// asItIs is the complete of types without defaults.
 func asItIs[T any](item T) T { return item }

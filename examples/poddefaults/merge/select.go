@@ -1,5 +1,4 @@
-// Package merge says which PodDefaults apply to a pod, and what the pod is with them. It
-// is pure: values in, values out.
+// Package merge decides which PodDefaults apply to a pod, and applies them. It is pure.
 package merge
 
 import (
@@ -17,23 +16,23 @@ import (
 const (
 	annotationPrefix = "poddefault.admission.kubeflow.org/"
 
-	// ExcludeAnnotation is what keeps all PodDefaults away from a pod on which it is "true".
+	// ExcludeAnnotation excludes a pod from all PodDefaults if its value is "true".
 	ExcludeAnnotation = annotationPrefix + "exclude"
 )
 
-// AppliedAnnotation is the key of the annotation by which a pod shows that the PodDefault
-// of this name was applied; its value is the PodDefault's resourceVersion.
+// AppliedAnnotation returns the key of the annotation of an applied PodDefault. Its value is the
+// PodDefault's resourceVersion.
 func AppliedAnnotation(name string) string {
 	return annotationPrefix + "poddefault-" + name
 }
 
-// Selectable is a PodDefault whose selector is ready to be matched.
+// Selectable is a PodDefault with a parsed selector.
 type Selectable struct {
 	podDefault *v1alpha1.PodDefault
 	selector   labels.Selector
 }
 
-// Compile prepares a PodDefault for Select.
+// Compile parses the selector of a PodDefault.
 func Compile(d *v1alpha1.PodDefault) (*Selectable, error) {
 	selector, err := metav1.LabelSelectorAsSelector(&d.Spec.Selector)
 	if err != nil {
@@ -42,9 +41,8 @@ func Compile(d *v1alpha1.PodDefault) (*Selectable, error) {
 	return &Selectable{podDefault: d, selector: selector}, nil
 }
 
-// Select returns the PodDefaults that apply to a pod, in the order of their names, which
-// is the one in which the API server lists them. The pod's namespace is the request's
-// where the pod itself names none.
+// Select returns the PodDefaults that apply to a pod, sorted by name. The namespace of the request
+// applies if the pod has none.
 func Select(pod *corev1.Pod, requestNamespace string, all []*Selectable) []*v1alpha1.PodDefault {
 	if isExempt(pod) {
 		return nil
@@ -60,8 +58,8 @@ func Select(pod *corev1.Pod, requestNamespace string, all []*Selectable) []*v1al
 	return selected
 }
 
-// isExempt is true of pods with the annotation that excludes them, and of mirror pods: these only show
-// what a kubelet runs from its own files, and cannot change it.
+// isExempt reports whether the pod is annotated for exclusion or is a mirror pod. The kubelet does
+// not read changes of mirror pods.
 func isExempt(pod *corev1.Pod) bool {
 	_, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	return isMirror || pod.Annotations[ExcludeAnnotation] == "true"

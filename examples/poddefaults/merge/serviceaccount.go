@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// setServiceAccount has the last PodDefault that sets a field win.
+// setServiceAccount sets the fields of the last PodDefault that has them.
 func (m *merger) setServiceAccount() {
 	spec := &m.pod.Spec
 	account, automount := spec.ServiceAccountName, spec.AutomountServiceAccountToken
@@ -23,19 +23,16 @@ func (m *merger) setServiceAccount() {
 		return
 	}
 	spec.ServiceAccountName, spec.AutomountServiceAccountToken = account, automount
-	// The API server keeps a copy in the field that serviceAccountName replaced.
+	// The deprecated field must have the same value.
 	spec.DeprecatedServiceAccount = account
 	unmountToken(spec)
 }
 
-// tokenVolumePrefix begins the names of the volumes by which the API server mounts
-// tokens of a pod's ServiceAccount.
+// tokenVolumePrefix is the prefix of the volumes with which the API server mounts tokens.
 const tokenVolumePrefix = "kube-api-access-"
 
-// unmountToken takes back the token that the API server has mounted by the time that it
-// calls webhooks. It runs again after a webhook has changed the pod, and mounts
-// one if the account and the field that the pod has then ask for it; but it never takes
-// one away itself.
+// unmountToken removes the token that the API server mounted before it called webhooks. The API
+// server mounts a token again if the changed pod requires it, but it never removes one.
 func unmountToken(spec *corev1.PodSpec) {
 	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool {
 		return strings.HasPrefix(v.Name, tokenVolumePrefix)

@@ -1,5 +1,4 @@
-// Package mergetest has the table by which PodDefaults are merged, in examples: the pure
-// merge is tested by it, and so is the operator behind an API server.
+// Package mergetest has the examples by which the merge and the operator are tested.
 package mergetest
 
 import (
@@ -18,22 +17,20 @@ var table []byte
 
 // Case is one example.
 type Case struct {
-	// Row is the field of a PodDefault's spec that the example is about.
-	Row string `json:"row"`
-	// Name distinguishes the examples of a row.
+	// Row is the tested field of a PodDefault's spec.
+	Row  string `json:"row"`
 	Name string `json:"case"`
-	// Pod is the pod as its author writes it.
+	// Pod is the pod of the request.
 	Pod corev1.Pod `json:"pod"`
-	// Specs are what the PodDefaults have to give, in their order.
+	// Specs are the specs of the PodDefaults, in order.
 	Specs []v1alpha1.PodDefaultSpec `json:"podDefaults"`
-	// Want is what the pod is with them, except for the annotations that every PodDefault
-	// leaves. It is empty where there are Conflicts.
-	Want corev1.Pod `json:"want"`
-	// Conflicts are why the pod is denied.
-	Conflicts []string `json:"conflicts"`
+	// Want is the resulting pod without the annotations of PodDefaults. It is empty if there are
+	// Conflicts.
+	Want      corev1.Pod `json:"want"`
+	Conflicts []string   `json:"conflicts"`
 }
 
-// Table returns all examples. They are the caller's own.
+// Table returns a copy of all examples.
 func Table() ([]Case, error) {
 	var cases []Case
 	if err := yaml.UnmarshalStrict(table, &cases); err != nil {
@@ -53,8 +50,8 @@ func Table() ([]Case, error) {
 	return cases, nil
 }
 
-// PodDefaults are those of the example, for all pods of a namespace. Their names are in
-// the order of the list, and their versions are made up.
+// PodDefaults returns the PodDefaults of the example, for all pods of a namespace, with names in
+// the order of the list and invented versions.
 func (c *Case) PodDefaults(namespace string) []*v1alpha1.PodDefault {
 	var all []*v1alpha1.PodDefault
 	for i, spec := range c.Specs {

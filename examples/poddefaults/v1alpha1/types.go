@@ -12,7 +12,6 @@ import (
 
 //go:generate go tool -modfile=../../../hack/tools/crd/go.mod controller-gen object crd:maxDescLen=0 paths=. output:crd:dir=../bundle/manifests
 
-// Resource is where PodDefaults are served.
 var Resource = schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1alpha1", Resource: "poddefaults"}
 
 // PodDefault is what pods of its namespace get when they are created: those whose labels

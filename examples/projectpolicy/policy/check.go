@@ -2,15 +2,14 @@ package policy
 
 import "slices"
 
-// Namespace is the part of a namespace that policies speak about.
+// Namespace has the fields of a namespace that policies apply to.
 type Namespace struct {
 	Name   string
 	Labels map[string]string
 }
 
-// Check returns every rule that the namespace breaks, in the order of the
-// policies and, within one, the name first and then the labels as listed. A
-// namespace has to satisfy all policies that do not exempt it.
+// Check returns every rule that the namespace breaks, sorted by policy; within a policy, the name
+// is first and the labels follow in order. Every policy that does not exempt the namespace applies.
 func Check(namespace Namespace, policies []*Compiled) []Violation {
 	var violations []Violation
 	for _, p := range policies {
@@ -39,9 +38,8 @@ func (c *Compiled) check(namespace Namespace) []Violation {
 	return violations
 }
 
-// Introduced returns the violations that a change brings in. Violations that were
-// there before do not count: a namespace older than a policy can still be
-// labelled by its users, and corrected one label at a time.
+// Introduced returns the violations that a change adds. Existing violations do not count, so that
+// users can still label a namespace that is older than a policy, and correct one label at a time.
 func Introduced(before, after []Violation) []Violation {
 	return slices.DeleteFunc(slices.Clone(after), func(v Violation) bool {
 		return slices.Contains(before, v)

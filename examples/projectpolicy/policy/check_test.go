@@ -167,7 +167,6 @@ func TestIntroduced(t *testing.T) {
 	}
 }
 
-// compile returns the one policy as a list, to be appended to.
 func compile(t *testing.T, name string, spec policy.Spec) []*policy.Compiled {
 	t.Helper()
 	compiled, err := policy.Compile(&policy.ProjectPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Compiled is a policy whose patterns are all valid, ready to be checked.
+// Compiled is a policy with valid patterns.
 type Compiled struct {
 	policy  string
 	message string
@@ -17,22 +17,20 @@ type Compiled struct {
 	labels  []requiredLabel
 }
 
-// requiredLabel is a RequiredLabel with its pattern compiled.
 type requiredLabel struct {
 	key   string
 	value *pattern
 }
 
-// pattern is an RE2 expression as its author wrote it, for messages, and as it
-// is applied, to the whole value. A nil pattern asks for nothing.
+// pattern is an RE2 expression for messages, and its compiled form, which matches the whole value.
+// A nil pattern matches every value.
 type pattern struct {
 	source string
 	whole  *regexp.Regexp
 }
 
-// Compile prepares a policy for Check. Its error names every pattern that is
-// not valid: a policy is in force as a whole or not at all, so that no user
-// takes one half of it for all of it.
+// Compile compiles a policy for Check. Its error names every invalid pattern. A policy is enforced
+// completely or not at all, so that no user relies on a part of it.
 func Compile(p *ProjectPolicy) (*Compiled, error) {
 	var invalid []string
 	compile := func(field, source string) *pattern {
@@ -64,7 +62,6 @@ func Compile(p *ProjectPolicy) (*Compiled, error) {
 	return compiled, nil
 }
 
-// exempts reports whether the policy leaves the namespace of this name alone.
 func (c *Compiled) exempts(namespace string) bool {
 	return slices.ContainsFunc(c.exempt, func(entry string) bool {
 		if prefix, isPrefix := strings.CutSuffix(entry, "*"); isPrefix {
@@ -74,8 +71,8 @@ func (c *Compiled) exempts(namespace string) bool {
 	})
 }
 
-// compilePattern compiles the source by itself before it is anchored: wrapped
-// in a group, "a)|(b" would compile, and not mean what it says.
+// compilePattern compiles the source alone before it is anchored: "a)|(b" would compile in a group,
+// with another meaning.
 func compilePattern(source string) (*pattern, error) {
 	if _, err := regexp.Compile(source); err != nil {
 		return nil, err
@@ -87,7 +84,6 @@ func compilePattern(source string) (*pattern, error) {
 	return &pattern{source: source, whole: whole}, nil
 }
 
-// matches reports whether the whole value matches.
 func (p *pattern) matches(value string) bool {
 	return p == nil || p.whole.MatchString(value)
 }

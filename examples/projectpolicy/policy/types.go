@@ -1,5 +1,5 @@
-// Package policy says what a ProjectPolicy is and which rules of it a
-// namespace breaks. It is pure: values in, values out.
+// Package policy defines ProjectPolicies, and decides which of their rules a namespace breaks. It
+// is pure.
 package policy
 
 import (
@@ -7,15 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Resource is where ProjectPolicies are served.
 var Resource = schema.GroupVersionResource{
 	Group:    "projectpolicy.example.com",
 	Version:  "v1alpha1",
 	Resource: "projectpolicies",
 }
 
-// ConditionValid is the type of the condition that reports whether a policy can
-// be enforced, with one of the reasons below.
+// ConditionValid is the type of the condition that reports whether a policy can be enforced. The
+// reasons follow.
 const (
 	ConditionValid = "Valid"
 
@@ -23,7 +22,7 @@ const (
 	ReasonInvalidPattern = "InvalidPattern"
 )
 
-// ProjectPolicy is a rule, cluster-wide, for the names and labels of namespaces.
+// ProjectPolicy is a rule for the names and labels of all namespaces.
 type ProjectPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -32,35 +31,30 @@ type ProjectPolicy struct {
 	Status Status `json:"status"`
 }
 
-// Spec is what a ProjectPolicy asks of every namespace that it does not exempt.
+// Spec is the requirements for every namespace that is not exempt.
 type Spec struct {
-	// NamePattern is an RE2 expression that the whole name must match; empty
-	// lets every name pass.
+	// NamePattern is an RE2 expression that the whole name must match; any name if empty.
 	NamePattern string `json:"namePattern,omitempty"`
 
-	// RequiredLabels are the labels that a namespace must carry.
 	RequiredLabels []RequiredLabel `json:"requiredLabels,omitempty"`
 
-	// Exempt lists the namespaces that the policy does not apply to: names, or
-	// prefixes followed by an asterisk.
+	// Exempt lists excluded namespaces: names, or prefixes with an asterisk.
 	Exempt []string `json:"exempt,omitempty"`
 
 	// Message explains to users how to comply.
 	Message string `json:"message,omitempty"`
 }
 
-// RequiredLabel is a label that a namespace must carry.
+// RequiredLabel is a label that a namespace must have.
 type RequiredLabel struct {
-	// Key is the label's key.
 	Key string `json:"key"`
 
-	// Pattern is an RE2 expression that the whole value must match; empty lets
-	// every value pass.
+	// Pattern is an RE2 expression that the whole value must match; any value if empty.
 	Pattern string `json:"pattern,omitempty"`
 }
 
-// Status is what the webhook server reports about a policy.
+// Status is written by the webhook server.
 type Status struct {
-	// Conditions holds the condition Valid.
+	// Conditions has the condition Valid.
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }

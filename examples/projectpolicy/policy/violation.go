@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// Violation is one rule of one policy that a namespace breaks.
+// Violation is one rule of a policy that a namespace breaks.
 type Violation struct {
-	// Policy is the name of the ProjectPolicy.
 	Policy string
-	// Field is the path of the namespace's field at fault.
+	// Field is the path of the field of the namespace.
 	Field string
-	// Problem says what the field holds and what is expected of it.
+	// Problem is the value of the field, and the expected one.
 	Problem string
-	// Help is the policy's own message, which may be empty.
+	// Help is the message of the policy, or empty.
 	Help string
 }
 
@@ -32,14 +31,13 @@ func missing(expected *pattern) string {
 	return fmt.Sprintf("is missing, %s", expected)
 }
 
-// String is what a value is expected to do.
+// String returns the requirement for a value.
 func (p *pattern) String() string {
 	return "must match `" + p.source + "` as a whole"
 }
 
-// Explain puts all violations of a namespace into one message for the person
-// whose request was denied, so that one more attempt is enough. The violations
-// of one policy stand side by side, as Check returns them.
+// Explain returns one message with all violations of a namespace, so that a user can fix all of
+// them at once. The violations are sorted by policy.
 func Explain(namespace string, violations []Violation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "namespace %q does not comply", namespace)

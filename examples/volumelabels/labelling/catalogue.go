@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Catalogue is what is known of volumes: their labels.
+// Catalogue has the labels of volumes.
 type Catalogue map[Volume]map[string]string
 
 // ParseCatalogue reads YAML of this form:
@@ -22,8 +22,8 @@ type Catalogue map[Volume]map[string]string
 //	    topology.kubernetes.io/region: north
 //	    topology.kubernetes.io/zone: north-1
 //
-// It refuses what the API server would not take as labels: a PersistentVolume must not
-// be denied for a mistake that its author did not make. The error names every mistake.
+// It refuses labels that the API server would refuse: otherwise, a PersistentVolume would be denied
+// because of an error of another author. The error names all errors.
 func ParseCatalogue(text []byte) (Catalogue, error) {
 	var file struct {
 		Volumes []struct {

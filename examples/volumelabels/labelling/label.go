@@ -8,19 +8,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Difference is a label that a PersistentVolume has with another value than the one that
-// is known of its volume. The author of the PersistentVolume has the last word.
+// Difference is a label of a PersistentVolume whose value differs from the provider's. The value of
+// the author of the PersistentVolume applies.
 type Difference struct {
 	Key, Has, Known string
 }
 
-// String says both values.
 func (d Difference) String() string {
 	return fmt.Sprintf("label %s stays %q, though the volume's is %q", d.Key, d.Has, d.Known)
 }
 
-// Compare returns the known labels that a PersistentVolume lacks, and the ones that
-// it has with another value.
+// Compare returns the labels that a PersistentVolume lacks, and those with another value.
 func Compare(pv *corev1.PersistentVolume, known map[string]string) (missing map[string]string, differing []Difference) {
 	missing = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(known)) {

@@ -1,5 +1,4 @@
-// Package labelling says which labels a PersistentVolume lacks, given what is known of
-// the volume behind it. It is pure: values in, values out.
+// Package labelling decides which labels a PersistentVolume lacks. It is pure.
 package labelling
 
 import (
@@ -10,14 +9,14 @@ import (
 
 // Volume is the identity of a volume outside the cluster.
 type Volume struct {
-	// Driver is the name of the CSI driver that the volume belongs to.
+	// Driver is the name of the CSI driver of the volume.
 	Driver string
-	// Handle is the driver's own name for the volume.
+	// Handle is the driver's name for the volume.
 	Handle string
 }
 
-// VolumeOf returns the volume behind a PersistentVolume; false if it has none that
-// systems outside the cluster can know, such as a path on a node.
+// VolumeOf returns the volume of a PersistentVolume, and false if no system outside the cluster can
+// know it, such as a path on a node.
 func VolumeOf(pv *corev1.PersistentVolume) (Volume, bool) {
 	csi := pv.Spec.CSI
 	if csi == nil {
@@ -26,7 +25,6 @@ func VolumeOf(pv *corev1.PersistentVolume) (Volume, bool) {
 	return Volume{Driver: csi.Driver, Handle: csi.VolumeHandle}, true
 }
 
-// String is the volume as people read it.
 func (v Volume) String() string {
 	return fmt.Sprintf("volume %q of %s", v.Handle, v.Driver)
 }

@@ -23,10 +23,9 @@ const (
 	callsPerRound = 25 // on each connection
 )
 
-// The servers take turns, a round of some milliseconds each: other load of the
-// machine slows all of them alike. Reported are each server's time per call, as the median
-// of the rounds, what 99 of 100 calls took at most, and pkg/hosting's time per call as a
-// ratio to the others'.
+// The servers are called in turn, in rounds of some milliseconds, so that other load of the machine
+// affects all alike. The results are the median of the time per call, its 99th percentile, and the
+// ratio of hosting's time per call to that of each other server.
 func BenchmarkValidating(b *testing.B) {
 	compare(b,
 		contestant{"hosting", startHosting, "/judge"},
@@ -44,7 +43,7 @@ func BenchmarkMutating(b *testing.B) {
 	)
 }
 
-// contestant is one server, called at one path.
+// contestant is one server at one path.
 type contestant struct {
 	name  string
 	start server
@@ -98,10 +97,10 @@ func compare(b *testing.B, servers ...contestant) {
 	for i, s := range servers[1:] {
 		b.ReportMetric(perCall[0]/perCall[i+1], "ratio:"+s.name)
 	}
-	b.ReportMetric(0, "ns/op") // of all servers together: it says nothing
+	b.ReportMetric(0, "ns/op") // not meaningful for several servers
 }
 
-// round makes calls on all connections side by side and returns how long each took.
+// round calls on all connections concurrently, and returns the durations.
 func round(b *testing.B, clients []*client) []time.Duration {
 	took := make([]time.Duration, len(clients)*callsPerRound)
 	var all sync.WaitGroup

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// client is one connection kept alive, as an API server has several to each webhook. It
-// does little itself: what is measured is the server.
+// client is one kept-alive connection. It does little itself, so that the server is measured.
 type client struct {
 	conn    *tls.Conn
 	reader  *bufio.Reader
@@ -38,7 +37,7 @@ func dial(b *testing.B, host, path string, roots *x509.CertPool, body []byte) *c
 	}
 }
 
-// request is what the API server sends, byte by byte.
+// request returns the bytes of an API server's request.
 func request(host, path string, body []byte) []byte {
 	var r bytes.Buffer
 	fmt.Fprintf(&r, "POST %s?timeout=10s HTTP/1.1\r\nHost: %s:%s\r\n", path, host, port)

@@ -21,8 +21,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// server is one of those compared. Each serves /judge, which wants a label, and /change,
-// which adds one, over TLS with the certificate in a folder.
+// server serves /judge, which requires a label, and /change, which adds one, over TLS with the
+// certificate in a directory.
 type server func(b *testing.B, host, certs string)
 
 const port = "9443"
@@ -80,9 +80,8 @@ func (defaulter) Default(_ context.Context, pod *corev1.Pod) error {
 	return nil
 }
 
-// startNetHTTP is what an author writes who takes no framework: no metrics, no deadline
-// and hardly a check. At /change the patch is computed, as the others do; at /change-by-hand
-// it is one that the author knows beforehand.
+// startNetHTTP starts a server without a framework: no metrics, no deadline and few checks. At
+// /change it computes the patch like the others. At /change-by-hand the patch is a constant.
 func startNetHTTP(b *testing.B, host, certs string) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/judge", plain(func(_ []byte, pod *corev1.Pod, response *admissionv1.AdmissionResponse) {
@@ -155,7 +154,6 @@ func plain(judge func(raw []byte, pod *corev1.Pod, response *admissionv1.Admissi
 	}
 }
 
-// run runs a server until the benchmark ends.
 func run(b *testing.B, serve func(context.Context) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

@@ -55,7 +55,7 @@ func measure(b *testing.B, program string) map[string]float64 {
 	return values
 }
 
-// quickStart writes the first program of docs/author/hosting.md to a file, and returns its path.
+// quickStart returns the path of a file with the first program of docs/author/hosting.md.
 func quickStart(b *testing.B) string {
 	b.Helper()
 	page, err := os.ReadFile("../../../docs/author/hosting.md")

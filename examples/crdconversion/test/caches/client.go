@@ -1,4 +1,4 @@
-// Package caches has an API server convert Caches, in a cluster in which the webhook runs.
+// Package caches has an API server convert Caches.
 package caches
 
 import (
@@ -12,21 +12,21 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// Versions are all that there are.
+// Versions are the versions of Caches.
 var Versions = []schema.GroupVersion{convert.V1, convert.V2}
 
-// Client reads and writes the Caches of one namespace.
+// Client reads and writes the Caches of a namespace.
 type Client struct {
 	Dynamic   dynamic.Interface
 	Namespace string
 }
 
-// In is for one version.
+// In returns the client of one version.
 func (c *Client) In(version schema.GroupVersion) dynamic.ResourceInterface {
 	return c.Dynamic.Resource(version.WithResource(convert.Resource)).Namespace(c.Namespace)
 }
 
-// Get reads a Cache that must be there.
+// Get returns a Cache that must exist.
 func (c *Client) Get(t *testing.T, version schema.GroupVersion, name string) *unstructured.Unstructured {
 	t.Helper()
 	object, err := c.In(version).Get(t.Context(), name, metav1.GetOptions{})
@@ -36,8 +36,8 @@ func (c *Client) Get(t *testing.T, version schema.GroupVersion, name string) *un
 	return object
 }
 
-// TryDryRun says why Caches of a version cannot be written or listed, if that is so: a dry
-// run also goes the way to the version that is stored, and back.
+// TryDryRun returns the reason why Caches of a version cannot be written or listed, or nil. A dry
+// run converts to the storage version and back.
 func (c *Client) TryDryRun(t *testing.T, version schema.GroupVersion) error {
 	t.Helper()
 	probe := New(version, "probe", smallest(version))
@@ -63,7 +63,7 @@ func New(version schema.GroupVersion, name string, spec map[string]any) *unstruc
 	return c
 }
 
-// Content is a Cache without the fields that every write changes.
+// Content returns a Cache without the fields that every write changes.
 func Content(cache *unstructured.Unstructured) map[string]any {
 	content := cache.DeepCopy()
 	content.SetResourceVersion("")
@@ -71,7 +71,7 @@ func Content(cache *unstructured.Unstructured) map[string]any {
 	return content.Object
 }
 
-// Authored is Content without the status, which an operator that runs writes meanwhile.
+// Authored returns Content without the status, which a running operator writes.
 func Authored(cache *unstructured.Unstructured) map[string]any {
 	content := Content(cache)
 	delete(content, "status")

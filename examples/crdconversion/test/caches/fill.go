@@ -12,14 +12,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// Fill makes Caches from cache-0000 on, every other one in v2 and with what v1 has no field
-// for.
+// Fill creates Caches from cache-0000 on. Every second one is written in v2, with fields that v1
+// does not have.
 func (c *Client) Fill(t *testing.T, count int) {
 	t.Helper()
 	each(t, count, func(i int) error { return c.fillIn(t, i) })
 }
 
-// Report writes the status of every third of these Caches, as an operator would, in turns in v1 and in v2.
+// Report writes the status of every third of these Caches, alternately in v1 and v2.
 func (c *Client) Report(t *testing.T, count int) {
 	t.Helper()
 	each(t, (count+2)/3, func(i int) error {
@@ -35,7 +35,7 @@ func (c *Client) Report(t *testing.T, count int) {
 
 func nameOf(i int) string { return fmt.Sprintf("cache-%04d", i) }
 
-// each does something for every number below count, side by side.
+// each calls f concurrently for the numbers below count.
 func each(t *testing.T, count int, do func(int) error) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -71,7 +71,7 @@ func (c *Client) fillIn(t *testing.T, i int) error {
 	return err
 }
 
-// All are all Caches in a version, by name, each made into what is to be compared of it.
+// All returns the Caches in a version by name, each as part returns it.
 func (c *Client) All(t *testing.T, version schema.GroupVersion, of func(*unstructured.Unstructured) map[string]any) map[string]map[string]any {
 	t.Helper()
 	list, err := c.In(version).List(t.Context(), metav1.ListOptions{})

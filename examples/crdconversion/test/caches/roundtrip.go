@@ -14,8 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// RoundTrips writes random Caches in either version, and reads and writes them in the
-// other: no field changes. They no longer exist afterwards.
+// RoundTrips writes random Caches in each version, and reads and writes them in the other. No field
+// changes. It deletes them afterwards.
 func (c *Client) RoundTrips(t *testing.T, count int) {
 	t.Helper()
 	seed := rand.Uint64()
@@ -78,8 +78,8 @@ func (c *Client) roundTrip(t *testing.T, object *unstructured.Unstructured, writ
 	c.statusIsKept(t, object.GetName(), written, other)
 }
 
-// statusIsKept writes a status in one version and finds it in the other. An operator that
-// runs overwrites it, so the two are compared as they are at one resourceVersion.
+// statusIsKept writes a status in one version and reads it in the other, at one resourceVersion: a
+// running operator overwrites it.
 func (c *Client) statusIsKept(t *testing.T, name string, written, other schema.GroupVersion) {
 	t.Helper()
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -100,7 +100,7 @@ func (c *Client) statusIsKept(t *testing.T, name string, written, other schema.G
 	}
 }
 
-// randomV1 is valid, with some fields left out.
+// randomV1 returns a valid spec without some of the fields.
 func randomV1(random *rand.Rand) map[string]any {
 	spec := map[string]any{"size": fmt.Sprintf("%dx%s", 1+random.IntN(9999), randomMemory(random))}
 	sometimes(random, func() { spec["port"] = int64(1 + random.IntN(65535)) })
@@ -110,7 +110,7 @@ func randomV1(random *rand.Rand) map[string]any {
 	return spec
 }
 
-// randomV2 is valid, with some fields left out and some parts empty.
+// randomV2 returns a valid spec without some of the fields, and with some empty parts.
 func randomV2(random *rand.Rand) map[string]any {
 	spec := map[string]any{
 		"replicas":  int64(1 + random.IntN(9999)),

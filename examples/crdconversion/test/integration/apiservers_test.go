@@ -31,9 +31,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Two more API servers stand behind the Service kubernetes than the kubeconfig names. While
-// one cannot be reached, or the other does not know of the new storage version yet, it would
-// store what is rewritten as before: so nothing is rewritten.
+// The Service kubernetes has two more API servers than the kubeconfig names. One cannot be reached,
+// and the other does not know the new storage version yet, so it would store objects in the
+// previous version. The command rewrites nothing until both store the new version.
 func TestMigrateAsksEveryAPIServer(t *testing.T) {
 	if cluster.Etcd() == "" {
 		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
@@ -50,9 +50,9 @@ func TestMigrateAsksEveryAPIServer(t *testing.T) {
 	flags = append(flags, "--kubeconfig="+e.trusting(second))
 
 	closed := kube.Reserve(t, e.outside())
-	gone := e.endpoint("kubernetes-third", closed)
+	remove := e.endpoint("kubernetes-third", closed)
 	command := e.startMigrate(flags...)
-	second.isAskedAgain(3) // twice at least together with the third
+	second.isAskedAgain(3)
 	e.must(command.Process.Signal(syscall.SIGTERM))
 	output := command.end(false)
 	if !strings.Contains(output, "not every API server stores the objects of "+crdName+" in v1: API server https://"+closed.String()+": ") ||
@@ -60,11 +60,11 @@ func TestMigrateAsksEveryAPIServer(t *testing.T) {
 		t.Errorf("one API server cannot be reached, and the command prints:\n%s", output)
 	}
 	e.nothingIsRewritten()
-	gone()
+	remove()
 
 	second.behind.Store(true)
 	command = e.startMigrate(flags...)
-	second.isAskedAgain(15) // more often than is enough to believe it
+	second.isAskedAgain(15)
 	e.nothingIsRewritten()
 	second.behind.Store(false)
 	command.end(true)
@@ -80,8 +80,8 @@ func (e *env) nothingIsRewritten() {
 	}
 }
 
-// apiServer is another address of the cluster's one, with a certificate of its own. As long
-// as it is behind, it says that Caches are stored in v2.
+// apiServer is another address of the API server, with its own certificate. While behind is true,
+// it reports v2 as the storage version of Caches.
 type apiServer struct {
 	*env
 	*httptest.Server
@@ -91,8 +91,8 @@ type apiServer struct {
 	asked       atomic.Int64
 }
 
-// startAPIServer runs one until the test ends. Its certificate is for the name by which pods
-// know it, and not for the address.
+// startAPIServer serves until the test ends. The certificate is for the name by which pods call it,
+// and not for the address.
 func (e *env) startAPIServer() *apiServer {
 	e.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey("kubernetes.default.svc", nil, nil)
@@ -136,7 +136,7 @@ func (s *apiServer) answer(answer *http.Response) error {
 	if err != nil {
 		return err
 	}
-	body = bytes.ReplaceAll(body, hash("v1"), hash("v2")) // of the same length
+	body = bytes.ReplaceAll(body, hash("v1"), hash("v2")) // same length
 	answer.Body = io.NopCloser(bytes.NewReader(body))
 	return nil
 }
@@ -147,7 +147,7 @@ func hash(version string) []byte {
 	return []byte(storage.Hash(crd, version))
 }
 
-// isAskedAgain waits until it is, so often.
+// isAskedAgain waits for that many more requests.
 func (s *apiServer) isAskedAgain(times int64) {
 	s.Helper()
 	before := s.asked.Load()
@@ -159,7 +159,7 @@ func (s *apiServer) isAskedAgain(times int64) {
 
 func (s *apiServer) address() net.Addr { return s.Listener.Addr() }
 
-// listen is on an address that an endpoint may have.
+// listen listens on an address that an endpoint may have.
 func (e *env) listen() net.Listener {
 	e.Helper()
 	listener, err := net.Listen("tcp4", net.JoinHostPort(e.outside(), "0"))
@@ -174,8 +174,7 @@ func (e *env) outside() string {
 	return address
 }
 
-// endpoint adds an address to the Service kubernetes, in addition to the EndpointSlice that API
-// servers look after.
+// endpoint adds an address to the Service kubernetes, in its own EndpointSlice.
 func (e *env) endpoint(name string, address net.Addr) (remove func()) {
 	e.Helper()
 	client, err := kubernetes.NewForConfig(cluster.Config())
@@ -197,7 +196,7 @@ func (e *env) endpoint(name string, address net.Addr) (remove func()) {
 	return remove
 }
 
-// trusting is a kubeconfig whose CA is that of the other API server, too.
+// trusting returns a kubeconfig that also trusts the CA of the other API server.
 func (e *env) trusting(other *apiServer) (path string) {
 	e.Helper()
 	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)

@@ -17,7 +17,7 @@ import (
 
 const crdName = "caches.crdconversion.example.com"
 
-// installCRD makes the definition what a bundle says, and leaves nothing of another one.
+// installCRD replaces the definition by that of a bundle.
 func (e *env) installCRD(bundle string) {
 	e.Helper()
 	text, err := os.ReadFile("../../" + bundle + "/manifests/crdconversion.example.com_caches.yaml")
@@ -35,8 +35,8 @@ func (e *env) installCRD(bundle string) {
 	e.must(err)
 }
 
-// removeCRD removes the definition and all Caches when the test ends. To delete them the
-// API server converts them: the webhook must have been started before, to end after.
+// removeCRD deletes the definition and all Caches when the test ends. The API server converts them
+// for that, so the webhook must be started before, to stop after it.
 func (e *env) removeCRD() {
 	e.Helper()
 	e.Cleanup(func() {
@@ -47,8 +47,8 @@ func (e *env) removeCRD() {
 	})
 }
 
-// served waits until the API server serves exactly these versions, and converts anything that
-// there is from one to another.
+// served waits until the API server serves exactly these versions, and converts all objects between
+// them.
 func (e *env) served(versions ...schema.GroupVersion) {
 	e.Helper()
 	e.eventually(func() (bool, any) {
@@ -61,7 +61,6 @@ func (e *env) served(versions ...schema.GroupVersion) {
 	})
 }
 
-// eventually waits until a condition holds, and fails with what it saw last.
 func (e *env) eventually(condition func() (ok bool, seen any)) {
 	e.Helper()
 	var last any

@@ -17,8 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// migrate runs the command, which is to succeed or not, and returns what it says. The API server listens
-// on a loopback address, which no EndpointSlice may have: it is named.
+// migrate runs the command and returns its output. It names the API server, whose loopback address
+// no EndpointSlice may have.
 func (e *env) migrate(succeeds bool, flags ...string) string {
 	e.Helper()
 	address, _, err := rest.DefaultServerUrlFor(cluster.Config())
@@ -26,7 +26,7 @@ func (e *env) migrate(succeeds bool, flags ...string) string {
 	return e.startMigrate(append(flags, "--api-servers="+address.Host)...).end(succeeds)
 }
 
-// command is one that runs.
+// command is a running command.
 type command struct {
 	*env
 	*exec.Cmd
@@ -44,7 +44,7 @@ func (e *env) startMigrate(flags ...string) *command {
 	return c
 }
 
-// end waits for the command, which is to succeed or not, and returns its output.
+// end waits for the command and returns its output.
 func (c *command) end(succeeds bool) string {
 	c.Helper()
 	if err := c.Wait(); (err == nil) != succeeds {
@@ -53,8 +53,8 @@ func (c *command) end(succeeds bool) string {
 	return c.output.String()
 }
 
-// startMigrator runs the cluster's own migrator, and the garbage collector whose caches it uses. It
-// returns when the migrator takes up what is ordered, for which the command does not wait long.
+// startMigrator runs the cluster's own migrator and the garbage collector whose caches it uses. It
+// returns when the migrator handles new objects, for which the command does not wait long.
 func (e *env) startMigrator() (stop func()) {
 	e.Helper()
 	end, err := cluster.StartControllers([]string{"garbage-collector-controller", "storage-version-migrator-controller"}, migratorGate)
@@ -76,8 +76,8 @@ func (e *env) startMigrator() (stop func()) {
 	return func() { e.Helper(); e.must(end()) }
 }
 
-// inPages is a user who may do what the documentation asks for, as soon as the API server has learned
-// of it, and not ask the migrator.
+// inPages returns the flag for a user who has the documented permissions, and no permission for the
+// cluster's own migrator. It returns when the API server applies them.
 func (e *env) inPages() (flag string) {
 	e.Helper()
 	client, err := kubernetes.NewForConfig(cluster.Config())

@@ -21,12 +21,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// upTo is how many objects there are, with the protected one.
+// upTo is the number of objects, including the protected one.
 const upTo = 8
 
-// TestKilledAfterEachWrite kills the command after its first write, then after its second, and so on, while
-// kube-controller-manager's migrator runs, and a webhook refuses one object. Neither a killed run nor the
-// next one reports success while the object is stored in v2.
+// TestKilledAfterEachWrite kills the command after its first write, after its second, and so on,
+// while the cluster's own migrator runs and a webhook refuses one object. Neither a killed run nor
+// the next one reports success while the object is stored in v2.
 func TestKilledAfterEachWrite(t *testing.T) {
 	if cluster.Etcd() == "" {
 		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
@@ -52,13 +52,13 @@ func TestKilledAfterEachWrite(t *testing.T) {
 		}
 		when := "killed after " + strings.Join(writes, ", ")
 		if strings.Contains(output, "all objects are stored in") {
-			t.Errorf("%s, the command says:\n%s", when, output)
+			t.Errorf("%s, the output is:\n%s", when, output)
 		}
 		if crd := e.definition(); !slices.Contains(storedversions.Possible(crd), "v2") {
 			t.Errorf("%s, objects may be stored in %v alone, and one is stored in v2", when, storedversions.Possible(crd))
 		}
 		if output := e.migrate(false); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") {
-			t.Errorf("%s and run again, the command says:\n%s", when, output)
+			t.Errorf("%s and run again, the output is:\n%s", when, output)
 		}
 		e.keepsVersion2(when + " and run again")
 	}
@@ -67,7 +67,7 @@ func TestKilledAfterEachWrite(t *testing.T) {
 	}
 	allow()
 	if output := e.migrate(true); !strings.Contains(output, "all objects are stored in v1") {
-		t.Errorf("the command says:\n%s", output)
+		t.Errorf("the output is:\n%s", output)
 	}
 	if stored := e.stored(); stored["v1"] != upTo || len(stored) != 1 {
 		t.Errorf("stored are %v after the migration", stored)
@@ -79,7 +79,7 @@ func TestKilledAfterEachWrite(t *testing.T) {
 	e.noOrders()
 }
 
-// keepsVersion2 fails unless v2 counts as stored while one object is stored in it.
+// keepsVersion2 fails unless storedVersions has v2 while an object is stored in it.
 func (e *env) keepsVersion2(run string) {
 	e.Helper()
 	crd := e.definition()
@@ -102,7 +102,7 @@ func (e *env) definition() *apiextensionsv1.CustomResourceDefinition {
 	return crd
 }
 
-// noOrders reports the orders of the command that are left.
+// noOrders fails if the command left StorageVersionMigrations.
 func (e *env) noOrders() {
 	e.Helper()
 	client, err := kubernetes.NewForConfig(cluster.Config())
@@ -114,8 +114,9 @@ func (e *env) noOrders() {
 	}
 }
 
-// startOtherClient has another client change an object all the time. The migrator waits until its cache is as new
-// as an order, which it learns from changes, or after a minute or two.
+// startOtherClient has another client change an object all the time. The migrator waits until its
+// cache is as new as its StorageVersionMigration, which it learns from changes, or after a minute
+// or two.
 func (e *env) startOtherClient() (stop func()) {
 	e.Helper()
 	ctx, cancel := context.WithCancel(e.Context())
@@ -134,7 +135,6 @@ func (e *env) startOtherClient() (stop func()) {
 	return func() { cancel(); client.Wait() }
 }
 
-// storeInVersion2 stores all objects in v2, as before the first migration.
 func (e *env) storeInVersion2() {
 	e.Helper()
 	crds := e.crds.ApiextensionsV1().CustomResourceDefinitions()

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// killer is an address of the API server that kills a command after so many of its writes.
+// killer is an address of the API server that kills a command after a number of its writes.
 type killer struct {
 	*apiServer
 	kubeconfig string
@@ -48,7 +48,7 @@ func (k *killer) permits(r *http.Request) bool {
 	return true
 }
 
-// migrate runs the command. It is killed before it writes more often than the limit.
+// migrate runs the command, which is killed before it exceeds the limit of writes.
 func (k *killer) migrate(limit int) (output string, killed bool) {
 	k.Helper()
 	k.mu.Lock()

@@ -18,9 +18,9 @@ import (
 
 const many = 1000
 
-// TestDowngrade stores a thousand Caches, written in both versions, in v1 again by the
-// manager's command, and goes back to the definition of v1 without a webhook. Nothing is
-// lost or altered, neither there nor after the next upgrade, even if the API server keeps only a part of an object.
+// TestDowngrade stores a thousand Caches of both versions in v1 by the manager's command, and
+// installs the definition of v1, which has no webhook. No field changes, neither then nor after the
+// next upgrade, even if the API server stores only a part of an object.
 func TestDowngrade(t *testing.T) {
 	if cluster.Etcd() == "" {
 		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
@@ -39,7 +39,7 @@ func TestDowngrade(t *testing.T) {
 	user := e.inPages()
 	allow := e.refuse()
 	if output := e.migrate(false, user); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") || !strings.Contains(output, "default/cache-0007: ") {
-		t.Errorf("the command does not say which object is refused:\n%s", output)
+		t.Errorf("the output does not name the refused object:\n%s", output)
 	}
 	if versions := e.storedVersions(); !slices.Contains(versions, "v2") {
 		t.Errorf("status.storedVersions is %v while an object is stored in v2", versions)
@@ -49,7 +49,7 @@ func TestDowngrade(t *testing.T) {
 	}
 	allow()
 	if output := e.migrate(true, user); !strings.Contains(output, "rewritten 1000 of 1000 objects\n") || !strings.Contains(output, "all objects are stored in v1") || strings.Contains(output, "\r") {
-		t.Errorf("the command says:\n%s", output)
+		t.Errorf("the output is:\n%s", output)
 	}
 	if stored, versions := e.stored(), e.storedVersions(); stored["v1"] != many || len(stored) != 1 || !slices.Equal(versions, []string{"v1"}) {
 		t.Errorf("stored are %v and status.storedVersions is %v after the migration", stored, versions)
@@ -68,7 +68,7 @@ func TestDowngrade(t *testing.T) {
 	e.are("after the second upgrade", convert.V2, inV2)
 }
 
-// all are all Caches in a version, by name.
+// all returns the Caches in a version by name.
 func (e *env) all(version schema.GroupVersion) map[string]map[string]any {
 	e.Helper()
 	found := e.All(e.T, version, caches.Content)
@@ -78,8 +78,8 @@ func (e *env) all(version schema.GroupVersion) map[string]map[string]any {
 	return found
 }
 
-// are compares all Caches with what they were, field by field. The annotation in which
-// one version travels in the other says which of the two is stored, and only that.
+// are compares all Caches with their previous state. Only the annotation for the other version
+// depends on the storage version.
 func (e *env) are(when string, version schema.GroupVersion, before map[string]map[string]any) {
 	e.Helper()
 	if diff := cmp.Diff(before, e.all(version)); diff != "" {
@@ -87,7 +87,7 @@ func (e *env) are(when string, version schema.GroupVersion, before map[string]ma
 	}
 }
 
-// stored counts the Caches in etcd by the version in which they stand there.
+// stored counts the Caches in etcd by storage version.
 func (e *env) stored() map[string]int {
 	e.Helper()
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{cluster.Etcd()}})

@@ -23,7 +23,6 @@ func TestMain(m *testing.M) {
 
 const migratorGate = "--feature-gates=StorageVersionMigrator=true"
 
-// env is the API server, as a test sees it.
 type env struct {
 	*testing.T
 	caches.Client
@@ -48,8 +47,7 @@ func (e *env) must(err error) {
 	}
 }
 
-// startWebhook runs the webhook, without the controller, until the test ends or the
-// function that it returns is called.
+// startWebhook runs the webhook, without the controller, until the test ends or stop is called.
 func (e *env) startWebhook() (stop func()) {
 	e.Helper()
 	return operatortest.Run(e.T, cluster, programs.Conversion, "--controllers=-caches", "--webhooks=*")

@@ -17,10 +17,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// protected is the name of the object that a webhook refuses to have updated.
+// protected is the object whose updates a webhook refuses.
 const protected = "cache-0007"
 
-// refuse registers a webhook that refuses updates of the protected object, and returns when it does.
+// refuse registers a webhook that refuses updates of the protected object, and returns when it is
+// called.
 func (e *env) refuse() (allow func()) {
 	e.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(refuseProtected))

@@ -13,11 +13,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 )
 
-// few are enough to see who rewrites them.
 const few = 20
 
-// TestUpgradeAndDowngrade goes from bundle v1 to v2 and back, as the README says, and up
-// again: nothing is lost on the way. It is the cluster's own migrator that stores all in v1 again.
+// TestUpgradeAndDowngrade upgrades from bundle v1 to v2, downgrades as the README says, and
+// upgrades again. No field is lost. The cluster's own migrator stores all objects in v1 again.
 func TestUpgradeAndDowngrade(t *testing.T) {
 	if cluster.Etcd() == "" {
 		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
@@ -31,7 +30,7 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 
 	e.installCRD("bundle-v2")
 	e.eventually(func() (bool, any) {
-		// Until the webhook is there nothing is converted, and so nothing is lost.
+		// Without the webhook, no object is converted.
 		got, err := e.In(convert.V2).Get(t.Context(), "old", metav1.GetOptions{})
 		return err != nil && got == nil, got
 	})
@@ -49,7 +48,7 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	e.Fill(t, few)
 	stopMigrator := e.startMigrator()
 	if output := e.migrate(true); !strings.Contains(output, fmt.Sprintf("the cluster has rewritten %d objects", few+2)) {
-		t.Errorf("the command says:\n%s", output)
+		t.Errorf("the output is:\n%s", output)
 	}
 	stopMigrator()
 	if stored, versions := e.stored(), e.storedVersions(); stored["v1"] != few+2 || len(stored) != 1 || !slices.Equal(versions, []string{"v1"}) {
@@ -78,7 +77,6 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	}
 }
 
-// TestRoundTrips writes Caches in either version, and reads and writes them in the other.
 func TestRoundTrips(t *testing.T) {
 	e := newEnv(t)
 	e.installCRD("bundle-v2")

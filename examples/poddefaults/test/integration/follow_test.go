@@ -14,7 +14,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
 
-// TestPodDefaultsAreFollowed changes a PodDefault and removes it.
 func TestPodDefaultsAreFollowed(t *testing.T) {
 	n := startOperator(t)
 	d := &v1alpha1.PodDefault{Spec: v1alpha1.PodDefaultSpec{Labels: map[string]string{"team": "shop"}}}
@@ -43,7 +42,7 @@ func TestPodDefaultsAreFollowed(t *testing.T) {
 	}
 }
 
-// TestBrokenPodDefault has a selector that the schema cannot distinguish from a good one.
+// TestBrokenPodDefault has a selector that the schema does not refuse.
 func TestBrokenPodDefault(t *testing.T) {
 	n := startOperator(t)
 	good := &v1alpha1.PodDefault{}
@@ -79,7 +78,7 @@ func TestNameThatIsTooLongForAnAnnotation(t *testing.T) {
 	n.CreateWith(t, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}, versions)
 }
 
-// warnings are those of the last answer that had any.
+// warnings are the last warnings.
 type warnings struct {
 	mu    sync.Mutex
 	texts []string

@@ -30,7 +30,7 @@ func startOperator(t *testing.T) *table.Namespace {
 	}
 	operatortest.Run(t, cluster, programs.PodDefaults)
 	t.Cleanup(func() {
-		// Who is not there any more must not be called.
+		// The operator has stopped, so it must not be called.
 		err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(context.Background(), "poddefaults-poddefaults", metav1.DeleteOptions{})
 		if err != nil {
 			t.Error(err)
@@ -39,7 +39,6 @@ func startOperator(t *testing.T) *table.Namespace {
 	return table.NewNamespace(t, cluster.Config(), nil)
 }
 
-// TestTable has the API server create the pods of the table.
 func TestTable(t *testing.T) {
 	startOperator(t).Check(t)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
 
-// Namespace is where pods and PodDefaults meet.
+// Namespace is a namespace for pods and PodDefaults.
 type Namespace struct {
 	Name        string
 	PodDefaults dynamic.ResourceInterface
@@ -26,7 +26,7 @@ type Namespace struct {
 	kube kubernetes.Interface
 }
 
-// NewNamespace returns one with the ServiceAccounts of the table. It is deleted after the
+// NewNamespace creates a namespace with the ServiceAccounts of the table. It is deleted after the
 // test.
 func NewNamespace(t *testing.T, config *rest.Config, labels map[string]string) *Namespace {
 	t.Helper()
@@ -50,7 +50,7 @@ func NewNamespace(t *testing.T, config *rest.Config, labels map[string]string) *
 	for _, name := range []string{"default", "one", "two"} {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		_, err := client.CoreV1().ServiceAccounts(made.Name).Create(t.Context(), account, metav1.CreateOptions{})
-		if err != nil && !apierrors.IsAlreadyExists(err) { // a cluster's controller makes the default one
+		if err != nil && !apierrors.IsAlreadyExists(err) { // a controller may have created the default one
 			t.Fatal(err)
 		}
 	}
@@ -67,7 +67,8 @@ func (n *Namespace) As(t *testing.T, config *rest.Config) *Namespace {
 	return &Namespace{Name: n.Name, PodDefaults: n.PodDefaults, kube: client}
 }
 
-// CreatePodDefaults returns the resourceVersions by name. They no longer exist after the test.
+// CreatePodDefaults returns the resourceVersions by name. It deletes the PodDefaults after the
+// test.
 func (n *Namespace) CreatePodDefaults(t *testing.T, all []*v1alpha1.PodDefault) map[string]string {
 	t.Helper()
 	versions := map[string]string{}
@@ -100,7 +101,6 @@ func (n *Namespace) TryPodDefault(t *testing.T, d *v1alpha1.PodDefault) (*unstru
 	return created, err
 }
 
-// eventually waits until a condition holds, and fails with what it saw last.
 func eventually(t *testing.T, condition func() (ok bool, seen any)) {
 	t.Helper()
 	var last any

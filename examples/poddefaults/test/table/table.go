@@ -1,5 +1,4 @@
-// Package table has the API server of a cluster in which the operator runs create the
-// pods of the merge table.
+// Package table has an API server with the operator create the pods of the table.
 package table
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/mergetest"
 )
 
-// Check goes through all rows in a namespace: what the pod becomes, or each conflict.
+// Check checks all rows: the resulting pod, or each conflict.
 func (n *Namespace) Check(t *testing.T) {
 	cases, err := mergetest.Table()
 	if err != nil {
@@ -37,8 +36,8 @@ func (n *Namespace) Check(t *testing.T) {
 	}
 }
 
-// CreateWith creates a pod, as soon as the operator knows these PodDefaults and no
-// others, by their names and resourceVersions, and returns it.
+// CreateWith creates a pod when the operator knows exactly these PodDefaults, by name and
+// resourceVersion.
 func (n *Namespace) CreateWith(t *testing.T, pod *corev1.Pod, applied map[string]string) (created *corev1.Pod) {
 	t.Helper()
 	eventually(t, func() (bool, any) {
@@ -51,7 +50,7 @@ func (n *Namespace) CreateWith(t *testing.T, pod *corev1.Pod, applied map[string
 	return created
 }
 
-// expectDenied wants a message that has all PodDefaults, every conflict and nothing more.
+// expectDenied requires a message with all PodDefaults and every conflict.
 func (n *Namespace) expectDenied(t *testing.T, c *mergetest.Case) {
 	t.Helper()
 	var names []string
@@ -66,7 +65,7 @@ func (n *Namespace) expectDenied(t *testing.T, c *mergetest.Case) {
 	})
 }
 
-// asStored is a pod that no PodDefault is applied to, with the defaults of the API server.
+// asStored returns the pod with the defaults of the API server, and no PodDefault.
 func (n *Namespace) asStored(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
 	pod = pod.DeepCopy()
@@ -79,7 +78,7 @@ func (n *Namespace) asStored(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	return timeless(stored)
 }
 
-// create is a dry run, which does all steps except storing.
+// create creates the pod in a dry run.
 func (n *Namespace) create(t *testing.T, pod *corev1.Pod) (*corev1.Pod, error) {
 	pod = pod.DeepCopy()
 	pod.Name = "pod"

@@ -10,7 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
 )
 
-// timeless is what of a pod does not depend on when the API server's own plugins saw it.
+// timeless returns the pod without what depends on when the API server's own plugins ran.
 func timeless(pod *corev1.Pod) *corev1.Pod {
 	same := &corev1.Pod{Spec: *pod.Spec.DeepCopy()}
 	same.Labels = pod.Labels
@@ -19,7 +19,7 @@ func timeless(pod *corev1.Pod) *corev1.Pod {
 			metav1.SetMetaDataAnnotation(&same.ObjectMeta, key, value)
 		}
 	}
-	// These two come after what is there already, the author's or the author's and ours.
+	// The API server appends these two to the pod's tolerations.
 	same.Spec.Tolerations = slices.DeleteFunc(same.Spec.Tolerations, func(t corev1.Toleration) bool {
 		return strings.HasPrefix(t.Key, "node.kubernetes.io/")
 	})
@@ -27,7 +27,7 @@ func timeless(pod *corev1.Pod) *corev1.Pod {
 	return same
 }
 
-// moveTokenLast also gives the volume of the token a name that is not made up.
+// moveTokenLast also gives the token volume a fixed name.
 func moveTokenLast(spec *corev1.PodSpec) {
 	const prefix, name = "kube-api-access-", "kube-api-access-any"
 	spec.Volumes = last(spec.Volumes, func(v *corev1.Volume) bool {
@@ -50,7 +50,7 @@ func moveTokenLast(spec *corev1.PodSpec) {
 	}
 }
 
-// last moves the elements that match behind the others.
+// last moves matching elements to the end.
 func last[T any](all []T, matches func(*T) bool) []T {
 	var others, matching []T
 	for _, element := range all {
@@ -63,7 +63,7 @@ func last[T any](all []T, matches func(*T) bool) []T {
 	return append(others, matching...)
 }
 
-// appliedTo are the resourceVersions of the PodDefaults that a pod has, by their names.
+// appliedTo returns the resourceVersions of the pod's PodDefaults by name.
 func appliedTo(pod *corev1.Pod) map[string]string {
 	applied := map[string]string{}
 	for key, value := range pod.Annotations {

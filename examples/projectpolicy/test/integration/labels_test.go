@@ -1,4 +1,4 @@
-// Package integration asks a real API server how labels of namespaces can be changed.
+// Package integration tests with a real API server how labels of namespaces can be changed.
 package integration
 
 import (
@@ -21,8 +21,8 @@ var cluster *kube.Cluster
 
 func TestMain(m *testing.M) { kube.Main(m, &cluster) }
 
-// TestLabelWriters removes a label by every subresource of namespaces that the API server serves. The
-// bundle's rules cover each one by which that is possible.
+// TestLabelWriters removes a label by every subresource of namespaces. The bundle's rules cover
+// each subresource that permits it.
 func TestLabelWriters(t *testing.T) {
 	csv := bundletest.CSV(t, "../../bundle/manifests/projectpolicy.clusterserviceversion.yaml")
 	client, err := kubernetes.NewForConfig(cluster.Config())
@@ -55,7 +55,6 @@ func TestLabelWriters(t *testing.T) {
 	}
 }
 
-// removesLabel reports whether an update of a subresource removes a label.
 func removesLabel(t *testing.T, client kubernetes.Interface, sub string) bool {
 	t.Helper()
 	namespaces := client.CoreV1().Namespaces()

@@ -1,5 +1,4 @@
-// The webhook of docs/author/hosting.md, written with controller-runtime: the size of this program is
-// compared with the size of that one.
+// The webhook of docs/author/hosting.md on controller-runtime, for the comparison of sizes.
 package main
 
 import (
