@@ -24,44 +24,54 @@ func (r *Registrar) webhookName(w Webhook) string {
 	return w.Name + "." + r.Process + ".hosting"
 }
 
-func (s *session) writeValidating(ctx context.Context, w Webhook) error {
-	configurations := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	return writeConfiguration(ctx, configurations, s.configurationName(w), func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
-		var others []byte
-		for i := range c.Webhooks {
-			others = append(append(others, c.Webhooks[i].ClientConfig.CABundle...), '\n')
-		}
-		webhook, err := s.validatingWebhook(ctx, w, others)
-		c.Name, c.Webhooks = s.configurationName(w), []admissionregistrationv1.ValidatingWebhook{webhook}
-		return err
-	})
+// configurations is the API of the webhook configurations of one form.
+type configurations[C any] struct {
+	kind   string
+	client interface {
+		Get(ctx context.Context, name string, opts metav1.GetOptions) (*C, error)
+		Create(ctx context.Context, c *C, opts metav1.CreateOptions) (*C, error)
+		Update(ctx context.Context, c *C, opts metav1.UpdateOptions) (*C, error)
+	}
+	clientConfigs func(*C) []*admissionregistrationv1.WebhookClientConfig
+	fill          func(c *C, name string, webhook admissionregistrationv1.ValidatingWebhook)
 }
 
-func (s *session) writeMutating(ctx context.Context, w Webhook) error {
-	configurations := s.client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	return writeConfiguration(ctx, configurations, s.configurationName(w), func(c *admissionregistrationv1.MutatingWebhookConfiguration) error {
-		var others []byte
-		for i := range c.Webhooks {
-			others = append(append(others, c.Webhooks[i].ClientConfig.CABundle...), '\n')
-		}
-		webhook, err := s.validatingWebhook(ctx, w, others)
-		c.Name, c.Webhooks = s.configurationName(w), []admissionregistrationv1.MutatingWebhook{
-			mutatingWebhook(webhook, w.Settings.ReinvocationPolicy),
-		}
-		return err
-	})
+func (s *session) validating() configurations[admissionregistrationv1.ValidatingWebhookConfiguration] {
+	return configurations[admissionregistrationv1.ValidatingWebhookConfiguration]{
+		kind:   "ValidatingWebhookConfiguration",
+		client: s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations(),
+		clientConfigs: func(c *admissionregistrationv1.ValidatingWebhookConfiguration) (configs []*admissionregistrationv1.WebhookClientConfig) {
+			for i := range c.Webhooks {
+				configs = append(configs, &c.Webhooks[i].ClientConfig)
+			}
+			return configs
+		},
+		fill: func(c *admissionregistrationv1.ValidatingWebhookConfiguration, name string, webhook admissionregistrationv1.ValidatingWebhook) {
+			c.Name, c.Webhooks = name, []admissionregistrationv1.ValidatingWebhook{webhook}
+		},
+	}
 }
 
-// configurations is the client of the configurations of one form.
-type configurations[C any] interface {
-	Get(ctx context.Context, name string, opts metav1.GetOptions) (*C, error)
-	Create(ctx context.Context, c *C, opts metav1.CreateOptions) (*C, error)
-	Update(ctx context.Context, c *C, opts metav1.UpdateOptions) (*C, error)
+func (s *session) mutating(w Webhook) configurations[admissionregistrationv1.MutatingWebhookConfiguration] {
+	return configurations[admissionregistrationv1.MutatingWebhookConfiguration]{
+		kind:   "MutatingWebhookConfiguration",
+		client: s.client.AdmissionregistrationV1().MutatingWebhookConfigurations(),
+		clientConfigs: func(c *admissionregistrationv1.MutatingWebhookConfiguration) (configs []*admissionregistrationv1.WebhookClientConfig) {
+			for i := range c.Webhooks {
+				configs = append(configs, &c.Webhooks[i].ClientConfig)
+			}
+			return configs
+		},
+		fill: func(c *admissionregistrationv1.MutatingWebhookConfiguration, name string, webhook admissionregistrationv1.ValidatingWebhook) {
+			c.Name, c.Webhooks = name, []admissionregistrationv1.MutatingWebhook{mutatingWebhook(webhook, w.Settings.ReinvocationPolicy)}
+		},
+	}
 }
 
 // writeConfiguration fills the existing configuration, or creates one.
-func writeConfiguration[C any](ctx context.Context, client configurations[C], name string, fill func(*C) error) error {
-	live, err := client.Get(ctx, name, metav1.GetOptions{})
+func writeConfiguration[C any](ctx context.Context, s *session, of configurations[C], w Webhook) error {
+	name := s.configurationName(w)
+	live, err := of.client.Get(ctx, name, metav1.GetOptions{})
 	absent := apierrors.IsNotFound(err)
 	switch {
 	case absent:
@@ -69,13 +79,19 @@ func writeConfiguration[C any](ctx context.Context, client configurations[C], na
 	case err != nil:
 		return err
 	}
-	if err := fill(live); err != nil {
+	var others []byte
+	for _, config := range of.clientConfigs(live) {
+		others = append(append(others, config.CABundle...), '\n')
+	}
+	webhook, err := s.validatingWebhook(ctx, w, others)
+	if err != nil {
 		return err
 	}
+	of.fill(live, name, webhook)
 	if absent {
-		_, err = client.Create(ctx, live, metav1.CreateOptions{})
+		_, err = of.client.Create(ctx, live, metav1.CreateOptions{})
 	} else {
-		_, err = client.Update(ctx, live, metav1.UpdateOptions{})
+		_, err = of.client.Update(ctx, live, metav1.UpdateOptions{})
 	}
 	return err
 }
@@ -100,7 +116,6 @@ func (s *session) validatingWebhook(ctx context.Context, w Webhook, others []byt
 	}, nil
 }
 
-// mutatingWebhook returns the same webhook with a reinvocation policy.
 func mutatingWebhook(w admissionregistrationv1.ValidatingWebhook, policy admissionregistrationv1.ReinvocationPolicyType) admissionregistrationv1.MutatingWebhook {
 	if policy == "" {
 		policy = admissionregistrationv1.NeverReinvocationPolicy
@@ -133,7 +148,6 @@ func (r Settings) withDefaults() Settings {
 	return r
 }
 
-// rules returns the rules for the resources of the kinds.
 func (s *session) rules(w Webhook) ([]admissionregistrationv1.RuleWithOperations, error) {
 	if len(w.Settings.Rules) > 0 {
 		return w.Settings.Rules, nil

@@ -125,7 +125,6 @@ func (o *Options) completeURL() error {
 	return nil
 }
 
-// clientConfig returns the configuration by which API servers reach a webhook at a path.
 func (o *Options) clientConfig(path string, caBundle []byte) admissionregistrationv1.WebhookClientConfig {
 	config := *o.client.DeepCopy()
 	config.CABundle = caBundle
@@ -137,7 +136,6 @@ func (o *Options) clientConfig(path string, caBundle []byte) admissionregistrati
 	return config
 }
 
-// caPath returns the path of the CA file.
 func (o *Options) caPath(c *certificates.Files) string {
 	if o.caFile != "" {
 		return o.caFile

@@ -31,14 +31,13 @@ import (
 // Form is the kind of a webhook, by the kind of its registration.
 type Form int
 
-// The forms.
 const (
 	Validating Form = iota
 	Mutating
 	Conversion
 )
 
-// Webhook is what a registration says about a webhook.
+// Webhook has the fields of a webhook for its registration.
 type Webhook struct {
 	Name           string
 	Path           string
@@ -67,8 +66,7 @@ type Registrar struct {
 	Options     *Options
 	Certificate *certificates.Files
 	Webhooks    []Webhook
-	// Config returns how to reach the API server.
-	Config func() (*rest.Config, error)
+	Config      func() (*rest.Config, error)
 
 	writing sync.Mutex // held while registrations are read and written
 }
@@ -112,12 +110,10 @@ func (r *Registrar) registerAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// writtenConcurrently reports whether another process wrote at the same time.
 func writtenConcurrently(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
 }
 
-// session is one attempt to read or write registrations.
 type session struct {
 	*Registrar
 
@@ -178,9 +174,9 @@ func (s *session) write(ctx context.Context, w Webhook) error {
 	case Conversion:
 		return s.writeConversion(ctx, w)
 	case Mutating:
-		return s.writeMutating(ctx, w)
+		return writeConfiguration(ctx, s, s.mutating(w), w)
 	default:
-		return s.writeValidating(ctx, w)
+		return writeConfiguration(ctx, s, s.validating(), w)
 	}
 }
 

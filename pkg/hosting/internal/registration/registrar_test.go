@@ -18,7 +18,6 @@ import (
 
 const configuration = "shop-pods"
 
-// register writes the registration of a validating webhook, and returns its caBundle.
 func register(t *testing.T, client *fake.Clientset, options Options, ca []byte) []byte {
 	t.Helper()
 	options.client.Service = &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "hooks"}
@@ -34,7 +33,6 @@ func register(t *testing.T, client *fake.Clientset, options Options, ca []byte) 
 	return live.Webhooks[0].ClientConfig.CABundle
 }
 
-// newCA returns the CA of a certificate that a pod serves alone.
 func newCA(t *testing.T, owner string, signed time.Time) []byte {
 	t.Helper()
 	pair, err := certificates.SelfSigned([]string{"127.0.0.1"}, owner, signed, time.Hour)
@@ -52,8 +50,7 @@ func registered(bundles ...[]byte) *admissionregistrationv1.ValidatingWebhookCon
 	return c
 }
 
-// A process that starts adds its CA to a registration. Another replica serves under another CA until
-// the kubelet of its node has replaced its files.
+// Another replica serves under another CA until the kubelet of its node has replaced its files.
 func TestRegistrationKeepsTheCAsOfOtherReplicas(t *testing.T) {
 	now := time.Now()
 	own, first, second, expired := newCA(t, "", now), newCA(t, "", now), newCA(t, "", now), newCA(t, "", now.Add(-2*time.Hour))
@@ -78,7 +75,6 @@ func TestRegistrationKeepsTheCAsOfOtherReplicas(t *testing.T) {
 	})
 }
 
-// A replica is created and adds its CA while another one registers the webhooks.
 func TestRegistrationListsPodsAfterTheRead(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "shop")
 	now := time.Now()

@@ -157,7 +157,6 @@ func (t *Trust) reconcile(ctx context.Context, now time.Time) (settled bool, err
 	return untrusted == nil && next.Equal(served), nil
 }
 
-// served returns the pair that is served, with the CA in its file.
 func (t *Trust) served() certificates.Pair {
 	served := t.files.Read()
 	if !t.registrar.Options.SelfSigned {
@@ -210,7 +209,6 @@ func (t *Trust) setProblem(problem error) {
 	t.problem = problem
 }
 
-// nextPair returns the certificate to serve.
 func (t *Trust) nextPair(ctx context.Context, client kubernetes.Interface, served certificates.Pair, now time.Time) (certificates.Pair, error) {
 	o := t.registrar.Options
 	if !o.SelfSigned {
@@ -265,7 +263,6 @@ func (t *Trust) join(ctx context.Context, s *session, views []view, next certifi
 	return wrote, nil
 }
 
-// checkTrust returns an error that names a registration that does not trust the certificate, or nil.
 func checkTrust(views []view, served certificates.Pair, host string, now time.Time) error {
 	for _, v := range views {
 		for _, config := range v.configs {

@@ -3,6 +3,7 @@ package registration
 import (
 	"context"
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -12,14 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// view is a live registration by which API servers call this process.
 type view struct {
 	name    string
 	configs []*admissionregistrationv1.WebhookClientConfig // of the live object
 	update  func(ctx context.Context) error                // writes the changes of configs
 }
 
-// views reads the registrations that exist.
 func (s *session) views(ctx context.Context) ([]view, error) {
 	var views []view
 	for _, w := range s.Webhooks {
@@ -38,63 +37,45 @@ func (s *session) views(ctx context.Context) ([]view, error) {
 }
 
 func (s *session) view(ctx context.Context, w Webhook) (view, error) {
-	name := s.configurationName(w)
 	switch w.Form {
 	case Conversion:
 		return s.viewConversion(ctx, w)
 	case Mutating:
-		client := s.client.AdmissionregistrationV1().MutatingWebhookConfigurations()
-		return viewOf(ctx, client, "MutatingWebhookConfiguration "+name, name, func(c *admissionregistrationv1.MutatingWebhookConfiguration) (configs []*admissionregistrationv1.WebhookClientConfig) {
-			for i := range c.Webhooks {
-				configs = s.ours(configs, &c.Webhooks[i].ClientConfig)
-			}
-			return configs
-		})
+		return viewConfiguration(ctx, s, s.mutating(w), w)
 	default:
-		client := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-		return viewOf(ctx, client, "ValidatingWebhookConfiguration "+name, name, func(c *admissionregistrationv1.ValidatingWebhookConfiguration) (configs []*admissionregistrationv1.WebhookClientConfig) {
-			for i := range c.Webhooks {
-				configs = s.ours(configs, &c.Webhooks[i].ClientConfig)
-			}
-			return configs
-		})
+		return viewConfiguration(ctx, s, s.validating(), w)
 	}
 }
 
-func viewOf[C any](
-	ctx context.Context, client configurations[C], title, name string,
-	configsOf func(*C) []*admissionregistrationv1.WebhookClientConfig,
-) (view, error) {
-	live, err := client.Get(ctx, name, metav1.GetOptions{})
+func viewConfiguration[C any](ctx context.Context, s *session, of configurations[C], w Webhook) (view, error) {
+	name := s.configurationName(w)
+	live, err := of.client.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return view{}, err
 	}
 	return view{
-		name:    title,
-		configs: configsOf(live),
+		name:    of.kind + " " + name,
+		configs: s.ours(of.clientConfigs(live)...),
 		update: func(ctx context.Context) error {
-			_, err := client.Update(ctx, live, metav1.UpdateOptions{})
+			_, err := of.client.Update(ctx, live, metav1.UpdateOptions{})
 			return err
 		},
 	}, nil
 }
 
-// ours appends a config if it refers to this process.
-func (s *session) ours(to []*admissionregistrationv1.WebhookClientConfig, config *admissionregistrationv1.WebhookClientConfig) []*admissionregistrationv1.WebhookClientConfig {
+// ours returns the configs that refer to this process.
+func (s *session) ours(configs ...*admissionregistrationv1.WebhookClientConfig) []*admissionregistrationv1.WebhookClientConfig {
 	ours := s.Options.client
-	switch {
-	case ours.Service != nil && config.Service != nil:
-		if config.Service.Namespace != ours.Service.Namespace || config.Service.Name != ours.Service.Name {
-			return to
+	return slices.DeleteFunc(configs, func(c *admissionregistrationv1.WebhookClientConfig) bool {
+		switch {
+		case ours.Service != nil && c.Service != nil:
+			return c.Service.Namespace != ours.Service.Namespace || c.Service.Name != ours.Service.Name
+		case ours.URL != nil && c.URL != nil:
+			return !strings.HasPrefix(*c.URL, *ours.URL+"/")
+		default:
+			return true
 		}
-	case ours.URL != nil && config.URL != nil:
-		if !strings.HasPrefix(*config.URL, *ours.URL+"/") {
-			return to
-		}
-	default:
-		return to
-	}
-	return append(to, config)
+	})
 }
 
 func (s *session) viewConversion(ctx context.Context, w Webhook) (view, error) {
@@ -111,7 +92,7 @@ func (s *session) viewConversion(ctx context.Context, w Webhook) (view, error) {
 	config := conversionConfig(live)
 	return view{
 		name:    "CustomResourceDefinition " + name,
-		configs: s.ours(nil, config),
+		configs: s.ours(config),
 		update: func(ctx context.Context) error {
 			encoded := base64.StdEncoding.EncodeToString(config.CABundle)
 			if err := unstructured.SetNestedField(live.Object, encoded, "spec", "conversion", "webhook", "clientConfig", "caBundle"); err != nil {
