@@ -133,8 +133,7 @@ func TestABuilderNeedsAName(t *testing.T) {
 	}
 }
 
-// A type that Kubernetes does not know may stand for any kind, and so may those that are
-// made for all.
+// Types that Kubernetes does not know, and types for any object, fit every kind.
 func TestKindsOfForeignTypes(t *testing.T) {
 	w := hosting.Webhook{
 		Kinds: []schema.GroupVersionKind{windowKind("v1")},
@@ -233,7 +232,7 @@ func TestHelpSaysWhatThereIs(t *testing.T) {
 	}
 	for _, want := range []string{"Registration flags:", `of "sweeper"`, `of "pods"`, "CloudWebhookServer=true|false (BETA - default=true)"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("the help does not say %q:\n%s", want, out.String())
+			t.Errorf("the help lacks %q:\n%s", want, out.String())
 		}
 	}
 }
@@ -264,7 +263,6 @@ func TestWhatTheFlagsLeave(t *testing.T) {
 	}
 }
 
-// run runs the command and returns what it ends with.
 func run(ctx context.Context, b *hosting.Builder, args ...string) error {
 	cmd := b.Command()
 	return execute(ctx, cmd, args...)

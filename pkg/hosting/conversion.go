@@ -129,7 +129,6 @@ func (c *converter[H]) convert(object runtime.RawExtension, to schema.GroupVersi
 	return runtime.RawExtension{Object: result}, err
 }
 
-// versionOf returns the version of an object that the handler converts.
 func (c *converter[H]) versionOf(object runtime.RawExtension) (string, error) {
 	var meta runtime.TypeMeta
 	if err := decode(object.Raw, &meta); err != nil {

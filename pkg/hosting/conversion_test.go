@@ -18,8 +18,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// window is an object in three versions: v1 has one size, v2 has width and height and is
-// the hub, and v3 has them in a list.
+// window has three versions: v1 has one size, v2 is the hub and has width and height, v3 has them
+// in a list.
 type window struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -117,7 +117,7 @@ func TestConversion(t *testing.T) {
 	}
 }
 
-// A nil creationTimestamp and none are the same to the API server.
+// API servers treat a null creationTimestamp and a missing one alike.
 func parsed(t *testing.T, text string) map[string]any {
 	t.Helper()
 	var value map[string]any

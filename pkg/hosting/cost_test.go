@@ -17,10 +17,10 @@ import (
 	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
 )
 
-// podReviewOf is a review of a Pod with some more fields in its spec and metadata.
 func podReviewOf(spec, metadata string) string {
 	return strings.Replace(podReview, `"metadata":{"name":"p"}`, `"metadata":{"name":"p"`+metadata+`},"spec":{`+spec+`}`, 1)
 }
@@ -29,7 +29,6 @@ func dense(element string, bytes int) string {
 	return strings.TrimSuffix(strings.Repeat(element+",", bytes/(len(element)+1)), ",")
 }
 
-// What is counted for objects is at least what they take, however dense they are.
 func TestCostOfDenseObjects(t *testing.T) {
 	const bytes = 1 << 19
 	for name, c := range map[string]struct {
@@ -64,19 +63,17 @@ func TestCostOfDenseObjects(t *testing.T) {
 	}
 }
 
-// labelledObject is any object with labels.
 type labelledObject interface {
 	kruntime.Object
 	SetLabels(map[string]string)
 }
 
-// labelled changes an object.
 func labelled[T labelledObject](_ context.Context, r Request[T]) error {
 	r.Object.SetLabels(map[string]string{"a": "b"})
 	return nil
 }
 
-// fields are the fields of an object of so many bytes, each with a name of its own and the same value.
+// fields returns fields with different names and the same value, of that many bytes in all.
 func fields(bytes int, value string) string {
 	var text strings.Builder
 	for i := 0; text.Len() < bytes; i++ {
@@ -85,8 +82,8 @@ func fields(bytes int, value string) string {
 	return strings.TrimSuffix(text.String(), ",")
 }
 
-// heapOf is by how much a function's heap grew at most. Garbage is collected often, so that what is live is known at
-// each moment: the amount of garbage depends on the load of the machine.
+// heapOf returns the maximum growth of the heap during f. Frequent collections make the result
+// independent of the load of the machine.
 func heapOf(f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
 	runtime.GC()
@@ -104,15 +101,13 @@ func heapOf(f func()) int64 {
 	}
 }
 
-// live is how many bytes of the heap the last collection has left.
+// live returns the bytes that the last collection left.
 func live() int64 {
 	sample := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	runtimemetrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
 
-// The objects of all calls together are bounded, and a body whose objects are too many is refused. Small ones are
-// answered nevertheless.
 func TestMemoryOfDenseObjectsIsBounded(t *testing.T) {
 	l := limits.NewCalls()
 	c := &counting{proceed: make(chan struct{})}
@@ -127,7 +122,7 @@ func TestMemoryOfDenseObjectsIsBounded(t *testing.T) {
 	for range many {
 		calls.Go(func() { statuses <- postTo(t, server, "30s", body).StatusCode })
 	}
-	eventually(t, "those that fit are handled and the others refused", func() bool { return c.running.Load()+int64(len(statuses)) == many })
+	hostingtest.Eventually(t, "those that fit are handled and the others refused", func() bool { return c.running.Load()+int64(len(statuses)) == many })
 	if held := l.DecodedMemory(); held > limits.DecodedFactor*limits.DefaultMaxBodyMemory || c.running.Load() < 2 {
 		t.Errorf("%d calls hold %d bytes of objects", c.running.Load(), held)
 	}
@@ -144,5 +139,5 @@ func TestMemoryOfDenseObjectsIsBounded(t *testing.T) {
 	if small := postTo(t, server, "30s", podReview); small.StatusCode != http.StatusOK {
 		t.Errorf("a small body is answered with HTTP %d", small.StatusCode)
 	}
-	eventually(t, "the memory is given back", func() bool { return l.DecodedMemory() == 0 })
+	hostingtest.Eventually(t, "the memory is given back", func() bool { return l.DecodedMemory() == 0 })
 }

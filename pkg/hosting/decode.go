@@ -34,7 +34,6 @@ func explain(w *Webhook, body []byte, err error) error {
 	return httperror.BadRequest("the body does not decode: %v", err)
 }
 
-// checkRequest checks the request without its objects.
 func checkRequest(w *Webhook, r *admissionv1.AdmissionRequest) error {
 	if err := checkUID(r.UID); err != nil {
 		return err
@@ -73,7 +72,6 @@ func checkObjects[T runtime.Object](r *Request[T]) error {
 	return nil
 }
 
-// isNil reports whether an object is missing or null.
 func isNil[T runtime.Object](object T) bool {
 	var none T
 	return any(object) == any(none)

@@ -12,7 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// TestEveryFlagIsDocumented holds the page against the command that has all flags.
 func TestEveryFlagIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/author/hosting.md")
 	if err != nil {

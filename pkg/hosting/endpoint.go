@@ -17,7 +17,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/quote"
 )
 
-// endpoint serves one webhook over HTTP.
 type endpoint struct {
 	name    string
 	webhook *Webhook
@@ -145,7 +144,6 @@ func (e *endpoint) readBody(ctx context.Context, w http.ResponseWriter, r *http.
 	return body, nil
 }
 
-// outcomeOf returns the outcome of a call whose body could not be read.
 func outcomeOf(err error) outcome {
 	var e *httperror.Error
 	if errors.As(err, &e) && e.Code == http.StatusTooManyRequests {

@@ -19,7 +19,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// A webhook, whole.
 func Example() {
 	b := hosting.NewBuilder("team-label")
 	b.RegisterWebhook("pods", hosting.Webhook{
@@ -36,8 +35,8 @@ func requireTeam(_ context.Context, r hosting.Request[*corev1.Pod]) error {
 	return nil
 }
 
-// Controllers and webhooks in one binary. Run with --webhooks=* it is one process; run
-// once with the defaults and once with --controllers= --webhooks=* it is two.
+// Controllers and webhooks in one binary. With --webhooks=* it runs as one process. Run it with the
+// defaults and with --controllers= --webhooks=* for two processes.
 func ExampleBuilder() {
 	b := hosting.NewBuilder("volumelabels")
 	zones := b.Flags().String("zones", "/etc/zones.yaml", "file of the zones of volumes")
@@ -54,7 +53,6 @@ func ExampleBuilder() {
 			return nil
 		}),
 	})
-	// A main function ends with os.Exit(b.Run()).
 
 	for _, name := range []string{"controllers", "webhooks", "zones"} {
 		f := b.Command().Flags().Lookup(name)
@@ -66,7 +64,6 @@ func ExampleBuilder() {
 	// --zones=/etc/zones.yaml: file of the zones of volumes
 }
 
-// A command that has all webhooks of another command except one.
 func ExampleBuilder_DeregisterWebhook() {
 	b := hosting.NewBuilder("shop")
 	for _, name := range []string{"carts", "orders", "legacy"} {
@@ -83,7 +80,7 @@ func ExampleBuilder_DeregisterWebhook() {
 	// The webhooks to run, of "carts" and "orders": * for all, NAME for one, -NAME to exclude one.
 }
 
-// A handler is tested as what it is: something that is called over HTTP.
+// A handler is tested over HTTP.
 func ExampleNewHTTPHandler() {
 	handler, err := hosting.NewHTTPHandler("pods", hosting.Webhook{
 		Kinds:   []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")},
@@ -101,7 +98,6 @@ func ExampleNewHTTPHandler() {
 	// {"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"1","allowed":false,"status":{"metadata":{},"status":"Failure","message":"pod cart has no label team: say who owns it","reason":"Forbidden","code":403}}}
 }
 
-// createPod is what an API server asks when a pod is created.
 const createPod = `{
 	"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
 	"request": {
@@ -110,7 +106,6 @@ const createPod = `{
 	}
 }`
 
-// ask has a webhook answer a review.
 func ask(webhook hosting.Webhook, review string) []byte {
 	handler, err := hosting.NewHTTPHandler("example", webhook)
 	if err != nil {
@@ -123,7 +118,7 @@ func ask(webhook hosting.Webhook, review string) []byte {
 	return response.Body.Bytes()
 }
 
-// A verdict may have any status that an API server's answers have.
+// A denial may have any status.
 func ExampleDenyStatus() {
 	pod := corev1.SchemeGroupVersion.WithKind("Pod")
 	answer := ask(hosting.Webhook{
@@ -143,7 +138,7 @@ func ExampleDenyStatus() {
 	// 422 Pod "cart" is invalid: spec.priorityClassName: Required value: say how important it is
 }
 
-// The handler changes the object; the JSON patch follows from that.
+// The JSON patch follows from the changed object.
 func ExampleMutating() {
 	answer := ask(hosting.Webhook{
 		Kinds:      []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")},
@@ -168,8 +163,7 @@ func ExampleMutating() {
 	// [{"op":"add","path":"/spec","value":{"containers":null,"priorityClassName":"standard"}}]
 }
 
-// The versions of a CustomResourceDefinition, of which v2 is the hub. Names, labels and
-// all other metadata are copied already.
+// The metadata is copied before the functions run.
 func ExampleConversion() {
 	house := schema.GroupKind{Group: "house.example.com", Kind: "Window"}
 	answer := ask(hosting.Webhook{

@@ -19,9 +19,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// FuzzReview sends anything to webhooks of every form. The answer is one that the API
-// server understands: a review for the very request, judged by the API server's own
-// code, or an HTTP error with a status that says why.
+// FuzzReview sends random bodies to webhooks of every form. API servers must accept each answer: a
+// review for the request, or an HTTP error with a status.
 func FuzzReview(f *testing.F) {
 	for _, do := range []string{"", "deny", "invalid", "fail", "panic", "speak", "label"} {
 		f.Add([]byte(asking(do)))
@@ -50,7 +49,6 @@ func FuzzReview(f *testing.F) {
 	})
 }
 
-// shuffle changes what it finds without knowing what it is.
 func shuffle(_ context.Context, r hosting.Request[*unstructured.Unstructured]) error {
 	if r.Object == nil {
 		return nil
@@ -68,7 +66,7 @@ func shuffle(_ context.Context, r hosting.Request[*unstructured.Unstructured]) e
 	return nil
 }
 
-// rebuild changes lists in every way that patches distinguish.
+// rebuild changes lists in all ways that patches distinguish.
 func rebuild(_ context.Context, r hosting.Request[*corev1.Pod]) error {
 	spec := &r.Object.Spec
 	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: "new"})

@@ -13,7 +13,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
 )
 
-// result is the result of one call of a handler.
 type result struct {
 	answer  []byte
 	outcome outcome

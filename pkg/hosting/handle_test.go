@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// keeper reads its body again when proceed is closed.
 type keeper struct {
 	Handler
 
@@ -27,8 +26,7 @@ func (k keeper) answer(_ context.Context, _ *Webhook, body []byte) (any, outcome
 	return nil, allowed, nil
 }
 
-// The body is the handler's until it has returned: that the call is over does not have
-// later calls write into it.
+// A later call does not overwrite the body of a handler that is still running.
 func TestALateHandlerKeepsItsBody(t *testing.T) {
 	k := keeper{
 		Handler: Validating(func(context.Context, Request[*corev1.Pod]) error { return nil }),

@@ -20,14 +20,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit/streams"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
 )
 
 const podReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u",` +
 	`"kind":{"group":"","version":"v1","kind":"Pod"},"operation":"CREATE","object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}}}`
 
-// counting is a webhook whose handlers run, without heeding their context, until proceed is
-// closed.
+// counting is a webhook whose handlers ignore their context and run until proceed is closed.
 type counting struct {
 	running, most, begun atomic.Int64
 	proceed              chan struct{}
@@ -52,7 +52,6 @@ func podEndpoint(h Handler, l *limits.Calls) *endpoint {
 	return e
 }
 
-// serveOverTLS serves a webhook as a process does, with a bound on what its calls hold.
 func serveOverTLS(t *testing.T, h Handler, l *limits.Calls, maxStreams uint32) *httptest.Server {
 	t.Helper()
 	server := httptest.NewUnstartedServer(limitTime(podEndpoint(h, l)))
@@ -68,8 +67,6 @@ func serveOverTLS(t *testing.T, h Handler, l *limits.Calls, maxStreams uint32) *
 
 func admitPod(context.Context, Request[*corev1.Pod]) error { return nil }
 
-// A client opens streams and resets each when its handler runs. The server counts the handlers
-// of reset streams, and ends the connection.
 func TestRapidResetRunsNoMoreHandlersThanStreams(t *testing.T) {
 	const maxStreams = 10
 	c := &counting{proceed: make(chan struct{})}
@@ -83,7 +80,7 @@ func TestRapidResetRunsNoMoreHandlersThanStreams(t *testing.T) {
 	for i := range 100 * maxStreams {
 		stream, err := conn.Post("/pods?timeout=30s", []byte(podReview))
 		if i < maxStreams {
-			eventually(t, "the stream's handler runs", func() bool { return c.begun.Load() == int64(i+1) })
+			hostingtest.Eventually(t, "the stream's handler runs", func() bool { return c.begun.Load() == int64(i+1) })
 		}
 		if err == nil {
 			err = conn.Reset(stream)
@@ -102,7 +99,6 @@ func TestRapidResetRunsNoMoreHandlersThanStreams(t *testing.T) {
 	}
 }
 
-// Handlers that go on after their calls are answered, or after their callers hung up, count.
 func TestHandlersInProgressAreBounded(t *testing.T) {
 	c := &counting{proceed: make(chan struct{})}
 	l := limits.NewCalls()
@@ -120,19 +116,18 @@ func TestHandlersInProgressAreBounded(t *testing.T) {
 			response.Body.Close()
 		}
 	}()
-	eventually(t, "the second handler runs", func() bool { return c.running.Load() == 2 })
+	hostingtest.Eventually(t, "the second handler runs", func() bool { return c.running.Load() == 2 })
 	hangUp()
 	refused := postTo(t, server, "30s", podReview)
 	if refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") != "1" {
 		t.Errorf("the third call is answered with HTTP %d, Retry-After %q", refused.StatusCode, refused.Header.Get("Retry-After"))
 	}
 	close(c.proceed)
-	eventually(t, "a call is taken again", func() bool { return postTo(t, server, "30s", podReview).StatusCode == http.StatusOK })
-	eventually(t, "nothing is counted any more", func() bool { return l.Requests() == 0 })
+	hostingtest.Eventually(t, "a call is taken again", func() bool { return postTo(t, server, "30s", podReview).StatusCode == http.StatusOK })
+	hostingtest.Eventually(t, "nothing is counted any more", func() bool { return l.Requests() == 0 })
 }
 
-// A call counts until its answer is written: an answer that its caller does not read takes memory as a
-// body does.
+// An answer that its caller does not read takes memory.
 func TestUnreadAnswersAreCounted(t *testing.T) {
 	l := limits.NewCalls()
 	l.MaxRequests = 4
@@ -152,7 +147,7 @@ func TestUnreadAnswersAreCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "all handlers have returned", func() bool { return returned.Load() == l.MaxRequests && l.DecodedMemory() == 0 })
+	hostingtest.Eventually(t, "all handlers have returned", func() bool { return returned.Load() == l.MaxRequests && l.DecodedMemory() == 0 })
 	if code := postTo(t, server, "30s", podReview).StatusCode; code != http.StatusTooManyRequests {
 		t.Errorf("another call gets HTTP %d while no answer is read", code)
 	}
@@ -160,22 +155,21 @@ func TestUnreadAnswersAreCounted(t *testing.T) {
 		t.Errorf("%d bytes are counted for the bodies", counted)
 	}
 	conn.Close()
-	eventually(t, "nothing is counted", func() bool { return l.Requests() == 0 && l.BodyMemory() == 0 })
+	hostingtest.Eventually(t, "nothing is counted", func() bool { return l.Requests() == 0 && l.BodyMemory() == 0 })
 }
 
-// What arrives is what a body's memory grows with.
 func TestMemoryGrowsWithTheBody(t *testing.T) {
 	l := limits.NewCalls()
 	server := serveOverTLS(t, Validating(admitPod), l, 100)
 	const length = 6 << 20
 	conn := beginBody(t, server, length, 0)
-	eventually(t, "the call is in progress", func() bool { return l.Requests() == 1 })
+	hostingtest.Eventually(t, "the call is in progress", func() bool { return l.Requests() == 1 })
 	if held := l.BodyMemory(); held != 0 {
 		t.Errorf("a body of which nothing has arrived holds %d bytes", held)
 	}
 	const arrived = 1 << 20
 	sendSpaces(conn, arrived)
-	eventually(t, "the body grows", func() bool { return l.BodyMemory() >= arrived-limits.UncountedBytes })
+	hostingtest.Eventually(t, "the body grows", func() bool { return l.BodyMemory() >= arrived-limits.UncountedBytes })
 	if held := l.BodyMemory(); held > 2*arrived {
 		t.Errorf("%d bytes of a body hold %d", arrived, held)
 	}
@@ -185,10 +179,9 @@ func TestMemoryGrowsWithTheBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	response.Body.Close()
-	eventually(t, "the memory is given back", func() bool { return l.BodyMemory() == 0 && l.Requests() == 0 })
+	hostingtest.Eventually(t, "the memory is given back", func() bool { return l.BodyMemory() == 0 && l.Requests() == 0 })
 }
 
-// A body that does not fit is refused before it grows.
 func TestABodyThatDoesNotFitIsRefusedAtOnce(t *testing.T) {
 	l := limits.NewCalls()
 	server := serveOverTLS(t, Validating(admitPod), l, 100)
@@ -196,7 +189,7 @@ func TestABodyThatDoesNotFitIsRefusedAtOnce(t *testing.T) {
 	for range 2 {
 		beginBody(t, server, length, length-1)
 	}
-	eventually(t, "two bodies are held", func() bool { return l.BodyMemory() > 2*(length-limits.UncountedBytes)-4 })
+	hostingtest.Eventually(t, "two bodies are held", func() bool { return l.BodyMemory() > 2*(length-limits.UncountedBytes)-4 })
 	held := l.BodyMemory()
 	conn := beginBody(t, server, length, limits.UncountedBytes)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -212,7 +205,6 @@ func TestABodyThatDoesNotFitIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// All bodies together are bounded. Small ones are read nevertheless.
 func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
 	l := limits.NewCalls()
 	server := serveOverTLS(t, Validating(admitPod), l, 100)
@@ -229,7 +221,7 @@ func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
 			}
 		}()
 	}
-	eventually(t, "the bodies that fit are held and the others refused", func() bool {
+	hostingtest.Eventually(t, "the bodies that fit are held and the others refused", func() bool {
 		if memory := l.BodyMemory(); memory > limits.DefaultMaxBodyMemory {
 			t.Fatalf("the bodies hold %d bytes, the limit is %d", memory, limits.DefaultMaxBodyMemory)
 		}
@@ -246,10 +238,9 @@ func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
 	for _, conn := range conns {
 		conn.Close()
 	}
-	eventually(t, "a large body is read again", func() bool { return postTo(t, server, "30s", large).StatusCode == http.StatusOK })
+	hostingtest.Eventually(t, "a large body is read again", func() bool { return postTo(t, server, "30s", large).StatusCode == http.StatusOK })
 }
 
-// A client that stops in the middle of a body loses its connection after any answer.
 func TestStoppedBodiesEndTheirConnection(t *testing.T) {
 	server := serveOverTLS(t, Validating(admitPod), limits.NewCalls(), 100)
 	const json = "Content-Type: application/json\r\n"
@@ -261,7 +252,7 @@ func TestStoppedBodiesEndTheirConnection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn := dialServer(t, server)
+			conn := hostingtest.DialTLS(t, server.Listener.Addr().String())
 			fmt.Fprintf(conn, "%sHost: x\r\nContent-Length: 100\r\n\r\n{", begin)
 			if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 				t.Fatal(err)
@@ -288,26 +279,15 @@ func postTo(t *testing.T, server *httptest.Server, timeout, body string) *http.R
 	return response
 }
 
-func dialServer(t *testing.T, server *httptest.Server) *tls.Conn {
-	t.Helper()
-	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
-}
-
-// beginBody announces a body of a length over HTTP/1.1 and sends the first bytes of it.
 func beginBody(t *testing.T, server *httptest.Server, length, first int) *tls.Conn {
 	t.Helper()
-	conn := dialServer(t, server)
+	conn := hostingtest.DialTLS(t, server.Listener.Addr().String())
 	fmt.Fprintf(conn, "POST /pods?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", length)
 	sendSpaces(conn, first)
 	return conn
 }
 
-// sendSpaces sends that many bytes, if the server lets it.
+// sendSpaces sends that many bytes, unless the server closes the connection.
 func sendSpaces(conn *tls.Conn, n int) {
 	_, _ = io.CopyN(conn, spaces{}, int64(n))
 }
@@ -319,18 +299,4 @@ func (spaces) Read(p []byte) (int, error) {
 		p[i] = ' '
 	}
 	return len(p), nil
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.After(30 * time.Second); !holds(); {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		}
-	}
 }

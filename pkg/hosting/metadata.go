@@ -23,7 +23,6 @@ func checkConvertible[T runtime.Object]() error {
 	return fmt.Errorf("its conversion takes %s, which has no metav1.ObjectMeta", t)
 }
 
-// newObject returns a pointer of type T to an empty object.
 func newObject[T runtime.Object]() T {
 	object := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
 	if u, ok := any(object).(*unstructured.Unstructured); ok {

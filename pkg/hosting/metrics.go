@@ -55,7 +55,6 @@ func (w *webhookMetrics) observe(o outcome, took time.Duration) {
 	w.duration[o].Observe(took.Seconds())
 }
 
-// watchCalls adds the metrics of calls in progress.
 func (m *metrics) watchCalls(c *limits.Calls) {
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -69,7 +68,6 @@ func (m *metrics) watchCalls(c *limits.Calls) {
 	)
 }
 
-// watchExpiry adds the metric of the serving certificate.
 func (m *metrics) watchExpiry(c *certificates.Files) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "hosting_certificate_expiration_timestamp_seconds",

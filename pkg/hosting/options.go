@@ -22,7 +22,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/serving"
 )
 
-// options are the values of the flags.
 type options struct {
 	process       string
 	kubeconfig    string
@@ -60,7 +59,6 @@ func newOptions(name string) (*options, error) {
 	}, nil
 }
 
-// flags returns the flags for what is registered.
 func (o *options) flags(b *Builder) *cliflag.NamedFlagSets {
 	sets := &cliflag.NamedFlagSets{}
 	if b.flags.HasFlags() {

@@ -1,6 +1,6 @@
 package hosting
 
-// outcome is the result of a call, as the value of the metrics' label.
+// outcome is the result of a call, and a label of metrics.
 type outcome string
 
 const (

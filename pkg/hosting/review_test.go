@@ -30,7 +30,7 @@ const (
 
 var pods = []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}
 
-// judging is a webhook for pods whose handler does what its pod's annotation says.
+// judging decides by the annotation of the pod.
 func judging(mutate bool) hosting.Webhook {
 	obey := func(ctx context.Context, r hosting.Request[*corev1.Pod]) error {
 		switch r.Object.Annotations["do"] {
@@ -85,7 +85,6 @@ func postFor(timeout string, handler http.Handler, body string) *httptest.Respon
 	return response
 }
 
-// failureOf returns the status that an HTTP error carries to the API server.
 func failureOf(t testing.TB, response *httptest.ResponseRecorder) metav1.Status {
 	t.Helper()
 	var status metav1.Status
@@ -124,7 +123,6 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// asking returns a review of a pod with an instruction for the handler.
 func asking(do string) string {
 	return strings.Replace(goodReview, `"name":"p"`, `"name":"p","annotations":{"do":"`+do+`"}`, 1)
 }
@@ -159,7 +157,6 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// The answer comes at the deadline even if the handler is still running. Other calls continue.
 func TestAHandlerThatIgnoresTheDeadline(t *testing.T) {
 	proceed := make(chan struct{})
 	defer close(proceed)
@@ -175,7 +172,6 @@ func TestAHandlerThatIgnoresTheDeadline(t *testing.T) {
 	wantFailure(t, post(handler, goodReview), http.StatusOK, "")
 }
 
-// A handler that returns just after the deadline does not have its verdict taken.
 func TestAVerdictTooLate(t *testing.T) {
 	handler := handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Validating(
 		func(ctx context.Context, _ hosting.Request[*corev1.Pod]) error {
@@ -186,7 +182,7 @@ func TestAVerdictTooLate(t *testing.T) {
 	wantFailure(t, postFor("20ms", handler, goodReview), http.StatusGatewayTimeout, "the handler did not return by the call's deadline")
 }
 
-// A handler that ends its goroutine, as a test's helper may, is no reason to wait.
+// A test's helper may end the goroutine of a handler.
 func TestAHandlerThatEndsItsGoroutine(t *testing.T) {
 	handler := handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Validating(
 		func(context.Context, hosting.Request[*corev1.Pod]) error {

@@ -38,7 +38,7 @@ func TestSelectNames(t *testing.T) {
 			}
 			for _, part := range []string{"--webhooks", `"a"`, `"c"`} {
 				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%q does not say %s", err, part)
+					t.Errorf("%q lacks %s", err, part)
 				}
 			}
 		})

@@ -18,7 +18,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/serving"
 )
 
-// webhookServer serves the webhooks of a process.
 type webhookServer struct {
 	options     *options
 	clients     clients
@@ -145,7 +144,6 @@ func (s *webhookServer) mux() http.Handler {
 	return mux
 }
 
-// checks returns the checks of /readyz.
 func (s *webhookServer) checks() []serving.Check {
 	checks := []serving.Check{
 		{Name: "shutdown", Err: s.drain.Check},
@@ -161,7 +159,6 @@ func (s *webhookServer) checks() []serving.Check {
 	return checks
 }
 
-// ready returns the errors of all checks.
 func (s *webhookServer) ready() error {
 	var errs []error
 	for _, c := range s.checks() {

@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// The sample gives the server the time that it takes to drain. What else it needs, the
-// conformance tests ask of an API server and of the program.
+// The conformance tests run the sample.
 func TestStaticPodHasTimeToDrain(t *testing.T) {
 	data, err := os.ReadFile("testdata/static-pod.yaml")
 	if err != nil {

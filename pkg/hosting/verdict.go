@@ -30,7 +30,6 @@ func DenyStatus(status metav1.Status) error {
 	return &denial{status}
 }
 
-// denial is the error of a denied request.
 type denial struct {
 	status metav1.Status
 }
@@ -39,7 +38,6 @@ func (d *denial) Error() string {
 	return "denied: " + d.status.Message
 }
 
-// denialIn returns the status of the denial in an error's chain, or nil.
 func denialIn(err error) *metav1.Status {
 	var d *denial
 	if errors.As(err, &d) {

@@ -45,7 +45,8 @@ func TestWatch(t *testing.T) {
 	if _, err := lister.ByNamespace("n").Get("a"); err != nil {
 		t.Error(err)
 	}
-	// Unlike an API server, the fake does not report an object that is deleted between list and watch.
+	// Unlike an API server, the fake does not report an object that is deleted between list and
+	// watch.
 	err = wait.PollUntilContextTimeout(t.Context(), time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return slices.ContainsFunc(client.Actions(), func(a clienttesting.Action) bool { return a.Matches("watch", "configmaps") }), nil
 	})

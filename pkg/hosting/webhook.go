@@ -55,7 +55,6 @@ type Handler interface {
 	answer(ctx context.Context, w *Webhook, body []byte) (review any, outcome outcome, err error)
 	// cost returns the memory in bytes that the objects in a body need at most when they are decoded.
 	cost(body []byte) int64
-	// check returns the errors of the webhook that the handler serves.
 	check(w *Webhook) error
 	// maxBodyBytes returns the limit if the webhook sets none.
 	maxBodyBytes() int64

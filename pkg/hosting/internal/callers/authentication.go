@@ -26,11 +26,9 @@ const (
 	publishedCAsName      = "extension-apiserver-authentication"
 )
 
-// authentication is a way to authenticate callers.
 type authentication struct {
 	authenticator authenticator.Request
-	// clientCAs are the CAs of certificates that callers may present.
-	clientCAs []dynamiccertificates.CAContentProvider
+	clientCAs     []dynamiccertificates.CAContentProvider
 	// run keeps what was looked up current.
 	run []func(ctx context.Context)
 }
@@ -67,7 +65,6 @@ func (o *authenticationOptions) newAuthentication(m *metrics) (*authentication, 
 	return a, nil
 }
 
-// clientCA returns the CA of client certificates, or nil if there is none.
 func (o *authenticationOptions) clientCA(client kubernetes.Interface) (dynamiccertificates.CAContentProvider, error) {
 	switch {
 	case o.clientCAFile != "":
@@ -94,7 +91,6 @@ func publishedCA(purpose, key string, client kubernetes.Interface) (*dynamiccert
 	return ca, nil
 }
 
-// frontProxies returns an authenticator for callers behind a front proxy, or nil if there is none.
 func (o *authenticationOptions) frontProxies(a *authentication, client kubernetes.Interface) (authenticator.Request, error) {
 	h := &o.requestHeader
 	switch {
@@ -119,7 +115,6 @@ func (o *authenticationOptions) frontProxies(a *authentication, client kubernete
 	}
 }
 
-// publishedFrontProxies looks up the CA and the headers of front proxies in the cluster.
 func (o *authenticationOptions) publishedFrontProxies(a *authentication, client kubernetes.Interface) (authenticator.Request, error) {
 	ca, err := publishedCA("request-header", "requestheader-client-ca-file", client)
 	if err != nil {

@@ -96,7 +96,6 @@ func endHTTP2(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forbidden has the message of API servers.
 func forbidden(a authorizer.Attributes, reason string) error {
 	if reason != "" {
 		reason = ": " + reason

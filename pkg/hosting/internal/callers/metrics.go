@@ -31,7 +31,6 @@ func newMetrics(registry *prometheus.Registry) *metrics {
 	}
 }
 
-// results counts results, and how long they took.
 type results struct {
 	count    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -51,7 +50,6 @@ func (r results) observe(result string, began time.Time) {
 	r.duration.WithLabelValues(result).Observe(time.Since(began).Seconds())
 }
 
-// reviews counts requests to the API server.
 type reviews struct{ results results }
 
 func (r reviews) observe(err error, began time.Time) {

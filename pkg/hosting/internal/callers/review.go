@@ -24,13 +24,11 @@ import (
 const (
 	// reviewTimeout limits a TokenReview with its retries, and each attempt of a SubjectAccessReview.
 	reviewTimeout = 10 * time.Second
-	// cachedReviews is the number of SubjectAccessReviews that are cached.
 	cachedReviews = 8192
 	// cachedPathBytes is the length from which a path, which the caller chooses, is not cached.
 	cachedPathBytes = 10000
 )
 
-// retryReview repeats a review after errors that may be temporary.
 func retryReview(ctx context.Context, review func() error) error {
 	var last error
 	backoff := wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 5}

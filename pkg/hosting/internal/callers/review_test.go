@@ -17,7 +17,6 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// tokenReviews answers with one error after the other, and then accepts the token.
 type tokenReviews struct {
 	errs  []error
 	calls int
@@ -63,7 +62,6 @@ func TestTokenReviewsAreRetried(t *testing.T) {
 	}
 }
 
-// accessReviews answers with its status.
 type accessReviews struct {
 	status authorizationv1.SubjectAccessReviewStatus
 	calls  int

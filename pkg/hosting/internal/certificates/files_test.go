@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// changes counts the changes that a listener was notified of.
 type changes int
 
 func (c *changes) Enqueue() { *c++ }
@@ -37,7 +36,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 
 	read("no files", true, 0)
 	if err := f.Check(time.Now()); err == nil || !strings.Contains(err.Error(), "tls.crt") {
-		t.Errorf("with no files, /readyz says %v", err)
+		t.Errorf("with no files, /readyz reports %v", err)
 	}
 
 	cert, key, ca := newPair(t, time.Now())

@@ -96,7 +96,6 @@ func (s *Secret) replace(ctx context.Context, live *corev1.Secret, served Pair, 
 	return pair, nil
 }
 
-// goodOrNew returns the pair if it is good, and a new one otherwise.
 func (s *Secret) goodOrNew(served Pair, now time.Time) (Pair, error) {
 	if served.Check(s.Hosts, now.Add(RenewedRemaining)) == nil {
 		return served, nil

@@ -71,7 +71,6 @@ func TestJoinBundles(t *testing.T) {
 	}
 }
 
-// A replica's CA stays however often the others restart, while its pod may exist.
 func TestOnlyCAsOfDeletedPodsLeaveTheBundle(t *testing.T) {
 	now := time.Now()
 	caOf := func(owner string) []byte {

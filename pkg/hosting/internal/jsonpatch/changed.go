@@ -26,7 +26,6 @@ func shallowCopy(pointer reflect.Value) reflect.Value {
 	return c
 }
 
-// clearEqual sets fields that are equal in both structs to zero.
 func clearEqual(a, b reflect.Value) {
 	for i := range a.NumField() {
 		x, y := a.Field(i), b.Field(i)

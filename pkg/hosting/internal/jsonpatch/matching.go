@@ -80,7 +80,6 @@ func (m *matching) byIndex() {
 	}
 }
 
-// canonical returns the same text for equal elements.
 func canonical(element any) string {
 	encoded, err := json.Marshal(element)
 	if err != nil {

@@ -26,7 +26,6 @@ func nameOf(element any) string {
 	return name
 }
 
-// inPlace reports whether no element has moved and all new elements are at the end.
 func inPlace(origin []int, length int) bool {
 	for i, o := range origin {
 		if i < length && o != i || i >= length && o != isNew {

@@ -89,7 +89,6 @@ func (p *patch) fields(path string, sent text, was, is map[string]any) {
 	}
 }
 
-// value patches a value that exists.
 func (p *patch) value(path string, sent text, was, is any) {
 	switch is := is.(type) {
 	case map[string]any:

@@ -14,8 +14,8 @@ import (
 	sigsjson "sigs.k8s.io/json"
 )
 
-// What the API server sends has fields of a later version: metadata.novel, spec.novel,
-// and one in each container.
+// The API server sends fields of a later version: metadata.novel, spec.novel, and one in each
+// container.
 const sentPod = `{
 	"apiVersion": "v1", "kind": "Pod",
 	"metadata": {"name": "p", "novel": {"a": 1}},
@@ -120,8 +120,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// A list may be as long as a body allows: to compare all its elements with all would take
-// hours.
+// Comparing all elements of a long list with all would take hours.
 func TestPatchOfALongList(t *testing.T) {
 	const length = 100_000
 	var list []string
@@ -208,8 +207,7 @@ func patchOf(t *testing.T, sent string, change func(*corev1.Pod)) []byte {
 	return got
 }
 
-// checkPatch applies the patch as the API server does: then what decodes is what the
-// handler made.
+// checkPatch applies the patch with the code of API servers.
 func checkPatch(t *testing.T, sent string, patch []byte, change func(*corev1.Pod)) {
 	t.Helper()
 	decoded, err := jsonpatch.DecodePatch(patch)
@@ -253,7 +251,7 @@ func parsed(t *testing.T, text string) (value any) {
 	return value
 }
 
-// FuzzPatch computes the patch between any two objects: applying it must return the second one.
+// FuzzPatch applies the patch between two objects, which must return the second one.
 func FuzzPatch(f *testing.F) {
 	f.Add(sentPod, `{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"two"},{"name":"one"}]}}`)
 	f.Add(`{"a":[1,2,{"name":"x"}],"b":null}`, `{"a":[{"name":"x","y":1},2,null],"c":[]}`)

@@ -46,7 +46,6 @@ func (t text) is(bracket byte) bool {
 	return len(t) > 0 && t[0] == bracket
 }
 
-// unquoted returns the value of a string.
 func (t text) unquoted() string {
 	inside := t[1 : len(t)-1]
 	if bytes.IndexByte(inside, '\\') < 0 && utf8.Valid(inside) {

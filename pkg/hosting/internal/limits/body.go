@@ -79,7 +79,6 @@ func (b *Body) fill(r *http.Request, limit int64) error {
 	}
 }
 
-// grow doubles the capacity, up to the size that the body can need.
 func (b *Body) grow(most int64) error {
 	capacity := int(min(2*int64(cap(b.Data)), max(most, int64(cap(b.Data))+1)))
 	if err := b.calls.resize(cap(b.Data), capacity); err != nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// What is done before a call begins, as to ask who calls, is bounded, too.
 func TestRequestsBeforeACallAreBounded(t *testing.T) {
 	l := NewCalls()
 	l.MaxRequests = 1

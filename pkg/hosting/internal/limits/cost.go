@@ -17,7 +17,6 @@ type Cost struct {
 	raw    bool  // the fields of managed fields are not decoded
 }
 
-// Factors for CostOf.
 const (
 	ValidatingFactor = 3
 	MutatingFactor   = 4
@@ -119,7 +118,6 @@ func (s *shape) count(c byte) {
 	}
 }
 
-// scan counts the values of a review.
 type scan struct {
 	text        []byte
 	raw         bool // metadata.managedFields[].fieldsV1 is not counted: it is not decoded
@@ -153,7 +151,6 @@ func (s *scan) run() {
 	}
 }
 
-// name handles a string that may be the name of a field.
 func (s *scan) name(text string) {
 	switch s.depth {
 	case s.objectDepth + 1:

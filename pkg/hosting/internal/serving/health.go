@@ -23,8 +23,8 @@ var (
 	OwnPaths   = append([]string{"/metrics"}, ProbePaths...)
 )
 
-// maxScrapes is how many requests for metrics each port answers at once. Each takes memory until its
-// caller has read the answer, which any caller can delay. Others get 503.
+// maxScrapes limits the concurrent requests for metrics of each port: each takes memory until its
+// caller has read the answer. Others get 503.
 const maxScrapes = 4
 
 // Check is a reason why a process may not be ready.

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// A client of the health server holds little memory, and not for long.
 func TestHealthServerBoundsItsClients(t *testing.T) {
 	for name, test := range map[string]struct {
 		sent   string
@@ -45,8 +44,6 @@ func TestHealthServerBoundsItsClients(t *testing.T) {
 	}
 }
 
-// The connections of one process are bounded. One beyond the limit takes the place of the one that
-// has waited longest for a request.
 func TestHealthServerBoundsItsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := serveHealthOn(t)
@@ -90,7 +87,6 @@ func serveHealthOn(t *testing.T) *pipes {
 	return listener
 }
 
-// pipes is a listener in memory.
 type pipes struct {
 	conns    chan net.Conn
 	closed   chan struct{}
@@ -119,7 +115,7 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// connect begins a connection. Until it is accepted, what is written to it waits.
+// connect returns before the connection is accepted.
 func connect(t *testing.T, to *pipes) net.Conn {
 	t.Helper()
 	client, server := net.Pipe()

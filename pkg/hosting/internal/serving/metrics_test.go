@@ -1,20 +1,20 @@
-package serving
+package serving_test
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit/streams"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/serving"
 )
 
-// Callers that do not read the metrics get few answers at once, and do not delay probes.
 func TestUnreadMetricsAreFew(t *testing.T) {
 	mux := http.NewServeMux()
-	HandleOwnPaths(mux, prometheus.NewRegistry(), nil)
+	serving.HandleOwnPaths(mux, prometheus.NewRegistry(), nil)
 	server := httptest.NewUnstartedServer(mux)
 	server.EnableHTTP2 = true
 	server.StartTLS()
@@ -38,23 +38,10 @@ func TestUnreadMetricsAreFew(t *testing.T) {
 		response.Body.Close()
 		return response.StatusCode
 	}
-	await(t, "another caller gets 503", func() bool { return status("/metrics") == http.StatusServiceUnavailable })
+	hostingtest.Eventually(t, "another caller gets 503", func() bool { return status("/metrics") == http.StatusServiceUnavailable })
 	if code := status("/healthz"); code != http.StatusOK {
 		t.Errorf("a probe gets HTTP %d", code)
 	}
 	conn.Close()
-	await(t, "metrics are served again", func() bool { return status("/metrics") == http.StatusOK })
-}
-
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.After(30 * time.Second); !holds(); {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("not so after 30 s: %s", what)
-		}
-	}
+	hostingtest.Eventually(t, "metrics are served again", func() bool { return status("/metrics") == http.StatusOK })
 }

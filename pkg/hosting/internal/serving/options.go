@@ -15,7 +15,7 @@ import (
 	cliflag "k8s.io/component-base/cli/flag"
 )
 
-// Options are the flags of the webhooks' port. They are the flags of API servers.
+// Options are the flags of the webhooks' port, which are those of API servers.
 type Options struct {
 	bindAddress  net.IP
 	port         int
@@ -89,7 +89,7 @@ func (o *Options) CertFile() string { return o.certFile }
 // KeyFile returns the path of its key.
 func (o *Options) KeyFile() string { return o.keyFile }
 
-// Listen binds the port, and returns a Server as the flags say. Its certificate is not set.
+// Listen binds the port, and returns the Server of the flags. Its certificate is not set.
 func (o *Options) Listen() (*Server, error) {
 	s := &Server{DisableHTTP2: o.disableHTTP2, MaxStreams: o.maxStreams}
 	var errs [3]error

@@ -90,7 +90,6 @@ func (s *Server) Serve(ctx context.Context, handler http.Handler, shutdownTimeou
 	return nil
 }
 
-// http2 returns the HTTP/2 options of API servers.
 func (s *Server) http2() *http2.Server {
 	streams := defaultMaxStreams
 	if s.MaxStreams > 0 {

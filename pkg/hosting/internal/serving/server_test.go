@@ -1,7 +1,6 @@
-package serving
+package serving_test
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -13,51 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/certificates"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/serving"
 )
 
-// serveTLSOn serves handler as the webhook port does, and returns its address.
-func serveTLSOn(t *testing.T, handler http.Handler) string {
-	t.Helper()
-	pair, err := certificates.SelfSigned([]string{"127.0.0.1"}, "", time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := dynamiccertificates.NewStaticCertKeyContent("test", pair.Cert, pair.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error)
-	go func() { served <- (&Server{Listener: listener, Certificate: content}).Serve(ctx, handler, time.Second) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return listener.Addr().String()
-}
-
-func dialTLS(t *testing.T, address string) *tls.Conn {
-	t.Helper()
-	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
-	return conn
-}
-
-// A large header is refused, over HTTP/1.1 and HTTP/2, and one with a large token is not.
 func TestWebhookPortBoundsHeaders(t *testing.T) {
-	address := serveTLSOn(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	address := hostingtest.ServeTLS(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for protocol, major := range map[string]int{"http/1.1": 1, "h2": 2} {
 		for size, want := range map[int]int{12 << 10: http.StatusOK, 64 << 10: http.StatusRequestHeaderFieldsTooLarge} {
 			t.Run(fmt.Sprintf("%s, %d bytes", protocol, size), func(t *testing.T) {
@@ -86,11 +46,10 @@ func TestWebhookPortBoundsHeaders(t *testing.T) {
 	}
 }
 
-// Connections that send nothing do not keep out a caller, and their number is bounded.
 func TestWebhookPortBoundsConnections(t *testing.T) {
-	address := serveTLSOn(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	address := hostingtest.ServeTLS(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	var idle []net.Conn
-	for range MaxConnections + 20 {
+	for range serving.MaxConnections + 20 {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +57,7 @@ func TestWebhookPortBoundsConnections(t *testing.T) {
 		defer conn.Close()
 		idle = append(idle, conn)
 	}
-	conn := dialTLS(t, address)
+	conn := hostingtest.DialTLS(t, address)
 	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 	if answer, err := io.ReadAll(io.LimitReader(conn, 12)); string(answer) != "HTTP/1.1 200" {
 		t.Fatalf("a caller is answered %q: %v", answer, err)

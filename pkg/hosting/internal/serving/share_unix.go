@@ -9,7 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shareSocket sets the options by which several sockets share an address or a port.
 func shareSocket(conn syscall.RawConn, address, port bool) error {
 	var errs []error
 	err := conn.Control(func(fd uintptr) {

@@ -17,11 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 var configMaps = []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("ConfigMap")}
 
-// obey does what the ConfigMap says.
 func obey(ctx context.Context, r hosting.Request[*corev1.ConfigMap]) error {
 	object := r.Object
 	if r.Operation == admissionv1.Delete {
@@ -54,7 +54,7 @@ func obey(ctx context.Context, r hosting.Request[*corev1.ConfigMap]) error {
 	return nil
 }
 
-// obeying is a webhook for the ConfigMaps of one namespace, called for all operations.
+// obeying returns a webhook for all operations on the ConfigMaps of a namespace.
 func obeying(form func(func(context.Context, hosting.Request[*corev1.ConfigMap]) error) hosting.Handler, namespace string) hosting.Webhook {
 	return hosting.Webhook{
 		Kinds:      configMaps,
@@ -69,9 +69,7 @@ func obeying(form func(func(context.Context, hosting.Request[*corev1.ConfigMap])
 
 func TestValidating(t *testing.T) {
 	namespace := newNamespace(t)
-	b := hosting.NewBuilder(namespace)
-	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
-	start(t, b, "--register-webhooks")
+	start(t, judgingIn(namespace), "--register-webhooks")
 	client, warnings := newClient(t)
 	waitUntilCalled(t, client, namespace)
 
@@ -121,8 +119,7 @@ func TestValidating(t *testing.T) {
 		}
 	})
 	t.Run("dry run", func(t *testing.T) {
-		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("deny"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if !apierrors.IsForbidden(err) {
+		if err := dryRun(t.Context(), client, namespace, "deny"); !apierrors.IsForbidden(err) {
 			t.Errorf("a dry run went by the webhook: %v", err)
 		}
 	})
@@ -159,8 +156,6 @@ func TestMutating(t *testing.T) {
 	}
 }
 
-// An API server that only knows the version before v1, or is configured to use no other, is
-// answered in it by a webhook whose author says so.
 func TestV1beta1(t *testing.T) {
 	namespace := newNamespace(t)
 	w := obeying(hosting.Validating[*corev1.ConfigMap], namespace)
@@ -179,8 +174,8 @@ func TestV1beta1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the API server asks in v1beta1 and is answered", func() bool {
-		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("deny"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	hostingtest.Eventually(t, "the API server asks in v1beta1 and is answered", func() bool {
+		err := dryRun(t.Context(), client, namespace, "deny")
 		return err != nil && strings.Contains(err.Error(), `webhook "old.`+namespace+`.hosting" denied the request: ConfigMap deny asked for it`)
 	})
 	if _, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("warn"), metav1.CreateOptions{}); err != nil {

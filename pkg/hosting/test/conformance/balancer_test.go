@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// balancer stands for a Service: it has a stable address, and passes new connections on
-// to one of its endpoints. Connections that there are stay where they are.
+// balancer acts as a Service: it forwards new connections to one of its endpoints.
 type balancer struct {
 	address   string
 	mu        sync.Mutex
@@ -38,7 +37,6 @@ func startBalancer(t *testing.T, endpoints ...string) *balancer {
 	return b
 }
 
-// set replaces the endpoints.
 func (b *balancer) set(endpoints ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,7 +59,7 @@ func (b *balancer) pass(client net.Conn) {
 	}
 	defer server.Close()
 	go func() {
-		_, _ = io.Copy(server, client) // a connection that breaks has ended
+		_, _ = io.Copy(server, client)
 		_ = server.(*net.TCPConn).CloseWrite()
 	}()
 	_, _ = io.Copy(client, server)

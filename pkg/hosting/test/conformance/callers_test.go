@@ -25,11 +25,9 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// Callers are known by what the API server says of their tokens, and may call what a
-// SubjectAccessReview lets them post to.
 func TestCallers(t *testing.T) {
 	namespace := newNamespaceOf(t, "callers")
 	client, _ := newClient(t)
@@ -52,12 +50,9 @@ func TestCallers(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := hosting.NewBuilder(namespace)
-			b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
-			h := start(t, b, append(test.flags, "--authentication-skip-lookup")...)
+			h := start(t, judgingIn(namespace), append(test.flags, "--authentication-skip-lookup")...)
 			for token, want := range test.want {
 				code, body := send(t, http.MethodPost, h.url("/judge"), token)
-				// An accepted caller gets the answer that an empty body is no review.
 				if code == http.StatusBadRequest && strings.Contains(body, "does not decode") {
 					code = http.StatusOK
 				}
@@ -79,20 +74,16 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// An API server without credentials gets the reason.
 func TestAPIServerIsACallerToo(t *testing.T) {
 	namespace := newNamespaceOf(t, "callers")
-	b := hosting.NewBuilder(namespace)
-	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
-	start(t, b, "--register-webhooks", "--authenticate-callers", "--authentication-skip-lookup")
+	start(t, judgingIn(namespace), "--register-webhooks", "--authenticate-callers", "--authentication-skip-lookup")
 	client, _ := newClient(t)
-	eventually(t, "the API server is refused", func() bool {
-		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("allow"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	hostingtest.Eventually(t, "the API server is refused", func() bool {
+		err := dryRun(t.Context(), client, namespace, "allow")
 		return err != nil && strings.Contains(err.Error(), "only authenticated callers are answered")
 	})
 }
 
-// A client CA in a file needs no API server to know callers by.
 func TestCallersWithCertificates(t *testing.T) {
 	known, stranger := clientCertificate(t, "kube-apiserver"), clientCertificate(t, "kube-apiserver")
 	caFile := filepath.Join(t.TempDir(), "ca.crt")
@@ -133,7 +124,7 @@ func clientCertificate(t *testing.T, user string) tls.Certificate {
 	return certificate
 }
 
-// newClientCertificate is its own authority.
+// newClientCertificate returns a certificate that is its own CA.
 func newClientCertificate(user string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -160,7 +151,7 @@ func send(t *testing.T, method, url, token string) (code int, body string) {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // who the server is, other tests ask
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
@@ -187,8 +178,7 @@ func tokenOf(t *testing.T, client kubernetes.Interface, namespace, name string) 
 	return request.Status.Token
 }
 
-// allowPost returns when the API server has learned of it: until then a host would learn that the
-// user may not, and would believe it for a while.
+// allowPost returns when the API server applies the permission: a process caches a denial.
 func allowPost(t *testing.T, client kubernetes.Interface, namespace, user, path string) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: namespace + "-post"}
@@ -207,7 +197,7 @@ func allowPost(t *testing.T, client kubernetes.Interface, namespace, user, path 
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user, NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: "post"},
 	}}
-	eventually(t, user+" may post to "+path, func() bool {
+	hostingtest.Eventually(t, user+" may post to "+path, func() bool {
 		answer, err := client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 		return err == nil && answer.Status.Allowed
 	})

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/util/cert"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 // The files of the certificate are replaced several times under load, each time by a certificate of
@@ -23,7 +25,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 			t.Parallel()
 			namespace := newNamespaceOf(t, "certificate")
 			address := newAddress()
-			pairs := []pair{mint(t, address), mint(t, address), mint(t, address)}
+			pairs := []pair{newPair(t, address), newPair(t, address), newPair(t, address)}
 			var bundle []byte
 			for _, p := range pairs {
 				bundle = append(bundle, p.ca...)
@@ -35,7 +37,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 			}
 			volume := secretVolume{dir: t.TempDir()}
 			h := launch(t, judgingIn(namespace), address, "--register-webhooks", "--self-signed-certificate=false", "--cert-dir="+volume.dir)
-			eventually(t, "the host says that it has no certificate", func() bool {
+			hostingtest.Eventually(t, "the host reports that it has no certificate", func() bool {
 				_, body := h.get(t, "/readyz")
 				return bytes.Contains([]byte(body), []byte("[-]certificate failed: certificate "+volume.dir))
 			})
@@ -47,7 +49,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 
 			for _, p := range pairs {
 				volume.mount(t, p)
-				eventually(t, "new connections get the new certificate", func() bool {
+				hostingtest.Eventually(t, "new connections get the new certificate", func() bool {
 					return bytes.Equal(served(t, address+":9443", address, caBundleOf(t, client, namespace)), p.leaf)
 				})
 				load.another(t, 50)
@@ -57,10 +59,9 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 	}
 }
 
-// The chain is served as the file holds it: what is new in it alone is new.
 func TestChainIsReplaced(t *testing.T) {
 	address := newAddress()
-	whole := mint(t, address)
+	whole := newPair(t, address)
 	leafAlone := whole
 	leafAlone.cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: whole.leaf})
 	volume := secretVolume{dir: t.TempDir()}
@@ -73,7 +74,7 @@ func TestChainIsReplaced(t *testing.T) {
 		t.Fatalf("at first, there are %d certificates", len(got))
 	}
 	volume.mount(t, whole)
-	eventually(t, "the authority is served, too", func() bool {
+	hostingtest.Eventually(t, "the authority is served, too", func() bool {
 		got := chain()
 		return len(got) == 2 && bytes.Equal(got[0].Raw, whole.leaf)
 	})
@@ -98,7 +99,7 @@ type pair struct {
 	leaf          []byte // DER
 }
 
-func mint(t *testing.T, host string) pair {
+func newPair(t *testing.T, host string) pair {
 	t.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
 	if err != nil {
@@ -112,7 +113,7 @@ func mint(t *testing.T, host string) pair {
 	return pair{certificate, key, ca, chain[0].Raw}
 }
 
-// secretVolume is a folder in which files are links through one link, which is swapped.
+// secretVolume is a directory that is updated like a Secret volume, by one symbolic link.
 type secretVolume struct {
 	dir    string
 	mounts int

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 // window has one size in v1, and width and height in v2.
@@ -62,7 +63,7 @@ func TestConversion(t *testing.T) {
 		"size":     "2x3",
 	}
 	made := create(t, v1, one)
-	eventually(t, "v2 is converted", func() bool {
+	hostingtest.Eventually(t, "v2 is converted", func() bool {
 		got, err := v2.Get(t.Context(), "one", metav1.GetOptions{})
 		return err == nil && got.Object["width"] == "2"
 	})
@@ -111,12 +112,11 @@ func windowsOf(t *testing.T, namespace, version string) dynamic.ResourceInterfac
 	return client.Resource(schema.GroupVersionResource{Group: "house.example.com", Version: version, Resource: "windows"}).Namespace(namespace)
 }
 
-// create fills in the version, and waits while the API server has not learned of the
-// webhook.
+// create retries until the API server uses the webhook.
 func create(t *testing.T, windows dynamic.ResourceInterface, fields map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	var made *unstructured.Unstructured
-	eventually(t, "a Window is made", func() bool {
+	hostingtest.Eventually(t, "a Window is made", func() bool {
 		object := &unstructured.Unstructured{Object: fields}
 		object.SetKind("Window")
 		object.SetAPIVersion("house.example.com/v2")

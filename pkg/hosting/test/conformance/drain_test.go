@@ -6,13 +6,10 @@ import (
 	"regexp"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// A rolling restart: under load, another server takes over and the first one ends. No
-// call may fail, over connections that each carry many calls.
+// Each connection carries many calls.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	for protocol, flag := range map[string]string{
@@ -21,15 +18,10 @@ func TestRollingRestart(t *testing.T) {
 	} {
 		t.Run(protocol, func(t *testing.T) {
 			namespace := newNamespaceOf(t, "rolling")
-			build := func() *hosting.Builder {
-				b := hosting.NewBuilder(namespace)
-				b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
-				return b
-			}
 			first, second := newAddress(), newAddress()
 			service := startBalancer(t, first)
 			args := []string{flag, "--register-webhooks", "--webhook-url=https://" + service.address + ":9443", "--cert-dir=" + t.TempDir(), "--drain-period=8s"}
-			old := launch(t, build(), first, args...)
+			old := launch(t, judgingIn(namespace), first, args...)
 			old.waitUntilReady(t)
 			client, _ := newClient(t)
 			waitUntilCalled(t, client, namespace)
@@ -39,17 +31,17 @@ func TestRollingRestart(t *testing.T) {
 			load := startLoad(t, client, namespace)
 			load.another(t, 100)
 
-			renewed := launch(t, build(), second, args...)
+			renewed := launch(t, judgingIn(namespace), second, args...)
 			renewed.waitUntilReady(t)
 			service.set(first, second)
 			load.another(t, 100)
 
 			old.stop()
-			eventually(t, "the old server is not ready", func() bool {
+			hostingtest.Eventually(t, "the old server is not ready", func() bool {
 				code, _ := old.get(t, "/readyz")
 				return code != http.StatusOK
 			})
-			load.another(t, 50) // as long as endpoints take to learn of it
+			load.another(t, 50) // endpoints change later
 			service.set(second)
 			if err := old.end(); err != nil {
 				t.Error(err)
@@ -57,7 +49,6 @@ func TestRollingRestart(t *testing.T) {
 			load.another(t, 100)
 			load.wantNoneFailed(t)
 
-			// There is a count from the start, of none.
 			if _, metrics := renewed.get(t, "/metrics"); !regexp.MustCompile(`hosting_webhook_requests_total{outcome="allowed",webhook="judge"} [1-9]`).MatchString(metrics) {
 				t.Errorf("the new server has answered no call:\n%s", metrics)
 			}
@@ -65,8 +56,7 @@ func TestRollingRestart(t *testing.T) {
 	}
 }
 
-// protocolOf is what the host agrees upon with clients that can do both, as API servers
-// can.
+// protocolOf returns the protocol that a client of both versions gets.
 func protocolOf(t *testing.T, h *host) string {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}

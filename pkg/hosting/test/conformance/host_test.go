@@ -8,12 +8,12 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// host is a command that runs in the test's process, on a loopback address of its own.
+// host is a command that runs in the process of the test.
 type host struct {
 	address string
 	certs   string // the default of --cert-dir
@@ -24,15 +24,13 @@ type host struct {
 
 var hosts atomic.Int32
 
-// newAddress returns an address that neither another test's process has nor another host
-// of this one.
+// newAddress returns a loopback address that no other host has, in any test process.
 func newAddress() string {
 	pid := os.Getpid()
 	return fmt.Sprintf("127.%d.%d.%d", hosts.Add(1), byte(pid>>8), byte(pid))
 }
 
-// start starts the command and returns when it is ready. It ends with the test, at the
-// latest.
+// start returns when the command is ready. It ends with the test at the latest.
 func start(t *testing.T, b *hosting.Builder, args ...string) *host {
 	t.Helper()
 	h := launch(t, b, newAddress(), args...)
@@ -40,8 +38,7 @@ func start(t *testing.T, b *hosting.Builder, args ...string) *host {
 	return h
 }
 
-// launch starts a command with webhooks at an address, under a certificate of its own
-// making.
+// launch starts a command with webhooks and a self-signed certificate.
 func launch(t *testing.T, b *hosting.Builder, address string, args ...string) *host {
 	t.Helper()
 	certs := t.TempDir()
@@ -56,7 +53,6 @@ func launch(t *testing.T, b *hosting.Builder, address string, args ...string) *h
 	return h
 }
 
-// launchPlain starts a command without webhooks.
 func launchPlain(t *testing.T, b *hosting.Builder, args ...string) *host {
 	t.Helper()
 	return execute(t, b, newAddress(), args)
@@ -83,7 +79,7 @@ func execute(t *testing.T, b *hosting.Builder, address string, args []string) *h
 	return h
 }
 
-// end has the command drain and returns what it ends with.
+// end drains the command and returns its error.
 func (h *host) end() error {
 	h.stop()
 	<-h.ended
@@ -96,7 +92,7 @@ func (h *host) url(path string) string {
 
 func (h *host) waitUntilReady(t *testing.T) {
 	t.Helper()
-	eventually(t, "the host is ready", func() bool {
+	hostingtest.Eventually(t, "the host is ready", func() bool {
 		select {
 		case <-h.ended:
 			t.Fatalf("the host ended with: %v", h.err)
@@ -107,7 +103,7 @@ func (h *host) waitUntilReady(t *testing.T) {
 	})
 }
 
-// get asks the plain port for health or metrics.
+// get sends a request to the address of health and metrics.
 func (h *host) get(t *testing.T, path string) (code int, body string) {
 	t.Helper()
 	response, err := http.Get("http://" + h.address + ":8081" + path)
@@ -120,18 +116,4 @@ func (h *host) get(t *testing.T, path string) (code int, body string) {
 		t.Fatal(err)
 	}
 	return response.StatusCode, string(data)
-}
-
-// eventually waits for what must become true, looking often.
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.After(30 * time.Second); !so(); {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		}
-	}
 }

@@ -8,25 +8,23 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	clientcmdlatest "k8s.io/client-go/tools/clientcmd/api/latest"
 	"k8s.io/client-go/util/keyutil"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// apiServerUser is whom the API server presents itself as, to webhooks at one address: an
-// administrator writes that into a kubeconfig that the AdmissionConfiguration names.
+// apiServerUser is the user that the API server authenticates as to one webhook server, by the
+// kubeconfig of its AdmissionConfiguration.
 const apiServerUser = "kube-apiserver"
 
 var identifiedAt = newAddress()
 
-// identifyAPIServer returns the flags that give the API server its identity, and that
-// have it publish the authority behind it, as clusters do, where servers look it up.
+// identifyAPIServer returns the flags that give the API server a client certificate, and that
+// publish its CA.
 func identifyAPIServer(dir string) (flags []string, err error) {
 	identity, err := newClientCertificate(apiServerUser)
 	if err != nil {
@@ -65,9 +63,8 @@ plugins:
 	return []string{"--admission-control-config-file=" + path("admission.yaml"), "--client-ca-file=" + path("client-ca.crt")}, nil
 }
 
-// An API server that shows a certificate is known by it: under the authority that the
-// cluster itself publishes, looked up without a flag that names it. Whether it may call
-// is then a matter of RBAC.
+// The CA of the API server's certificate is looked up in the cluster. RBAC decides whether it may
+// call.
 func TestAPIServerIsKnownByItsCertificate(t *testing.T) {
 	t.Parallel()
 	if !cluster.Audit.Available() {
@@ -75,9 +72,7 @@ func TestAPIServerIsKnownByItsCertificate(t *testing.T) {
 	}
 	namespace := newNamespaceOf(t, "identity")
 	client, _ := newClient(t)
-	b := hosting.NewBuilder(namespace)
-	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
-	h := launch(t, b, identifiedAt, "--register-webhooks", "--authorize-callers")
+	h := launch(t, judgingIn(namespace), identifiedAt, "--register-webhooks", "--authorize-callers")
 	h.waitUntilReady(t)
 
 	isAnswered(t, client, namespace, fmt.Sprintf("User %q cannot post path %q", apiServerUser, "/judge"))
@@ -85,7 +80,6 @@ func TestAPIServerIsKnownByItsCertificate(t *testing.T) {
 	isAnswered(t, client, namespace, "denied the request: ConfigMap deny asked for it")
 }
 
-// isAnswered waits until what should be denied is refused with a message.
 func isAnswered(t *testing.T, client kubernetes.Interface, namespace, want string) {
 	t.Helper()
 	last := "nothing"
@@ -94,8 +88,8 @@ func isAnswered(t *testing.T, client kubernetes.Interface, namespace, want strin
 			t.Logf("last answer: %s", last)
 		}
 	}()
-	eventually(t, "the API server says: "+want, func() bool {
-		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("deny"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	hostingtest.Eventually(t, "the API server answers: "+want, func() bool {
+		err := dryRun(t.Context(), client, namespace, "deny")
 		if err != nil {
 			last = err.Error()
 		}

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// load has the API server call the webhook a hundred times a second, each call from a
-// goroutine of its own: one that is late does not hold up the next.
+// load has the API server call the webhook a hundred times a second. A slow call does not delay the
+// next.
 type load struct {
 	stop   context.CancelFunc
 	done   chan struct{}
@@ -25,7 +26,7 @@ type load struct {
 	took   []time.Duration
 }
 
-// mostInFlight is more than there are unless the machine does not keep up.
+// mostInFlight is reached only if the machine does not keep up.
 const mostInFlight = 1000
 
 func startLoad(t *testing.T, client kubernetes.Interface, namespace string) *load {
@@ -58,7 +59,7 @@ func startLoad(t *testing.T, client kubernetes.Interface, namespace string) *loa
 
 func (l *load) call(client kubernetes.Interface, namespace string) {
 	sent := time.Now()
-	_, err := client.CoreV1().ConfigMaps(namespace).Create(context.Background(), doing("allow"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	err := dryRun(context.Background(), client, namespace, "allow")
 	l.calls.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,20 +69,18 @@ func (l *load) call(client kubernetes.Interface, namespace string) {
 	}
 }
 
-// another waits until so many more calls have been answered.
+// another waits for that many more calls.
 func (l *load) another(t *testing.T, calls int64) {
 	t.Helper()
 	until := l.calls.Load() + calls
-	eventually(t, fmt.Sprintf("%d more calls", calls), func() bool { return l.calls.Load() >= until })
+	hostingtest.Eventually(t, fmt.Sprintf("%d more calls", calls), func() bool { return l.calls.Load() >= until })
 }
 
-// end returns when the last call is answered.
 func (l *load) end() {
 	l.stop()
 	<-l.done
 }
 
-// wantNoneFailed ends the load.
 func (l *load) wantNoneFailed(t *testing.T) {
 	t.Helper()
 	l.end()
@@ -92,7 +91,7 @@ func (l *load) wantNoneFailed(t *testing.T) {
 	}
 }
 
-// pace says how fast the load really was: a busy machine makes fewer calls of it.
+// pace returns the real rate of the load: a busy machine makes fewer calls.
 func (l *load) pace() string {
 	slices.Sort(l.took)
 	slices.SortFunc(l.sent, time.Time.Compare)

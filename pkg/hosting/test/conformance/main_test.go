@@ -1,5 +1,4 @@
-// Package conformance tests pkg/hosting with the real API server as the client: what
-// counts is what an API server makes of the answers.
+// Package conformance tests pkg/hosting with a real API server as the client.
 package conformance
 
 import (

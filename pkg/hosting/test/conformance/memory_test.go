@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit/streams"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// Strangers who open calls and do not end them make the program of docs/author/hosting.md hold little
-// memory.
+// Clients open calls and do not end them.
 func TestMemoryUnderCallsThatDoNotEnd(t *testing.T) {
 	address, pid := startQuickStart(t)
 	address = net.JoinHostPort(address, "9443")
@@ -30,7 +30,7 @@ func TestMemoryUnderCallsThatDoNotEnd(t *testing.T) {
 		text, _ := io.ReadAll(response.Body)
 		return string(text)
 	}
-	eventually(t, "the program serves", func() bool { return metrics() != "" })
+	hostingtest.Eventually(t, "the program serves", func() bool { return metrics() != "" })
 
 	t.Run("100 streams of headers", func(t *testing.T) {
 		before := residentMemory(t, pid)
@@ -45,30 +45,26 @@ func TestMemoryUnderCallsThatDoNotEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		eventually(t, "all calls are in progress", func() bool {
+		hostingtest.Eventually(t, "all calls are in progress", func() bool {
 			return strings.Contains(metrics(), fmt.Sprintf("hosting_webhook_requests_inflight %d\n", many))
 		})
 		wantGrownLess(t, pid, before, 20_000_000)
 	})
 	t.Run("40 bodies without an end", func(t *testing.T) {
-		eventually(t, "the calls of the first test have ended", func() bool {
+		hostingtest.Eventually(t, "the calls of the first test have ended", func() bool {
 			return strings.Contains(metrics(), "hosting_webhook_requests_inflight 0\n")
 		})
 		before := residentMemory(t, pid)
 		const length = 7<<20 - 1
 		for range 40 {
-			conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
+			conn := hostingtest.DialTLS(t, address)
 			if err := conn.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(conn, "POST /pods?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", length)
 			_, _ = io.WriteString(conn, strings.Repeat(" ", length-1)) // fails where the call is refused
 		}
-		eventually(t, "the bodies that fit are held, and the others refused", func() bool {
+		hostingtest.Eventually(t, "the bodies that fit are held, and the others refused", func() bool {
 			return strings.Contains(metrics(), "hosting_webhook_requests_inflight 2\n")
 		})
 		wantGrownLess(t, pid, before, 60_000_000)
@@ -76,11 +72,7 @@ func TestMemoryUnderCallsThatDoNotEnd(t *testing.T) {
 	t.Run("300 headers without an end", func(t *testing.T) {
 		before := residentMemory(t, pid)
 		for range 300 {
-			conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
+			conn := hostingtest.DialTLS(t, address)
 			if err := conn.SetWriteDeadline(time.Now().Add(10 * time.Second)); err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +94,6 @@ func wantGrownLess(t *testing.T, pid int, before, limit int64) {
 	}
 }
 
-// residentMemory returns what a process holds, as the kernel counts it.
 func residentMemory(t *testing.T, pid int) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

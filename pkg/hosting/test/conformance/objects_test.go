@@ -10,9 +10,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// newClient returns an administrator's, and the warnings that it gets.
+// newClient returns an administrator's client, and the warnings that it gets.
 func newClient(t *testing.T) (kubernetes.Interface, *warnings) {
 	t.Helper()
 	config := cluster.Config()
@@ -36,7 +38,7 @@ func (w *warnings) HandleWarningHeader(_ int, _, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// take returns those that have come since the last time.
+// take returns and removes the warnings.
 func (w *warnings) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,8 +47,8 @@ func (w *warnings) take() []string {
 	return texts
 }
 
-// newNamespace makes one that is named by the test, and removes afterwards what a
-// Builder of that name has registered.
+// newNamespace creates a namespace, and deletes the registrations of a Builder of that name after
+// the test.
 func newNamespace(t *testing.T) string {
 	t.Helper()
 	return newNamespaceOf(t, strings.ToLower(t.Name()))
@@ -100,17 +102,20 @@ func selecting(namespace string) *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
 }
 
-// doing returns a ConfigMap with an instruction for obey.
 func doing(what string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: what}, Data: map[string]string{"do": what}}
 }
 
-// waitUntilCalled returns when the API server has learned of the webhook.
+func dryRun(ctx context.Context, client kubernetes.Interface, namespace, do string) error {
+	_, err := client.CoreV1().ConfigMaps(namespace).Create(ctx, doing(do), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	return err
+}
+
+// waitUntilCalled returns when the API server calls the webhook.
 func waitUntilCalled(t *testing.T, client kubernetes.Interface, namespace string) {
 	t.Helper()
-	eventually(t, "the API server calls the webhook", func() bool {
-		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("deny"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		return apierrors.IsForbidden(err)
+	hostingtest.Eventually(t, "the API server calls the webhook", func() bool {
+		return apierrors.IsForbidden(dryRun(t.Context(), client, namespace, "deny"))
 	})
 }
 
@@ -128,7 +133,7 @@ func logEnd(t *testing.T) int64 {
 
 func waitForAnnotation(t *testing.T, place int64, key, value string) {
 	t.Helper()
-	eventually(t, "the audit log has "+key, func() bool {
+	hostingtest.Eventually(t, "the audit log has "+key, func() bool {
 		events, err := cluster.Audit.Since(place)
 		if err != nil {
 			t.Fatal(err)

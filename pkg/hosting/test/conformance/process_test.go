@@ -14,15 +14,14 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// One binary, as a process of webhooks and as one of controllers.
 func TestOneBinaryAsTwoProcesses(t *testing.T) {
 	namespace := newNamespaceOf(t, "two")
 	var working atomic.Int32
 	build := func() *hosting.Builder {
-		b := hosting.NewBuilder(namespace)
-		b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
+		b := judgingIn(namespace)
 		b.RegisterController("worker", func(ctx context.Context, env hosting.Environment) error {
 			if _, err := env.Client.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{}); err != nil {
 				return err
@@ -43,7 +42,7 @@ func TestOneBinaryAsTwoProcesses(t *testing.T) {
 		t.Error("a controller runs in the webhooks' process")
 	}
 	controllers := start(t, build(), alone)
-	eventually(t, "the controller runs", func() bool { return working.Load() == 1 })
+	hostingtest.Eventually(t, "the controller runs", func() bool { return working.Load() == 1 })
 	if code, _ := send(t, http.MethodGet, webhooks.url("/judge"), ""); code != http.StatusMethodNotAllowed {
 		t.Errorf("the webhook's process answers HTTP %d", code)
 	}
@@ -51,7 +50,7 @@ func TestOneBinaryAsTwoProcesses(t *testing.T) {
 		t.Errorf("the controllers' process ended with %v and %d controllers", err, working.Load())
 	}
 	both := start(t, build(), alone, "--webhooks=judge")
-	eventually(t, "the controller runs", func() bool { return working.Load() == 1 })
+	hostingtest.Eventually(t, "the controller runs", func() bool { return working.Load() == 1 })
 	if code, _ := send(t, http.MethodGet, both.url("/judge"), ""); code != http.StatusMethodNotAllowed {
 		t.Errorf("the one process answers HTTP %d", code)
 	}
@@ -77,12 +76,12 @@ func TestControllersHaveOneLeader(t *testing.T) {
 		return launchPlain(t, build(), "--leader-elect-resource-namespace="+namespace, "--leader-elect-retry-period=100ms")
 	}
 	first := launchController()
-	eventually(t, "the first works", func() bool { return working.Load() == 1 })
+	hostingtest.Eventually(t, "the first works", func() bool { return working.Load() == 1 })
 	launchController()
 	if err := first.end(); err != nil {
 		t.Errorf("the leader ended with %v", err)
 	}
-	eventually(t, "the second works", func() bool { return begun.Load() == 2 })
+	hostingtest.Eventually(t, "the second works", func() bool { return begun.Load() == 2 })
 }
 
 func TestAControllerThatFailsEndsTheProcess(t *testing.T) {
@@ -94,11 +93,10 @@ func TestAControllerThatFailsEndsTheProcess(t *testing.T) {
 	if h.err == nil || h.err.Error() != "controller worker: no more work" {
 		t.Errorf("the process ended with %v", h.err)
 	}
-	h.err = nil // as it should be
+	h.err = nil
 }
 
-// A handler that looks things up does so in informers that have synced before its first
-// call, and that live to its last one.
+// Informers have synced before the first call, and run until the last one.
 func TestPrepare(t *testing.T) {
 	namespace := newNamespaceOf(t, "prepare")
 	client, _ := newClient(t)
@@ -130,7 +128,7 @@ func TestPrepare(t *testing.T) {
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("lookup", w)
 	h := launch(t, b, newAddress(), "--register-webhooks")
-	eventually(t, "the webhook is being prepared", func() bool {
+	hostingtest.Eventually(t, "the webhook is being prepared", func() bool {
 		code, body := h.get(t, "/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(body, "[+]certificate ok") && strings.Contains(body, "[-]webhook-lookup failed")
 	})
@@ -139,7 +137,7 @@ func TestPrepare(t *testing.T) {
 	}
 	close(proceed)
 	h.waitUntilReady(t)
-	eventually(t, "the webhook is called", func() bool {
+	hostingtest.Eventually(t, "the webhook is called", func() bool {
 		err := create("another")
 		return err != nil && strings.Contains(err.Error(), "there is one that is known")
 	})
@@ -155,5 +153,5 @@ func TestPrepareThatFailsEndsTheProcess(t *testing.T) {
 	if h.err == nil || h.err.Error() != "webhook lookup cannot be prepared: no cache" {
 		t.Errorf("the process ended with %v", h.err)
 	}
-	h.err = nil // as it should be
+	h.err = nil
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 func admitAny(context.Context, hosting.Request[*unstructured.Unstructured]) error { return nil }
@@ -98,7 +99,7 @@ func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 	})
 	h := start(t, b, "--register-webhooks", "--webhook-url=", "--webhook-service="+namespace+"/hooks")
 	var got *admissionregistrationv1.ValidatingWebhookConfiguration
-	eventually(t, "the webhook is registered", func() bool {
+	hostingtest.Eventually(t, "the webhook is registered", func() bool {
 		var err error
 		got, err = client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), existing.Name, metav1.GetOptions{})
 		return err == nil && len(got.Webhooks) == 1
@@ -112,7 +113,7 @@ func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 		Rules:         []admissionregistrationv1.RuleWithOperations{scale},
 		FailurePolicy: ptr.To(admissionregistrationv1.Fail),
 		MatchPolicy:   ptr.To(admissionregistrationv1.Equivalent),
-		// It fails closed, so it must not judge those that serve it.
+		// The policy is Fail, so the webhook must not block the pods that serve it.
 		NamespaceSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 			Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: []string{namespace},
 		}}},
@@ -130,7 +131,6 @@ func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 	}
 }
 
-// Replicas that make certificates for themselves trust each other's.
 func TestRegistrationOfReplicas(t *testing.T) {
 	namespace := newNamespaceOf(t, "register")
 	build := func() *hosting.Builder {
@@ -143,7 +143,7 @@ func TestRegistrationOfReplicas(t *testing.T) {
 	second := start(t, build(), args...)
 	client, _ := newClient(t)
 	var bundle []byte
-	eventually(t, "both authorities are trusted", func() bool {
+	hostingtest.Eventually(t, "both authorities are trusted", func() bool {
 		bundle = mutatingOf(t, client, namespace+"-judge").Webhooks[0].ClientConfig.CABundle
 		return bytes.Contains(bundle, first.authority(t)) && bytes.Contains(bundle, second.authority(t))
 	})
@@ -152,7 +152,6 @@ func TestRegistrationOfReplicas(t *testing.T) {
 	}
 }
 
-// A kind may come later than the webhook for it.
 func TestRegistrationWaitsForTheKind(t *testing.T) {
 	namespace := newNamespaceOf(t, "register")
 	b := hosting.NewBuilder(namespace)
@@ -174,11 +173,11 @@ func TestRegistrationWaitsForTheKind(t *testing.T) {
 	}
 }
 
-// mutatingOf waits until there is such a configuration.
+// mutatingOf waits until the configuration exists.
 func mutatingOf(t *testing.T, client kubernetes.Interface, name string) *admissionregistrationv1.MutatingWebhookConfiguration {
 	t.Helper()
 	var got *admissionregistrationv1.MutatingWebhookConfiguration
-	eventually(t, name+" is registered", func() bool {
+	hostingtest.Eventually(t, name+" is registered", func() bool {
 		var err error
 		got, err = client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), name, metav1.GetOptions{})
 		return err == nil
@@ -186,7 +185,6 @@ func mutatingOf(t *testing.T, client kubernetes.Interface, name string) *admissi
 	return got
 }
 
-// authority is what the host has made itself be trusted by.
 func (h *host) authority(t *testing.T) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(h.certs, "ca.crt"))

@@ -11,45 +11,40 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// The API server finds the host behind its Service, at the Service's port, and takes its
-// certificate for the Service's. The webhook fails closed in the namespace of its own
-// Service, since its author wants that: such a wish is not second-guessed.
+// The webhook has the policy Fail in the namespace of its own Service, as its author configured it.
 func TestCallsByService(t *testing.T) {
 	namespace := newNamespaceOf(t, "service")
 	client, _ := newClient(t)
-	address := endpointAddress(t)
-	createService(t, client, namespace, address)
+	serveBehindService(t, client, namespace)
+	if _, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("allow"), metav1.CreateOptions{}); err != nil {
+		t.Errorf("what the webhook allows is not created: %v", err)
+	}
+}
 
-	b := hosting.NewBuilder(namespace)
-	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
-	h := execute(t, b, newAddress(), []string{
+// serveBehindService returns the address of a host when the API server calls it through the Service
+// hooks:8443.
+func serveBehindService(t *testing.T, client kubernetes.Interface, namespace string) *net.TCPAddr {
+	t.Helper()
+	ip, err := kube.Outside() // an endpoint has no loopback address
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := kube.Reserve(t, ip)
+	createService(t, client, namespace, address)
+	h := execute(t, judgingIn(namespace), newAddress(), []string{
 		"--bind-address=" + address.IP.String(), "--secure-port=" + strconv.Itoa(address.Port),
 		"--cert-dir=" + t.TempDir(), "--self-signed-certificate", "--drain-period=100ms",
 		"--register-webhooks", "--webhook-service=" + namespace + "/hooks:8443",
 	})
 	h.waitUntilReady(t)
 	waitUntilCalled(t, client, namespace)
-	if _, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("allow"), metav1.CreateOptions{}); err != nil {
-		t.Errorf("what the webhook allows is not created: %v", err)
-	}
+	return address
 }
 
-// endpointAddress is one that an endpoint may have: a loopback address may not.
-func endpointAddress(t *testing.T) *net.TCPAddr {
-	t.Helper()
-	address, err := kube.Outside()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kube.Reserve(t, address)
-}
-
-// createService makes the Service hooks:8443, and plays the controller that finds what is
-// behind it.
+// createService creates the Service hooks:8443 and its EndpointSlice.
 func createService(t *testing.T, client kubernetes.Interface, namespace string, address *net.TCPAddr) {
 	t.Helper()
 	const name, port = "hooks", "webhooks"

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 func TestTLSAndProtocols(t *testing.T) {
@@ -56,13 +57,9 @@ func TestTLSAndProtocols(t *testing.T) {
 }
 
 func judging() *hosting.Builder {
-	b := hosting.NewBuilder("judging")
-	b.RegisterWebhook("judge", obeying(hosting.Validating[*corev1.ConfigMap], "any"))
-	return b
+	return judgingIn("any")
 }
 
-// A client that begins a body and sends no more is answered, by its deadline at the
-// latest.
 func TestABodyThatNeverEnds(t *testing.T) {
 	h := start(t, judging())
 	const json = "Content-Type: application/json\r\n"
@@ -93,19 +90,14 @@ func TestABodyThatNeverEnds(t *testing.T) {
 
 func dialHost(t *testing.T, h *host) *tls.Conn {
 	t.Helper()
-	conn, err := tls.Dial("tcp", net.JoinHostPort(h.address, "9443"), &tls.Config{InsecureSkipVerify: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() })
+	conn := hostingtest.DialTLS(t, net.JoinHostPort(h.address, "9443"))
 	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	return conn
 }
 
-// A call in progress at SIGTERM is answered, even after the
-// drain period, and its connection is the client's to close.
+// The call is answered even after the drain period, and the client closes the connection.
 func TestCallsUnderWayAreAnswered(t *testing.T) {
 	namespace := newNamespaceOf(t, "underway")
 	arrived, proceed := make(chan struct{}), make(chan struct{})
@@ -131,7 +123,7 @@ func TestCallsUnderWayAreAnswered(t *testing.T) {
 	}()
 	<-arrived
 	h.stop()
-	eventually(t, "there are no new connections", func() bool {
+	hostingtest.Eventually(t, "there are no new connections", func() bool {
 		conn, err := net.Dial("tcp", net.JoinHostPort(h.address, "9443"))
 		if err == nil {
 			conn.Close()
@@ -164,7 +156,7 @@ func TestDrainEndsConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.stop()
-	eventually(t, "it is not ready", func() bool {
+	hostingtest.Eventually(t, "it is not ready", func() bool {
 		code, body := h.get(t, "/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(body, "[-]shutdown failed")
 	})
@@ -196,7 +188,6 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// The feature gate keeps the listener from being started, and nothing else.
 func TestFeatureGate(t *testing.T) {
 	b := judging()
 	working := make(chan struct{})

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,6 +21,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 func judgingIn(namespace string) *hosting.Builder {
@@ -30,7 +30,7 @@ func judgingIn(namespace string) *hosting.Builder {
 	return b
 }
 
-// Replicas that start at the same time serve one certificate. The key of its CA is nowhere.
+// The key of the CA is not stored.
 func TestReplicasShareACertificate(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespaceOf(t, "shared")
@@ -60,26 +60,18 @@ func TestReplicasShareACertificate(t *testing.T) {
 	if cas[0].PublicKey.(*ecdsa.PublicKey).Equal(pair.PrivateKey.(*ecdsa.PrivateKey).Public()) {
 		t.Error("the Secret has the key of the CA")
 	}
-	eventually(t, "the one CA is registered", func() bool {
+	hostingtest.Eventually(t, "the one CA is registered", func() bool {
 		return bytes.Equal(caBundleOf(t, client, namespace), bytes.TrimSpace(secret.Data["ca.crt"]))
 	})
 }
 
-// When the Secret changes or is deleted, no call fails, and it contains a good certificate again. One that
-// another client wrote is served when it is trusted.
+// No call fails while the Secret changes or is deleted. A certificate that another client wrote is
+// served when it is trusted.
 func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespaceOf(t, "shared")
 	client, _ := newClient(t)
-	address := endpointAddress(t)
-	createService(t, client, namespace, address)
-	h := execute(t, judgingIn(namespace), newAddress(), []string{
-		"--bind-address=" + address.IP.String(), "--secure-port=" + strconv.Itoa(address.Port),
-		"--cert-dir=" + t.TempDir(), "--self-signed-certificate", "--drain-period=100ms",
-		"--register-webhooks", "--webhook-service=" + namespace + "/hooks:8443",
-	})
-	h.waitUntilReady(t)
-	waitUntilCalled(t, client, namespace)
+	address := serveBehindService(t, client, namespace)
 	load := startLoad(t, client, namespace)
 	secrets := client.CoreV1().Secrets(namespace)
 	store := func(change func(*corev1.Secret)) {
@@ -103,7 +95,7 @@ func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the other certificate is served", func() bool {
+	hostingtest.Eventually(t, "the other certificate is served", func() bool {
 		return bytes.Equal(served(t, address.String(), "hooks."+namespace+".svc", caBundleOf(t, client, namespace)), leaf[0].Raw)
 	})
 	if !bytes.Contains(caBundleOf(t, client, namespace), bytes.TrimSpace(old)) {
@@ -115,18 +107,18 @@ func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 		return err == nil && bytes.Equal(secret.Data["tls.crt"], another) && bytes.Equal(secret.Data["tls.key"], key)
 	}
 	store(func(s *corev1.Secret) { s.Data["tls.key"] = []byte("no key") })
-	eventually(t, "the key is restored", restored)
+	hostingtest.Eventually(t, "the key is restored", restored)
 	store(func(s *corev1.Secret) { s.Data["ca.crt"], s.Immutable = []byte{}, ptr.To(true) })
-	eventually(t, "the immutable Secret is replaced", restored)
+	hostingtest.Eventually(t, "the immutable Secret is replaced", restored)
 	if err := secrets.Delete(t.Context(), namespace+"-hooks-certificate", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the Secret is created again", restored)
+	hostingtest.Eventually(t, "the Secret is created again", restored)
 	load.another(t, 50)
 	load.wantNoneFailed(t)
 }
 
-// Without permission for Secrets each replica has a certificate of its own, and all are trusted.
+// Each replica has a certificate of its own, and all are trusted.
 func TestReplicasWithoutPermissionForSecrets(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespaceOf(t, "own")
@@ -135,7 +127,7 @@ func TestReplicasWithoutPermissionForSecrets(t *testing.T) {
 	grant("get", "create", "update")
 	args := []string{"--register-webhooks", "--webhook-url=", "--webhook-service=" + namespace + "/hooks", "--kubeconfig=" + kubeconfig}
 	first := start(t, judgingIn(namespace), args...)
-	eventually(t, "the first registers", func() bool { return len(caBundleOf(t, client, namespace)) > 0 })
+	hostingtest.Eventually(t, "the first registers", func() bool { return len(caBundleOf(t, client, namespace)) > 0 })
 	second := start(t, judgingIn(namespace), args...)
 	for name, h := range map[string]*host{"first": first, "second": second} {
 		if !bytes.Contains(caBundleOf(t, client, namespace), bytes.TrimSpace(h.authority(t))) {
@@ -150,14 +142,13 @@ func TestReplicasWithoutPermissionForSecrets(t *testing.T) {
 	}
 }
 
-// While the registration that there is does not trust its CA, a replica is not ready.
 func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
 	t.Parallel()
 	namespace := newNamespaceOf(t, "trusted")
 	client, _ := newClient(t)
 	start(t, judgingIn(namespace), "--register-webhooks", "--webhook-url=", "--webhook-service="+namespace+"/hooks", "--certificate-secret="+namespace+"/of-the-first")
 	var before []byte
-	eventually(t, "the webhook is registered", func() bool {
+	hostingtest.Eventually(t, "the webhook is registered", func() bool {
 		before = caBundleOf(t, client, namespace)
 		return len(before) > 0
 	})
@@ -165,7 +156,7 @@ func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
 	kubeconfig, grant := limitedUser(t, client, namespace)
 	grant("get")
 	h := launch(t, judgingIn(namespace), newAddress(), "--register-webhooks", "--webhook-url=", "--webhook-service="+namespace+"/hooks", "--kubeconfig="+kubeconfig)
-	eventually(t, "the registration keeps the replica from being ready", func() bool {
+	hostingtest.Eventually(t, "the registration keeps the replica from being ready", func() bool {
 		code, body := h.get(t, "/readyz")
 		return code != 200 && strings.Contains(body, "[+]certificate ok") && strings.Contains(body, "[-]registrations failed: ValidatingWebhookConfiguration "+namespace+"-judge: ")
 	})
@@ -180,7 +171,7 @@ func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
 	}
 }
 
-// limitedUser returns a kubeconfig of a user who may do nothing but what is granted for webhook
+// limitedUser returns a kubeconfig of a user with only the granted permissions for webhook
 // configurations.
 func limitedUser(t *testing.T, client kubernetes.Interface, name string) (kubeconfig string, grant func(verbs ...string)) {
 	t.Helper()
@@ -228,7 +219,7 @@ func certificateSecret(t *testing.T, client kubernetes.Interface, namespace stri
 	return secret
 }
 
-// caBundleOf returns what API servers trust; nothing while there is no registration.
+// caBundleOf returns the registered caBundle, or nothing if the webhook is not registered.
 func caBundleOf(t *testing.T, client kubernetes.Interface, namespace string) []byte {
 	t.Helper()
 	c, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), namespace+"-judge", metav1.GetOptions{})

@@ -13,11 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// The sample of a static pod is one that the API server takes, and its arguments have the
-// program of examples/volumelabels serve and register its webhook.
+// The sample runs the program of examples/volumelabels.
 func TestStaticPod(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/static-pod.yaml")
 	if err != nil {
@@ -28,8 +28,8 @@ func TestStaticPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	client, _ := newClient(t)
-	eventually(t, "the API server takes the pod", func() bool {
-		// It may not have made the priority class yet.
+	hostingtest.Eventually(t, "the API server takes the pod", func() bool {
+		// The API server may not have created the priority class yet.
 		_, err = client.CoreV1().Pods(pod.Namespace).Create(t.Context(), &pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil || !strings.Contains(err.Error(), "PriorityClass")
 	})
@@ -47,14 +47,13 @@ func TestStaticPod(t *testing.T) {
 			PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk.csi.example.com", VolumeHandle: "vol-1"}},
 		},
 	}
-	eventually(t, "a volume is labelled in line", func() bool {
+	hostingtest.Eventually(t, "a volume is labelled in line", func() bool {
 		made, err := client.CoreV1().PersistentVolumes().Create(t.Context(), volume, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && made.Labels[corev1.LabelTopologyZone] == "north-1"
 	})
 }
 
-// runSample runs the program as the kubelet would, with folders of the test's for those
-// of the node, and the test's address for the loopback one.
+// runSample runs the program with the test's directories and address in place of those of the node.
 func runSample(t *testing.T, args []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,7 +85,7 @@ func runSample(t *testing.T, args []string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Wait() // the test's context has ended it
+		_ = cmd.Wait()
 		if t.Failed() {
 			t.Logf("its log:\n%s", log.String())
 		}

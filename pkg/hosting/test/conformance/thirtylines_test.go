@@ -11,10 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// The program of docs/author/hosting.md, run as the page says.
 func TestAWebhookIn30Lines(t *testing.T) {
 	startQuickStart(t)
 	namespace := newNamespaceOf(t, "team-label")
@@ -25,7 +25,7 @@ func TestAWebhookIn30Lines(t *testing.T) {
 		_, err := client.CoreV1().Pods(namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
-	eventually(t, "a pod without a team is denied", func() bool {
+	hostingtest.Eventually(t, "a pod without a team is denied", func() bool {
 		return strings.Contains(fmt.Sprint(create(nil)), "denied the request: pod cart has no label team: say who owns it")
 	})
 	if err := create(map[string]string{"team": "shop"}); err != nil {
@@ -33,7 +33,7 @@ func TestAWebhookIn30Lines(t *testing.T) {
 	}
 }
 
-// startQuickStart builds the program of docs/author/hosting.md and runs it as the page says.
+// startQuickStart runs the program of docs/author/hosting.md as the page says.
 func startQuickStart(t *testing.T) (address string, pid int) {
 	t.Helper()
 	page, err := os.ReadFile("../../../../docs/author/hosting.md")
@@ -56,14 +56,14 @@ func startQuickStart(t *testing.T) (address string, pid int) {
 	var log bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program,
 		"--cert-dir="+dir, "--self-signed-certificate", "--register-webhooks", "--webhook-url=https://"+address+":9443", "--kubeconfig="+cluster.Kubeconfig,
-		"--bind-address="+address, "--health-bind-address=") // so as not to meet other tests
+		"--bind-address="+address, "--health-bind-address=")
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	client, _ := newClient(t)
 	t.Cleanup(func() {
-		_ = cmd.Wait() // the test's context has ended it
+		_ = cmd.Wait()
 		if t.Failed() {
 			t.Logf("its log:\n%s", log.String())
 		}

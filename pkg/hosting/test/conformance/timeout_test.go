@@ -12,16 +12,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// waiting is a call, as the handler sees it that waits.
+// waiting is a call whose handler waits.
 type waiting struct {
 	name            string
 	began, deadline time.Time
 }
 
-// A handler has as long as its registration says, and then the API server does what the
-// failurePolicy says.
+// After the timeout of the registration, the failurePolicy decides.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	for policy, wantErr := range map[admissionregistrationv1.FailurePolicyType]string{
@@ -49,8 +49,8 @@ func TestTimeout(t *testing.T) {
 			waitUntilCalled(t, client, namespace)
 
 			object := doing("wait")
-			// A busy machine may not come to call the handler within the time: then another call is made.
-			eventually(t, "the handler is called", func() bool {
+			// A busy machine may not call the handler in time: another call is made.
+			hostingtest.Eventually(t, "the handler is called", func() bool {
 				object.Name += "-again"
 				sent := time.Now()
 				_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

@@ -1,0 +1,70 @@
+// Package hostingtest has helpers for tests of servers.
+package hostingtest
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/certificates"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/serving"
+)
+
+// Eventually waits until a condition holds. The limit is long, because a busy machine is slow.
+func Eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(2 * time.Minute); !holds(); {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// ServeTLS serves handler like the webhooks' port, and returns its address.
+func ServeTLS(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	pair, err := certificates.SelfSigned([]string{"127.0.0.1"}, "", time.Now(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := dynamiccertificates.NewStaticCertKeyContent("test", pair.Cert, pair.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error)
+	go func() {
+		served <- (&serving.Server{Listener: listener, Certificate: content}).Serve(ctx, handler, time.Second)
+	}()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// DialTLS connects to an address and trusts any certificate.
+func DialTLS(t *testing.T, address string) *tls.Conn {
+	t.Helper()
+	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
