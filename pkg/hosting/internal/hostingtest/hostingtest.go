@@ -61,10 +61,11 @@ func ServeTLS(t *testing.T, handler http.Handler) string {
 // DialTLS connects to an address and trusts any certificate.
 func DialTLS(t *testing.T, address string) *tls.Conn {
 	t.Helper()
-	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	return conn
+	return conn.(*tls.Conn)
 }

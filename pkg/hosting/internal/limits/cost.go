@@ -17,6 +17,7 @@ type Cost struct {
 	raw    bool  // the fields of managed fields are not decoded
 }
 
+// Factors for CostOf.
 const (
 	ValidatingFactor = 3
 	MutatingFactor   = 4

@@ -31,6 +31,7 @@ import (
 // Form is the kind of a webhook, by the kind of its registration.
 type Form int
 
+// The forms.
 const (
 	Validating Form = iota
 	Mutating
