@@ -43,7 +43,7 @@ func unless(upgradeable bool, c *metav1.Condition) string {
 }
 
 // Mirrored are the conditions of an OperatorCondition's status, with what its operator
-// says in the spec copied to them, and whether they differ from those that it has.
+// says in the spec copied to them, and whether they differ from its own.
 func Mirrored(condition *operatorsv2.OperatorCondition) (conditions []metav1.Condition, differ bool) {
 	mirrored := condition.DeepCopy().Status.Conditions
 	for _, said := range condition.Spec.Conditions {

@@ -1,5 +1,5 @@
-// Package lineage tells which ClusterServiceVersions are versions of one operator,
-// and which of them has it in hand.
+// Package lineage decides which ClusterServiceVersions are versions of one operator,
+// and which of them is active.
 //
 // It is pure: ClusterServiceVersions in, an answer out.
 package lineage
@@ -14,7 +14,7 @@ import (
 type Namespace struct {
 	// Named is the one of that name; nil when there is none.
 	Named func(name string) *operatorsv1alpha1.ClusterServiceVersion
-	// Replacing are those that replace the one of that name (see Replaced).
+	// Replacing are the versions that replace the one of that name (see Replaced).
 	Replacing func(name string) []*operatorsv1alpha1.ClusterServiceVersion
 	// TookFrom returns the versions that still own a Deployment which this one has taken over.
 	TookFrom func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion
@@ -23,7 +23,7 @@ type Namespace struct {
 }
 
 // Lineage is what a ClusterServiceVersion has for relatives. A version on its way out is
-// one until it is gone.
+// one until it is deleted.
 type Lineage struct {
 	// Older are the versions that it replaces, directly or through others, the nearest
 	// first.
@@ -58,8 +58,8 @@ func except(all []*operatorsv1alpha1.ClusterServiceVersion, reversed func(*opera
 }
 
 // Replaced are the names of the versions that a ClusterServiceVersion takes the place
-// of: the one that it replaces, and those that it skips. A catalog that skips a version
-// writes its name into spec.replaces; whoever applies a bundle by hand does not.
+// of: the one that it replaces, and the ones that it skips. A catalog that skips a version
+// writes its name into spec.replaces; a bundle that is applied by hand does not.
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	names := append([]string{csv.Spec.Replaces}, csv.Spec.Skips...)
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" || name == csv.Name })
@@ -79,8 +79,8 @@ func follow(from *operatorsv1alpha1.ClusterServiceVersion, next func(*operatorsv
 	return all
 }
 
-// Began tells, by its own word, whether a ClusterServiceVersion has begun to install
-// itself: from then on the versions that it replaces keep their hands off.
+// Began reports whether a ClusterServiceVersion reports that it has begun to install
+// itself: from then on the versions that it replaces do not modify it.
 func Began(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return slices.Contains(begunPhases, csv.Status.Phase) || slices.Contains(begunReasons, csv.Status.Reason)
 }
@@ -96,7 +96,7 @@ var (
 	}
 )
 
-// Superseded tells whether a version that is newer than some ClusterServiceVersion has
+// Superseded reports whether a version that is newer than some ClusterServiceVersion has
 // been installed: then there is nothing to go back to it for.
 func (l Lineage) Superseded() bool {
 	return slices.ContainsFunc(l.Newer, func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
@@ -104,7 +104,7 @@ func (l Lineage) Superseded() bool {
 	})
 }
 
-// Heir is the version that gets back what a ClusterServiceVersion took over, when that is
+// Heir returns the version that adopts what a ClusterServiceVersion took over, when that is
 // deleted before the older one is: the nearest that was installed; nil when there is none.
 func (l Lineage) Heir(installed func(*operatorsv1alpha1.ClusterServiceVersion) bool) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, c := range l.Older {
@@ -115,5 +115,5 @@ func (l Lineage) Heir(installed func(*operatorsv1alpha1.ClusterServiceVersion) b
 	return nil
 }
 
-// Alone tells whether there is no other version.
+// Alone reports whether there is no other version.
 func (l Lineage) Alone() bool { return len(l.Older) == 0 && len(l.Newer) == 0 }

@@ -95,16 +95,16 @@ func TestOf(t *testing.T) {
 		versions     []string
 		older, newer string
 	}{
-		"alone":                        {[]string{"v1", "w1"}, "", ""},
-		"replaces nobody who is there": {[]string{"v2 replaces v1"}, "", ""},
-		"the newest of three":          {[]string{"v3 replaces v2", "v2 replaces v1", "v1"}, "v2 v1", ""},
-		"the middle one":               {[]string{"v2 replaces v1", "v1", "v3 replaces v2"}, "v1", "v3"},
-		"the eldest":                   {[]string{"v1", "v2 replaces v1", "v3 replaces v2"}, "", "v2 v3"},
-		"skips one":                    {[]string{"v3 replaces v2 skips v1", "v1"}, "v1", ""},
-		"is skipped":                   {[]string{"v1", "v3 replaces v2 skips v1"}, "", "v3"},
-		"replaces itself":              {[]string{"v1 replaces v1"}, "", ""},
-		"two that replace each other":  {[]string{"v1 replaces v2", "v2 replaces v1"}, "v2", "v2"},
-		"a copy is no version":         {[]string{"v2 replaces v1", "v1 copied"}, "", ""},
+		"alone":                       {[]string{"v1", "w1"}, "", ""},
+		"replaces a missing version":  {[]string{"v2 replaces v1"}, "", ""},
+		"the newest of three":         {[]string{"v3 replaces v2", "v2 replaces v1", "v1"}, "v2 v1", ""},
+		"the middle one":              {[]string{"v2 replaces v1", "v1", "v3 replaces v2"}, "v1", "v3"},
+		"the eldest":                  {[]string{"v1", "v2 replaces v1", "v3 replaces v2"}, "", "v2 v3"},
+		"skips one":                   {[]string{"v3 replaces v2 skips v1", "v1"}, "v1", ""},
+		"is skipped":                  {[]string{"v1", "v3 replaces v2 skips v1"}, "", "v3"},
+		"replaces itself":             {[]string{"v1 replaces v1"}, "", ""},
+		"two that replace each other": {[]string{"v1 replaces v2", "v2 replaces v1"}, "v2", "v2"},
+		"a copy is no version":        {[]string{"v2 replaces v1", "v1 copied"}, "", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A version takes over from those that are installed and know that they are replaced.
+// A version takes over from versions that are installed and know that they are replaced.
 func TestTakeover(t *testing.T) {
 	tests := map[string]struct {
 		older     string
@@ -133,7 +133,7 @@ func TestTakeover(t *testing.T) {
 		"installing":               {"v1 Installing", "v1, which it replaces, is not installed yet", false},
 		"pending":                  {"v1 Pending", "v1, which it replaces, is not installed yet", false},
 		"not looked at":            {"v1", "v1, which it replaces, is not installed yet", false},
-		"failed":                   {"v1 Failed/InstallCheckFailed", "v1, which it replaces, has failed (InstallCheckFailed): mend or delete that one, or set spec.upgradeStrategy.name", false},
+		"failed":                   {"v1 Failed/InstallCheckFailed", "v1, which it replaces, has failed (InstallCheckFailed): repair or delete that one, or set spec.upgradeStrategy.name", false},
 		"not the one it replaces":  {"v0 Failed", "", true},
 		"skipped, and not ready":   {"v0.9 Installing", "v0.9, which it replaces, is not installed yet", false},
 		"skipped, and knows of it": {"v0.9 Replacing", "", true},
@@ -169,12 +169,12 @@ func TestSuperseded(t *testing.T) {
 		versions []string
 		want     bool
 	}{
-		"not yet":                     {[]string{"v1", "v2 replaces v1 Installing"}, false},
-		"by the next":                 {[]string{"v1", "v2 replaces v1 Succeeded"}, true},
-		"by the one after a failure":  {[]string{"v1", "v2 replaces v1 Replacing", "v3 replaces v2 Succeeded"}, true},
-		"by one that is on its way":   {[]string{"v1", "v2 replaces v1 Succeeded leaving"}, false},
-		"by an older one never":       {[]string{"v2 replaces v1", "v1 Succeeded"}, false},
-		"nobody replaces it any more": {[]string{"v1"}, false},
+		"not yet":                    {[]string{"v1", "v2 replaces v1 Installing"}, false},
+		"by the next":                {[]string{"v1", "v2 replaces v1 Succeeded"}, true},
+		"by the one after a failure": {[]string{"v1", "v2 replaces v1 Replacing", "v3 replaces v2 Succeeded"}, true},
+		"by one that is on its way":  {[]string{"v1", "v2 replaces v1 Succeeded leaving"}, false},
+		"by an older one never":      {[]string{"v2 replaces v1", "v1 Succeeded"}, false},
+		"not replaced any more":      {[]string{"v1"}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestHeir(t *testing.T) {
 			got = heir.Name
 		}
 		if got != test.heir {
-			t.Errorf("%s: the heir is %q, want %q", name, got, test.heir)
+			t.Errorf("%s: the successor is %q, want %q", name, got, test.heir)
 		}
 	}
 }

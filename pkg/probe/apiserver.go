@@ -9,7 +9,7 @@ import (
 // webhook of the given name at a path that does not exist. An answer of HTTP means
 // that it got through the handshake; what the webhook answers does not matter. That the
 // request passed, a nil error, means nothing: so it does with an API server that has not
-// learned of the webhook, and called nobody.
+// learned of the webhook, and called no endpoint.
 //
 // API servers report their errors as text only. A call that was made and got no answer is an
 // error of Go's HTTP client, which begins with the method and the URL. Any other failure is an
@@ -70,7 +70,7 @@ func unansweredCall(target Target, cause string) Result {
 	}
 }
 
-// badCertificateOfCall tells a certificate that the CAs did not sign from one that is of no use for
+// badCertificateOfCall distinguishes a certificate that the CAs did not sign from one that is of no use for
 // another reason. The API server checks the time before the signature, by its own clock: an
 // expired certificate may be signed by any CA. The time of the check is left out: it would make
 // another text of every call.
@@ -104,7 +104,7 @@ func PathFromAPIServer(target Target, webhook string, err error) Result {
 	return Result{Target: target, Reason: Serving}
 }
 
-// withoutPorts is the last part of a network error, which tells the cause; before it are
+// withoutPorts is the last part of a network error, which names the cause; before it are
 // local ports, which change with each attempt.
 func withoutPorts(cause string) string {
 	parts := strings.Split(cause, ": ")

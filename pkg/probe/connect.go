@@ -7,10 +7,10 @@ import (
 )
 
 // firstPatience is how long the first connection to an address may take. Each one after it may
-// take twice as long as the one before.
+// take twice as long as the previous one.
 const firstPatience = 100 * time.Millisecond
 
-// connect gives a connection up that nobody answers, and begins another. Nodes learn of new
+// connect gives up a connection without an answer, and starts another. Nodes learn of new
 // endpoints one after the other, and swallow until then what is sent to their Service; TCP
 // repeats what was swallowed only after a second (RFC 6298), for which a webhook that serves
 // would have to wait.

@@ -15,7 +15,7 @@ import (
 // the target and its address.
 //
 // What one state of the cluster makes of it is always the same text: messages end up in
-// a status, where a new text is a write. So no errors are quoted that tell a local
+// a status, where a new text is a write. So no errors are quoted that name a local
 // port or the time.
 func because(reason Reason, target Target, format string, args ...any) Result {
 	finding := fmt.Sprintf(format, args...)

@@ -19,7 +19,7 @@ type Target struct {
 	// ServerName is the name that the certificate must carry: for a Service, what the
 	// API server asks for, which is "name.namespace.svc".
 	ServerName string
-	// What tells a reader who is behind the address: "pod shop/manager-7d9f",
+	// What names the pod behind the address for a reader: "pod shop/manager-7d9f",
 	// "Service shop/manager-service".
 	What string
 	// Call is the review to send after the handshake; the zero value sends nothing.
@@ -85,7 +85,7 @@ type Options struct {
 	Timeout time.Duration
 	// Review is how long the answer to a review may take after the handshake; zero is Timeout.
 	Review time.Duration
-	// Total is how long all of them may take; those that are left are Interrupted. Zero is
+	// Total is how long all of them may take; the remaining ones are Interrupted. Zero is
 	// no bound.
 	Total time.Duration
 	// AnyCertificate accepts each certificate, as an API server does for an APIService with
@@ -126,7 +126,7 @@ func All(ctx context.Context, targets []Target, trust []byte, o Options) []Resul
 	return results
 }
 
-// NoneDialled tells whether no target could be reached at all: network policies, or an API
+// NoneDialled reports whether no target could be reached at all: network policies, or an API
 // server in another network, are the likely cause, and all may serve. Who was not waited for,
 // because so many others swallowed what was sent to them, was not reached.
 func NoneDialled(results []Result) bool {

@@ -50,7 +50,7 @@ func mustSay(t *testing.T, got Result, reason Reason, words ...string) {
 }
 
 // mustSayEarly fails unless the words end within the part of a message that a
-// ClusterServiceVersion's condition has room for, whatever is before and after it.
+// ClusterServiceVersion's condition has room for, with the text around it.
 func mustSayEarly(t *testing.T, got Result, words string) {
 	t.Helper()
 	const room = 230
@@ -202,7 +202,7 @@ func TestNoHandshake(t *testing.T) {
 			first := probeOne(t, c.address, nil, patience)
 			mustSay(t, first, c.reason, c.says)
 			if again := probeOne(t, c.address, nil, patience); again.Err.Error() != first.Err.Error() {
-				t.Errorf("the same state is told in two ways: %q and %q", first.Err, again.Err)
+				t.Errorf("the same state is reported in two ways: %q and %q", first.Err, again.Err)
 			}
 		})
 	}
@@ -274,7 +274,7 @@ func TestTheTimeForAllTargetsEnds(t *testing.T) {
 	}
 }
 
-// Only who gave an answer was reached, whatever it was.
+// Only who gave an answer was reached, for any answer.
 func TestNoneDialled(t *testing.T) {
 	for _, reason := range Reasons {
 		unreached := reason == TimedOut || reason == Unreachable || reason == Interrupted
@@ -283,7 +283,7 @@ func TestNoneDialled(t *testing.T) {
 		}
 	}
 	if !NoneDialled(nil) {
-		t.Error("somebody was reached, and there was nobody")
+		t.Error("an endpoint was reached, and there was none")
 	}
 }
 

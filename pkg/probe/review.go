@@ -20,7 +20,7 @@ type Call struct {
 	Host, Path string
 	// Body is the review, as JSON.
 	Body string
-	// APIVersion, Kind and UID are those that the answer must have.
+	// APIVersion, Kind and UID are the values that the answer must have.
 	APIVersion, Kind, UID string
 	// AnyAnswer accepts every answer but the one that the path is not served. It is for a
 	// body that the server does not expect.
@@ -172,7 +172,7 @@ func pathNotServed(target Target, found string) *Result {
 
 func noReview(target Target, found string) *Result {
 	result := because(NoReview, target, "answers the %s at path %q with %s: "+
-		"correct webhookPath in spec.webhookdefinitions, or let the webhook server answer with such a review; its log may tell more",
+		"correct webhookPath in spec.webhookdefinitions, or let the webhook server answer with such a review; its log may name the cause",
 		target.Call.Kind, target.Call.Path, found)
 	return &result
 }

@@ -98,7 +98,7 @@ func listen(t *testing.T, host string) net.Listener {
 }
 
 // serveTLS answers handshakes and then waits for the client to go. What the client
-// sends after its handshake comes back on the channel.
+// sends after its handshake is returned on the channel.
 func serveTLS(t *testing.T, host string, config *tls.Config) (address string, sent <-chan []byte) {
 	t.Helper()
 	l := listen(t, host)
@@ -142,7 +142,7 @@ func eachConnection(l net.Listener, serve func(net.Conn)) {
 	}
 }
 
-// closedPort is an address where nothing listens, and nobody can until the test ends: a client has it.
+// closedPort is an address where nothing listens, and no program can until the test ends: a client has it.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", listen(t, "127.0.0.1").Addr().String())

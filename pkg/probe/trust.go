@@ -38,7 +38,7 @@ func (t trust) String() string {
 	return strings.Join(t.subjects, " or ")
 }
 
-// signed says whether a CA of the bundle signed what was presented, whatever else is
+// signed reports whether a CA of the bundle signed what was presented, independent of what else is
 // wrong with it. It looks from the leaf's first moment: one that has ended since
 // is no stranger.
 func (t trust) signed(presented []*x509.Certificate) bool {

@@ -11,8 +11,8 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
 
-// referToAccount tells in a group's status which ServiceAccount spec.serviceAccountName
-// names, or that there is none. OLM's catalog half, which installs bundles, tells the
+// referToAccount writes to a group's status which ServiceAccount spec.serviceAccountName
+// names, or that there is none. OLM's catalog half, which installs bundles, reports the
 // same: what it says in its own words stays.
 func referToAccount(status *operatorsv1.OperatorGroupStatus, group *operatorsv1.OperatorGroup, account *corev1.ServiceAccount, at metav1.Time) {
 	const wayOut = ", or remove spec.serviceAccountName"

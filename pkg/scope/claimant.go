@@ -15,7 +15,7 @@ type Claimant struct {
 	Began bool
 }
 
-// Precedes tells which of two operators keeps what only one can have: one that is
+// Precedes reports which of two operators keeps what only one can have: one that is
 // installed, else one that has not had to yield yet, else the elder. The API server records
 // creations in whole seconds: of two of the same second, the first by namespace and name counts
 // as the elder. Of any two exactly one precedes the other, whichever of them asks.
@@ -40,7 +40,7 @@ func (c Claimant) standing() int {
 	}
 }
 
-// Yields tells the reasons for which an operator gives up what it has: somebody else has
+// Yields returns the reasons for which an operator gives up what it has: another operator has
 // the better right to provide the same APIs.
 func Yields(reason operatorsv1alpha1.ConditionReason) bool {
 	switch reason {

@@ -26,11 +26,11 @@ type claim struct {
 	covered  []string
 }
 
-// claimants are those who provide one API, the one with the best right first. An API is known by its
+// claimants are the operators that provide one API, the one with the best right first. An API is known by its
 // name, and to the lists of administrators by its kind.
 type claimants struct {
 	all        []*claim
-	everywhere []*claim            // those that cover all namespaces
+	everywhere []*claim            // claims that cover all namespaces
 	in         map[string][]*claim // the others, by the namespaces that they cover
 }
 
@@ -221,7 +221,7 @@ func (c *Claims) concerned(by *claim, affected map[string]*operatorsv1alpha1.Clu
 }
 
 // leads reports whether a claim is the best of some, or the best of another namespace than that one's:
-// nobody's right depends on the others.
+// no right depends on the others.
 func leads(all []*claim, one *claim) bool {
 	for _, other := range all {
 		if other == one {

@@ -63,7 +63,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// claimsWorld is the index beside all that it was told.
+// claimsWorld is the index and everything that was written to it.
 type claimsWorld struct {
 	index   Claims
 	current map[string]*Rival
@@ -142,7 +142,7 @@ func others(all map[string]*Rival, but string) []Rival {
 	return rivals
 }
 
-// The same operator in many teams, each with namespaces of its own: an event of one concerns nobody else.
+// The same operator in many teams, each with namespaces of its own: an event of one concerns no other.
 func TestAClaimConcernsOnlyThoseInTheSameNamespaces(t *testing.T) {
 	var index Claims
 	for i := range 100 {
@@ -169,7 +169,7 @@ func TestAClaimConcernsOnlyThoseInTheSameNamespaces(t *testing.T) {
 	}
 }
 
-// A rival is found whatever it calls its kind, and an administrator's list by the kinds that it has.
+// A rival is found for any name of its kind, and an administrator's list by the kinds that it has.
 func TestClaimsFindAnAPIWhateverItsKindIsCalled(t *testing.T) {
 	own := provider("shop", 0, []string{"Pond"})
 	own.CSV.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Group: "rivers.example.com", Version: "v1", Kind: "River"}}

@@ -17,7 +17,7 @@ type Rival struct {
 	Scope Scope
 }
 
-// Conflict is why an operator may not provide its APIs in its scope: somebody provides
+// Conflict is why an operator may not provide its APIs in its scope: another operator provides
 // them already for one of the same namespaces, or the list of what its group provides is
 // the administrator's and lacks them.
 func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {

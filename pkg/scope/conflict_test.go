@@ -96,8 +96,8 @@ func TestConflict(t *testing.T) {
 		"its own group lacks it":      {groups(static("Lake.v1.example.com")), nil, "elder younger", fixed + annotate},
 		"its own group has nothing":   {groups(static("")), nil, "elder younger", fixed + annotate},
 		// As OLM v0 has it.
-		"lacks it, and somebody has it": {groups(static("")), nil, "elder begun", inter + elder + "all namespaces" + wayOut},
-		"has it, and somebody has it": {groups(static("Pond.v1.example.com")), nil, "elder begun",
+		"lacks it, and another operator has it": {groups(static("")), nil, "elder begun", inter + elder + "all namespaces" + wayOut},
+		"has it, and another operator has it": {groups(static("Pond.v1.example.com")), nil, "elder begun",
 			fixed + "ClusterServiceVersion elder/elder of OperatorGroup other/b provides them, too, and both groups cover all namespaces"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -82,9 +82,9 @@ func (l NamespaceLabels) Change(namespace *corev1.Namespace) (add, remove []stri
 	return add, remove
 }
 
-// Orphaned are a Namespace's labels of groups that LabelsOf was not told of, sorted:
-// groups that do not exist any more, if it was told of all in the cluster. A manager
-// that looks after some namespaces alone cannot tell those from its neighbours'.
+// Orphaned are a Namespace's labels of groups that LabelsOf was not given, sorted:
+// groups that do not exist any more, if it was given all in the cluster. A manager
+// that looks after some namespaces alone cannot distinguish them from its neighbours'.
 func (l NamespaceLabels) Orphaned(namespace *corev1.Namespace) []string {
 	var orphaned []string
 	for key := range namespace.Labels {

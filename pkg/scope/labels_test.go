@@ -20,7 +20,7 @@ func TestNamespaceLabels(t *testing.T) {
 		namespace                         *corev1.Namespace
 		wantAdd, wantRemove, wantOrphaned []string
 	}{
-		"nobody's namespace": {
+		"a namespace of no group": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("blue"))},
 			namespace: namespaceOf("red", "team", "red"),
 		},
@@ -86,11 +86,11 @@ func TestNamespaceLabels(t *testing.T) {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red", ""))},
 			namespace: namespaceOf("red"),
 		},
-		"a group that is gone": {
+		"a deleted group": {
 			namespace:    namespaceOf("red", labelGone, "", "team", "red"),
 			wantOrphaned: []string{labelGone},
 		},
-		"a group made anew": {
+		"a group created again": {
 			groups:       []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
 			namespace:    namespaceOf("red", labelGone, ""),
 			wantAdd:      []string{labelA},

@@ -48,7 +48,7 @@ type API struct {
 }
 
 // apis are what a claimant provides. The kind of a definition that exists is the one that it has,
-// whatever the ClusterServiceVersion calls it.
+// for any name in the ClusterServiceVersion.
 func (c Claimant) apis() []API {
 	var all []API
 	for _, d := range c.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -69,7 +69,7 @@ func AnnotatedAPIs(group *operatorsv1.OperatorGroup) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// outsider tells an operator that failed for what its group covers or provides.
+// outsider reports whether an operator failed for what its group covers or provides.
 func outsider(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	switch csv.Status.Reason {
 	case operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
@@ -81,7 +81,7 @@ func outsider(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	}
 }
 
-// ProvidedAPIsDiffer tells whether the annotation of a group is to be written. That of a
+// ProvidedAPIsDiffer reports whether the annotation of a group is to be written. That of a
 // group with spec.staticProvidedAPIs is its administrator's.
 func ProvidedAPIsDiffer(group *operatorsv1.OperatorGroup, provided string) bool {
 	return !group.Spec.StaticProvidedAPIs && group.DeletionTimestamp == nil &&

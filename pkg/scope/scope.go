@@ -81,14 +81,14 @@ func (s Scope) WebhookSelector() *metav1.LabelSelector {
 	}
 }
 
-// MayCover tells whether webhooks of the scope may be called for objects in a namespace.
+// MayCover reports whether webhooks of the scope may be called for objects in a namespace.
 // Where the group selects by labels, those come and go: any namespace may be covered.
 func (s Scope) MayCover(namespace string) bool {
 	return s.Group != nil && s.Group.Spec.Selector != nil && len(s.Group.Spec.TargetNamespaces) == 0 ||
 		slices.Contains(s.Namespaces, metav1.NamespaceAll) || slices.Contains(s.Namespaces, namespace)
 }
 
-// Annotations are those by which a ClusterServiceVersion tells its scope: the
+// Annotations are the annotations in which a ClusterServiceVersion reports its scope: the
 // manager copies them to the pods, where operators read what to watch.
 func (s Scope) Annotations() map[string]string {
 	return map[string]string{

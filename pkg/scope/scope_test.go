@@ -70,7 +70,7 @@ func TestForNamespace(t *testing.T) {
 			wantSelector: labelled,
 			wantTargets:  "red",
 		},
-		"beside a group that is being deleted": {
+		"next to a group that is being deleted": {
 			group:        groupOf("a", targeting("red")),
 			others:       []*operatorsv1.OperatorGroup{groupOf("b", deleted)},
 			wantMode:     single,
@@ -140,7 +140,7 @@ func TestForNamespaceFails(t *testing.T) {
 			groups: []*operatorsv1.OperatorGroup{groupOf("a", selecting(invalidSelector))},
 			want: Failure{
 				operatorsv1alpha1.CSVReasonNoTargetNamespaces,
-				`no targetNamespaces are matched operatorgroups namespace selection: spec.selector of OperatorGroup "a" is not valid: "Like" is not a valid label selector operator; mend it`,
+				`no targetNamespaces are matched operatorgroups namespace selection: spec.selector of OperatorGroup "a" is not valid: "Like" is not a valid label selector operator; correct it`,
 			},
 		},
 		`"" as the only name`: {

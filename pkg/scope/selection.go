@@ -8,7 +8,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
 
-// anyNamespace is the key of the OperatorGroups that may select a Namespace whatever labels it bears.
+// anyNamespace is the key of the OperatorGroups that may select a Namespace with any labels.
 const anyNamespace = "*"
 
 // SelectionKeys returns the keys under which to index an OperatorGroup that selects Namespaces by

@@ -10,7 +10,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
 
-// Whatever a group selects is found by its keys.
+// Everything that a group selects is found by its keys.
 func TestSelectionKeys(t *testing.T) {
 	expression := func(key string, operator metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
 		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: operator, Values: values}}}

@@ -50,7 +50,7 @@ type Refused struct {
 // the ServiceAccount that it names, if there is one.
 //
 // What others wrote into the status stays, and so do the namespaces of a group whose
-// spec cannot be understood. A group that is being deleted is left alone.
+// spec cannot be understood. A group that is being deleted is not modified.
 func GroupStatus(
 	group *operatorsv1.OperatorGroup, peers []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace, account *corev1.ServiceAccount,
 	refused Refused, now time.Time,

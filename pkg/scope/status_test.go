@@ -30,7 +30,7 @@ func TestGroupStatus(t *testing.T) {
 		return metav1.Condition{
 			Type: "olm-webhook-manager.io/InvalidNamespaceSelection", Status: metav1.ConditionTrue,
 			Reason:             "InvalidNamespaceSelection",
-			Message:            `spec.selector of OperatorGroup "a" is not valid: "Like" is not a valid label selector operator; mend it`,
+			Message:            `spec.selector of OperatorGroup "a" is not valid: "Like" is not a valid label selector operator; correct it`,
 			LastTransitionTime: since,
 		}
 	}
@@ -131,7 +131,7 @@ func TestGroupStatus(t *testing.T) {
 			before: statusOf(&morning, []string{"red"}),
 			want:   statusOf(&at, []string{"red"}, invalid(at)),
 		},
-		"a selector mended": {
+		"a corrected selector": {
 			group:  groupOf("a", selecting(anyTeam)),
 			before: statusOf(&morning, []string{"blue", "red"}, invalid(morning)),
 			want:   statusOf(&at, []string{"blue", "red"}),

@@ -11,8 +11,8 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
 
-// Targets are the namespaces that an OperatorGroup covers, sorted: those that
-// spec.targetNamespaces names, whether they exist or not; else those that
+// Targets are the namespaces that an OperatorGroup covers, sorted: the ones that
+// spec.targetNamespaces names, whether they exist or not; else the ones that
 // spec.selector matches; else [""], which is all. The error says which part of
 // the spec cannot be understood, and the way out.
 func Targets(group *operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) ([]string, error) {
@@ -35,7 +35,7 @@ func Targets(group *operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) (
 	return matched, nil
 }
 
-// Concerns tells whether an OperatorGroup may cover something else, or cover it in another way, because
+// Concerns reports whether an OperatorGroup may cover something else, or cover it in another way, because
 // a Namespace has come, is being deleted, has gone, or has other labels. It is nil where it was, or is, not there.
 func Concerns(group *operatorsv1.OperatorGroup, before, after *corev1.Namespace) bool {
 	wanted, err := selectionOf(group)
@@ -108,7 +108,7 @@ func namespaceSelector(group *operatorsv1.OperatorGroup) (labels.Selector, error
 	}
 	selector, err := metav1.LabelSelectorAsSelector(group.Spec.Selector)
 	if err != nil {
-		return nil, fmt.Errorf("spec.selector of OperatorGroup %q is not valid: %w; mend it", group.Name, err)
+		return nil, fmt.Errorf("spec.selector of OperatorGroup %q is not valid: %w; correct it", group.Name, err)
 	}
 	requirements, _ := selector.Requirements()
 	for _, requirement := range requirements {

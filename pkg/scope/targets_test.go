@@ -91,7 +91,7 @@ func TestTargets(t *testing.T) {
 		},
 		"a selector that is not valid": {
 			group:     groupOf("a", selecting(invalidSelector)),
-			wantError: `spec.selector of OperatorGroup "a" is not valid: "Like" is not a valid label selector operator; mend it`,
+			wantError: `spec.selector of OperatorGroup "a" is not valid: "Like" is not a valid label selector operator; correct it`,
 		},
 		"a selector that would turn on its own label": {
 			group:     groupOf("a", selecting(where(labelA, metav1.LabelSelectorOpDoesNotExist))),
@@ -128,7 +128,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// Whoever is told of the named namespaces alone comes to the same as who is told of all.
+// With the named namespaces alone, the result is the same as with all.
 func TestNamed(t *testing.T) {
 	everything := selecting(metav1.LabelSelector{})
 	for name, test := range map[string]struct {

@@ -297,13 +297,13 @@ func TestConversionMistakes(t *testing.T) {
 		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "does not list"},
 		"protected": {func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 			c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"operatorgroups.operators.coreos.com"}
-		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "decides over the manager itself"},
+		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "could control the manager itself"},
 		"named twice": {func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 			c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"absent.conversion.example.com", "absent.conversion.example.com"}
 		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "a CustomResourceDefinition has one"},
 		"the manager's own": {func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 			c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"webhookrollouts.olm-webhook-manager.io"}
-		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "decides over the manager itself"},
+		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "could control the manager itself"},
 		"converted by another": {func(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 			crd, other := e.newCRD("wheels", "v1", "v2").Name, e.neighbour()
 			other.group("og", allNamespaces)

@@ -104,7 +104,7 @@ func TestSecretIsClaimed(t *testing.T) {
 
 	since := e.auditEnd()
 	patchSecret(`{"metadata": {"labels": {"olm.managed": null, "app.kubernetes.io/managed-by": "Helm"}}}`)(e)
-	e.says(servingSecret + " bears the label app.kubernetes.io/managed-by=Helm, so it belongs to somebody else")
+	e.says(servingSecret + " bears the label app.kubernetes.io/managed-by=Helm, so it belongs to another client")
 	m.looksAgain("operator.v1")
 	m.looksAgain("operator.v1")
 	changes := slices.DeleteFunc(m.changes(since), func(w string) bool { return strings.Contains(w, "/status ") })

@@ -106,7 +106,7 @@ func TestSelfDeadlocks(t *testing.T) {
 	}
 }
 
-// The Deployments that serve no webhook may come before those that do.
+// The Deployments that serve no webhook may come before the others.
 func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 	d := installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Create, "apps", "deployments"))
 	in := guardedBy(d, installtest.Targeting("shop"))
@@ -124,7 +124,7 @@ func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 		called bool
 	}{
 		"made by the manager":              {call{name: "plain", user: installtest.ManagerUser}, false},
-		"mended by the manager":            {call{name: "plain", operation: admission.Update, user: installtest.ManagerUser}, false},
+		"repaired by the manager":          {call{name: "plain", operation: admission.Update, user: installtest.ManagerUser}, false},
 		"made by the manager, elsewhere":   {call{name: "plain", namespace: "red", user: installtest.ManagerUser}, true},
 		"another one, made by the manager": {call{name: "other", user: installtest.ManagerUser}, true},
 		"made by a tenant":                 {call{name: "plain", user: tenant}, true},
@@ -143,7 +143,7 @@ func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 	}
 }
 
-// The registration of an APIService is a exemption of those that own one.
+// The registration of an APIService is an exempted request of its owner.
 func TestSelfDeadlocksOfAPIServices(t *testing.T) {
 	for name, test := range map[string]struct {
 		resource string
@@ -175,7 +175,7 @@ func owningPonds(deployment string) []operatorsv1alpha1.APIServiceDescription {
 	return []operatorsv1alpha1.APIServiceDescription{{Group: "ponds.example.com", Version: "v1", Kind: "Pond", DeploymentName: deployment}}
 }
 
-// A manager that does not know who it is exempts nobody in its own name.
+// A manager that does not know who it is exempts no request of its own.
 func TestSelfDeadlocksOfAManagerWithoutAName(t *testing.T) {
 	in := guardedBy(installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Update, "", "namespaces")))
 	in.Manager = ""

@@ -29,14 +29,14 @@ func TestConverters(t *testing.T) {
 		crd      *apiextensionsv1.CustomResourceDefinition
 		want     []string
 	}{
-		"its Service":                           {[]*corev1.Service{ours}, installtest.Definition("things.example.com"), []string{"former-service"}},
-		"its Service is gone":                   {nil, things("server-service"), []string{"server-service"}},
-		"the one with the other name is gone":   {nil, things(csvspec.AlternateServiceName(csv, "server")), []string{csvspec.AlternateServiceName(csv, "server")}},
-		"one of another Deployment":             {nil, things("other-service"), nil},
-		"it does not declare the definition":    {nil, convertedBy("server-service"), nil},
-		"of another namespace":                  {nil, elsewhere, nil},
-		"somebody else has a Service so called": {[]*corev1.Service{theirs}, things("server-service"), nil},
-		"nothing converts":                      {nil, installtest.Definition("things.example.com"), nil},
+		"its Service":                                  {[]*corev1.Service{ours}, installtest.Definition("things.example.com"), []string{"former-service"}},
+		"its Service no longer exists":                 {nil, things("server-service"), []string{"server-service"}},
+		"the one with the other name no longer exists": {nil, things(csvspec.AlternateServiceName(csv, "server")), []string{csvspec.AlternateServiceName(csv, "server")}},
+		"one of another Deployment":                    {nil, things("other-service"), nil},
+		"it does not declare the definition":           {nil, convertedBy("server-service"), nil},
+		"of another namespace":                         {nil, elsewhere, nil},
+		"another client has a Service so called":       {[]*corev1.Service{theirs}, things("server-service"), nil},
+		"nothing converts":                             {nil, installtest.Definition("things.example.com"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := slices.Sorted(maps.Keys(Converters(csv, test.services, []*apiextensionsv1.CustomResourceDefinition{test.crd})))

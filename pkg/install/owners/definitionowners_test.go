@@ -69,12 +69,12 @@ func TestKeptOwners(t *testing.T) {
 		"handed over":                     {"Deployment", "server", true, []metav1.OwnerReference{theirs, ours}, []metav1.OwnerReference{theirs, ours, things}},
 		"another Deployment":              {"Deployment", "other", true, []metav1.OwnerReference{ours}, nil},
 		"one that does not any more":      {"Deployment", "other", true, []metav1.OwnerReference{ours, things}, []metav1.OwnerReference{ours}},
-		"for a definition made anew":      {"Deployment", "server", true, []metav1.OwnerReference{ours, definitionOwner(installtest.Definition("former"))}, []metav1.OwnerReference{ours, things}},
+		"for a definition made again":     {"Deployment", "server", true, []metav1.OwnerReference{ours, definitionOwner(installtest.Definition("former"))}, []metav1.OwnerReference{ours, things}},
 		"owned by a definition besides":   {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours, owner(definitionKind, "things.example.com")}, nil},
 		"its account":                     {"ServiceAccount", "account", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"another account":                 {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours}, nil},
-		"an account that nobody owns":     {"ServiceAccount", "account", false, nil, nil},
-		"an account of somebody else's":   {"ServiceAccount", "account", false, []metav1.OwnerReference{theirs}, nil},
+		"an account that no client owns":  {"ServiceAccount", "account", false, nil, nil},
+		"an account of another client's":  {"ServiceAccount", "account", false, []metav1.OwnerReference{theirs}, nil},
 		"what the account is given":       {"RoleBinding", "binding", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"the role of that":                {"Role", "role", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"given to others":                 {"RoleBinding", "elsewhere", false, []metav1.OwnerReference{ours}, nil},
@@ -99,8 +99,8 @@ func TestKeptOwners(t *testing.T) {
 	}
 }
 
-// A definition that is being deleted keeps nothing: whatever waits for its dependents would
-// take away what it is given again.
+// A definition that is being deleted keeps nothing: a client that waits for its dependents would
+// remove what it is given again.
 func TestDeletedDefinitionKeepsNothing(t *testing.T) {
 	crd := installtest.Definition("things.example.com")
 	crd.DeletionTimestamp = &metav1.Time{}
@@ -125,7 +125,7 @@ func TestFateOf(t *testing.T) {
 		"kept for what is declared no more": {true, []metav1.OwnerReference{levers}, Delete, Release},
 		"another version owns it, too":      {true, []metav1.OwnerReference{ours, things, theirs}, Ignore, Ignore},
 		"a definition owns it besides":      {true, []metav1.OwnerReference{ours, things, owner(definitionKind, "levers.example.com")}, Release, Release},
-		"somebody else owns it, too":        {true, []metav1.OwnerReference{ours, things, stranger}, Release, Release},
+		"another client owns it, too":       {true, []metav1.OwnerReference{ours, things, stranger}, Release, Release},
 		"an account":                        {false, []metav1.OwnerReference{ours, things}, Delete, Release},
 		"an account, without its owner":     {false, []metav1.OwnerReference{things}, Delete, Release},
 		"an account of another operator":    {false, []metav1.OwnerReference{levers}, Ignore, Ignore},
@@ -160,7 +160,7 @@ func TestOrphans(t *testing.T) {
 		"in the background":                   {"", owned, false},
 		"in the foreground":                   {metav1.FinalizerDeleteDependents, owned, false},
 		"in the foreground, later":            {"", nil, false},
-		"in the foreground, made anew":        {"", owned, false},
+		"in the foreground, made again":       {"", owned, false},
 		"orphaning":                           {metav1.FinalizerOrphanDependents, owned, true},
 		"orphaning, later":                    {"", lost, true},
 		"orphaning, and nothing was recorded": {metav1.FinalizerOrphanDependents, nil, true},

@@ -1,4 +1,4 @@
-// Package owners finds the objects that belong to a ClusterServiceVersion, and those that keep a converter.
+// Package owners finds the objects that belong to a ClusterServiceVersion, and the definitions that keep a converter.
 package owners
 
 import (
@@ -91,7 +91,7 @@ func (o Ownership) serves(namespace, service string) bool {
 	})
 }
 
-// servicesOf returns the names of the Services that a version owns, and those that are derived from
+// servicesOf returns the names of the Services that a version owns, and the names that are derived from
 // its Deployments.
 func (o Ownership) servicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	services := slices.Collect(maps.Keys(o.Services))

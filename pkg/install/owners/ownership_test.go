@@ -66,14 +66,14 @@ func TestOwnership(t *testing.T) {
 		return &rbacv1.RoleBinding{ObjectMeta: meta(permissions.AuthReaderNamespace, name, ""), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: permissions.AuthReader}, Subjects: []rbacv1.Subject{account}}
 	}
 	namesake := meta(csv.Namespace, "owned", "")
-	namesake.OwnerReferences = []metav1.OwnerReference{{Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: csv.Name, UID: "of before"}}
+	namesake.OwnerReferences = []metav1.OwnerReference{{Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: csv.Name, UID: "previous"}}
 	named := names.Permissions(csv.Namespace, csv.Name, "account")
 	derived := names.WebhookConfiguration(csv.Spec.WebhookDefinitions[0].GenerateName, csv.Namespace, csv.Name, string(csv.Spec.WebhookDefinitions[0].Type))
 	for title, test := range map[string]struct {
 		object metav1.Object
 		want   bool
 	}{
-		"recorded, whatever it calls now":           {calling("any", "recorded", nil), true},
+		"recorded, for any name":                    {calling("any", "recorded", nil), true},
 		"calls its Service, as OLM v0's":            {calling("v-x7k2p", "", own), true},
 		"calls it twice":                            {calling("v-x7k2p", "", own, own), true},
 		"calls the Service of its other name":       {calling("v", "", service(csv.Namespace, csvspec.AlternateServiceName(csv, "manager"))), true},
@@ -84,7 +84,7 @@ func TestOwnership(t *testing.T) {
 		"calls a namesake elsewhere":                {calling("v", "", other), false},
 		"calls its Service and another":             {calling("v", "", own, other), false},
 		"calls a URL":                               {calling("v", "", nil), false},
-		"calls nobody":                              {calling("v", ""), false},
+		"calls no endpoint":                         {calling("v", ""), false},
 		"APIService of its Service":                 {api(&apiregistrationv1.ServiceReference{Namespace: csv.Namespace, Name: "manager-service"}), true},
 		"APIService of another":                     {api(&apiregistrationv1.ServiceReference{Namespace: "elsewhere", Name: "manager-service"}), false},
 		"APIService of the API server":              {api(nil), false},
@@ -106,7 +106,7 @@ func TestOwnership(t *testing.T) {
 		"only labelled":                             {role(meta("", "reader", ""), installtest.ReadPods), false},
 		"a binding that is only labelled":           {bound(meta("", "reader", ""), "reader", account), false},
 		"owned by its uid":                          {&rbacv1.Role{ObjectMeta: ownedRole}, true},
-		"owned by a namesake of before":             {&rbacv1.Role{ObjectMeta: namesake}, false},
+		"owned by a previous namesake":              {&rbacv1.Role{ObjectMeta: namesake}, false},
 		"cluster-scoped, with an owner reference":   {role(ownedClusterRole, installtest.Everything), false},
 		"elsewhere, with an owner reference":        {&rbacv1.Role{ObjectMeta: ownedElsewhere}, false},
 	} {

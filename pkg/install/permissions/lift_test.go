@@ -75,11 +75,11 @@ func TestLift(t *testing.T) {
 			role: installtest.Policies(installtest.ReadPods), bindings: []*rbacv1.RoleBinding{reader, bound("more", "reader", "manager")}, targets: all,
 			want: []string{"ClusterRole reader: get,list pods" + see, "ClusterRoleBinding reader: manager may reader", "ClusterRoleBinding more: manager may reader"},
 		},
-		"under somebody else's name": {
+		"under another client's name": {
 			role: installtest.Policies(installtest.ReadPods), bindings: []*rbacv1.RoleBinding{reader}, targets: all, foreign: "reader",
 			want: []string{"ClusterRole ALTERNATE: get,list pods" + see, "ClusterRoleBinding ALTERNATE: manager may ALTERNATE"},
 		},
-		"under somebody else's name in one of the targets": {
+		"under another client's name in one of the targets": {
 			role: installtest.Policies(installtest.ReadPods), bindings: []*rbacv1.RoleBinding{reader}, targets: []string{"blue", "red"}, foreign: "blue/reader",
 			want: []string{
 				"Role blue/ALTERNATE: get,list pods", "Role red/reader: get,list pods",
@@ -107,7 +107,7 @@ func TestLift(t *testing.T) {
 	}
 }
 
-// linesOf says in a line each what is lifted, whose it is beside.
+// linesOf returns a line for each lifted permission.
 func linesOf(t *testing.T, l Lifted) []string {
 	t.Helper()
 	var lines []string
@@ -185,7 +185,7 @@ func TestAccessWithLifted(t *testing.T) {
 	}
 }
 
-// A binding is for the rules that are lifted, whoever holds the role of that name.
+// A binding is for the rules that are lifted, not for the role of that name.
 func TestBindsRulesOf(t *testing.T) {
 	role := func(rules ...rbacv1.PolicyRule) metav1.Object {
 		return &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "blue", Name: "reader"}, Rules: rules}

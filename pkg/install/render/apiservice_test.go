@@ -107,7 +107,7 @@ func TestAPIServiceOfTheAdministrator(t *testing.T) {
 	}
 }
 
-// An APIService stays in service until its successor serves, whatever changes of it.
+// An APIService stays registered until its successor serves.
 func TestChangesOfAPIServices(t *testing.T) {
 	is := csvspec.Identity{Type: csvspec.APIServiceType, GenerateName: "v1.ponds.example.com"}
 	one, two := installtest.DeploymentOf("one"), installtest.DeploymentOf("two")

@@ -47,7 +47,7 @@ func TestChanges(t *testing.T) {
 		"another timeout":                    {after: []func(*description){func(d *description) { d.TimeoutSeconds = new(int32(3)) }}, want: Changed},
 		"another rule":                       {after: []func(*description){func(d *description) { d.Rules = append(d.Rules, d.Rules[0]) }}, want: Changed},
 		"another webhook takes its port":     {both: []func(*description){target(8443)}, first: []description{installtest.ServedBy("server", named("first"), target(9443))}, want: Changed},
-		"another webhook beside it":          {first: []description{installtest.ServedBy("server", named("first"))}, want: Same},
+		"another webhook next to it":         {first: []description{installtest.ServedBy("server", named("first"))}, want: Same},
 		"another name":                       {after: []func(*description){named("v2.shop.example.com")}, want: Removed},
 		"another type":                       {after: []func(*description){mutating}, want: Removed},
 		"dropped":                            {dropped: true, want: Removed},

@@ -29,24 +29,24 @@ func TestServicePorts(t *testing.T) {
 		want     []string // "name: port to targetPort"
 		called   []int32  // the port of each webhook
 	}{
-		"the container's port":              {ports{{8443, nil}}, []string{"8443: 8443 to 8443"}, []int32{8443}},
-		"no port is 443":                    {ports{{0, nil}}, []string{"443: 443 to 443"}, []int32{443}},
-		"another target":                    {ports{{443, 9443}}, []string{"443: 443 to 9443"}, []int32{443}},
-		"no port, another target":           {ports{{0, 9443}}, []string{"443: 443 to 9443"}, []int32{443}},
-		"a target by name":                  {ports{{443, "https"}}, []string{"443: 443 to https"}, []int32{443}},
-		"a target of 0 is none":             {ports{{443, 0}}, []string{"443: 443 to 443"}, []int32{443}},
-		"an empty target is none":           {ports{{443, ""}}, []string{"443: 443 to 443"}, []int32{443}},
-		"the same pair twice":               {ports{{443, 9443}, {443, 9443}}, []string{"443: 443 to 9443"}, []int32{443, 443}},
-		"the same pair, written otherwise":  {ports{{0, nil}, {443, nil}, {443, 443}}, []string{"443: 443 to 443"}, []int32{443, 443, 443}},
-		"one port, two targets":             {ports{{443, 9443}, {443, 9444}}, []string{"443: 443 to 9443", "444: 444 to 9444"}, []int32{443, 444}},
-		"one port, a number and a name":     {ports{{443, 9443}, {443, "9443"}}, []string{"443: 443 to 9443", "444: 444 to 9443"}, []int32{443, 444}},
-		"the next port is asked for later":  {ports{{443, 9443}, {443, 9444}, {444, nil}}, []string{"443: 443 to 9443", "445: 445 to 9444", "444: 444 to 444"}, []int32{443, 445, 444}},
-		"three targets, then the first":     {ports{{443, 1}, {443, 2}, {443, 3}, {443, 1}}, []string{"443: 443 to 1", "444: 444 to 2", "445: 445 to 3"}, []int32{443, 444, 445, 443}},
-		"no port above the last":            {ports{{65535, 1}, {65535, 2}}, []string{"65535: 65535 to 1", "1: 1 to 2"}, []int32{65535, 1}},
-		"the first port is taken, too":      {ports{{65535, 1}, {65535, 2}, {1, nil}}, []string{"65535: 65535 to 1", "2: 2 to 2", "1: 1 to 1"}, []int32{65535, 2, 1}},
-		"up to the last port":               {ports{{65534, 1}, {65534, 2}}, []string{"65534: 65534 to 1", "65535: 65535 to 2"}, []int32{65534, 65535}},
-		"different ports, the same target":  {ports{{443, 9443}, {8443, 9443}}, []string{"443: 443 to 9443", "8443: 8443 to 9443"}, []int32{443, 8443}},
-		"a default beside another's number": {ports{{443, "https"}, {0, nil}}, []string{"443: 443 to https", "444: 444 to 443"}, []int32{443, 444}},
+		"the container's port":               {ports{{8443, nil}}, []string{"8443: 8443 to 8443"}, []int32{8443}},
+		"no port is 443":                     {ports{{0, nil}}, []string{"443: 443 to 443"}, []int32{443}},
+		"another target":                     {ports{{443, 9443}}, []string{"443: 443 to 9443"}, []int32{443}},
+		"no port, another target":            {ports{{0, 9443}}, []string{"443: 443 to 9443"}, []int32{443}},
+		"a target by name":                   {ports{{443, "https"}}, []string{"443: 443 to https"}, []int32{443}},
+		"a target of 0 is none":              {ports{{443, 0}}, []string{"443: 443 to 443"}, []int32{443}},
+		"an empty target is none":            {ports{{443, ""}}, []string{"443: 443 to 443"}, []int32{443}},
+		"the same pair twice":                {ports{{443, 9443}, {443, 9443}}, []string{"443: 443 to 9443"}, []int32{443, 443}},
+		"the same pair, written otherwise":   {ports{{0, nil}, {443, nil}, {443, 443}}, []string{"443: 443 to 443"}, []int32{443, 443, 443}},
+		"one port, two targets":              {ports{{443, 9443}, {443, 9444}}, []string{"443: 443 to 9443", "444: 444 to 9444"}, []int32{443, 444}},
+		"one port, a number and a name":      {ports{{443, 9443}, {443, "9443"}}, []string{"443: 443 to 9443", "444: 444 to 9443"}, []int32{443, 444}},
+		"the next port is asked for later":   {ports{{443, 9443}, {443, 9444}, {444, nil}}, []string{"443: 443 to 9443", "445: 445 to 9444", "444: 444 to 444"}, []int32{443, 445, 444}},
+		"three targets, then the first":      {ports{{443, 1}, {443, 2}, {443, 3}, {443, 1}}, []string{"443: 443 to 1", "444: 444 to 2", "445: 445 to 3"}, []int32{443, 444, 445, 443}},
+		"no port above the last":             {ports{{65535, 1}, {65535, 2}}, []string{"65535: 65535 to 1", "1: 1 to 2"}, []int32{65535, 1}},
+		"the first port is taken, too":       {ports{{65535, 1}, {65535, 2}, {1, nil}}, []string{"65535: 65535 to 1", "2: 2 to 2", "1: 1 to 1"}, []int32{65535, 2, 1}},
+		"up to the last port":                {ports{{65534, 1}, {65534, 2}}, []string{"65534: 65534 to 1", "65535: 65535 to 2"}, []int32{65534, 65535}},
+		"different ports, the same target":   {ports{{443, 9443}, {8443, 9443}}, []string{"443: 443 to 9443", "8443: 8443 to 9443"}, []int32{443, 8443}},
+		"a default next to another's number": {ports{{443, "https"}, {0, nil}}, []string{"443: 443 to https", "444: 444 to 443"}, []int32{443, 444}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var webhooks []operatorsv1alpha1.WebhookDescription
@@ -144,10 +144,10 @@ func TestServiceName(t *testing.T) {
 		primaryTaken, alternateExists bool
 		want                          string
 	}{
-		"as OLM v0 names it":                        {false, false, "manager-service"},
-		"beside a Service of the author's":          {true, false, alternate},
-		"the author's Service is gone":              {false, true, alternate},
-		"beside a Service of the author's, as ever": {true, true, alternate},
+		"as OLM v0 names it":                         {false, false, "manager-service"},
+		"next to a Service of the author's":          {true, false, alternate},
+		"the author's Service no longer exists":      {false, true, alternate},
+		"next to a Service of the author's, as ever": {true, true, alternate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := csvspec.ServiceName(csv, "manager", test.primaryTaken, test.alternateExists); got != test.want {
@@ -160,7 +160,7 @@ func TestServiceName(t *testing.T) {
 	}
 }
 
-// Whatever a Deployment is called, its Service has a name of its own that the API
+// For every name of a Deployment, its Service has a name of its own that the API
 // server accepts, and Secret, mounts and registrations all speak of that name.
 func TestNamesOfAwkwardDeployments(t *testing.T) {
 	long := strings.Repeat("long-", 12) // 60 characters

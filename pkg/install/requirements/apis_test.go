@@ -51,7 +51,7 @@ func TestRequiredAPIServices(t *testing.T) {
 				t.Errorf("requirements (-want +got):\n%s", diff)
 			}
 			if verdict.RequeueAfter != test.requeueAfter {
-				t.Errorf("looks again in %s, want %s", verdict.RequeueAfter, test.requeueAfter)
+				t.Errorf("requeued after %s, want %s", verdict.RequeueAfter, test.requeueAfter)
 			}
 		})
 	}
@@ -101,7 +101,7 @@ func TestAPIsOfAnAPIServerThatStandsAlone(t *testing.T) {
 			test.needs(&csv.Spec)
 			verdict := Check(Facts{CSV: csv, NoAggregator: true, APIs: map[schema.GroupVersionKind]bool{pond: test.served}, Now: time.Unix(1000, 0)})
 			if verdict.Passes() != test.passes || verdict.RequeueAfter != test.requeueAfter {
-				t.Errorf("passes: %t, looks again in %s: %s", verdict.Passes(), verdict.RequeueAfter, verdict.Unmet())
+				t.Errorf("passes: %t, requeued after %s: %s", verdict.Passes(), verdict.RequeueAfter, verdict.Unmet())
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func liveAPIService(name string, available bool) *apiregistrationv1.APIService {
 	return service
 }
 
-// Whoever waits for a kind asks often only after something announced it.
+// A ClusterServiceVersion that waits for a kind polls often only after its announcement.
 func TestAPIPause(t *testing.T) {
 	announced := time.Unix(1000, 0)
 	for since, want := range map[time.Duration]time.Duration{

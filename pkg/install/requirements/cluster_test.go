@@ -47,7 +47,7 @@ func TestMinKubeVersion(t *testing.T) {
 				t.Errorf("requirements (-want +got):\n%s", diff)
 			}
 			if verdict.RequeueAfter != requeueAfter || verdict.Passes() != test.met {
-				t.Errorf("passes: %t, looks again in %s", verdict.Passes(), verdict.RequeueAfter)
+				t.Errorf("passes: %t, requeued after %s", verdict.Passes(), verdict.RequeueAfter)
 			}
 		})
 	}

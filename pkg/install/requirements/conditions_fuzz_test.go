@@ -8,7 +8,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// FuzzConditions reads the annotation of matchConditions of whatever text: what cannot be read is a
+// FuzzConditions reads the annotation of matchConditions of any text: what cannot be read is a
 // violation.
 func FuzzConditions(f *testing.F) {
 	for _, text := range []string{

@@ -37,7 +37,7 @@ func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violat
 			case repeated:
 				violate(fmt.Sprintf("for %s, and so is [%d]: a CustomResourceDefinition has one", crd, other), "name it in one of them")
 			case protectedGroup(crd):
-				violate(fmt.Sprintf("for %s: whoever converts it decides over the manager itself", crd), "remove it from conversionCRDs")
+				violate(fmt.Sprintf("for %s: its conversion webhook could control the manager itself", crd), "remove it from conversionCRDs")
 			case !csv.OwnsCRD(crd):
 				violate(fmt.Sprintf("for %s, which spec.customresourcedefinitions.owned does not list", crd), "add it there, or remove it from conversionCRDs")
 			}

@@ -49,10 +49,10 @@ func TestConversionViolations(t *testing.T) {
 		}, "for c.example.com, which spec.customresourcedefinitions.owned does not list"},
 		"of the manager": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
 			s.WebhookDefinitions[0].ConversionCRDs = []string{"webhookrollouts.olm-webhook-manager.io"}
-		}, "decides over the manager itself"},
+		}, "could control the manager itself"},
 		"of OLM, in capitals": {func(s *operatorsv1alpha1.ClusterServiceVersionSpec) {
 			s.WebhookDefinitions[0].ConversionCRDs = []string{"operatorgroups.Operators.CoreOS.com"}
-		}, "decides over the manager itself"},
+		}, "could control the manager itself"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

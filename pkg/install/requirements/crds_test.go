@@ -139,7 +139,7 @@ func TestAwaitedVersions(t *testing.T) {
 		"promised among others":   {"b.example.com/v2," + promised, "a.example.com", installtest.Definition("a.example.com"), []string{promised}, ""},
 		"not promised":            {"", "a.example.com", installtest.Definition("a.example.com"), nil, unmet},
 		"another one promised":    {"a.example.com/v3", "a.example.com", installtest.Definition("a.example.com"), nil, unmet},
-		"nobody will convert":     {promised, "b.example.com", installtest.Definition("a.example.com"), nil, unmet},
+		"no webhook will convert": {promised, "b.example.com", installtest.Definition("a.example.com"), nil, unmet},
 		"promised, and no object": {promised, "a.example.com", nil, nil, "CustomResourceDefinition a.example.com: CRD is not present"},
 		"promised, and there": {promised, "a.example.com", installtest.Definition("a.example.com", func(crd *apiextensionsv1.CustomResourceDefinition) {
 			crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: "v2", Served: true})

@@ -29,7 +29,7 @@ func TestOneActiveVersionForEachDeployment(t *testing.T) {
 		elderBegan, youngerBegan bool
 		elderWaits, youngerWaits string
 	}{
-		"nobody has begun":                       {nil, false, false, "", ""},
+		"not begun":                              {nil, false, false, "", ""},
 		"the elder has begun":                    {nil, true, false, "", "elder"},
 		"the younger has begun":                  {nil, false, true, "younger", ""},
 		"both have begun, and neither has it":    {nil, true, true, "", "elder"},

@@ -109,7 +109,7 @@ func TestRuleViolations(t *testing.T) {
 				{ForbiddenRule, 2, "c.example.com", olmGroup + `: spec.webhookdefinitions[2].rules[0] of "c.example.com" does`, "remove operators.coreos.com from apiGroups"},
 			},
 		},
-		"a name repeated, whatever the type": {
+		"a name repeated, for any type": {
 			webhooks: []operatorsv1alpha1.WebhookDescription{
 				installtest.WebhookOf("a.example.com", installtest.Validating, harmless),
 				installtest.WebhookOf("b.example.com", installtest.Validating, harmless),

@@ -21,7 +21,7 @@ func TestConfigAnnotations(t *testing.T) {
 		t.Errorf("the instruction is %q, given: %t", value, given)
 	}
 	if value, given := config.Instruction("olm-webhook-manager.io/other"); given {
-		t.Errorf("an instruction that nobody gave is %q", value)
+		t.Errorf("an instruction that is not set is %q", value)
 	}
 	if diff := cmp.Diff(map[string]string{"example.com/team": "shop"}, config.Propagated()); diff != "" {
 		t.Errorf("propagated (-want +got):\n%s", diff)

@@ -55,7 +55,7 @@ func TestRefusals(t *testing.T) {
 				"Subscription shop: spec.config.volumeMounts[4] hides the serving certificate at " + installtest.ServerCert + "/ca.crt/: mount it elsewhere",
 			},
 		},
-		"mounts above and beside the certificate": {
+		"mounts above and next to the certificate": {
 			config: operatorsv1alpha1.SubscriptionConfig{VolumeMounts: []corev1.VolumeMount{
 				{Name: "mine", MountPath: "/tmp"}, {Name: "mine", MountPath: installtest.WebhookCert + "-of-others/tls.crt"}, {Name: "mine", MountPath: installtest.WebhookCert + "/tls.crt.d"},
 			}},

@@ -36,7 +36,7 @@ func TestSubscriptionOf(t *testing.T) {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("b", "shop.v2", ""), subscription("a", "shop.v2", "")},
 			want:          "a",
 		},
-		"the version before is gone": {
+		"the version before no longer exists": {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "shop.v1", "")},
 			want:          "shop",
 		},

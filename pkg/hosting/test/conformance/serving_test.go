@@ -71,7 +71,7 @@ func TestABodyThatNeverEnds(t *testing.T) {
 		"a call of no time":    {"POST /judge?timeout=0s", json, http.StatusBadRequest},
 		"a call of other type": {"POST /judge?timeout=10s", "", http.StatusUnsupportedMediaType},
 		"a call by PUT":        {"PUT /judge?timeout=10s", json, http.StatusMethodNotAllowed},
-		"an unknown path":      {"POST /nobody?timeout=10s", json, http.StatusNotFound},
+		"an unknown path":      {"POST /unknown?timeout=10s", json, http.StatusNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn := dialHost(t, h)
