@@ -14,7 +14,7 @@ import (
 func TestForeignSecret(t *testing.T) {
 	first, third, foreign := minted(t, 1, start), minted(t, 3, after(2*day)), minted(t, 9, after(2*day))
 	one, at := trusting(first), after(2*day)
-	const isLeft = ", so it belongs to somebody else and is left alone; the serving certificate needs this name: delete the Secret or give it another name"
+	const isLeft = ", so it belongs to another client and is not modified; the serving certificate needs this name: delete the Secret or give it another name"
 	anew := holding(t, foreign).with(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil })
 	of := func(change func(*corev1.Secret)) Facts {
 		return Facts{Secret: anew.with(change).Secret, Registrations: []Registration{one}, Live: true, Issued: &third}

@@ -23,7 +23,7 @@ func (f Facts) otherOwner() string {
 	} else if len(f.Registrations) > 0 {
 		return ""
 	}
-	return fmt.Sprintf("Secret %s/%s %s, so it belongs to somebody else and is left alone; "+
+	return fmt.Sprintf("Secret %s/%s %s, so it belongs to another client and is not modified; "+
 		"the serving certificate needs this name: delete the Secret or give it another name",
 		f.Secret.Namespace, f.Secret.Name, sign)
 }

@@ -129,7 +129,7 @@ func (c candidate) caBundleInjected() (reason, message string, blocked bool) {
 	if !c.awaitsRules() || len(registration.BundleOf(c.live)) > 0 || !c.backend.Complete() {
 		return "", "", false
 	}
-	return reasonNotInjected, fmt.Sprintf("nobody has injected a caBundle into %s yet: check the annotations in the Subscription's spec.config, and whoever is to act on them", drift.KeyOf(c.live)), true
+	return reasonNotInjected, fmt.Sprintf("no client has injected a caBundle into %s yet: check the annotations in the Subscription's spec.config, and the tool that acts on them", drift.KeyOf(c.live)), true
 }
 
 // certificateIssued: the serving certificate exists.

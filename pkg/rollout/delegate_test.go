@@ -29,8 +29,8 @@ func TestDelegatedWebhook(t *testing.T) {
 	if rules() != 0 || bundle() != "" {
 		t.Fatalf("it is registered with %d rules and caBundle %q", rules(), bundle())
 	}
-	says(webhook + " Waiting CABundleNotInjected: nobody has injected a caBundle into ValidatingWebhookConfiguration " + c.validating("manager").Name +
-		" yet: check the annotations in the Subscription's spec.config, and whoever is to act on them")
+	says(webhook + " Waiting CABundleNotInjected: no client has injected a caBundle into ValidatingWebhookConfiguration " + c.validating("manager").Name +
+		" yet: check the annotations in the Subscription's spec.config, and the tool that acts on them")
 
 	c.validating("manager").Webhooks[0].ClientConfig.CABundle = []byte("injected")
 	c.answer = func(e backends.Endpoint) backends.Answer {

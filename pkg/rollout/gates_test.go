@@ -83,9 +83,9 @@ func TestRegistrationGates(t *testing.T) {
 		},
 		"the certificate cannot be used": {
 			change: func(c *cluster) {
-				c.Certificates["manager"] = managerv1alpha1.CertificateStatus{Message: "Secret shop/manager-service-cert belongs to somebody else"}
+				c.Certificates["manager"] = managerv1alpha1.CertificateStatus{Message: "Secret shop/manager-service-cert belongs to another client"}
 			},
-			want: webhook + " Waiting CertificateUnusable: Secret shop/manager-service-cert belongs to somebody else",
+			want: webhook + " Waiting CertificateUnusable: Secret shop/manager-service-cert belongs to another client",
 		},
 		"namespaces are not labelled": {
 			change: func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"blue", "red"} },

@@ -75,7 +75,7 @@ func TestNudge(t *testing.T) {
 func TestRegistrationKeepsItsTrust(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.trust = render.Trust{}
-	c.Certificates["manager"] = certificateWith("belongs to somebody else")
+	c.Certificates["manager"] = certificateWith("belongs to another client")
 	for _, step := range c.next().Steps {
 		if step.Kind() == "ValidatingWebhookConfiguration" {
 			t.Errorf("%s %s: %v", step.Verb, step.Key(), step.Drift.Fields)

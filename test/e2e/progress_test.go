@@ -30,7 +30,7 @@ func TestBundleInstallTellsProgress(t *testing.T) {
 	}
 	issued := term.mint("hook-service")
 	term.storeCertificate(issued)
-	command.says("nobody has injected a caBundle")
+	command.says("no client has injected a caBundle")
 	term.inject(issued.CA)
 	said, exit := command.end()
 	if exit != 0 {

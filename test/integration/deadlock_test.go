@@ -47,7 +47,7 @@ func TestSelfDeadlock(t *testing.T) {
 	m := e.manage()
 	e.install(interceptor())
 	m.emits("Normal WebhookIntercepts webhook v.example.com intercepts every operation of pods, pods/status, ")
-	m.emits("Normal SelfDeadlockPrevented webhook v.example.com could not come back once nobody answers it: requests of the cluster's own components about its own pods, ")
+	m.emits("Normal SelfDeadlockPrevented webhook v.example.com could not become available again while no endpoint answers it: requests of the cluster's own components about its own pods, ")
 	if exempt := e.webhookStatus("operator.v1", "v.example.com").Exempt; !slices.Contains(exempt, "its own pods") {
 		t.Errorf("the WebhookRollout says that %q pass it by", exempt)
 	}

@@ -38,7 +38,7 @@ func TestEvents(t *testing.T) {
 		return s
 	}
 	seesPods := Event{false, "WebhookIntercepts", "webhook v.example.com intercepts CREATE of pods"}
-	const cannotComeBack = "webhook v.example.com could not come back once nobody answers it: requests of the cluster's own components about "
+	const cannotComeBack = "webhook v.example.com could not become available again while no endpoint answers it: requests of the cluster's own components about "
 	for name, test := range map[string]struct {
 		before, after managerv1alpha1.WebhookRolloutStatus
 		want          []Event

@@ -25,7 +25,7 @@ func interceptionEvents(before *managerv1alpha1.WebhookStatus, w managerv1alpha1
 	}
 	if len(w.Exempt) > 0 && !slices.Equal(w.Exempt, old.Exempt) {
 		events = append(events, Event{Reason: "SelfDeadlockPrevented", Message: shortened(fmt.Sprintf(
-			"webhook %s could not come back once nobody answers it: requests of the cluster's own components about %s pass it by",
+			"webhook %s could not become available again while no endpoint answers it: requests of the cluster's own components about %s pass it by",
 			w.GenerateName, strings.Join(w.Exempt, ", ")))})
 	}
 	return events
