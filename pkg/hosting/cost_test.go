@@ -122,7 +122,7 @@ func TestMemoryOfDenseObjectsIsBounded(t *testing.T) {
 	for range many {
 		calls.Go(func() { statuses <- postTo(t, server, "30s", body).StatusCode })
 	}
-	hostingtest.Eventually(t, "those that fit are handled and the others refused", func() bool { return c.running.Load()+int64(len(statuses)) == many })
+	hostingtest.Eventually(t, "the calls that fit are handled and the others refused", func() bool { return c.running.Load()+int64(len(statuses)) == many })
 	if held := l.DecodedMemory(); held > limits.DecodedFactor*limits.DefaultMaxBodyMemory || c.running.Load() < 2 {
 		t.Errorf("%d calls hold %d bytes of objects", c.running.Load(), held)
 	}
