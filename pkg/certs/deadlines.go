@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lostSecretTimeout is how long a lost Secret waits for a registration whose writes nobody refuses:
-// longer than the longest pause between two repairs of a contested one.
+// lostSecretTimeout is how long a lost Secret waits for a registration that can be written. It
+// exceeds the longest pause between two repairs of a contested registration.
 const lostSecretTimeout = 15 * time.Minute
 
 // awaited returns the facts without the registrations that timed out: their trust and their
@@ -34,7 +34,6 @@ func (m distribution) timedOut() []string {
 	return late
 }
 
-// ready reports whether a registration trusts the next generation, and records it.
 func (m distribution) ready(r Registration) bool {
 	only := Facts{Registrations: []Registration{r}}
 	return only.firstWithoutTrust(m.next.ca()) == "" && only.writtenForEarlier(m.next.Number) == ""
@@ -95,7 +94,6 @@ func (m distribution) waitMessage(name, what string) string {
 	return text
 }
 
-// deadlines returns the deadlines of the registrations that are not ready.
 func (m distribution) deadlines() []time.Time {
 	var all []time.Time
 	for _, r := range m.Registrations {

@@ -12,10 +12,10 @@ import (
 // decider takes one decision.
 type decider struct {
 	rotation
-	blocking *corev1.Secret // occupies the name of the Secret, and can only be deleted
+	blocking *corev1.Secret // has the name of the Secret, and can only be deleted
 	d        Decision
 
-	restart time.Time // of pods that do not reload; zero for never
+	restart time.Time // when pods that do not reload are restarted; zero for never
 }
 
 // Decide returns the decision for the facts. The Secret determines the trust. Registrations count
@@ -37,15 +37,13 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 	return m.conclude()
 }
 
-// step takes at most one step: one write or one question.
 func (m *decider) step() {
 	if !m.repair() {
 		m.advance()
 	}
 }
 
-// repair takes the step that makes the Secret the manager's own and complete. It reports whether
-// such a step was necessary.
+// repair makes the Secret the manager's own and complete. It reports whether a step was necessary.
 func (m *decider) repair() bool {
 	switch {
 	case m.blocking != nil:
@@ -66,7 +64,6 @@ func (m *decider) repair() bool {
 	return true
 }
 
-// advance takes the next step of a rotation.
 func (m *decider) advance() {
 	switch {
 	case m.next != nil && !m.nextReplaced():
@@ -76,7 +73,7 @@ func (m *decider) advance() {
 	case m.renewalDue() && !m.bundleFull():
 		m.startRotation()
 	case m.next != nil:
-		m.write(m.edit().forgetNext) // nobody wants it any more, and no pod could serve it
+		m.write(m.edit().forgetNext) // no pod could serve it
 	case !m.promotedAt.IsZero():
 		m.confirm()
 	case len(m.previous) > 0:
@@ -84,7 +81,7 @@ func (m *decider) advance() {
 	}
 }
 
-// otherClientInterval is how often somebody else's Secret is looked at: it is not watched.
+// otherClientInterval is how often the Secret of another client is read. It is not watched.
 const otherClientInterval = 30 * time.Second
 
 // ignoreSecret decides about a Secret that belongs to another client: nothing is issued, and

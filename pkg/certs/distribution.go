@@ -10,7 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// distribution is the part of a rotation in which registrations learn to trust the next generation.
+// distribution is the part of a rotation in which registrations are changed to trust the next
+// generation.
 type distribution struct{ *rotation }
 
 func (m *decider) distribution() distribution { return distribution{&m.rotation} }

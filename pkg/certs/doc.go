@@ -1,25 +1,23 @@
 // Package certs decides about the serving certificate of one Deployment.
 //
-// A generation is a CA and a leaf that it signed, numbered. The CA's private key
-// is forgotten when the leaf is signed, so the Secret that holds a generation
-// holds nothing that could sign another one.
+// A generation is a CA and a leaf that it signed, with a number. The private key of the CA is
+// discarded after the leaf is signed. The Secret with a generation therefore cannot sign another
+// one.
 //
-// One Secret holds the whole state of a rotation: what pods are given, under the keys
-// that they mount; the next generation, under keys of its own; the CAs of what pods may
-// serve still; and as annotations the instants at which steps were taken. So each step
-// is one write under the Secret's resourceVersion, and who takes over from a manager
-// that died goes on from there:
+// One Secret stores the whole state of a rotation: the certificate that pods mount, the next
+// generation under keys of its own, the CAs of what pods may still serve, and the times of the
+// steps as annotations. Each step is one write under the resourceVersion of the Secret. Another
+// manager process can continue at any step:
 //
-//	Stable        current                what is registered trusts current
-//	Distributing  current, next          … is made to trust next too, and time passes
-//	Promoting     next became current    pods are seen to take it up, one after the other
-//	Retiring      current                what is registered trusts current alone again
+//	phase         stored                 action
+//	Stable        current                registrations trust current
+//	Distributing  current, next          registrations are changed to trust next, too
+//	Promoting     next became current    pods reload current
+//	Retiring      current                registrations trust current alone again
 //
-// [Decide] takes what the cluster holds and the instant, and says which step is next.
-// What it lacks it asks for ([Decision.Need]): adding a trust may rest on caches, giving
-// pods another certificate and taking a trust away may not. [Mint] is the one function
-// here that is not pure.
+// [Decide] takes facts and a time, and returns the next step. It requests the facts that it lacks
+// ([Decision.Need]). Caches are recent enough to add trust. To give pods another certificate, and
+// to remove trust, Decide requires live facts. [Mint] is the only function here that is not pure.
 //
-// Other issuers than the manager feed the same machine: what they issued comes as
-// [Facts.Issued] and takes the same steps.
+// A certificate of another issuer is passed as [Facts.Issued] and goes through the same steps.
 package certs

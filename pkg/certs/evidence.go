@@ -8,49 +8,43 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// Observation is which certificate somebody presents.
+// Observation is which certificate a backend presents.
 type Observation int
 
-// The answers.
 const (
-	// ServesCurrent presents the certificate that was asked for.
+	// ServesCurrent means that the backend presents the expected certificate.
 	ServesCurrent Observation = iota
-	// ServesOther presents another one.
+	// ServesOther means that the backend presents another certificate.
 	ServesOther
-	// ServesUnknown cannot be asked, or does not answer.
+	// ServesUnknown means that the backend cannot be dialled or does not answer.
 	ServesUnknown
 )
 
-// Backend is a pod that API servers may reach through a Service, or an endpoint that is
-// no pod's.
+// Backend is a pod that API servers may call through a Service, or an endpoint without a pod.
 type Backend struct {
-	// Pod is the name of the pod; empty for another endpoint.
-	Pod string
-	// Observation is what it presents.
+	// Pod is the name of the pod; empty for an endpoint without a pod.
+	Pod    string
 	Serves Observation
-	// Message says what it presents in place of the certificate that was asked for, or why
-	// that is not known.
+	// Message is what the backend presents instead, or why that is not known.
 	Message string
-	// ResyncedAt is when its kubelet was last made to look at its volumes; zero for never.
+	// ResyncedAt is when its kubelet was last made to re-sync its volumes; zero for never.
 	ResyncedAt time.Time
-	// Created is when the pod was, which has mounted what it was given then, or later; zero
-	// for another endpoint.
+	// Created is when the pod was created. It has mounted the Secret of that time, or a later one.
+	// Zero for an endpoint without a pod.
 	Created time.Time
 }
 
-// Evidence is what the backends of a Service were seen to serve, at one moment after
-// the facts beside it were read.
+// Evidence is what the backends of a Service present, observed after the other facts were read.
 type Evidence struct {
-	// Leaf is the fingerprint of the certificate that they were asked for (see
-	// Serving.Leaf): what was seen of one certificate must not count for another.
+	// Leaf is the fingerprint of the expected certificate (see Serving.Leaf). Evidence about one
+	// certificate must not count for another.
 	Leaf string
-	// ThroughAPIServer is set when the API server was asked in place of the backends, which
-	// costs it some writes.
+	// ThroughAPIServer is set if the API server was made to call the backends. This costs it some
+	// writes.
 	ThroughAPIServer bool
-	// Backends are every non-terminal pod behind the Service, as it is desired and as it is, and
-	// every endpoint that serves or terminates. A pod that cannot be asked is one of them, which
-	// serves nobody knows what. None is proof too, where the pods were listed: nobody is there
-	// who could serve another.
+	// Backends are every non-terminal pod behind the desired and the live Service, and every
+	// endpoint that serves or terminates. A pod that cannot be dialled counts as ServesUnknown. If
+	// pods were listed, an empty list proves that no pod serves another certificate.
 	Backends []Backend
 }
 
@@ -76,17 +70,14 @@ func (e Evidence) unknownSince(given time.Time) int {
 	return n
 }
 
-// complete reports whether every backend serves the current certificate.
 func (e Evidence) complete() bool { return e.count(ServesCurrent) == len(e.Backends) }
 
-// counts returns the number of backends by the certificate that they serve.
 func (e Evidence) counts() *managerv1alpha1.CertificateEndpoints {
 	return &managerv1alpha1.CertificateEndpoints{
 		Total: int32(len(e.Backends)), Updated: int32(e.count(ServesCurrent)), Outdated: int32(e.count(ServesOther)), Unknown: int32(e.count(ServesUnknown)),
 	}
 }
 
-// String returns the counts for messages.
 func (e Evidence) String() string { return e.counts().String() }
 
 // missing returns why the evidence is not complete: the first gap by text.
@@ -108,13 +99,12 @@ func (e Evidence) missing() string {
 	}
 }
 
-// maxResyncPause bounds the backoff of nudges: a pod that takes a day to start must not
-// wait another day.
+// maxResyncPause limits the backoff. A pod that takes a day to start must not wait another day.
 const maxResyncPause = 10 * time.Minute
 
-// resyncTimes returns the last time up to now at which a pod is touched, and the first after it.
-// The intervals double from the promotion on: at once, after 1, 3, 7 seconds. The first can be too
-// early, because kubelets observe a Secret with delay, too.
+// resyncTimes returns the last time up to now at which a kubelet is made to re-sync, and the first
+// time after it. The intervals double from the promotion on. The first time can be too early,
+// because kubelets observe a Secret with delay.
 func resyncTimes(promoted, now time.Time) (last, next time.Time) {
 	last, pause := promoted, time.Second
 	for next = promoted.Add(pause); !next.After(now); next = next.Add(pause) {
@@ -124,8 +114,8 @@ func resyncTimes(promoted, now time.Time) (last, next time.Time) {
 	return last, next
 }
 
-// podsToResync returns the pods to touch now, so that their kubelets re-sync their volumes. A
-// recorded time in the future comes from a clock that was set back.
+// podsToResync returns the pods whose kubelets must re-sync their volumes now. A recorded time in
+// the future comes from a clock that was set back.
 func (e Evidence) podsToResync(promoted, now time.Time) []string {
 	due, _ := resyncTimes(promoted, now)
 	var pods []string

@@ -7,54 +7,51 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// Facts is what the cluster holds about one Deployment's serving certificate.
+// Facts are the observed facts about the serving certificate of one Deployment.
 type Facts struct {
-	// Secret has the name of the Deployment's serving certificate; nil when there is none.
+	// Secret is the Secret with the name of the serving certificate; nil if there is none.
 	Secret *corev1.Secret
-	// SecretMeta is the metadata of a Secret that is to be created.
-	SecretMeta metav1.ObjectMeta
-	// Registrations is what makes API servers call the Deployment's webhooks.
+	// SecretMeta is the metadata of a Secret that is created.
+	SecretMeta    metav1.ObjectMeta
 	Registrations []Registration
-	// Names are the DNS names that the leaf must carry.
+	// Names are the DNS names that the leaf must have.
 	Names []string
-	// Running is set when the Deployment exists: its pods may serve something.
+	// Running is set if the Deployment exists. Its pods may serve a certificate.
 	Running bool
-	// Issuer is who is to issue the certificate; the manager when it is empty.
+	// Issuer issues the certificate; empty for the manager.
 	Issuer managerv1alpha1.CertificateProvider
-	// Issued is the generation that the issuer issued last; nil when there is none. The
-	// manager itself issues when a decision asks it to (see Decision.Mint).
+	// Issued is the generation that the issuer issued last; nil for none. The manager issues on
+	// Decision.Mint.
 	Issued *Generation
-	// RotationRequest is the value by which somebody orders a rotation (see wellknown.AnnotationRotate).
+	// RotationRequest is the value of wellknown.AnnotationRotate.
 	RotationRequest string
-	// RotateAt is an instant of the past that somebody wrote into status.certsRotateAt, which is an
-	// order to OLM v0; empty for none (see OrderedDue).
+	// RotateAt is the result of RotateAtRequest.
 	RotateAt string
-	// RestartedFor is the number of the generation that the Deployment's pods were last
-	// restarted for, as their template says it; empty for none.
+	// RestartedFor is the number of the generation for which the pods were last restarted, from
+	// their template.
 	RestartedFor string
-	// RestartCosts says why a restart of the Deployment's pods makes calls fail; empty when
-	// it need not.
+	// RestartCosts is why a restart of the pods makes calls fail; empty if it does not.
 	RestartCosts string
-	// Paused is set when the Deployment replaces no pods until somebody resumes it.
+	// Paused is set if spec.paused of the Deployment prevents a restart.
 	Paused bool
 
-	// OtherWriter says who else writes the Secret, in a sentence with a way out; empty for nobody.
+	// OtherWriter is a message about another client that writes the Secret, with a remedy; empty
+	// for none.
 	OtherWriter string
 
-	// Live is set when Secret and Registered were read from the API server, in this pass.
+	// Live is set if Secret and Registrations were read from the API server in this reconciliation.
 	Live bool
-	// Evidence is what pods serve; nil while that was not asked in this pass.
+	// Evidence is nil if it was not obtained in this reconciliation.
 	Evidence *Evidence
-	// Rotating is how many other certificates are being replaced; nil while that was not
-	// asked in this pass.
+	// Rotating is the number of other certificates that are being replaced; nil if it was not
+	// obtained in this reconciliation.
 	Rotating *int
-	// ReadOnly is set when the API server refuses to write the Secret.
+	// ReadOnly is set if the API server refuses to write the Secret.
 	ReadOnly bool
 }
 
-// Unused reports whether there is nothing that a certificate could break: no pods that serve one,
-// and no registration. Caches are good enough for that: the Secret is created, which fails if it
-// exists already.
+// Unused reports whether no pod and no registration can depend on a certificate. Caches are recent
+// enough here: the creation fails if the Secret exists already.
 func (f Facts) Unused() bool {
 	return f.Secret == nil && len(f.Registrations) == 0 && !f.Running
 }

@@ -16,16 +16,16 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Generation is a CA and a leaf that it signed. The CA's key is no part of it.
+// Generation is a CA and a leaf that it signed. The key of the CA is not a part of it.
 type Generation struct {
-	// Number counts generations from 1. One that somebody else issued has none: it gets
-	// the next number when it is taken in.
+	// Number counts generations from 1. A generation of another issuer gets its number when it is
+	// stored.
 	Number int64
-	// CA and Certificate are PEM certificates; Key is the leaf's private key, PEM.
+	// CA and Certificate are PEM certificates. Key is the private key of the leaf, PEM.
 	CA, Certificate, Key []byte
 }
 
-// keyPair is a generation that a Secret holds, or that somebody issued, whole and of a piece.
+// keyPair is a valid combination of leaf, key and CA.
 type keyPair struct {
 	Generation
 	chain []*x509.Certificate // from the leaf to the CA
@@ -33,7 +33,6 @@ type keyPair struct {
 
 func (h *keyPair) ca() *x509.Certificate { return h.chain[len(h.chain)-1] }
 
-// leaf returns the fingerprint of the certificate that is served.
 func (h *keyPair) leaf() string { return hexSHA256(h.chain[0].Raw) }
 
 // sameAs reports whether two generations serve the same certificate, trusted by the same CA. A
@@ -59,8 +58,8 @@ func assemble(g Generation, now time.Time) (*keyPair, error) {
 	if len(authorities) == 0 {
 		return nil, invalidError{ReasonNoCA, errors.New("the CA is missing, or no certificate that can be read")}
 	}
-	// A CA that is valid now is to be preferred, and the one that is for longest: an earlier
-	// one would have to be given up while the certificate is good still.
+	// A CA that is valid now comes first, then the one with the latest expiry. The trust in an
+	// earlier one would end before the certificate expires.
 	slices.SortFunc(authorities, func(a, b *x509.Certificate) int {
 		return cmp.Or(strings.Compare(outsideValidity(a, now), outsideValidity(b, now)), b.NotAfter.Compare(a.NotAfter), bytes.Compare(a.Raw, b.Raw))
 	})
@@ -83,7 +82,7 @@ func (h *keyPair) invalid(names []string, now time.Time) string {
 	return why
 }
 
-// invalidReason is the same, and a word for it.
+// invalidReason returns the same with its reason.
 func (h *keyPair) invalidReason(names []string, now time.Time) (flaw Reason, why string) {
 	if why := outsideValidity(h.chain[0], now); why != "" {
 		return validityReason(h.chain[0], now), "the certificate " + why
@@ -99,7 +98,7 @@ func (h *keyPair) invalidReason(names []string, now time.Time) (flaw Reason, why
 	return "", ""
 }
 
-// verify is the check that an API server makes, at a given time.
+// verify checks a leaf as an API server does, at a given time.
 func verify(leaf *x509.Certificate, presented []byte, ca *x509.Certificate, at time.Time) ([]*x509.Certificate, error) {
 	options := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: at}
 	options.Roots.AddCert(ca)

@@ -9,17 +9,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Inspection is what a Secret that is none of the manager's business shows.
+// Inspection is what a Secret contains that another client manages.
 type Inspection struct {
 	NotBefore, NotAfter time.Time
-	// CA is what came with the certificate, PEM; empty when nothing did.
+	// CA is the content of ca.crt, PEM.
 	CA []byte
-	// CAFingerprint is the hex SHA-256 of its DER form.
+	// CAFingerprint is the hex SHA-256 of the first CA in DER form.
 	CAFingerprint string
 }
 
-// MissingCA explains what follows from a Secret with a certificate and without a CA, which some
-// issuers write.
+// MissingCA explains the effect of a Secret with a certificate and without a CA, which some issuers
+// write.
 func MissingCA(secret *corev1.Secret) string {
 	return fmt.Sprintf("Secret %s/%s has no %s, so new pods cannot mount it; "+
 		"add the CA: kubectl -n %[1]s patch secret %[2]s --type=merge -p '{\"data\":{\"%[3]s\":\"'$(base64 -w0 CA-FILE)'\"}}'",

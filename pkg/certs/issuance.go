@@ -78,13 +78,11 @@ func (m *rotation) numberFor(g *keyPair) int64 {
 	return g.Number
 }
 
-// awaitsIssuer reports whether another issuer has to issue before a compromised CA can be
-// replaced.
+// awaitsIssuer reports whether another issuer must issue before a compromised CA can be replaced.
 func (m *rotation) awaitsIssuer() bool {
 	return !m.managerIssues() && m.current != nil && len(m.previous) == 0 && m.next == nil && m.newlyIssued() == nil
 }
 
-// managerIssues reports whether the manager itself issues.
 func (m *rotation) managerIssues() bool { return m.Issuer == managerv1alpha1.ProviderManager }
 
 // rejected returns why pods cannot be given what another issuer issued last; nil if they can, now

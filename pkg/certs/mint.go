@@ -18,19 +18,18 @@ import (
 	"time"
 )
 
-// Request says which generation to mint.
+// Request describes a generation to mint.
 type Request struct {
-	// Number is the generation's.
 	Number int64
-	// Names are the DNS names of the leaf; the first one also names the CA.
+	// Names are the DNS names of the leaf. The first one also names the CA.
 	Names []string
-	// Key is the kind of both keys; ECDSA P-256 when it is empty.
+	// Key is the kind of both keys; ECDSA P-256 if it is empty.
 	Key KeyType
-	// NotBefore and NotAfter bound the life of CA and leaf.
+	// NotBefore and NotAfter are the validity of CA and leaf.
 	NotBefore, NotAfter time.Time
 }
 
-// organization marks the CAs whose subject carries a generation number.
+// organization identifies CAs whose subject has a generation number.
 const organization = "olm-webhook-manager"
 
 // maxCommonName is the limit of X.520 for a common name.
@@ -118,7 +117,7 @@ func sign(template, issuer *x509.Certificate, key, issuerKey crypto.Signer) (*x5
 	return x509.ParseCertificate(der)
 }
 
-// KeyType is a kind of key.
+// KeyType is a kind of private key.
 type KeyType string
 
 // The kinds of keys.
@@ -126,8 +125,8 @@ const (
 	KeyECDSAP256 KeyType = "ECDSA-P256"
 	KeyECDSAP384 KeyType = "ECDSA-P384"
 	KeyRSA3072   KeyType = "RSA-3072"
-	// KeyEd25519 is refused by API servers and webhook servers that were built for FIPS 140
-	// modules without it.
+	// KeyEd25519 is refused by API servers and webhook servers that are built with a FIPS 140
+	// module without it.
 	KeyEd25519 KeyType = "Ed25519"
 )
 

@@ -42,7 +42,7 @@ func notWrittenBy(secret *corev1.Secret) string {
 	}
 }
 
-// labelManagedBy is what Helm and others mark as theirs.
+// labelManagedBy is set by Helm and other tools.
 const labelManagedBy = "app.kubernetes.io/managed-by"
 
 // claimedBy returns which owner or tool claims the Secret; empty for none. Whether one of the

@@ -14,25 +14,24 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Policy is the administrator's choice.
+// Policy is the configuration of the administrator.
 type Policy struct {
-	// Validity is the time from the mint of a generation to its end. CA and leaf end
-	// together: a CA whose key is gone is of no use beyond its only leaf.
+	// Validity is the time from the mint of a generation to its expiry. CA and leaf expire
+	// together: a CA without its key can sign nothing else.
 	Validity time.Duration
-	// RenewBefore is how long before its end a certificate is replaced; 0 is a third of
-	// its life.
+	// RenewBefore is how long before its expiry a certificate is replaced; 0 for a third of its
+	// validity.
 	RenewBefore time.Duration
-	// ClockSkew is how far the beginning of a generation lies before its mint, for the
-	// API servers and nodes whose clocks are behind the manager's.
+	// ClockSkew is by how much a generation is backdated, for API servers and nodes whose clocks
+	// are behind.
 	ClockSkew time.Duration
 	// Key is the kind of the keys of CA and leaf.
 	Key KeyType
-	// Settle is how long API servers may take to learn of a change of a registration.
+	// Settle is how long API servers may take to observe a change of a registration.
 	Settle time.Duration
-	// Grace is how long pods may take to serve a certificate that is mounted, before they
-	// are restarted for it.
+	// Grace is how long pods may take to reload a mounted certificate before they are restarted.
 	Grace time.Duration
-	// Parallel is how many certificates are replaced at once because they are due.
+	// Parallel is how many certificates are replaced at the same time because they are due.
 	Parallel int
 }
 
@@ -46,7 +45,6 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// request returns the request for a generation that is minted now.
 func (p Policy) request(number int64, names []string, now time.Time) *Request {
 	return &Request{
 		Number:    number,
@@ -63,7 +61,8 @@ func (p Policy) renewAt(chain []*x509.Certificate) time.Time {
 	return expiry(chain).Add(-p.renewBefore(chain)).Add(-jitter(chain))
 }
 
-// renewBefore is never all of a certificate's life: it would be due again at once.
+// renewBefore returns how long before its expiry a chain is replaced. It is less than the validity,
+// because a new certificate would be due at once.
 func (p Policy) renewBefore(chain []*x509.Certificate) time.Duration {
 	life := expiry(chain).Sub(chain[0].NotBefore)
 	if p.RenewBefore <= 0 {
@@ -131,7 +130,6 @@ func (p *Policy) set(annotation, value string) (known bool, err error) {
 	return true, err
 }
 
-// ParseKeyType reads a key type, ignoring case.
 func ParseKeyType(text string) (KeyType, error) {
 	var known []string
 	for _, kind := range KeyTypes {
@@ -143,8 +141,8 @@ func ParseKeyType(text string) (KeyType, error) {
 	return "", fmt.Errorf("%q is no kind of key: use one of %s", text, strings.Join(known, ", "))
 }
 
-// The bounds of a policy. A certificate must outlive its rotation with a manager that
-// is down for a while, and one for ever would never be replaced before it leaks.
+// The limits of a policy. A certificate must outlive its rotation while the manager is down for a
+// while. An unlimited one would leak before it is replaced.
 const (
 	minValidity = time.Hour
 	maxValidity = 10 * 365 * 24 * time.Hour

@@ -18,7 +18,7 @@ func (m *decider) recover() {
 	next := m.issue()
 	switch {
 	case next == nil && m.d.Need == NeedNothing && !m.emptied && len(m.Registrations) > 0:
-		m.write(m.edit().emptyPair) // the issuer takes its time
+		m.write(m.edit().emptyPair)
 	case next == nil:
 	case len(m.Registrations) == 0:
 		m.write(func(s *corev1.Secret) {
@@ -52,7 +52,7 @@ func (m *decider) replace() {
 		})
 	case m.managerIssues() || m.current == nil:
 	case m.issued.sameAs(m.next):
-		// The Secret keeps next until the issuer has discarded it: else it would be taken in again.
+		// The Secret keeps next until the issuer discards it. Otherwise next would be stored again.
 		m.d.Message = fmt.Sprintf("the key that %s issued last is compromised as well, and a new one is requested", m.Issuer)
 		if len(m.previous) > 0 {
 			m.write(m.edit().dropPrevious)

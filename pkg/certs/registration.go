@@ -7,25 +7,24 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 )
 
-// Registration is what makes API servers call the Deployment's webhooks: a webhook
-// configuration, or a CustomResourceDefinition's conversion.
+// Registration makes API servers call the webhooks of the Deployment: a webhook configuration, an
+// APIService, or the conversion of a CustomResourceDefinition.
 type Registration struct {
-	// Name tells a reader which one it is.
+	// Name is the kind and name for messages.
 	Name string
-	// Version changes when the registration does, and when another takes its name: uid and
+	// Version changes with the registration, and with another object of the same name: uid and
 	// metadata.generation.
 	Version string
-	// CABundle is its trust. An empty one counts: the webhook is called, whoever emptied it.
+	// CABundle is the trust. An empty one counts, because the webhook is called.
 	CABundle []byte
-	// Generation is the number of the newest generation in CABundle, as the registration
-	// says: other issuers' CAs bear none.
+	// Generation is the number of the newest generation in CABundle, from the annotation of the
+	// registration. CAs of other issuers have none.
 	Generation int64
-	// Refused says why the API server refuses to write it, as far as that is known in this
-	// pass; empty when it does not.
+	// Refused is why the API server refuses to write the registration, as far as it is known in
+	// this reconciliation.
 	Refused string
 }
 
-// trusts reports whether the registration trusts a CA.
 func (r Registration) trusts(ca *x509.Certificate) bool {
 	return slices.ContainsFunc(parse(r.CABundle), ca.Equal)
 }
@@ -68,7 +67,7 @@ func (f Facts) writtenForEarlier(number int64) string {
 	return ""
 }
 
-// fingerprint changes whenever a registration does.
+// fingerprint returns a value that changes with each registration.
 func (f Facts) fingerprint() string {
 	var all []string
 	for _, r := range f.Registrations {
@@ -82,8 +81,8 @@ func (f Facts) fingerprint() string {
 	return hexSHA256([]byte(text))[:16]
 }
 
-// writtenNumber returns the latest generation that a manager wrote a registration for.
-// Registrations are never written for an earlier one.
+// writtenNumber returns the latest generation that a registration was written for. Registrations
+// are never written for an earlier one.
 func (f Facts) writtenNumber() int64 {
 	var latest int64
 	for _, r := range f.Registrations {

@@ -9,8 +9,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// renewalDue reports whether a new generation has to replace the current one, even if it has to
-// wait for a rotation slot.
+// renewalDue reports whether a new generation has to replace the current one, now or when it gets a
+// slot.
 func (m *rotation) renewalDue() bool {
 	if !m.managerIssues() {
 		return m.newlyIssued() != nil
@@ -30,7 +30,6 @@ func (m *rotation) urgent() bool {
 	return m.current.invalid(m.Names, m.now) != "" || !m.now.Before(m.urgentAt())
 }
 
-// urgentAt returns when nine tenths of the time to replace the current generation are over.
 func (m *rotation) urgentAt() time.Time {
 	return expiry(m.current.chain).Add(-m.policy.renewBefore(m.current.chain) / 10)
 }
@@ -60,12 +59,12 @@ func (m *decider) mayStart() bool {
 	return false
 }
 
-// slotDuration is how long a rotation holds up others at most: one whose pods are stuck
-// must not keep all certificates of the cluster from being replaced.
+// slotDuration is how long a rotation counts at most. A rotation whose pods do not become ready
+// must not block all others.
 const slotDuration = 2 * time.Minute
 
-// HasRotationSlot reports whether the certificate in a Secret is being replaced, and counts for
-// Facts.Rotating.
+// HasRotationSlot reports whether the certificate in a Secret is being replaced. Such a certificate
+// counts for Facts.Rotating.
 func HasRotationSlot(secret *corev1.Secret, now time.Time) bool {
 	for _, step := range []string{wellknown.AnnotationNextStoredAt, wellknown.AnnotationPromotedAt} {
 		if at := instantIn(secret, step); !at.IsZero() && !at.After(now) && now.Sub(at) < slotDuration {
@@ -75,8 +74,8 @@ func HasRotationSlot(secret *corev1.Secret, now time.Time) bool {
 	return false
 }
 
-// RotationUnfinished reports whether a Secret records an unfinished rotation, however long ago it
-// started. HasRotationSlot is false for every other Secret.
+// RotationUnfinished reports whether a Secret records an unfinished rotation of any age.
+// HasRotationSlot is false for every other Secret.
 func RotationUnfinished(secret *corev1.Secret) bool {
 	return secret.Annotations[wellknown.AnnotationNextStoredAt] != "" || secret.Annotations[wellknown.AnnotationPromotedAt] != ""
 }

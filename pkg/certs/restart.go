@@ -9,11 +9,11 @@ import (
 // restarter decides when pods are restarted because they do not reload the current generation.
 type restarter struct{ *rotation }
 
-// restarting is when pods are replaced that do not take up the current generation, or may not
-// have; never for the zero.
+// restarting is when pods are restarted that do not reload the current generation, or may not have
+// reloaded it; zero for never.
 type restarting struct {
 	at   time.Time
-	text string // in the message, before it happens
+	text string // for the message before it happens
 }
 
 // restartTime returns when pods are restarted: after the grace time, if they were observed to
@@ -65,7 +65,7 @@ func (m restarter) mayServeOther(seen Evidence) bool {
 	return seen.unknownSince(m.promotedAt.Add(m.policy.ClockSkew)) > 0
 }
 
-// awaitsRestart reports whether such pods have to be restarted and were not.
+// awaitsRestart reports whether pods that may serve another certificate must still be restarted.
 func (m restarter) awaitsRestart(seen Evidence) bool {
 	return m.Running && m.mayServeOther(seen) && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
 }

@@ -15,13 +15,13 @@ func (m *decider) confirm() {
 			m.write(m.edit().dropPrevious)
 		}
 	case m.current.invalid(m.Names, m.now) != "":
-		// Nobody could verify it, whoever serves it: its issuer has to issue another first.
+		// API servers cannot verify it. Its issuer has to issue another one first.
 	case m.Evidence == nil || !m.Live:
 		m.d.Need = NeedEvidence
 	case m.restartRequested():
 		m.d.Restart, m.d.PollAt = true, m.now.Add(time.Second)
 	case m.Evidence.Leaf != m.current.leaf():
-		m.d.PollAt = m.now.Add(time.Second) // it speaks of another certificate
+		m.d.PollAt = m.now.Add(time.Second) // the evidence is about another certificate
 	case m.Evidence.complete():
 		m.write(m.edit().forgetPrevious)
 	case m.previousExpired() && m.Evidence.count(ServesOther) > 0:
@@ -33,7 +33,6 @@ func (m *decider) confirm() {
 	}
 }
 
-// awaitPods has the remaining pods updated, and reports what it waits for.
 func (m *decider) awaitPods(seen Evidence) {
 	m.d.Endpoints = seen.counts()
 	m.d.ResyncPods = seen.podsToResync(m.promotedAt, m.now)

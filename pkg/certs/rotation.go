@@ -56,7 +56,6 @@ func (m *rotation) lastExpiry(authorities []*x509.Certificate) time.Time {
 	return last
 }
 
-// recent reports whether the current generation was promoted less than searchDuration ago.
 func (m *rotation) recent() bool {
 	return m.now.Before(m.promotedAt.Add(max(searchDuration, 2*m.policy.Grace)))
 }

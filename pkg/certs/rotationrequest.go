@@ -30,13 +30,10 @@ func RotateAtByOther(writers []metav1.ManagedFieldsEntry) bool {
 	return false
 }
 
-// compromised reports whether a request ends the trust in all previous CAs.
 func (m *rotation) compromised() bool {
 	return m.annotationRequest() && strings.HasPrefix(m.RotationRequest, wellknown.RotateCompromised)
 }
 
-// rotationRequested reports whether a rotation is requested, by annotation or by
-// status.certsRotateAt.
 func (m *rotation) rotationRequested() bool { return m.annotationRequest() || m.rotateAtRequest() }
 
 // annotationRequest reports whether the annotation requests a rotation. A Secret without

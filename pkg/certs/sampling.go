@@ -4,19 +4,19 @@ import (
 	"time"
 )
 
-// Sampling is what calls tell that go through a Service to some of its backends, nobody knows
-// which, and trust the CA of one certificate alone.
+// Sampling is what follows from calls that a Service distributes over its backends, and that trust
+// the CA of one certificate alone.
 type Sampling struct {
-	// Worthwhile is set when the calls are worth to be made.
+	// Worthwhile is set if the calls should be made.
 	Worthwhile bool
-	// Inconclusive is why nothing is known of anybody when all of them come through; empty when
-	// everybody serves the certificate then.
+	// Inconclusive is why successful calls prove nothing; empty if they prove that every backend
+	// serves the certificate.
 	Inconclusive string
 }
 
-// Sampling judges calls that reach each backend alike, or do not, for the given reason. If a
-// success proves nothing, a failure still shows that a backend serves another certificate, so that
-// pods are restarted soon.
+// Sampling returns how to sample. unsampled is why calls do not reach every backend equally; empty
+// if they do. If success proves nothing, a failure still shows that a backend serves another
+// certificate, and pods are restarted soon.
 func (s *Serving) Sampling(unsampled string) Sampling {
 	switch {
 	case s.SharesCA:
@@ -28,7 +28,6 @@ func (s *Serving) Sampling(unsampled string) Sampling {
 	}
 }
 
-// searchDuration is how long whoever serves another certificate is searched for by calls that prove
-// nothing when they come through. Who takes longer is not missed by much: what pods may serve is
-// trusted until they are restarted for it.
+// searchDuration is how long calls whose success proves nothing are made to find backends with
+// another certificate. After that, the previous CA stays trusted until the pods are restarted.
 const searchDuration = 10 * time.Minute

@@ -14,12 +14,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// editor changes the Secret as a step of a rotation does.
+// editor changes the Secret for a step of a rotation.
 type editor struct{ *rotation }
 
 func (m *rotation) edit() editor { return editor{m} }
 
-// renumber gives the next generation a number that registrations are written for.
+// renumber gives the next generation a new number. Registrations are written for it.
 func (m editor) renumber(s *corev1.Secret) {
 	m.storeNext(s, m.next)
 	if m.current == nil {
@@ -43,7 +43,7 @@ func (m editor) promote(s *corev1.Secret) {
 		if annotations[request] != "" {
 			s.Annotations[request] = annotations[request]
 		} else if m.annotated {
-			delete(s.Annotations, request) // one that came since is for another rotation
+			delete(s.Annotations, request) // a later request is for another rotation
 		}
 	}
 	if because := annotations[wellknown.AnnotationUnusableCA]; because != "" {
@@ -61,7 +61,7 @@ func (m editor) keepPrevious(s *corev1.Secret, previous []*x509.Certificate, end
 	recordTime(s, wellknown.AnnotationPreviousExpiresAt, ends)
 }
 
-// with returns m with the entries of more, which win.
+// with returns m with the entries of more, which override those of m.
 func with[V any](m, more map[string]V) map[string]V {
 	if m == nil {
 		return more
@@ -70,7 +70,6 @@ func with[V any](m, more map[string]V) map[string]V {
 	return m
 }
 
-// recordRecreation records that the Secret was recreated, and changes nothing else.
 func (m editor) recordRecreation(s *corev1.Secret) {
 	s.Annotations[wellknown.AnnotationRecreatedFor] = m.recreatedFor()
 }
@@ -79,7 +78,6 @@ func (m *rotation) recreatedFor() string {
 	return cmp.Or(m.Secret.Annotations[wellknown.AnnotationFingerprint], "none")
 }
 
-// resetTimes restarts waits at the present time.
 func (m editor) resetTimes(s *corev1.Secret) {
 	for annotation, at := range map[string]time.Time{wellknown.AnnotationNextStoredAt: m.nextStoredAt, wellknown.AnnotationPromotedAt: m.promotedAt} {
 		if at.After(m.now) {
@@ -87,11 +85,10 @@ func (m editor) resetTimes(s *corev1.Secret) {
 		}
 	}
 	if m.nextTrustedAt.After(m.now) {
-		delete(s.Annotations, wellknown.AnnotationNextTrustedAt) // and is noted again by live facts
+		delete(s.Annotations, wellknown.AnnotationNextTrustedAt) // live facts record it again
 	}
 }
 
-// recordRequests records the requests that this rotation carries out.
 func (m editor) recordRequests(s *corev1.Secret) {
 	if m.RotationRequest != "" {
 		s.Annotations[wellknown.AnnotationLastRotationRequest] = m.RotationRequest
@@ -102,7 +99,6 @@ func (m editor) recordRequests(s *corev1.Secret) {
 	}
 }
 
-// forgetPrevious ends the trust in all generations except the current one.
 func (m editor) forgetPrevious(s *corev1.Secret) {
 	delete(s.Data, wellknown.KeyPreviousCAs)
 	delete(s.Annotations, wellknown.AnnotationPromotedAt)
@@ -138,7 +134,7 @@ func (m editor) complete(s *corev1.Secret) {
 		m.reconstruct(s)
 	}
 	s.Data[wellknown.KeyCA] = m.current.CA
-	if !m.managerIssues() && m.unusableCA != "" { // no other certificate can be requested for its sake
+	if !m.managerIssues() && m.unusableCA != "" { // no other certificate can be requested
 		s.Data[wellknown.KeyCA], s.Data[wellknown.KeyOLMCA] = encode(m.current.ca()), encode(m.current.ca())
 	}
 	s.Annotations[wellknown.AnnotationFingerprint] = m.current.leaf()
@@ -152,7 +148,7 @@ func (m editor) complete(s *corev1.Secret) {
 // certificate, so this needs live facts.
 func (m editor) reconstruct(s *corev1.Secret) {
 	others := slices.DeleteFunc(append(m.registeredCAs(), m.previous...), m.current.ca().Equal)
-	byOLM := len(s.Data[wellknown.KeyCA]) == 0 // it restarts pods with each rotation
+	byOLM := len(s.Data[wellknown.KeyCA]) == 0 // OLM v0 restarts pods with each rotation
 	if !m.annotated {
 		m.recordRequests(s)
 	}
@@ -183,7 +179,6 @@ func (m editor) recordUnusableCA(s *corev1.Secret) {
 	}
 }
 
-// storeNext stores a generation in addition to the current one.
 func (m editor) storeNext(s *corev1.Secret, next *keyPair) {
 	s.Data[wellknown.KeyNextCertificate] = next.Certificate
 	s.Data[wellknown.KeyNextKey] = next.Key
@@ -213,7 +208,6 @@ func (m editor) storeCurrent(s *corev1.Secret, g *keyPair, issuer managerv1alpha
 	m.forgetPrevious(s)
 }
 
-// forgetNext removes the next generation.
 func (m editor) forgetNext(s *corev1.Secret) {
 	for _, key := range []string{wellknown.KeyNextCertificate, wellknown.KeyNextKey, wellknown.KeyNextCA} {
 		delete(s.Data, key)
@@ -223,7 +217,6 @@ func (m editor) forgetNext(s *corev1.Secret) {
 	}
 }
 
-// recordTime records a time in an annotation.
 func recordTime(s *corev1.Secret, annotation string, at time.Time) {
 	s.Annotations[annotation] = at.UTC().Format(time.RFC3339Nano)
 }

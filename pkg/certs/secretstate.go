@@ -29,7 +29,7 @@ func (s *state) restoredFrom(f Facts, current *keyPair) string {
 	return ""
 }
 
-// state is what a Secret turned out to hold: all that is known of a rotation.
+// state is the state of a rotation that a Secret stores.
 type state struct {
 	current      *keyPair            // what pods are given; nil if the manager wrote no usable one
 	problem      string              // why there is none
@@ -82,7 +82,6 @@ func readSecret(f Facts, now time.Time) state {
 	return s
 }
 
-// hasAnnotations reports whether the Secret has annotations of the manager.
 func hasAnnotations(secret *corev1.Secret) bool {
 	for _, a := range []string{wellknown.AnnotationFingerprint, wellknown.AnnotationGeneration, wellknown.AnnotationNextGeneration} {
 		if secret.Annotations[a] != "" {
@@ -120,7 +119,6 @@ func (s *state) readCurrent(f Facts, now time.Time) {
 	s.problem = fmt.Sprintf("Secret %s/%s: %s", secret.Namespace, secret.Name, s.problem)
 }
 
-// readNext reads the next generation.
 func (s *state) readNext(secret *corev1.Secret, now time.Time) {
 	next, err := assemble(Generation{
 		Number:      numberIn(secret, wellknown.AnnotationNextGeneration),
@@ -138,7 +136,6 @@ func (s *state) authorities() []*x509.Certificate {
 	return append(slices.Clone(s.previous), s.currentAndNext()...)
 }
 
-// currentAndNext returns the CAs of the current and the next generation.
 func (s *state) currentAndNext() []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, h := range []*keyPair{s.current, s.next} {

@@ -85,7 +85,6 @@ func (m *rotation) servedUnknown() bool {
 	return m.unidentified || !m.promotedAt.IsZero() && !m.previousExpiresAt.IsZero()
 }
 
-// phase returns the phase of the rotation.
 func (m *decider) phase(trusted []*x509.Certificate) managerv1alpha1.CertificatePhase {
 	switch {
 	case m.current == nil && len(m.Registrations) == 0:
@@ -120,7 +119,7 @@ func (m *decider) changeTimes(trusted []*x509.Certificate) []time.Time {
 	if c := m.current; c != nil {
 		all = append(all, m.policy.renewAt(c.chain), c.chain[0].NotBefore, c.ca().NotBefore, expiry(c.chain))
 		if m.renewalDue() {
-			all = append(all, m.urgentAt()) // when it waits for its turn no longer
+			all = append(all, m.urgentAt())
 		}
 	}
 	if m.issued != nil {
@@ -167,7 +166,6 @@ func (m *decider) failing() []Registration {
 	return slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return r.Refused == "" || r.trusts(m.current.ca()) })
 }
 
-// reportFailing adds these registrations and the cause to the decision.
 func (m *decider) reportFailing() {
 	var why []string
 	for _, r := range m.failing() {

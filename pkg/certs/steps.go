@@ -6,7 +6,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// live reports whether the facts come from the API server, and requests them otherwise.
+// live reports whether the facts are live, and requests them otherwise.
 func (m *decider) live() bool {
 	if !m.Live {
 		m.d.Need = NeedLive
@@ -14,8 +14,8 @@ func (m *decider) live() bool {
 	return m.Live
 }
 
-// issue returns the generation to store. If there is none, the manager mints one; another issuer
-// issues it later.
+// issue returns the generation to store. Without one, the manager mints it; another issuer issues
+// it later.
 func (m *decider) issue() *keyPair {
 	issued := m.newlyIssued()
 	if issued == nil && m.managerIssues() {
@@ -24,7 +24,6 @@ func (m *decider) issue() *keyPair {
 	return issued
 }
 
-// write sets the Secret of the decision to a changed copy.
 func (m *decider) write(change func(*corev1.Secret)) {
 	secret := &corev1.Secret{ObjectMeta: *m.SecretMeta.DeepCopy()}
 	if m.Secret != nil {

@@ -16,8 +16,8 @@ import (
 
 const certificateBlock = "CERTIFICATE"
 
-// maxAuthorities bounds a trust bundle. A rotation needs two CAs; the rest is room
-// for Secrets that are lost again and again.
+// maxAuthorities limits a trust bundle. A rotation needs two CAs. The rest is for Secrets that are
+// lost repeatedly.
 const maxAuthorities = 8
 
 // parse reads every certificate of a PEM text. It skips what it cannot parse, as the API server
@@ -35,7 +35,6 @@ func parse(text []byte) []*x509.Certificate {
 	return found
 }
 
-// encode returns the PEM form of certificates; nil for none.
 func encode(certificates ...*x509.Certificate) []byte {
 	var text []byte
 	for _, c := range certificates {

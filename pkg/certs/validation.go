@@ -12,30 +12,30 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// Reason is one CamelCase word for what makes a certificate useless.
+// Reason is why a certificate cannot be served.
 type Reason string
 
-// The flaws.
+// The reasons.
 const (
-	// ReasonIncomplete lacks the certificate or its key.
+	// ReasonIncomplete means that the certificate or its key is missing.
 	ReasonIncomplete Reason = "Incomplete"
-	// ReasonKeyMismatch has the key of another certificate, or text that cannot be parsed.
+	// ReasonKeyMismatch means that the key belongs to another certificate, or cannot be parsed.
 	ReasonKeyMismatch Reason = "KeyMismatch"
-	// ReasonNoCA has no CA beside the certificate.
+	// ReasonNoCA means that the CA is missing.
 	ReasonNoCA Reason = "NoCA"
-	// ReasonWrongCA is not signed by the CA beside it.
+	// ReasonWrongCA means that the CA did not sign the certificate.
 	ReasonWrongCA Reason = "WrongCA"
-	// ReasonWrongUsage is signed, and not for servers.
+	// ReasonWrongUsage means that the certificate is not for servers.
 	ReasonWrongUsage Reason = "WrongUsage"
-	// ReasonWrongName is not valid for the name that API servers call.
+	// ReasonWrongName means that the certificate does not have the name that API servers call.
 	ReasonWrongName Reason = "WrongName"
-	// ReasonExpired has expired, or its CA has.
+	// ReasonExpired means that the certificate or its CA has expired.
 	ReasonExpired Reason = "Expired"
-	// ReasonNotYetValid is not valid yet, or its CA is not.
+	// ReasonNotYetValid means that the certificate or its CA is not valid yet.
 	ReasonNotYetValid Reason = "NotYetValid"
 )
 
-// invalidError is an error that says in one word what is wrong.
+// invalidError is an error with its reason.
 type invalidError struct {
 	reason Reason
 	error
@@ -53,7 +53,6 @@ func notSigned(err error) error {
 	return invalidError{flaw, fmt.Errorf("the certificate is not signed for serving by the CA beside it (%w)", err)}
 }
 
-// validityReason returns the reason for a certificate that is not valid now.
 func validityReason(c *x509.Certificate, now time.Time) Reason {
 	if now.Before(c.NotBefore) {
 		return ReasonNotYetValid
@@ -61,16 +60,15 @@ func validityReason(c *x509.Certificate, now time.Time) Reason {
 	return ReasonExpired
 }
 
-// Rejection is something that an issuer issued, and that pods cannot be given.
+// Rejection is why pods cannot be given what an issuer issued.
 type Rejection struct {
-	// Reason is what is wrong with it, in a word.
 	Reason Reason
-	// Message is the same in a sentence without its subject's place.
+	// Message explains the reason without naming the object.
 	Message string
 }
 
-// Validate returns what makes a generation useless for serving; nil for nothing. It judges one
-// that is not valid yet by the time at which it becomes valid.
+// Validate returns what makes a generation useless for serving; nil for nothing. It judges a
+// generation that is not valid yet by the time at which it becomes valid.
 func Validate(g Generation, names []string, now time.Time) *Rejection {
 	h, err := assemble(g, now)
 	if err != nil {

@@ -22,12 +22,13 @@ var (
 // CertificatesCRD exists if cert-manager is installed.
 const CertificatesCRD = "certificates." + certManagerGroup
 
-// Request describes the serving certificate of a Deployment.
+// CertManagerRequest describes the serving certificate of a Deployment to cert-manager.
 type CertManagerRequest struct {
 	Service  string
 	Names    []string
 	Validity time.Duration
-	// RenewBefore is how long before its end it is replaced; 0 is a third of its life.
+	// RenewBefore is how long before its expiry the certificate is replaced; 0 for a third of its
+	// validity.
 	RenewBefore time.Duration
 	Key         certs.KeyType
 	Issuer      Issuer
@@ -35,8 +36,8 @@ type CertManagerRequest struct {
 	Meta metav1.ObjectMeta
 }
 
-// caValidity outlives many leaves: cert-manager leaves a leaf as it is when the CA that
-// signed it is renewed, so a leaf must not be valid for longer than its CA is.
+// caValidity exceeds the validity of many leaves. cert-manager does not reissue a leaf when its CA
+// is renewed, so a leaf must not outlive its CA.
 const caValidity = 5 * 365 * 24 * time.Hour
 
 // Objects returns the objects of cert-manager. Without a selected issuer, a CA comes first: if the
@@ -55,8 +56,8 @@ func (o CertManagerRequest) Objects() []*unstructured.Unstructured {
 	}
 }
 
-// leaf is the serving certificate. Its key is a new one each time: a renewal is also
-// what ends the use of a key that got known.
+// leaf returns the serving certificate. Each renewal has a new key, so that the use of a leaked key
+// ends.
 func (o CertManagerRequest) leaf(issuer Issuer) *unstructured.Unstructured {
 	dnsNames := make([]any, 0, len(o.Names))
 	for _, name := range o.Names {
@@ -88,7 +89,7 @@ func (o CertManagerRequest) authority(issuer Issuer) *unstructured.Unstructured 
 	})
 }
 
-// renewBefore is never all of the leaf's life, as for what the manager mints.
+// renewBefore returns less than the validity, as for certificates that the manager mints.
 func (o CertManagerRequest) renewBefore() time.Duration {
 	if o.RenewBefore <= 0 {
 		return o.Validity / 3
@@ -111,7 +112,7 @@ func (o CertManagerRequest) privateKey() map[string]any {
 	return key
 }
 
-// secretTemplate lets the manager's caches see what is issued.
+// secretTemplate has the labels by which the manager's caches select Secrets.
 func (o CertManagerRequest) secretTemplate() map[string]any {
 	marks := map[string]any{}
 	for key, value := range o.Meta.Labels {

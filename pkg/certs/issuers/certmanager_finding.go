@@ -15,13 +15,12 @@ import (
 type CertManagerFacts struct {
 	// Installed reports whether cert-manager's definitions exist.
 	Installed bool
-	// CertManagerRequest is what was asked for.
-	Request CertManagerRequest
-	// Objects are those of the Order that are there, by kind and name: "Certificate x".
+	Request   CertManagerRequest
+	// Objects are the existing objects of the request, by kind and name: "Certificate x".
 	Objects map[string]*unstructured.Unstructured
-	// Issuer is the one that the administrator named, where it is cert-manager's own.
+	// Issuer is the selected issuer, if its kind is cert-manager's own.
 	Issuer *unstructured.Unstructured
-	// Secret is what the leaf is issued into.
+	// Secret is the Secret with the issued leaf.
 	Secret *corev1.Secret
 }
 
@@ -92,7 +91,7 @@ func (f CertManagerFacts) issuerName() string {
 	}
 }
 
-// notReadyMessage returns the message of a Certificate or an Issuer that is not ready; empty if it is ready.
+// notReadyMessage returns why a Certificate or an Issuer is not ready; empty if it is ready.
 func notReadyMessage(object *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	reported := "it has no status yet: is cert-manager running?"

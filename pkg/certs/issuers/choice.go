@@ -11,8 +11,8 @@ import (
 // Choice is the provider that an administrator selected for an operator.
 type Choice struct {
 	Provider managerv1alpha1.CertificateProvider
-	// Issuer signs if the provider is cert-manager. The zero value is a CA that is
-	// created for each Deployment.
+	// Issuer signs if the provider is cert-manager. Without it, a CA is created for each
+	// Deployment.
 	Issuer Issuer
 }
 
@@ -61,7 +61,6 @@ func (i Issuer) unknown() bool {
 	return i.Group == certManagerGroup && i.Kind != "Issuer" && i.Kind != "ClusterIssuer"
 }
 
-// Describe returns the provider and the selected issuer.
 func (c Choice) Describe() string {
 	if c.Issuer == (Issuer{}) {
 		return string(c.Provider)
@@ -69,5 +68,4 @@ func (c Choice) Describe() string {
 	return fmt.Sprintf("%s (%s)", c.Provider, c.Issuer)
 }
 
-// String returns kind and name of the issuer.
 func (i Issuer) String() string { return i.Kind + " " + i.Name }

@@ -16,16 +16,16 @@ import (
 
 // Finding is the progress of an issuer.
 type Finding struct {
-	// Published is the certificate to serve; nil while there is none.
+	// Published is the certificate to serve; nil if there is none.
 	Published *Published
-	// Problem is what the issuer waits for or could not do, and the remedy; empty for nothing. There
-	// may be a problem in addition to a published certificate: a renewal that fails.
+	// Problem is what the issuer waits for or could not do, and the remedy; empty for nothing. A
+	// renewal can fail although a certificate is published.
 	Problem string
-	// RenewAt is when the issuer reissues, by its own report; zero if it reports nothing.
+	// RenewAt is when the issuer reissues; zero if it does not report it.
 	RenewAt time.Time
 }
 
-// Published is a leaf, its key, and the CAs to trust it by, all PEM.
+// Published is a leaf, its key and its CAs, PEM.
 type Published struct {
 	Certificate, Key, CA []byte
 }
@@ -80,7 +80,6 @@ func RemoveCertManagerMetadata(secret *corev1.Secret) {
 	}
 }
 
-// hasCertificate reports whether a PEM text contains a certificate.
 func hasCertificate(text []byte) bool {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type == "CERTIFICATE" && len(bytes.TrimSpace(block.Bytes)) > 0 {

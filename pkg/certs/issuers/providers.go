@@ -25,7 +25,6 @@ var Providers = []Provider{
 	{Name: managerv1alpha1.ProviderNone},
 }
 
-// Names returns the names of all providers.
 func Names() []string {
 	var all []string
 	for _, p := range Providers {

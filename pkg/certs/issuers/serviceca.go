@@ -28,8 +28,8 @@ func ServerName(service, namespace string) string { return service + "." + names
 
 // ServiceCAFacts are the observed objects. An absent object is nil.
 type ServiceCAFacts struct {
-	Service *corev1.Service   // that asks
-	Secret  *corev1.Secret    // that it names
+	Service *corev1.Service   // with the request
+	Secret  *corev1.Secret    // named in the request
 	Bundle  *corev1.ConfigMap // see ServiceCABundle
 }
 
