@@ -11,7 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// block looks at a ClusterServiceVersion that may not be installed as it is.
+// block reports a ClusterServiceVersion that may not be installed as it is.
 func (p *planner) block() {
 	why := p.Verdict.Mistakes()
 	setFirst(&why, p.Verdict.Conflict)
@@ -29,7 +29,7 @@ func (p *planner) block() {
 	p.blockBecause(why)
 }
 
-// blockBecause says that what is live stays live, and why the rest is blocked.
+// blockBecause reports what stays registered, and why the rest is blocked.
 func (p *planner) blockBecause(why string) {
 	for _, name := range p.deploymentNames() {
 		view := deploymentView{name: name, progress: workload.ProgressOf(p.Observed.Deployments[name], p.Observed.Pods[name])}
@@ -45,8 +45,7 @@ func (p *planner) blockBecause(why string) {
 	}
 }
 
-// blockedWebhook is called as it was registered, and whether somebody answers is told as
-// ever.
+// blockedWebhook returns the state of a webhook that stays as it was registered.
 func (p *planner) blockedWebhook(d operatorsv1alpha1.WebhookDescription, backend workload.Progress, why string) webhookView {
 	if view, kept := p.maintainer.reregistered[csvspec.IdentityOf(d)]; kept {
 		return view
@@ -72,8 +71,8 @@ func (p *planner) blockedWebhook(d operatorsv1alpha1.WebhookDescription, backend
 	return view
 }
 
-// blockedConversion is a conversion webhook that stays as it is: live when all its
-// CustomResourceDefinitions are converted by one of the namespace's Services.
+// blockedConversion returns the state of a conversion webhook that stays as it is. It is registered
+// if Services of the namespace convert all its definitions.
 func (p *planner) blockedConversion(view webhookView, why string) webhookView {
 	view.gap = p.conversions.gapOf(view.Description)
 	for _, name := range view.Description.ConversionCRDs {

@@ -24,14 +24,14 @@ type planBuilder struct {
 	*facts
 	Plan
 	conversions *conversions
-	admitted    []string // what admission changed, in a sentence for each object
+	admitted    []string // what admission changed, one message for each object
 }
 
 // repeatPause is the pause before the result of a repeated write is read.
 const repeatPause = time.Second
 
-// ensure puts the write that makes an object as desired into the plan, if there is
-// one to do.
+// ensure adds the write that makes an object as desired. It reports whether a write is necessary
+// and possible.
 func (b *planBuilder) ensure(desired, live drift.Object) bool {
 	step, ok := stepTo(b.withLiveOwners(desired, live), live, b.Observed, b.now)
 	if !ok && step.Verb == "" && !step.Drift.None() {
@@ -40,7 +40,8 @@ func (b *planBuilder) ensure(desired, live drift.Object) bool {
 	return ok && b.add(step)
 }
 
-// addAccepted puts what issuers and operators are told into the plan, but for what admission has made otherwise of it.
+// addAccepted adds the writes for issuers and operators, except those that only revert what
+// admission changed.
 func (b *planBuilder) addAccepted(steps ...Step) {
 	for _, step := range steps {
 		if step.Desired != nil && step.Live != nil && b.Observed.Writes[step.Key()].Accepts(step.Desired, step.Live, drift.Compare(step.Desired, step.Live)) {
@@ -51,8 +52,8 @@ func (b *planBuilder) addAccepted(steps ...Step) {
 	}
 }
 
-// add puts a step into the plan, unless the API server has refused it in this pass, it
-// would register what no operator may serve, or another client holds the object.
+// add adds a step, unless the API server refused it in this reconciliation, it registers a reserved
+// or occupied API group, or another client contests the object.
 func (b *planBuilder) add(step Step) bool {
 	if b.Observed.Refused[step.Key()] != "" || step.Verb != Delete && b.Observed.isReserved(step.Object) || b.Observed.isOccupied(step) {
 		return false
@@ -69,34 +70,33 @@ func (b *planBuilder) add(step Step) bool {
 			return false
 		}
 		if step.Repeated {
-			b.requeue(b.now.Add(repeatPause), "a write was repeated") // a write that admission reverts changes nothing: no watch reports it
+			b.requeue(b.now.Add(repeatPause), "a write was repeated") // no watch reports a write that admission reverts
 		}
 	}
 	b.Steps = append(b.Steps, step)
 	return true
 }
 
-// requeue asks for a reconciliation at an instant in the future. The earliest wins.
+// requeue requests a reconciliation at a time in the future. The earliest one wins.
 func (b *planBuilder) requeue(at time.Time, reason string) {
 	if at.After(b.now) {
 		b.Requeue = b.Requeue.Earliest(Requeue{at, reason})
 	}
 }
 
-// writes reports whether the plan writes an object already.
 func (b *planBuilder) writes(key string) bool {
 	return slices.ContainsFunc(b.Steps, func(s Step) bool { return s.Key() == key })
 }
 
-// probe puts an endpoint among those to dial, once: webhooks may share a port and a review.
+// probe adds an endpoint to dial. Several webhooks can have the same endpoint.
 func (b *planBuilder) probe(e backends.Endpoint) {
 	if !slices.Contains(b.Probes, e) {
 		b.Probes = append(b.Probes, e)
 	}
 }
 
-// writeSecret puts the serving certificate of a Deployment into the cluster: before the
-// pods that mount it, and before the registrations, whose trust is that of the Secret.
+// writeSecret writes the serving certificate of a Deployment. Pods mount it, and registrations
+// trust it.
 func (b *planBuilder) writeSecret(deployment string) {
 	secret := b.Secrets[deployment]
 	if secret == nil {
@@ -109,7 +109,8 @@ func (b *planBuilder) writeSecret(deployment string) {
 	b.add(step)
 }
 
-// ensureDelegation lets the server of APIServices ask who calls it.
+// ensureDelegation binds a server of APIServices to the roles by which it authenticates its
+// callers.
 func (b *planBuilder) ensureDelegation(d render.Deployment) {
 	if d.AuthDelegator != nil {
 		b.ensure(d.AuthDelegator, lookUp(b.Observed.AuthDelegators, d.AuthDelegator.Name))
@@ -117,8 +118,8 @@ func (b *planBuilder) ensureDelegation(d render.Deployment) {
 	}
 }
 
-// ensureOperatorCondition gives an operator where to say whether it may be upgraded. Its Deployment goes
-// first: this, too, is written before a pod of it runs.
+// ensureOperatorCondition writes the OperatorCondition and the permissions for it. Pods must find
+// them when they start.
 func (b *planBuilder) ensureOperatorCondition() {
 	c := b.Desired.Condition
 	if c == nil {
@@ -142,17 +143,17 @@ func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
 	}
 }
 
-// ensureRegistration repairs a live registration. One that bears a later generation of trust than
-// this decision knows was written by a manager that saw more: it is left alone. Each Service
-// has a Secret of its own, which counts its own generations: numbers of another one mean nothing.
+// ensureRegistration repairs a live registration. A registration with a later generation was
+// written by a manager with newer facts. Generations of different Services cannot be compared,
+// because each Secret counts its own.
 func (b *planBuilder) ensureRegistration(desired, live drift.Object) {
 	if !registration.TrustsLater(live, desired) || !registration.CallSameService(desired, live) {
 		b.ensure(b.withLiveSelector(desired, live), live)
 	}
 }
 
-// ensureTrust gives a registration the caBundle that it needs, and leaves the rest of it. It says
-// so of each generation, or a late write for an earlier one could come through.
+// ensureTrust gives a registration the desired caBundle and nothing else. It also records the
+// generation, so that a late write for an earlier generation fails.
 func (b *planBuilder) ensureTrust(desired, live drift.Object) {
 	said := live.GetAnnotations()[wellknown.AnnotationGeneration] == desired.GetAnnotations()[wellknown.AnnotationGeneration]
 	if said && bytes.Equal(registration.BundleOf(live), registration.BundleOf(desired)) || registration.TrustsLater(live, desired) {
@@ -176,8 +177,7 @@ func (b *planBuilder) ensureTrust(desired, live drift.Object) {
 	b.add(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}}, Desired: trusting})
 }
 
-// restartPods replaces the pods of a Deployment where they have to be for a certificate that
-// they do not take up, and changes nothing else of it.
+// restartPods restarts the pods of a Deployment for a certificate that they do not reload.
 func (b *planBuilder) restartPods(desired, live *appsv1.Deployment) {
 	restarted := live.DeepCopy()
 	copyAnnotations(&restarted.Spec.Template, &desired.Spec.Template, wellknown.AnnotationCAHash, wellknown.AnnotationRestartedFor)
@@ -186,7 +186,7 @@ func (b *planBuilder) restartPods(desired, live *appsv1.Deployment) {
 	}
 }
 
-// ensureCertificate gives the pods of a Deployment that is not rolled out another certificate.
+// ensureCertificate updates the certificate of a Deployment that is not rolled out.
 func (b *planBuilder) ensureCertificate(d render.Deployment, live *appsv1.Deployment) {
 	if secret := b.Secrets[d.Object.Name]; secret != nil && !b.writes(drift.KeyOf(secret)) {
 		b.writeSecret(d.Object.Name)
@@ -196,8 +196,8 @@ func (b *planBuilder) ensureCertificate(d render.Deployment, live *appsv1.Deploy
 	}
 }
 
-// repair writes what differs of an object that serves what is maintained, and recreates one that
-// was deleted. Its owners stay, who may be several versions.
+// repair repairs or recreates an object that a maintained webhook needs. Its owners stay: they can
+// be several versions.
 func (b *planBuilder) repair(declared bool, desired, live drift.Object) {
 	if b.writes(drift.KeyOf(desired)) {
 		return
@@ -216,21 +216,20 @@ func (b *planBuilder) repair(declared bool, desired, live drift.Object) {
 	}
 }
 
-// ensureUnlessChanged repairs what a webhook needs. What the ClusterServiceVersion wants
-// otherwise than when it was installed waits for the requirement.
+// ensureUnlessChanged repairs an object that a webhook needs. A change in the ClusterServiceVersion
+// waits until the requirements are met.
 func (b *planBuilder) ensureUnlessChanged(declared bool, desired, live drift.Object) {
 	if declared || live == nil {
 		b.ensure(desired, live)
 	}
 }
 
-// annotatedObject is whatever bears annotations.
 type annotatedObject interface {
 	GetAnnotations() map[string]string
 	SetAnnotations(map[string]string)
 }
 
-// copyAnnotations copies those of some keys, as far as they are there.
+// copyAnnotations copies the annotations with these keys.
 func copyAnnotations(to, from annotatedObject, keys ...string) {
 	annotations := map[string]string{}
 	maps.Copy(annotations, to.GetAnnotations())

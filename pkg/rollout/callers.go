@@ -16,18 +16,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// caller is a live registration, or a conversion, that calls a port of a Service.
+// caller is a live registration or conversion that calls a port of a Service.
 type caller struct {
 	port    int32
-	webhook *render.Webhook // as it is to be; nil when another Service, or none, is to be called
-	edited  bool            // the ClusterServiceVersion describes it otherwise than when it was written
+	webhook *render.Webhook // the desired webhook; nil if it is removed or calls another Service
+	edited  bool            // the description changed after the registration was written
 }
 
-// moves reports whether the registration is to call another port, or is to be removed.
+// moves reports whether the registration has to call another port, or is removed.
 func (c caller) moves() bool { return c.webhook == nil || c.webhook.Port != c.port }
 
-// swaps reports whether the new port of a registration exists and leads elsewhere than it is to.
-// Two registrations that exchange their ports would otherwise wait for each other.
+// swaps reports whether the new port of a registration exists and has another target. Two
+// registrations that exchange their ports would otherwise wait for each other.
 func (c caller) swaps(d render.Deployment, live *corev1.Service) bool {
 	return c.webhook != nil && slices.ContainsFunc(live.Spec.Ports, func(p corev1.ServicePort) bool {
 		return p.Port == c.webhook.Port && slices.ContainsFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool {
@@ -36,14 +36,15 @@ func (c caller) swaps(d render.Deployment, live *corev1.Service) bool {
 	})
 }
 
-// registeredBy is the webhook of a Deployment that a live registration registers; nil for none.
+// registeredBy returns the webhook of a Deployment that a live registration registers; nil for
+// none.
 func registeredBy(d render.Deployment, live registration.Registration) *render.Webhook {
 	return webhookWhere(d, func(w render.Webhook) bool {
 		return w.Description.Type == live.Kind && registration.Of(w) != nil && registration.Of(w).GetName() == live.Object.GetName()
 	})
 }
 
-// convertedFor is the webhook of a Deployment that converts a definition; nil for none.
+// convertedFor returns the webhook of a Deployment that converts a definition; nil for none.
 func convertedFor(d render.Deployment, crd *apiextensionsv1.CustomResourceDefinition) *render.Webhook {
 	return webhookWhere(d, func(w render.Webhook) bool {
 		return slices.ContainsFunc(w.Conversions, func(c render.Conversion) bool { return c.CRD == crd.Name })
@@ -57,7 +58,7 @@ func webhookWhere(d render.Deployment, is func(render.Webhook) bool) *render.Web
 	return nil
 }
 
-// pendingPorts are the ports of a Deployment's Service that registrations move to and none calls.
+// pendingPorts returns the ports that registrations move to and that none calls yet.
 func pendingPorts(d render.Deployment, callers []caller) []int32 {
 	var all []int32
 	for _, port := range d.Service.Spec.Ports {
@@ -70,13 +71,13 @@ func pendingPorts(d render.Deployment, callers []caller) []int32 {
 	return all
 }
 
-// targetField is where a port of a Service says which port of the pods it leads to.
+// targetField returns the path of the targetPort of a port of a Service.
 func targetField(p corev1.ServicePort) *fieldpath.Set {
 	key := fieldpath.KeyByFields("port", int64(p.Port), "protocol", string(cmp.Or(p.Protocol, corev1.ProtocolTCP)))
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "ports", key, "targetPort"))
 }
 
-// callersOf are the callers of a Deployment's Service. A port that another client wrote into a
+// callersOf returns the callers of a Deployment's Service. A port that another client wrote into a
 // registration does not count: it is repaired at once.
 func (k *ports) callersOf(d render.Deployment) []caller {
 	var all []caller

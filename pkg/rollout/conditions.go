@@ -68,8 +68,8 @@ func (r *reporter) setContested(status *managerv1alpha1.WebhookRolloutStatus) {
 	r.setCondition(status, metav1.Condition{Type: managerv1alpha1.ConditionContested, Status: metav1.ConditionTrue, Reason: "Contested", Message: strings.Join(messages, "; ")})
 }
 
-// setAdmitted says what admission changed. A version that is held compares nothing: what was said
-// of it stays.
+// setAdmitted reports what admission changed. Nothing is compared for a blocked version, so its
+// previous condition stays.
 func (r *reporter) setAdmitted(status *managerv1alpha1.WebhookRolloutStatus) {
 	if !r.compares {
 		return
@@ -92,8 +92,8 @@ func (r *reporter) setCondition(status *managerv1alpha1.WebhookRolloutStatus, c 
 	meta.SetStatusCondition(&status.Conditions, c)
 }
 
-// setRejected reports what issuers issued that cannot be served: pods keep what they have until
-// it expires, and nothing else would be seen of it before.
+// setRejected reports what issuers issued that cannot be served. Pods keep the previous certificate
+// until it expires.
 func (r *reporter) setRejected(status *managerv1alpha1.WebhookRolloutStatus) {
 	var reasons, messages []string
 	for _, d := range status.Deployments {
@@ -111,7 +111,6 @@ func (r *reporter) setRejected(status *managerv1alpha1.WebhookRolloutStatus) {
 	})
 }
 
-// setConfigRefused says which parts of the Subscription's config are not followed.
 func (r *reporter) setConfigRefused(status *managerv1alpha1.WebhookRolloutStatus) {
 	refusals := r.Config.Refusals(r.CSV)
 	if len(refusals) == 0 {
@@ -124,8 +123,8 @@ func (r *reporter) setConfigRefused(status *managerv1alpha1.WebhookRolloutStatus
 	})
 }
 
-// setRulesMatchNothing reports the rules that name what the API server does not serve. It
-// changes nothing about the registration: what is named may be served later.
+// setRulesMatchNothing reports rules for resources that the API server does not serve. The
+// registration stays, because they may be served later.
 func (r *reporter) setRulesMatchNothing(status *managerv1alpha1.WebhookRolloutStatus) {
 	var messages []string
 	for i, d := range r.CSV.Spec.WebhookDefinitions[:csvspec.WebhooksWithinLimit(r.CSV)] {
@@ -149,10 +148,10 @@ func (r *reporter) setRulesMatchNothing(status *managerv1alpha1.WebhookRolloutSt
 	})
 }
 
-// mostUnmatched is how many rules are explained: the message holds fewer.
+// mostUnmatched limits the rules that are explained. The message has room for fewer.
 const mostUnmatched = 100
 
-// bounded is a message that the API server takes, however many mistakes an author makes.
+// bounded cuts a message to the length that the API server accepts.
 func bounded(message string) string {
 	const longest = 8000
 	if len(message) <= longest {

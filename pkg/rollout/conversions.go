@@ -23,11 +23,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// conversions answers questions about the CustomResourceDefinitions that conversion webhooks convert.
+// conversions reads the CustomResourceDefinitions that conversion webhooks convert.
 type conversions struct{ *facts }
 
-// unconverted are the conversions that are not registered with this webhook. One that is
-// as another version has it stays so until this one serves it.
+// unconverted returns the conversions that are not registered with this webhook. A conversion by
+// another version stays until this version serves it.
 func (cs *conversions) unconverted(w render.Webhook) []render.Conversion {
 	ours := len(cs.Upgrade.From) == 0 && cs.wasRegistered(w)
 	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool {
@@ -36,8 +36,7 @@ func (cs *conversions) unconverted(w render.Webhook) []render.Conversion {
 	})
 }
 
-// allNamed tells whether the definitions of some conversions all name their Service, however
-// they call it.
+// allNamed reports whether all definitions name the Service of their conversion.
 func (cs *conversions) allNamed(conversions []render.Conversion) bool {
 	return !slices.ContainsFunc(conversions, func(c render.Conversion) bool {
 		live := cs.Observed.CRDs[c.CRD]
@@ -45,9 +44,9 @@ func (cs *conversions) allNamed(conversions []render.Conversion) bool {
 	})
 }
 
-// upToDate tells whether a definition is as a conversion wants it, and says so of its
-// generation: until then a late write for an earlier one could come through. Who wrote the
-// annotation is not asked: another client may apply the definition with the same value.
+// upToDate reports whether a definition has the desired conversion and records its generation.
+// Without the record, a late write for an earlier generation could succeed. The owner of the
+// annotation does not matter: another client may apply the same value.
 func (cs *conversions) upToDate(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	is := live.Spec.Conversion.DeepCopy()
 	if is != nil && is.Webhook != nil && is.Webhook.ClientConfig != nil && cs.verifies(live, c) {
@@ -57,8 +56,8 @@ func (cs *conversions) upToDate(live *apiextensionsv1.CustomResourceDefinition, 
 		(c.Delegated || registration.AnnotatedGeneration(live) == c.Generation)
 }
 
-// verifies reports whether the caBundle that another client wrote verifies what the pods may
-// serve, and trusts no CA beyond that whose trust the manager may have withdrawn.
+// verifies reports whether the caBundle of another client contains all desired CAs, and no CA that
+// the manager may have retired.
 func (cs *conversions) verifies(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	has, wanted := conversion.CertificatesOf(live.Spec.Conversion.Webhook.ClientConfig.CABundle), conversion.CertificatesOf(c.Spec.Webhook.ClientConfig.CABundle)
 	if len(wanted) == 0 || drift.LastWriter(live, conversion.BundleField) == "" {
@@ -82,8 +81,8 @@ func (cs *conversions) converted(w render.Webhook) []render.Conversion {
 	})
 }
 
-// routeEdited reports whether a definition is converted by the Service of a conversion at another
-// port or path, which the manager wrote. One that another client wrote is repaired at once.
+// routeEdited reports whether the manager wrote the previous port or path of a conversion. A port
+// or path of another client is repaired at once.
 func (cs *conversions) routeEdited(c render.Conversion) bool {
 	live := cs.Observed.CRDs[c.CRD]
 	if live == nil || !conversion.Calls(live, c) {
@@ -100,8 +99,7 @@ func (cs *conversions) routeEdited(c render.Conversion) bool {
 	return is != desired && drift.SoleOwner(live, edited)
 }
 
-// asRouted are conversions with the ports and paths that API servers call now, where the
-// description names others than before.
+// asRouted returns conversions with the ports and paths that API servers call now.
 func (cs *conversions) asRouted(conversions []render.Conversion) []render.Conversion {
 	routed := slices.Clone(conversions)
 	for i, c := range routed {
@@ -115,8 +113,8 @@ func (cs *conversions) asRouted(conversions []render.Conversion) []render.Conver
 	return routed
 }
 
-// mayReconvert tells whether a definition is converted by this conversion, or was until
-// somebody wrote over it.
+// mayReconvert reports whether a definition has this conversion, or had it until another client
+// removed it.
 func (cs *conversions) mayReconvert(c render.Conversion) bool {
 	live := cs.Observed.CRDs[c.CRD]
 	if live == nil {
@@ -126,7 +124,7 @@ func (cs *conversions) mayReconvert(c render.Conversion) bool {
 	return conversion.Calls(live, c) || by == "" && registersCRD(cs.Previous, c.CRD)
 }
 
-// withoutConversion are the definitions that no Service of the ClusterServiceVersion's Namespace converts.
+// withoutConversion returns the definitions that no Service of the namespace converts.
 func (cs *conversions) withoutConversion(d operatorsv1alpha1.WebhookDescription) (lost []*apiextensionsv1.CustomResourceDefinition) {
 	for _, name := range d.ConversionCRDs {
 		if live := cs.Observed.CRDs[name]; live != nil && !cs.convertedHere(live) {
@@ -136,15 +134,14 @@ func (cs *conversions) withoutConversion(d operatorsv1alpha1.WebhookDescription)
 	return lost
 }
 
-// convertedHere goes by the definition alone: a Service that is handed over, or made again,
-// is missing for a moment, and makes no gap.
+// convertedHere reads the definition alone. A Service that is recreated is missing for a moment,
+// which is no gap.
 func (cs *conversions) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	namespace, _ := owners.ConvertedBy(crd)
 	return namespace == cs.CSV.Namespace && conversion.HasBundle(crd, cs.Provider == managerv1alpha1.ProviderNone)
 }
 
-// conversionsToEnd are those that older versions began and this one does not go on
-// with.
+// conversionsToEnd returns the conversions of previous versions that this version does not declare.
 func (cs *conversions) conversionsToEnd() conversion.End {
 	var stale []*apiextensionsv1.CustomResourceDefinition
 	for _, crd := range cs.Observed.CRDs {
@@ -155,7 +152,7 @@ func (cs *conversions) conversionsToEnd() conversion.End {
 	return conversion.EndAll(cs.CSV.Namespace, cs.Observed.serviceNames(), stale, cs.Observed.ObjectCounts, cs.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }
 
-// ownServices are those that no older version has in hand.
+// ownServices returns the Services that do not belong to a previous version.
 func (cs *conversions) ownServices() map[string]bool {
 	services := map[string]bool{}
 	for name, s := range cs.Observed.Services {
@@ -164,7 +161,7 @@ func (cs *conversions) ownServices() map[string]bool {
 	return services
 }
 
-// conversionStep writes a conversion, and which generation it trusts; none, when it ends.
+// conversionStep writes a conversion and its generation. Without a webhook, it ends the conversion.
 func conversionStep(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) Step {
 	desired := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: live.Name, UID: live.UID, ResourceVersion: live.ResourceVersion},

@@ -20,7 +20,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-// endpoints lists the addresses at which API servers call webhooks.
 type endpoints struct {
 	*facts
 	conversions *conversions
@@ -28,7 +27,6 @@ type endpoints struct {
 
 const (
 	reasonNoEndpoints = "NoReadyEndpoints"
-	// reasonNotCallable is that of a Service without a cluster IP.
 	reasonNotCallable = "ServiceNotCallable"
 )
 
@@ -41,8 +39,8 @@ func notCallable(service *corev1.Service, by route.By) string {
 	return fmt.Sprintf("service %s %s. Delete it, and the manager creates it with a cluster IP: kubectl -n %s delete service %[1]s", service.Name, cause, service.Namespace)
 }
 
-// endpoints are all addresses on which API servers may call a webhook: the Service's
-// own, and each ready endpoint behind it. A reason says why there is none.
+// endpoints returns the addresses at which API servers may call a webhook: the Service's own, and
+// each ready endpoint. The reason is why there is none.
 func (l *endpoints) endpoints(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
 	service := l.Observed.Services[d.Service.Name]
 	if reason, message := l.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
@@ -94,8 +92,7 @@ func (l *endpoints) noEndpoints(deployment string, service *corev1.Service, numb
 	return reasonNoEndpoints, message
 }
 
-// endpointsAt are the ready endpoints of a Deployment's Service, at the port of the pods that a
-// port of the Service is to lead to.
+// endpointsAt returns the ready endpoints of a Service at the port of the pods that to leads to.
 func (l *endpoints) endpointsAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (all []backends.Endpoint, reason, message string) {
 	trust := ""
 	if w.Delegated {
@@ -118,7 +115,8 @@ func (l *endpoints) endpointsAt(d render.Deployment, w render.Webhook, to corev1
 	return all, "", ""
 }
 
-// podOf is the pod behind an endpoint. One that is not observed is as the Deployment makes it.
+// podOf returns the pod behind an endpoint. A pod that is not observed is taken from the template
+// of the Deployment.
 func (l *endpoints) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
 	pods := l.Observed.Pods[d.Object.Name]
 	if i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return e.Ref != nil && e.Ref.Name == pod.Name }); i >= 0 {
@@ -127,8 +125,8 @@ func (l *endpoints) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
 	return &corev1.Pod{Spec: d.Object.Spec.Template.Spec}
 }
 
-// injectedInto is the caBundle that was injected for a webhook: of a conversion that of
-// its first definition.
+// injectedInto returns the caBundle that another client injected for a webhook. For a conversion,
+// it is that of the first definition.
 func (l *endpoints) injectedInto(w render.Webhook) string {
 	if registration.Of(w) != nil {
 		return string(registration.BundleOf(registration.Of(w)))
@@ -139,9 +137,8 @@ func (l *endpoints) injectedInto(w render.Webhook) string {
 	return ""
 }
 
-// toProbe are the endpoints of a webhook with the review that each pod has to answer before
-// the webhook is called there. One that was in service is registered again without a review:
-// its answers to API servers have shown what a review would.
+// toProbe returns the endpoints of a webhook, each with the review that it has to answer. A webhook
+// that was in service is registered again without a review.
 func (l *endpoints) toProbe(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
 	all, reason, message = l.endpoints(d, w)
 	if reason != "" || l.servedBefore(w) && !l.isCalledOtherwise(w) {
@@ -156,8 +153,8 @@ func (l *endpoints) toProbe(d render.Deployment, w render.Webhook) (all []backen
 	return all, "", ""
 }
 
-// isCalledOtherwise reports whether API servers call a webhook at another Service, port or path than
-// its description names.
+// isCalledOtherwise reports whether API servers call a webhook at another Service, port or path
+// than its description names.
 func (l *endpoints) isCalledOtherwise(w render.Webhook) bool {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
 		return slices.ContainsFunc(w.Conversions, l.conversions.routeEdited)
@@ -173,7 +170,7 @@ type probes struct {
 	plan      *planBuilder
 }
 
-// unanswered is why some endpoints cannot be called. Those that do not serve are dialled again
+// unanswered returns why endpoints cannot be called. It requests the missing answers, and retries
 // after a pause.
 func (q *probes) unanswered(endpoints []backends.Endpoint, pause time.Duration) (reason, message string) {
 	for _, e := range endpoints {
@@ -191,17 +188,16 @@ func (q *probes) unanswered(endpoints []backends.Endpoint, pause time.Duration) 
 	return reason, message
 }
 
-// probePause is how long to wait before endpoints that do not serve are dialled
-// again: short at first, since a Service's address starts to answer just after its
-// endpoints do, then in proportion to the wait since the last change for the better. How
-// long the Deployment itself took says nothing of that.
+// probePause returns the pause before endpoints are dialled again. It is short at first, because
+// the cluster IP answers just after the endpoints do, and then grows with the wait since the last
+// progress.
 func (q *probes) probePause(w render.Webhook, backend workload.Progress) time.Duration {
 	const shortest, longest = 100 * time.Millisecond, 30 * time.Second
 	since := workload.Later(backend.Since, q.sinceOf(w.Description, managerv1alpha1.WebhookWaiting))
 	return min(max(q.now.Sub(since)/10, shortest), longest)
 }
 
-// undialledMessage tells whether an endpoint of the webhook was proved through the API server.
+// undialled reports whether an endpoint of the webhook was tested through the API server only.
 func (q *probes) undialled(d render.Deployment, w render.Webhook) bool {
 	endpoints, _, _ := q.endpoints.toProbe(d, w)
 	return slices.ContainsFunc(endpoints, func(e backends.Endpoint) bool { return q.Observed.Answers[e].ThroughAPIServer })

@@ -17,21 +17,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// facts are what a plan depends on, and what follows from it without any decision.
+// facts are the input of a plan and what follows from it.
 type facts struct {
 	Input
 	now      time.Time
-	previous map[csvspec.Identity]*managerv1alpha1.WebhookStatus // what Previous reports (see before)
+	previous map[csvspec.Identity]*managerv1alpha1.WebhookStatus // index of Previous
 }
 
-// yields tells whether somebody else has the better right to what the
-// ClusterServiceVersion provides: two of them must not run.
+// yields reports whether another operator has the right to what the ClusterServiceVersion provides.
+// Both must not run.
 func (f *facts) yields() bool {
 	return f.Failure != nil && scope.Yields(f.Failure.Reason) || f.Verdict.Conflict != ""
 }
 
-// deploymentNames are those that the ClusterServiceVersion lists, and those that
-// only its webhooks name, each once.
+// deploymentNames returns the Deployments that the ClusterServiceVersion lists or names, each once.
 func (f *facts) deploymentNames() []string {
 	all := csvspec.DeploymentNames(f.CSV)
 	for _, d := range f.CSV.Spec.APIServiceDefinitions.Owned {
@@ -43,8 +42,8 @@ func (f *facts) deploymentNames() []string {
 	return eachOnce(all)
 }
 
-// refused is why the API server has not accepted a write in this pass; empty when it has. That
-// nobody answers a webhook is no verdict on what was to be written: it fails no installation.
+// refused returns why the API server refused a write in this reconciliation. If a webhook did not
+// answer, the installation does not fail.
 func (f *facts) refused(key string) (reason, message string) {
 	switch message = f.Observed.Refused[key]; {
 	case message == "":
@@ -56,8 +55,7 @@ func (f *facts) refused(key string) (reason, message string) {
 	}
 }
 
-// refusal is what the API server says to what a Deployment needs, from its Secret to
-// itself; empty when it accepts all of it.
+// refusal returns the first refusal among the objects that a Deployment needs.
 func (f *facts) refusal(d render.Deployment) (reason, message string) {
 	var needs []drift.Object
 	if d.SecretName != "" {
@@ -77,7 +75,6 @@ func (f *facts) refusal(d render.Deployment) (reason, message string) {
 	return "", ""
 }
 
-// refusedAlready reports whether the API server has refused a write of an object in this pass.
 func (f *facts) refusedAlready(o drift.Object) bool {
 	return f.Observed.Refused[drift.KeyOf(o)] != ""
 }
@@ -90,13 +87,13 @@ func (f *facts) progressOf(d render.Deployment) workload.Progress {
 	return progress
 }
 
-// lacksLabels tells whether Namespaces of the scope lack the label by which a webhook would
-// select them. An APIService selects none.
+// lacksLabels reports whether namespaces of the scope lack the label that a webhook selects. An
+// APIService selects no namespaces.
 func (f *facts) lacksLabels(w render.Webhook) bool {
 	return len(f.Observed.UnlabelledNamespaces) > 0 && !registration.IsAPIService(w)
 }
 
-// missingLabels says which Namespaces of the scope lack its label, and what keeps them from it.
+// missingLabels returns which namespaces of the scope lack its label, and why.
 func (f *facts) missingLabels() (reason, message string) {
 	message = "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(f.Observed.UnlabelledNamespaces, ", ")
 	if why := scope.RefusedLabels(f.Observed.UnlabelledNamespaces, f.Observed.LabelRefusals); why != "" {
@@ -105,9 +102,9 @@ func (f *facts) missingLabels() (reason, message string) {
 	return "NamespacesNotLabelled", message
 }
 
-// withLiveSelector is the desired registration as it may be written now. While Namespaces of
-// the scope lack its label, a live registration goes on selecting as it does: those
-// that it covers today would be without it until they are labelled.
+// withLiveSelector returns the desired registration as it may be written now. While namespaces of
+// the scope lack its label, a live registration keeps its selector: otherwise the namespaces that
+// it covers would lose it.
 func (f *facts) withLiveSelector(desired, live drift.Object) drift.Object {
 	if len(f.Observed.UnlabelledNamespaces) == 0 {
 		return desired
@@ -134,14 +131,14 @@ const (
 	reasonUnanswered = "WebhookUnanswered"
 )
 
-// SecretContested reports whether a Secret is not to be written for now, because others undo each
-// write of it.
+// SecretContested reports whether a Secret must not be written now, because another client reverts
+// each write.
 func (o Observed) SecretContested(secret *corev1.Secret, now time.Time) bool {
 	return o.Contests[drift.KeyOf(secret)].Blocks(secret, nil, drift.Drift{}, now)
 }
 
-// eachOnce returns names without repetitions, in their order: the status is also written where it is
-// a mistake to name one twice.
+// eachOnce returns names in their order without duplicates. The status is also written for a
+// ClusterServiceVersion that lists a name twice.
 func eachOnce(names []string) []string {
 	known := make(map[string]bool, len(names))
 	var all []string

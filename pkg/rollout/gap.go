@@ -13,14 +13,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
-// microTime is an instant as a status can hold it.
 func microTime(t time.Time) metav1.MicroTime {
 	return metav1.NewMicroTime(t.Truncate(time.Microsecond))
 }
 
-// gapOf is the last time in which definitions went without a conversion webhook that they
-// had before. It begins when the status still tells of a live conversion, and ends with
-// the first look that finds it back.
+// gapOf returns the last period without the conversion webhook. It starts when the previous status
+// reports a live conversion, and ends with the reconciliation that observes it again.
 func (cs *conversions) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.ConversionGap {
 	before := cs.previousStatus(d)
 	if before == nil {
@@ -40,8 +38,8 @@ func (cs *conversions) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1a
 	}
 }
 
-// newGap is a gap that was just found. Its beginning is the write that made it, as far
-// as the definition tells, but not before the conversion was last known to be there.
+// newGap returns a gap that starts with the write that removed the conversion, if field ownership
+// shows it, but not before the conversion was last observed.
 func (cs *conversions) newGap(lost []*apiextensionsv1.CustomResourceDefinition, before managerv1alpha1.WebhookStatus) *managerv1alpha1.ConversionGap {
 	gap := &managerv1alpha1.ConversionGap{From: microTime(cs.now)}
 	for _, crd := range lost {

@@ -23,14 +23,14 @@ type planner struct {
 	remover     *remover
 }
 
-// outcome is what the status reports in addition to the steps of the plan.
+// outcome is what the status reports in addition to the steps.
 type outcome struct {
 	deployments  []deploymentView
-	relaxed      string    // why the order of the Deployments was given up; empty when it was not
+	relaxed      string    // why the order of the Deployments was given up; empty if it was not
 	reinstall    bool      // a Deployment that exists is being changed
-	inUse        string    // conversions that are not declared any more and cannot end yet
-	forbidden    string    // why this version must not replace an older one
-	compares     bool      // whether the objects are compared with the desired ones
+	inUse        string    // undeclared conversions that cannot end yet
+	forbidden    string    // why this version must not replace a previous one
+	compares     bool      // the live objects are compared with the desired ones
 	unregistered time.Time // when the upgrade last unregistered a webhook
 }
 
@@ -47,7 +47,7 @@ func newPlanner(in Input, now time.Time) *planner {
 	return p
 }
 
-// install walks the Deployments in their order. Each one's webhooks go live before
+// install rolls out the Deployments in their order. The webhooks of each one are registered before
 // the next Deployment starts, unless it takes too long.
 func (p *planner) install() {
 	p.compares = true
@@ -82,7 +82,7 @@ func (p *planner) install() {
 	}
 }
 
-// rollOut writes what one Deployment and its webhooks need, and looks how far they are.
+// rollOut writes what one Deployment and its webhooks need, and returns their progress.
 func (p *planner) rollOut(d render.Deployment) deploymentView {
 	name := d.Object.Name
 	if p.remover.unregisterChanged(d) && p.notStarted(p.Observed.Deployments[name]) {
@@ -108,8 +108,7 @@ func (p *planner) rollOut(d render.Deployment) deploymentView {
 	return view
 }
 
-// postpone leaves a Deployment that does not exist yet to a later pass. One that
-// exists is looked after all the same, unless it is still as an older version has it.
+// postpone delays a Deployment that this version has not started. Another one is maintained.
 func (p *planner) postpone(d render.Deployment, blocker string) {
 	if !p.notStarted(p.Observed.Deployments[d.Object.Name]) {
 		p.deployments = append(p.deployments, p.rollOut(d))
@@ -118,14 +117,14 @@ func (p *planner) postpone(d render.Deployment, blocker string) {
 	p.deployments = append(p.deployments, p.notStartedView(d, "EarlierDeployment", "starts after deployment "+blocker+" and its webhooks"))
 }
 
-// awaitDeregistration leaves a Deployment as an older version has it until no API server
-// calls a webhook any more that it would not serve.
+// awaitDeregistration keeps a Deployment of the previous version until no API server calls a
+// webhook that this version does not serve.
 func (p *planner) awaitDeregistration(d render.Deployment) deploymentView {
 	return p.notStartedView(d, "Clearing", "starts when every API server knows that webhooks are taken out of service, which it serves in another way than the version before")
 }
 
-// notStartedView is a Deployment that this version has not started. Webhooks that an older one
-// registered stay in service, and are looked after.
+// notStartedView returns the state of a Deployment that this version has not started. Webhooks of
+// the previous version stay registered.
 func (p *planner) notStartedView(d render.Deployment, reason, message string) deploymentView {
 	view := deploymentView{name: d.Object.Name, progress: workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: reason, Message: message}}
 	for _, w := range d.Webhooks {
@@ -141,8 +140,7 @@ func (p *planner) notStartedView(d render.Deployment, reason, message string) de
 	return view
 }
 
-// mayStartUpgrade tells whether the version may take over from those that it replaces, and
-// notes what speaks against it.
+// mayStartUpgrade reports whether the version may replace the previous ones, and records why not.
 func (p *planner) mayStartUpgrade() bool {
 	if len(p.Upgrade.From) == 0 || p.Upgrade.Started {
 		return true

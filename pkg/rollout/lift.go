@@ -9,9 +9,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Lift are the writes that make the permissions which are lifted be as wanted. What an
-// older version has lifted stays as it is until this one takes over. What nobody wants any
-// more goes.
+// Lift returns the writes for lifted permissions. Permissions of a previous version stay until this
+// version replaces it.
 func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, desired, live []drift.Object, o Observed, u Upgrade, now time.Time) []Step {
 	var steps []Step
 	existing, needed := map[string]drift.Object{}, map[string]bool{}

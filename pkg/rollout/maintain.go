@@ -22,15 +22,13 @@ type maintainer struct {
 	ports        *ports
 	registrar    *registrar
 	plan         *planBuilder
-	rolledOut    map[string]bool                  // the Deployments that this plan rolls out
+	rolledOut    map[string]bool
 	reregistered map[csvspec.Identity]webhookView // webhooks whose registration was deleted while a requirement is not met
 }
 
-// ToMaintain are the versions of the operator, as they are served, of which something is
-// registered that the ClusterServiceVersion declares for another Deployment, or to be called in
-// another way. API servers call it as it is until that is served: it keeps its policy, its
-// caBundle and its certificate for as long. A ClusterServiceVersion that is held is rendered as
-// it is served anyway; what it has not taken over yet is as the version before has it.
+// ToMaintain returns the versions, as they are served, that have a registration which the
+// ClusterServiceVersion declares otherwise: for another Deployment, or to be called in another way.
+// The registration keeps its policy, caBundle and certificate until the new declaration is served.
 func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	versions := in.Upgrade.From
 	switch {
@@ -53,15 +51,15 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	return all
 }
 
-// ServedOtherwise are the descriptions of a Deployment in a version as it is served whose
-// registrations are there, and that the ClusterServiceVersion wants to be called otherwise.
+// ServedOtherwise returns the live descriptions of a Deployment that the ClusterServiceVersion
+// declares otherwise.
 func (in Input) ServedOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	return slices.DeleteFunc(csvspec.Descriptions(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
 		return !in.isServed(served, d) || !in.declaresOtherwise(served, d)
 	})
 }
 
-// isServed reports whether a description of a version is registered, by this version.
+// isServed reports whether a version registered a description.
 func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
 	s := asServed{csv: served, observed: in.Observed}
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
@@ -81,24 +79,22 @@ func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d oper
 	})
 }
 
-// declaresOtherwise reports whether the ClusterServiceVersion declares what is served, and wants it
-// to be called in another way. What it does not declare is unregistered, except a conversion,
-// which ends when no object needs it (see EndConversions).
+// declaresOtherwise reports whether the ClusterServiceVersion declares what is served, in another
+// way. Undeclared webhooks are unregistered. An undeclared conversion ends when no object needs it.
 func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
 	of, isConversion := csvspec.IdentityOf(d), d.Type == operatorsv1alpha1.ConversionWebhook
 	if served.UID == in.CSV.UID {
 		moved := in.declaredFor(of)
 		if isConversion && moved == "" {
-			return !lists(in.CSV, d.DeploymentName) // else it is among what the plan desires
+			return !lists(in.CSV, d.DeploymentName)
 		}
-		return moved != "" && moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // then it is as an older version has it
+		return moved != "" && moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // the previous version has it
 	}
 	change := render.Changes(served, in.CSV)[of]
 	return change == render.Moved || change == render.Changed || isConversion && change == render.Removed
 }
 
-// declaredFor is the Deployment for which the ClusterServiceVersion declares a webhook; empty
-// for none.
+// declaredFor returns the Deployment for which a webhook is declared; empty for none.
 func (in Input) declaredFor(of csvspec.Identity) string {
 	for _, spec := range csvspec.Deployments(in.CSV) {
 		for _, d := range csvspec.Descriptions(in.CSV, spec.Name) {
@@ -110,8 +106,8 @@ func (in Input) declaredFor(of csvspec.Identity) string {
 	return ""
 }
 
-// MaintainedDeployments are the rendered Deployments of a version as it is served with what is to be
-// maintained of each (see ToMaintain).
+// MaintainedDeployments returns the rendered Deployments of a version with the webhooks to maintain
+// (see ToMaintain).
 func (in Input) MaintainedDeployments(served *operatorsv1alpha1.ClusterServiceVersion, rendered []render.Deployment) []render.Deployment {
 	var all []render.Deployment
 	for _, d := range rendered {
@@ -128,8 +124,8 @@ func (in Input) MaintainedDeployments(served *operatorsv1alpha1.ClusterServiceVe
 	return all
 }
 
-// repairInService looks after the webhooks that are in service, and what they need. Nothing else
-// is begun, and no Deployment is rolled out for what the ClusterServiceVersion asks for.
+// repairInService repairs the webhooks in service and what they need. It starts nothing new and
+// rolls out no Deployment.
 func (m *maintainer) repairInService() {
 	m.reregistered = map[csvspec.Identity]webhookView{}
 	m.ports.keepPorts("a requirement is not met")
@@ -187,8 +183,8 @@ func (m *maintainer) repairWebhook(d render.Deployment, w render.Webhook) {
 	}
 }
 
-// maintain looks after what is registered and is not called yet where, or as, it is to be. What
-// this plan switches or unregisters already is left out.
+// maintain repairs what is registered and not called as desired yet. It skips what the plan already
+// writes.
 func (m *maintainer) maintain() {
 	for _, d := range m.Maintained {
 		if live := m.Observed.Deployments[d.Object.Name]; live != nil && !m.rolledOut[d.Object.Name] {
@@ -200,8 +196,7 @@ func (m *maintainer) maintain() {
 	}
 }
 
-// maintainBackend looks after what serves it, where the ClusterServiceVersion does not roll that
-// out itself.
+// maintainBackend repairs the backend, unless the ClusterServiceVersion rolls it out.
 func (m *maintainer) maintainBackend(d render.Deployment, live *appsv1.Deployment) {
 	declared := !slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return !m.asDeclared(w) })
 	m.plan.repair(declared, d.Service, lookUp(m.Observed.Services, d.Service.Name))
@@ -230,8 +225,8 @@ func (m *maintainer) maintainWebhook(w render.Webhook) {
 	}
 }
 
-// maintainConversions keeps definitions converted as they are. Where the description has changed
-// otherwise, too, only the caBundle is kept.
+// maintainConversions keeps live conversions. If the description changed, it updates the caBundle
+// only.
 func (m *maintainer) maintainConversions(w render.Webhook) {
 	for _, c := range m.conversions.converted(w) {
 		live := m.Observed.CRDs[c.CRD]
@@ -247,7 +242,7 @@ func (m *maintainer) maintainConversions(w render.Webhook) {
 	}
 }
 
-// keepTrust gives pods another certificate, and registrations the trust in it.
+// keepTrust updates certificates and the trust in them.
 func (m *maintainer) keepTrust() {
 	m.plan.addAccepted(m.Issuance...)
 	for _, d := range slices.Concat(m.Desired.Deployments, m.Maintained) {

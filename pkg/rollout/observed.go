@@ -1,9 +1,7 @@
-// Package rollout decides what may be done next for one ClusterServiceVersion:
-// which objects to write now, which webhooks may be registered, and what the rest
-// waits for.
+// Package rollout decides what may be done next for one ClusterServiceVersion: which objects to
+// write now, which webhooks may be registered, and what the rest waits for.
 //
-// It is pure: desired and observed state and the instant in, a Plan out. The answer
-// depends on what is, never on what was done before.
+// It is pure. Desired state, observed state and time go in, and a Plan comes out.
 package rollout
 
 import (
@@ -32,36 +30,36 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Gate says when a webhook may be registered for the first time.
+// Gate is when a webhook may be registered for the first time.
 type Gate string
 
 const (
-	// GateServing registers a webhook once every ready endpoint, and the Service's own
-	// address, answer with a certificate that the registration will trust.
+	// GateServing registers a webhook when every ready endpoint and the cluster IP answer with a
+	// certificate that the registration will trust.
 	GateServing Gate = "serving"
-	// GateAvailable registers a webhook once its Deployment is available.
+	// GateAvailable registers a webhook when its Deployment is available.
 	GateAvailable Gate = "available"
 )
 
-// Policy are the administrator's choices.
+// Policy is the configuration of the administrator.
 type Policy struct {
 	Gate Gate
-	// Settle is how long API servers may take to learn of a new registration: a
-	// ClusterServiceVersion is not Succeeded before it is over.
+	// Settle is how long API servers may take to observe a registration. A ClusterServiceVersion is
+	// not Succeeded before.
 	Settle time.Duration
-	// OrderTimeout is how long a Deployment that does not get available may hold up the next.
+	// OrderTimeout is how long a Deployment that does not become available delays the next one.
 	OrderTimeout time.Duration
-	// RunningTimeout is the same for one whose containers run and do not get ready: it may
-	// be waiting for a webhook of a later Deployment.
+	// RunningTimeout is the same for a Deployment whose containers run and are not ready: it may
+	// need a webhook of a later Deployment.
 	RunningTimeout time.Duration
-	// StatusDelay is how long an installation goes on before it is told what it waits for.
+	// StatusDelay is how long an installation takes before the status reports what it waits for.
 	StatusDelay time.Duration
-	// InstallTimeout is how long a Deployment and its webhooks may take without any progress.
+	// InstallTimeout is how long a Deployment and its webhooks may take without progress.
 	InstallTimeout time.Duration
 }
 
-// DefaultPolicy is what the flags default to. The bounds leave an operator the
-// common initial delays of a readiness probe; the timeout is OLM v0's.
+// DefaultPolicy returns the defaults of the flags. The timeouts exceed the usual initial delay of a
+// readiness probe. InstallTimeout is OLM v0's.
 func DefaultPolicy() Policy {
 	return Policy{
 		Gate:           GateServing,
@@ -77,36 +75,33 @@ func DefaultPolicy() Policy {
 type Input struct {
 	CSV     *operatorsv1alpha1.ClusterServiceVersion
 	Policy  Policy
-	Failure *scope.Failure // why there is no scope to install into; nil when there is
+	Failure *scope.Failure // why there is no scope; nil if there is one
 	Verdict requirements.Verdict
 	Upgrade Upgrade
-	// DeletionBlocked is set on the way out, while objects need a conversion.
+	// DeletionBlocked is set while the ClusterServiceVersion is deleted and objects need a
+	// conversion.
 	DeletionBlocked bool
 	Desired         render.Desired
-	// Maintained is what is registered and is to be called in another way (see ToMaintain), as
-	// it is served, by Deployment.
+	// Maintained are the Deployments of ToMaintain, as they are served.
 	Maintained []render.Deployment
-	// Config is what the administrator configures.
-	Config subscriptions.Config
-	// Certificates are the facts about the serving certificates, by Deployment.
+	Config     subscriptions.Config
+	// Certificates are the states of the serving certificates, by Deployment.
 	Certificates map[string]managerv1alpha1.CertificateStatus
-	// Secrets are those to write, by Deployment. What is registered, and what is mounted,
-	// relies on them.
+	// Secrets are the Secrets to write, by Deployment.
 	Secrets map[string]*corev1.Secret
 	// Condition is the write that the OperatorCondition needs; nil for none.
 	Condition *Step
-	// Provider issues the serving certificates.
-	Provider managerv1alpha1.CertificateProvider
-	// Issuance is what it is to be told.
+	Provider  managerv1alpha1.CertificateProvider
+	// Issuance are the writes to its issuer.
 	Issuance []Step
-	// ResyncPods are the pods whose kubelets are to be made to look at their volumes.
+	// ResyncPods are the pods whose kubelets must re-sync their volumes.
 	ResyncPods []*corev1.Pod
 	Observed   Observed
 	Previous   managerv1alpha1.WebhookRolloutStatus
 }
 
-// Observed is what the cluster shows of what was desired. Objects are the cache's:
-// read them, never write to them.
+// Observed is the observed state of the desired objects. The objects belong to caches and must not
+// be changed.
 type Observed struct {
 	Deployments  map[string]*appsv1.Deployment           // by name
 	Services     map[string]*corev1.Service              // by name
@@ -115,69 +110,69 @@ type Observed struct {
 	Roles        map[string]*rbacv1.Role                 // by name
 	RoleBindings map[string]*rbacv1.RoleBinding          // by name
 
-	// AuthDelegators and AuthReaders are the bindings for servers of APIServices that bear the
-	// ClusterServiceVersion's owner labels, wanted or not, by name.
+	// AuthDelegators and AuthReaders are the bindings for servers of APIServices with the owner
+	// labels of the ClusterServiceVersion, by name.
 	AuthDelegators map[string]*rbacv1.ClusterRoleBinding
 	AuthReaders    map[string]*rbacv1.RoleBinding
 
-	// Validating, Mutating and APIServices are all registrations that bear the
-	// ClusterServiceVersion's owner labels, wanted or not.
+	// Validating, Mutating and APIServices are all registrations with the owner labels of the
+	// ClusterServiceVersion.
 	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
 	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
 	APIServices []*apiregistrationv1.APIService
-	// ServedKinds tells of the kinds that available APIServices are to serve whether they do.
+	// ServedKinds reports for the kinds of available APIServices whether they are served.
 	ServedKinds map[schema.GroupVersionKind]bool
-	// Undiscovered are the versions of groups of which the API server has not answered which kinds it
+	// Undiscovered are the versions for which the API server has not answered which kinds it
 	// serves.
 	Undiscovered map[schema.GroupVersion]bool
-	// Announced is when a change last announced what their versions of a group serve.
+	// Announced is when an API group last announced a change of its versions.
 	Announced map[schema.GroupVersion]time.Time
 
 	// Lifted are the roles and bindings that were lifted for the ClusterServiceVersion.
 	Lifted []drift.Object
 
-	// ReservedGroups are the groups that no operator may serve (see requirements.ReservedGroup), among those of
-	// the APIServices that the ClusterServiceVersion has or wants.
+	// ReservedGroups are the API groups that no operator may serve (see
+	// requirements.ReservedGroup).
 	ReservedGroups map[string]bool
-	// OccupiedGroups are the groups of which the ClusterServiceVersion must not register a further version
-	// (see requirements.OccupiedGroup), and why.
+	// OccupiedGroups are the API groups to which the ClusterServiceVersion must not add a version,
+	// and why (see requirements.OccupiedGroup).
 	OccupiedGroups map[string]string
 
-	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion converts, or
-	// that its Services do, by name.
+	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion or its Services
+	// convert, by name.
 	CRDs map[string]*apiextensionsv1.CustomResourceDefinition
-	// ObjectCounts is how many objects CustomResourceDefinitions have, or SomeObjects, by their names: those of
-	// which it is known in this pass.
+	// ObjectCounts are the numbers of objects of CustomResourceDefinitions, or SomeObjects, as far
+	// as they are known.
 	ObjectCounts map[string]int
 
-	// Catalog lists what the API server serves of the groups that the webhooks' rules name.
+	// Catalog lists the resources of the groups in the rules.
 	Catalog rules.Catalog
 
-	// UnlabelledNamespaces are the namespaces of the scope that do not bear its label yet.
+	// UnlabelledNamespaces are the namespaces of the scope without its label.
 	UnlabelledNamespaces []string
-	// LabelRefusals says why the API server refuses the label to some of them.
+	// LabelRefusals are the reasons why the API server refuses the label.
 	LabelRefusals map[string]string
-	// Answers are what endpoints said in this pass.
+	// Answers are the answers of endpoints in this reconciliation.
 	Answers map[backends.Endpoint]backends.Answer
-	// Refused is what the API server said to a write in this pass that it will say again
-	// until somebody changes something, by the object's key (see KeyOf).
+	// Refused are the writes that the API server refused in this reconciliation and will refuse
+	// again, by the object's key (see KeyOf).
 	Refused map[string]string
-	// Unanswered are those of the refused writes, by the same key, on which the API server could not ask
-	// a webhook: it may say another thing the next moment.
+	// Unanswered are the refused writes for which a webhook did not answer. A retry may succeed.
 	Unanswered map[string]bool
-	// JustCreated are the objects that were created in this pass, by their key: as they were desired,
-	// so that the next pass compares them first, when the caches show them.
+	// JustCreated are the objects that were created in this reconciliation. Caches do not show them
+	// yet.
 	JustCreated map[string]bool
-	// CreationTimes is when registrations were created, where that is known to the instant.
+	// CreationTimes are the exact creation times of registrations, as far as this process knows
+	// them.
 	CreationTimes map[types.UID]time.Time
-	// Writes are the manager's latest writes, as far as this process knows them, by the object's key.
+	// Writes are the manager's latest writes, as far as this process knows them.
 	Writes map[string]drift.Write
-	// Contests are the records of repairs that another client undid, by the object's key.
+	// Contests are the records of reverted repairs.
 	Contests map[string]drift.Contest
 }
 
-// Adopt adds an object that the caches did not show. A refusal says why it cannot be
-// the ClusterServiceVersion's.
+// Adopt adds an object that the caches do not have. A refusal is why it cannot belong to the
+// ClusterServiceVersion.
 func (o *Observed) Adopt(object drift.Object, refusal string) {
 	if refusal != "" {
 		o.Refused[drift.KeyOf(object)] = refusal

@@ -19,9 +19,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// relax tells whether a Deployment has held up those behind it for long enough.
-// Operators exist whose first Deployment does not get ready before a webhook of the
-// second answers: the order is a preference, never a trap.
+// relax reports whether a Deployment has delayed the next ones for long enough. Some operators have
+// a first Deployment that needs a webhook of the second one to become ready.
 func (p *planner) relax(v deploymentView, waits string, behind []render.Deployment) bool {
 	if len(behind) == 0 || v.progress.Since.IsZero() {
 		return false
@@ -40,8 +39,7 @@ func (p *planner) relax(v deploymentView, waits string, behind []render.Deployme
 	return true
 }
 
-// waitingSince is when a Deployment, or a webhook of it that is not live, last came a
-// step further.
+// waitingSince returns the last progress of a Deployment or of a webhook that is not registered.
 func (p *planner) waitingSince(v deploymentView) time.Time {
 	since := v.progress.Since
 	for _, w := range v.webhooks {
@@ -52,8 +50,8 @@ func (p *planner) waitingSince(v deploymentView) time.Time {
 	return since
 }
 
-// starts tells whether some of the Deployments do not exist yet. To go on past those
-// that do is no news: they have started in their order.
+// starts reports whether some of the Deployments do not exist yet. To skip existing ones is not
+// reported: they started in their order.
 func (p *planner) starts(deployments []render.Deployment) bool {
 	return slices.ContainsFunc(deployments, func(d render.Deployment) bool { return p.Observed.Deployments[d.Object.Name] == nil })
 }

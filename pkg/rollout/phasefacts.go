@@ -12,19 +12,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// DescribeCommand is the command that shows the WebhookRollout of a ClusterServiceVersion.
+// DescribeCommand returns the command that shows the WebhookRollout of a ClusterServiceVersion.
 func DescribeCommand(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf("kubectl -n %s describe webhookrollouts %s", csv.Namespace, csv.Name)
 }
 
-// setFirst keeps the first text that is not empty.
+// setFirst sets a text that is empty.
 func setFirst(kept *string, text string) {
 	if *kept == "" {
 		*kept = text
 	}
 }
 
-// phaseFacts gathers what the decision came to.
 func (r *reporter) phaseFacts() phase.Facts {
 	f := phase.Facts{Unmet: r.Verdict.Unmet(), Reinstall: r.reinstall || r.extended(), Details: r.details()}
 	r.upgradeFacts(&f)
@@ -36,7 +35,6 @@ func (r *reporter) phaseFacts() phase.Facts {
 	return f
 }
 
-// details is the command that shows the WebhookRollout, if there is one.
 func (r *reporter) details() string {
 	if !csvspec.HasRegistrations(r.CSV) && len(r.Previous.Conditions) == 0 {
 		return ""
@@ -44,7 +42,8 @@ func (r *reporter) details() string {
 	return DescribeCommand(r.CSV)
 }
 
-// failure is what only a change of the ClusterServiceVersion or of its surroundings ends.
+// failure returns a failure that ends only with a change of the ClusterServiceVersion or of its
+// environment.
 func (r *reporter) failure(unmet string) *phase.Phase {
 	switch {
 	case r.Failure != nil:
@@ -58,7 +57,7 @@ func (r *reporter) failure(unmet string) *phase.Phase {
 	}
 }
 
-// deploymentFacts adds what a Deployment lacks. Of several the first one counts.
+// deploymentFacts adds what a Deployment waits for. The first Deployment wins.
 func (r *reporter) deploymentFacts(d deploymentView, f *phase.Facts) {
 	waits := d.missing(r.plan)
 	if waits == "" {
@@ -81,8 +80,8 @@ func (r *reporter) deploymentFacts(d deploymentView, f *phase.Facts) {
 	}
 }
 
-// extended tells whether a ClusterServiceVersion that has succeeded declares a
-// webhook that was never registered: it has not succeeded with that one.
+// extended reports whether a Succeeded ClusterServiceVersion declares a webhook that was never
+// registered.
 func (r *reporter) extended() bool {
 	if r.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
 		return false
@@ -97,8 +96,8 @@ func (r *reporter) extended() bool {
 	return false
 }
 
-// awaitedVersions is which versions whoever installs the ClusterServiceVersion has yet to serve, now
-// that its webhooks convert to them; empty while they do not, or when there are none.
+// awaitedVersions returns the versions that must be added to the definitions now that the webhooks
+// convert to them; empty for none.
 func (r *reporter) awaitedVersions(f phase.Facts) string {
 	if len(r.Verdict.Awaited) == 0 || f.Incomplete != "" {
 		return ""
@@ -106,8 +105,8 @@ func (r *reporter) awaitedVersions(f phase.Facts) string {
 	return strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts, and whoever installs it adds the version now (bundle upgrade does; interrupted, run it again)"
 }
 
-// awaitVersions holds the installation up until all versions are served, for as long as it
-// would wait for a Deployment.
+// awaitVersions delays the installation until all versions are served, at most as long as for a
+// Deployment.
 func (r *reporter) awaitVersions(f *phase.Facts) {
 	f.AwaitedVersions = r.awaitedVersions(*f)
 	if f.AwaitedVersions == "" {
@@ -123,9 +122,9 @@ func (r *reporter) awaitVersions(f *phase.Facts) {
 	}
 }
 
-// deadline is when a Deployment and its webhooks have taken too long to install. The
-// time begins with the installation: a Deployment may be older. It is zero while
-// nothing is being installed.
+// deadline returns when a Deployment and its webhooks have taken too long to install; zero if
+// nothing is being installed. The time starts with the installation, because a Deployment may be
+// older.
 func (r *reporter) deadline(d deploymentView) time.Time {
 	if r.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseInstalling || d.progress.Since.IsZero() {
 		return time.Time{}
@@ -140,7 +139,6 @@ func (r *reporter) deadline(d deploymentView) time.Time {
 	return since.Add(r.Policy.InstallTimeout)
 }
 
-// upgradeFacts are what the phase depends on of what the other versions say.
 func (r *reporter) upgradeFacts(f *phase.Facts) {
 	f.ReplacedBy, f.FailForward = r.Upgrade.ReplacedBy, r.Upgrade.FailForward
 	if r.Upgrade.Started || len(r.Upgrade.From) == 0 {
@@ -160,6 +158,5 @@ func (r *reporter) upgradeFacts(f *phase.Facts) {
 	}
 }
 
-// reasonVersionAwaited is that of a rollout whose webhooks are all in service, and convert to
-// a version that is not served yet.
+// reasonVersionAwaited is for webhooks that convert to a version which is not served yet.
 const reasonVersionAwaited = "VersionAwaited"

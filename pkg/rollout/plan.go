@@ -8,18 +8,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// Plan is what to do now, and what to say about it.
+// Plan is what to do now, and what to report.
 type Plan struct {
-	// Steps are the writes, in their order: a step may rely on those before it.
+	// Steps are the writes. A step may depend on previous ones.
 	Steps []Step
-	// Probes are the endpoints whose answers the next decision needs.
+	// Probes are the endpoints to dial for the next decision.
 	Probes []backends.Endpoint
-	// Count are the CustomResourceDefinitions of which the next decision needs to know
-	// whether they have objects.
+	// Count are the CustomResourceDefinitions whose objects must be counted for the next decision.
 	Count []string
-	// Status is what the WebhookRollout says.
+	// Status is the status of the WebhookRollout.
 	Status managerv1alpha1.WebhookRolloutStatus
-	// Phases are the transitions of the ClusterServiceVersion, in their order.
+	// Phases are the transitions of the ClusterServiceVersion.
 	Phases []phase.Phase
 	// Requeue is when the plan may change although nothing else changes.
 	Requeue Requeue

@@ -20,19 +20,18 @@ type ports struct {
 	endpoints *endpoints
 	probes    *probes
 	plan      *planBuilder
-	blocked   map[portKey]blockedPort // the ports that do not lead yet where they are to lead
+	blocked   map[portKey]blockedPort // ports with another target than desired
 }
 
-// keepPorts changes the desired Services: each keeps the ports that live registrations call and
-// that an edit of the ClusterServiceVersion removes or points to another port of the pods. A port
-// is kept until API servers call the new one. waits is why no edit may take effect now; empty
-// when it may.
+// keepPorts changes the desired Services. Each keeps the ports that live registrations call and
+// that an edit removes or retargets, until API servers call the new port. waits is why no edit may
+// take effect now; empty if it may.
 func (k *ports) keepPorts(waits string) {
 	if k.Policy.Gate != GateServing || len(k.Upgrade.From) > 0 {
 		return
 	}
 	k.blocked = map[portKey]blockedPort{}
-	decided := map[string]bool{} // what is maintained may be desired, too
+	decided := map[string]bool{} // a maintained Deployment may be desired, too
 	for _, all := range []*[]render.Deployment{&k.Desired.Deployments, &k.Maintained} {
 		*all = slices.Clone(*all)
 		for i, d := range *all {
@@ -45,8 +44,7 @@ func (k *ports) keepPorts(waits string) {
 	}
 }
 
-// withKeptPorts is the desired Service of a Deployment with the ports of the live one that it
-// keeps, and the record of them.
+// withKeptPorts returns the desired Service with the kept ports of the live one, and their record.
 func (k *ports) withKeptPorts(d render.Deployment, live *corev1.Service, waits string) *corev1.Service {
 	before, callers := backends.KeptPortsOf(live), k.callersOf(d)
 	record := backends.KeptPorts{Pending: pendingPorts(d, callers)}
@@ -93,8 +91,8 @@ func (k *ports) keepsPort(d render.Deployment, live *corev1.Service, port corev1
 	return k.stillCalled(kept, record, recorded, key)
 }
 
-// stillCalled reports whether some API server may still call a port that no registration names
-// any more. The first reconciliation records the time.
+// stillCalled reports whether an API server may still call a port that no registration names. The
+// first reconciliation records the time.
 func (k *ports) stillCalled(kept, record backends.KeptPort, recorded bool, key portKey) (backends.KeptPort, bool) {
 	if !recorded || !record.Left {
 		return backends.KeptPort{}, false
@@ -112,8 +110,8 @@ func (k *ports) stillCalled(kept, record backends.KeptPort, recorded bool, key p
 	return kept, true
 }
 
-// unservedTarget is why the pods cannot be called at another port yet. All webhooks of the port
-// that an edit points there must be served; a port that no live registration calls is free.
+// unservedTarget returns why the pods cannot be called at another port yet: a webhook of the port
+// is not served there. A port without a live registration is free.
 func (k *ports) unservedTarget(d render.Deployment, to corev1.ServicePort, callers []caller, waits string) blockedPort {
 	for _, c := range callers {
 		if c.webhook == nil || c.port != to.Port || c.moves() || !c.edited {
@@ -129,13 +127,14 @@ func (k *ports) unservedTarget(d render.Deployment, to corev1.ServicePort, calle
 	return blockedPort{}
 }
 
-// blockedPortOf is why the port of a webhook does not lead yet where it is to lead; empty when it does.
+// blockedPortOf returns why the port of a webhook does not have the desired target; empty if it
+// has.
 func (k *ports) blockedPortOf(d render.Deployment, w render.Webhook) blockedPort {
 	return k.blocked[portKey{d.Service.Name, w.Port}]
 }
 
-// unservedAt is why a webhook cannot be called yet at the port of the pods that a port of the
-// Service is to lead to. All pods behind the Service are dialled there.
+// unservedAt returns why a webhook cannot be called at the target of a port. All pods behind the
+// Service are dialled there.
 func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (reason, message string) {
 	if w.Delegated && registration.Of(w) != nil {
 		w = registration.WithLiveBundle(w, k.registered(w))
@@ -148,9 +147,9 @@ func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.Serv
 	return k.probes.unanswered(endpoints, k.probes.probePause(w, k.progressOf(d)))
 }
 
-// askToCompare has the pods dialled where they are called now. If the manager reaches them there, a
-// new port that drops packets is not served. Otherwise the API server would be asked, which calls
-// the previous port.
+// askToCompare dials the pods at the current port. If the manager reaches them there, a new port
+// that drops packets is not served. Otherwise the API server would be asked, which calls the
+// current port.
 func (k *ports) askToCompare(d render.Deployment, w render.Webhook) {
 	endpoints, _, _ := k.endpoints.endpoints(d, w)
 	for _, e := range endpoints {
@@ -160,10 +159,8 @@ func (k *ports) askToCompare(d render.Deployment, w render.Webhook) {
 	}
 }
 
-// blockedPort is a port of a Service that leads where it did before the description changed.
 type blockedPort struct{ reason, message string }
 
-// portKey identifies a port of a Service.
 type portKey struct {
 	service string
 	port    int32

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// previousStatus returns what the status before this decision reports of a webhook; nil where it reports
-// nothing.
+// previousStatus returns what the previous status reports of a webhook; nil for nothing.
 func (f *facts) previousStatus(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.WebhookStatus {
 	if f.previous == nil {
 		f.previous = report.ByIdentity(f.Previous)
@@ -24,7 +23,7 @@ func (f *facts) previousStatus(d operatorsv1alpha1.WebhookDescription) *managerv
 	return f.previous[csvspec.IdentityOf(d)]
 }
 
-// sinceOf returns when a webhook was first seen in a state.
+// sinceOf returns when a webhook was first observed in a state.
 func (f *facts) sinceOf(d operatorsv1alpha1.WebhookDescription, state managerv1alpha1.WebhookState) time.Time {
 	if before := f.previousStatus(d); before != nil && before.State == state && before.Since != nil {
 		return before.Since.Time
@@ -32,17 +31,15 @@ func (f *facts) sinceOf(d operatorsv1alpha1.WebhookDescription, state managerv1a
 	return f.now
 }
 
-// wasRegistered tells whether the webhook was in service when it was last looked at, whoever
-// had it in hand.
+// wasRegistered reports whether the webhook was registered in the previous status, by any version.
 func (f *facts) wasRegistered(w render.Webhook) bool {
 	before := f.previousStatus(w.Description)
 	return before != nil && (isRegistered(*before) || before.Configuration != "")
 }
 
-// servedBefore tells whether what is being rolled out served the webhook before: then a
-// registration that somebody else took away comes back as soon as its endpoints serve. Where an
-// older version had it in service in another way, or on another Deployment, pods of that
-// version may be the ones that answer.
+// servedBefore reports whether the current Deployment served the webhook before. If so, a
+// registration that another client deleted is recreated as soon as its endpoints serve. Otherwise
+// pods of the previous version may answer.
 func (f *facts) servedBefore(w render.Webhook) bool {
 	for _, older := range f.Upgrade.From {
 		if change, declared := render.Changes(older, f.CSV)[csvspec.IdentityOf(w.Description)]; declared && change != render.Same {
@@ -52,8 +49,8 @@ func (f *facts) servedBefore(w render.Webhook) bool {
 	return f.wasRegistered(w)
 }
 
-// registeredSince is when a registration came to be as it is: one that was switched in place
-// is older than that.
+// registeredSince returns when a registration became as it is. A registration that was switched in
+// place is older than that.
 func (f *facts) registeredSince(w render.Webhook, created time.Time) time.Time {
 	if len(f.Upgrade.From) == 0 {
 		return created
@@ -65,8 +62,8 @@ func (f *facts) registeredSince(w render.Webhook, created time.Time) time.Time {
 	return workload.Later(created, endOfSecond(before.Since.Time))
 }
 
-// createdAt is when a registration was created, or, where only the second is known in which it
-// was, the end of that.
+// createdAt returns when a registration was created. metadata.creationTimestamp has a resolution of
+// one second, so it returns the end of that second if the exact time is unknown.
 func (f *facts) createdAt(live drift.Object) time.Time {
 	if born, known := f.Observed.CreationTimes[live.GetUID()]; known {
 		return born
@@ -74,7 +71,7 @@ func (f *facts) createdAt(live drift.Object) time.Time {
 	return endOfSecond(live.GetCreationTimestamp().Time)
 }
 
-// RegistrationUIDs are the live registrations.
+// RegistrationUIDs returns the uids of the live registrations.
 func (o Observed) RegistrationUIDs() []types.UID {
 	var all []types.UID
 	for _, r := range o.registrations() {
@@ -83,5 +80,4 @@ func (o Observed) RegistrationUIDs() []types.UID {
 	return all
 }
 
-// endOfSecond is the end of the second that an object's instant stands for.
 func endOfSecond(t time.Time) time.Time { return t.Add(time.Second) }

@@ -21,9 +21,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// reachability is the state of a live registration. It stays registered under the
-// same policy even when nobody answers: to take it away would let through what it
-// is there to stop.
+// reachability returns the state of a live registration. It stays registered when no endpoint
+// answers: otherwise requests would pass that the webhook has to refuse.
 func (r *registrar) reachability(d render.Deployment, w render.Webhook, configuration string, registered time.Time, backend workload.Progress) webhookView {
 	view := webhookView{
 		Webhook: w, configuration: configuration, registered: registered,
@@ -51,8 +50,7 @@ func (r *registrar) reachability(d render.Deployment, w render.Webhook, configur
 	return view
 }
 
-// availability is the state of a live APIService: to be registered is not enough. One that
-// has never been available is still waited for.
+// availability returns the state of a live APIService. One that was never available still waits.
 func (r *registrar) availability(view webhookView) webhookView {
 	if reason, message := r.unavailable(view.Webhook); reason != "" && view.state == managerv1alpha1.WebhookRegistered {
 		view.state, view.reason, view.message = managerv1alpha1.WebhookUnreachable, reason, message
@@ -63,8 +61,8 @@ func (r *registrar) availability(view webhookView) webhookView {
 	return view
 }
 
-// unavailable is why API servers do not pass requests on to a registered APIService; empty
-// when they do. They see for themselves whether it answers, all the time.
+// unavailable returns why API servers do not forward requests to a registered APIService; empty if
+// they do.
 func (r *registrar) unavailable(w render.Webhook) (reason, message string) {
 	live, ok := r.liveRegistration(w.Description).(*apiregistrationv1.APIService)
 	if !ok {
@@ -81,8 +79,9 @@ func (r *registrar) unavailable(w render.Webhook) (reason, message string) {
 	return reasonUnavailable, "the API server has not found out yet whether it answers"
 }
 
-// unserved is which kind an available APIService is to serve and does not. Nobody tells
-// when that changes. Without an answer, what was registered before serves it.
+// unserved returns which kind an available APIService does not serve. No watch reports when that
+// changes. Without an answer of discovery, an APIService that was registered before counts as
+// served.
 func (r *registrar) unserved(w render.Webhook) (reason, message string) {
 	for _, owned := range csvspec.OwnedKinds(r.CSV, w.Description.GenerateName) {
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
@@ -102,8 +101,8 @@ func (r *registrar) unserved(w render.Webhook) (reason, message string) {
 	return "", ""
 }
 
-// backendOf is what a live registration calls, by its own word: nothing is rendered for
-// a ClusterServiceVersion that is held.
+// backendOf returns the backend that a live registration calls. Nothing is rendered for a blocked
+// ClusterServiceVersion.
 func backendOf(live drift.Object, d operatorsv1alpha1.WebhookDescription) render.Deployment {
 	backend := render.Deployment{Object: &appsv1.Deployment{}, Service: &corev1.Service{}}
 	backend.Object.Name = d.DeploymentName

@@ -12,7 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// registrar decides about each webhook of a Deployment.
 type registrar struct {
 	*facts
 	conversions *conversions
@@ -22,15 +21,14 @@ type registrar struct {
 	plan        *planBuilder
 }
 
-// reasonUndialled is that of a webhook which the API server reaches and the manager does
-// not.
+// The API server reached the webhook, and the manager did not.
 const (
 	reasonUndialled  = "ProvedThroughAPIServer"
 	undialledMessage = "the API server reached it and trusted its certificate; the manager did not dial its pods itself"
 )
 
-// register decides about one webhook. A live registration is kept as desired, whatever happens to its
-// endpoints. A webhook that is not called as desired yet must pass callChecks first.
+// register decides about one webhook. A live registration stays as desired, whether endpoints
+// answer or not. A webhook that is not called as desired must pass callChecks first.
 func (r *registrar) register(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
 		return r.convert(d, w, backend)
@@ -63,7 +61,7 @@ const (
 	usedAsDesired useKind = iota
 	unused
 	usedWithoutRules // nothing calls it: its caBundle has to be injected first
-	usedOtherwise    // as an older version has it, which is unregistered first
+	usedOtherwise    // as in the previous version, which is unregistered first
 	usedByOlder      // by an older version, at another Deployment
 	usedAtDeployment // at the Service of another Deployment
 	usedAtRoute      // at another port or path of the Service

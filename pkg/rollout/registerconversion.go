@@ -11,8 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// convert decides about a conversion webhook as register does about the others. It
-// is registered when each of its CustomResourceDefinitions names its Service.
+// convert decides about a conversion webhook. It is registered if each of its definitions names its
+// Service.
 func (r *registrar) convert(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	view := r.converting(d, w, backend)
 	view.gap = r.conversions.gapOf(w.Description)

@@ -20,7 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// registrations are all live ones, the oldest first: caches have no order of their own.
+// registrations returns all live registrations, the oldest first. Caches have no order.
 func (o Observed) registrations() []registration.Registration {
 	var all []registration.Registration
 	for _, c := range o.Validating {
@@ -40,8 +40,7 @@ func (o Observed) registrations() []registration.Registration {
 	return all
 }
 
-// Configurations are the names of the registrations that exist, by the webhook that
-// they say they are for. Of several for one webhook the oldest counts.
+// Configurations returns the names of the registrations, by webhook. The oldest one wins.
 func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.Identity]string {
 	found := map[csvspec.Identity]string{}
 	for _, description := range csv.Spec.WebhookDefinitions {
@@ -55,13 +54,12 @@ func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) m
 	return found
 }
 
-// TrustsOf are the live registrations, and the conversions, that call a Service of the
-// ClusterServiceVersion's namespace.
+// TrustsOf returns the trust of the live registrations and conversions that call a Service.
 func (o Observed) TrustsOf(namespace, service string) []registration.Trust {
 	var all []registration.Trust
 	for _, live := range o.registrations() {
 		if render.IsCanary(live.Object) {
-			continue // it makes API servers call nobody but us
+			continue // API servers call the manager
 		}
 		for _, client := range registration.ClientsOf(live.Object) {
 			if client.Service != nil && client.Service.Namespace == namespace && client.Service.Name == service {
@@ -74,7 +72,7 @@ func (o Observed) TrustsOf(namespace, service string) []registration.Trust {
 		if in != namespace || by != service {
 			continue
 		}
-		// One without a caBundle was opened by somebody for a webhook to come.
+		// Without a caBundle, API servers cannot call the webhook.
 		if bundle := crd.Spec.Conversion.Webhook.ClientConfig.CABundle; len(bundle) > 0 {
 			all = append(all, registration.TrustOf(crd, bundle))
 		}
@@ -83,7 +81,7 @@ func (o Observed) TrustsOf(namespace, service string) []registration.Trust {
 	return all
 }
 
-// registered is the live registration of a webhook; nil when there is none.
+// registered returns the live registration of a webhook; nil for none.
 func (f *facts) registered(w render.Webhook) drift.Object {
 	for _, live := range f.Observed.registrations() {
 		if live.Kind == w.Description.Type && live.Object.GetName() == registration.Of(w).GetName() {
@@ -106,8 +104,8 @@ func (f *facts) liveRegistration(d operatorsv1alpha1.WebhookDescription) drift.O
 	return nil
 }
 
-// liveOf is what registers a webhook, or the first definition that it converts; nil when
-// nothing does.
+// liveOf returns the registration of a webhook, or the first definition that it converts; nil for
+// none.
 func (f *facts) liveOf(w render.Webhook) drift.Object {
 	for _, c := range w.Conversions {
 		if live := f.Observed.CRDs[c.CRD]; live != nil && conversion.Calls(live, c) {
@@ -120,8 +118,7 @@ func (f *facts) liveOf(w render.Webhook) drift.Object {
 	return f.registered(w)
 }
 
-// asDeclared tells whether the ClusterServiceVersion still wants a webhook as it was
-// registered.
+// asDeclared reports whether a webhook is declared as it was registered.
 func (f *facts) asDeclared(w render.Webhook) bool {
 	if registration.Of(w) == nil {
 		return true
@@ -141,9 +138,8 @@ func (f *facts) declares(live registration.Registration) bool {
 	return false
 }
 
-// Created are the objects of the ClusterServiceVersion that no garbage collection removes, with
-// the uids by which they are known when it is deleted. What older versions still have is
-// recorded for them.
+// Created returns the objects of the ClusterServiceVersion that no garbage collection deletes, with
+// their uids. Those of previous versions are recorded there.
 func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []managerv1alpha1.CreatedObject {
 	var all []managerv1alpha1.CreatedObject
 	note := func(live drift.Object) {
@@ -166,20 +162,19 @@ func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []manage
 	return slices.Compact(all)
 }
 
-// isReserved reports whether an object is an APIService of a group that no operator may serve.
+// isReserved reports whether an object is an APIService of a reserved group.
 func (o Observed) isReserved(object drift.Object) bool {
 	service, ok := object.(*apiregistrationv1.APIService)
 	return ok && o.ReservedGroups[service.Spec.Group]
 }
 
-// isOccupied reports whether a step registers an APIService that does not exist in a group that others
-// serve.
+// isOccupied reports whether a step adds an APIService to a group that others serve.
 func (o Observed) isOccupied(step Step) bool {
 	service, ok := step.Object.(*apiregistrationv1.APIService)
 	return ok && step.Verb == Create && o.OccupiedGroups[service.Spec.Group] != ""
 }
 
-// delegations are the live bindings for servers of APIServices, in the order of their names.
+// delegations returns the live bindings for servers of APIServices, sorted.
 func (o Observed) delegations() []drift.Object {
 	var all []drift.Object
 	for _, name := range slices.Sorted(maps.Keys(o.AuthDelegators)) {

@@ -32,8 +32,7 @@ func (x *remover) unregister(live registration.Registration) {
 	}
 }
 
-// unregisterStale takes out of service what the ClusterServiceVersion registered
-// and does not declare any more.
+// unregisterStale unregisters what the ClusterServiceVersion does not declare.
 func (x *remover) unregisterStale() {
 	for _, live := range x.Observed.registrations() {
 		if !x.declares(live) {
@@ -42,8 +41,8 @@ func (x *remover) unregisterStale() {
 	}
 }
 
-// unregisterReserved removes APIServices of groups that no operator may serve: an API server asks
-// them in place of the one that serves the group.
+// unregisterReserved removes APIServices of reserved groups. API servers would call them instead of
+// the server of the group.
 func (x *remover) unregisterReserved() {
 	for _, live := range x.Observed.APIServices {
 		if x.Observed.isReserved(live) && x.olderOwner(live) == nil {
@@ -52,12 +51,11 @@ func (x *remover) unregisterReserved() {
 	}
 }
 
-// unconvertStale ends the conversions that the ClusterServiceVersion does not
-// declare any more.
+// unconvertStale ends the conversions that the ClusterServiceVersion does not declare.
 func (x *remover) unconvertStale() {
 	ended := x.conversions.conversionsToEnd()
 	for _, step := range EndConversionSteps(ended.CRDs) {
-		if !x.plan.writes(step.Key()) { // else it ends after that write
+		if !x.plan.writes(step.Key()) { // it ends after that write
 			x.plan.add(step)
 		}
 	}
@@ -65,8 +63,7 @@ func (x *remover) unconvertStale() {
 	x.inUse = ended.InUse
 }
 
-// undelegateStale removes the bindings for servers of APIServices that are not declared any
-// more: they have no owner with whom they would go.
+// undelegateStale removes undeclared bindings for servers of APIServices, which have no owner.
 func (x *remover) undelegateStale() {
 	wanted := map[string]bool{}
 	for _, d := range x.Desired.Deployments {
@@ -81,10 +78,9 @@ func (x *remover) undelegateStale() {
 	}
 }
 
-// removeStale removes the Deployments that the ClusterServiceVersion does not list any
-// more, once nothing else is left to write, all that it lists works, and API servers call none
-// of them: until then they may serve webhooks that are to be served by others, or conversions
-// that objects need, and every API server must have learned who serves them.
+// removeStale removes the Deployments that the ClusterServiceVersion does not list, after
+// everything else is written and complete. Until then they may serve webhooks that others take
+// over, or conversions that objects need.
 func (x *remover) removeStale() {
 	if len(x.plan.Steps) > 0 {
 		return
@@ -98,9 +94,8 @@ func (x *remover) removeStale() {
 	}
 }
 
-// mayBeCalled tells whether some API server may still call a Deployment that no registration calls any
-// more, because it has not learned that the registration is gone. A registration that is gone tells
-// nothing: the first look records its time on the Deployment.
+// mayBeCalled reports whether an API server may still call a Deployment that no registration names.
+// The first reconciliation records the time on the Deployment.
 func (x *remover) mayBeCalled(live *appsv1.Deployment) bool {
 	if x.Policy.Gate == GateAvailable || !x.hasService(live.Name) {
 		return false
@@ -114,8 +109,8 @@ func (x *remover) mayBeCalled(live *appsv1.Deployment) bool {
 	return x.now.Before(settled)
 }
 
-// recordUncalled is a live Deployment with the record that nothing calls it. The record is of this generation of the
-// ClusterServiceVersion: another edit may have had the Deployment called once more since.
+// recordUncalled returns a live Deployment with the record that nothing calls it. The record is for
+// one generation of the ClusterServiceVersion: a later one may call the Deployment again.
 func (x *remover) recordUncalled(live *appsv1.Deployment) *appsv1.Deployment {
 	marked := live.DeepCopy()
 	if marked.Annotations == nil {
@@ -125,8 +120,7 @@ func (x *remover) recordUncalled(live *appsv1.Deployment) *appsv1.Deployment {
 	return marked
 }
 
-// uncalledSince reads the record; recorded is false when there is none of this generation, or one that the
-// manager cannot have written.
+// uncalledSince reads the record. recorded is false without a valid record of this generation.
 func (x *remover) uncalledSince(live *appsv1.Deployment) (since time.Time, recorded bool) {
 	text, ok := strings.CutPrefix(live.Annotations[wellknown.AnnotationUnused], x.uncalledPrefix())
 	since, err := time.Parse(time.RFC3339Nano, text)
@@ -137,9 +131,9 @@ func (x *remover) uncalledPrefix() string {
 	return fmt.Sprintf("generation %d since ", x.CSV.Generation)
 }
 
-// unregisterChanged takes out of service, before a Deployment is rolled out, what is called in
-// another way afterwards. It tells whether the Deployment has to wait until every API
-// server has learned of it.
+// unregisterChanged unregisters, before a Deployment is rolled out, the webhooks that are called in
+// another way afterwards. It reports whether the Deployment has to wait until every API server has
+// observed it.
 func (x *remover) unregisterChanged(d render.Deployment) bool {
 	for _, live := range x.Observed.registrations() {
 		older := x.olderOwner(live.Object)
@@ -154,8 +148,7 @@ func (x *remover) unregisterChanged(d render.Deployment) bool {
 	return x.unsettled()
 }
 
-// unsettled tells whether a webhook was taken out of service so lately that some API
-// server may still call it.
+// unsettled reports whether some API server may still call a webhook that was unregistered.
 func (x *remover) unsettled() bool {
 	if x.Policy.Gate == GateAvailable || x.unregistered.IsZero() {
 		return false
@@ -165,14 +158,12 @@ func (x *remover) unsettled() bool {
 	return x.now.Before(settled)
 }
 
-// waitsForAny tells whether anything that is listed is not complete yet.
 func (x *remover) waitsForAny() bool {
 	return slices.ContainsFunc(x.deployments, func(d deploymentView) bool { return d.missing(x.plan) != "" })
 }
 
-// withdraw stops an operator that must not run. Webhooks come first: without their
-// Deployments they would refuse what they intercept. Where objects depend on a
-// conversion, what converts them stays.
+// withdraw removes an operator that must not run. Webhooks come first, because they would refuse
+// requests without their Deployments. A Deployment with a needed conversion stays.
 func (x *remover) withdraw() {
 	registered := false
 	for _, live := range x.Observed.registrations() {
@@ -202,8 +193,8 @@ func (x *remover) withdraw() {
 	}
 }
 
-// deletionsSettled tells whether no API server calls a webhook any more. When each of them was
-// taken out of service stands in the status, in whole seconds, hence the one more.
+// deletionsSettled reports whether no API server calls a webhook any more. The status records times
+// in whole seconds, so one second is added.
 func (x *remover) deletionsSettled() bool {
 	if x.Policy.Gate == GateAvailable {
 		return true

@@ -2,13 +2,12 @@ package rollout
 
 import "time"
 
-// Requeue is when to reconcile although nothing changes, and why. The zero value is never.
+// Requeue is when to reconcile although nothing changes, and why. The zero value means never.
 type Requeue struct {
 	At     time.Time
 	Reason string
 }
 
-// Earliest returns the earlier of two requeues.
 func (r Requeue) Earliest(other Requeue) Requeue {
 	if r.At.IsZero() || !other.At.IsZero() && other.At.Before(r.At) {
 		return other

@@ -20,9 +20,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// withUndeclaredConversions is a ClusterServiceVersion with the conversions that it does not declare any more, that
-// objects need, and that Deployments which it lists serve. Until spec.conversion ends, the Deployment
-// has to serve it (docs/adr/0056-conversions-left-out.md).
+// withUndeclaredConversions adds the conversions that are not declared, that objects need, and that
+// a listed Deployment serves. The Deployment must serve them until spec.conversion ends
+// (docs/adr/0056-conversions-left-out.md).
 func (in Input) withUndeclaredConversions(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	inUse := slices.DeleteFunc(in.undeclaredOfListed(csv), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return in.endOf(crd) == conversion.Ends })
 	if len(inUse) == 0 {
@@ -35,8 +35,8 @@ func (in Input) withUndeclaredConversions(csv *operatorsv1alpha1.ClusterServiceV
 	return s.csv
 }
 
-// crdsToCount are the names of the definitions of which it must be known whether they have objects,
-// before it is known what a Deployment has to serve.
+// crdsToCount returns the definitions whose objects must be counted before it is known what a
+// Deployment has to serve.
 func (in Input) crdsToCount() (names []string) {
 	for _, crd := range in.undeclaredOfListed(in.CSV) {
 		if in.endOf(crd) == conversion.EndUnknown {
@@ -46,15 +46,14 @@ func (in Input) crdsToCount() (names []string) {
 	return names
 }
 
-// undeclaredOfListed are the definitions that Deployments convert which a ClusterServiceVersion lists,
-// and that it does not convert by its own account.
+// undeclaredOfListed returns the undeclared definitions that listed Deployments convert.
 func (in Input) undeclaredOfListed(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
 	s := asServed{csv: csv, observed: in.Observed}
 	return slices.DeleteFunc(s.undeclared(), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return !lists(csv, s.converter(crd)) })
 }
 
-// undeclared are the definitions that Deployments of the namespace convert and that the
-// ClusterServiceVersion does not convert by its own account, in the order of their names.
+// undeclared returns the definitions that Deployments of the namespace convert without a
+// declaration, sorted.
 func (s asServed) undeclared() (all []*apiextensionsv1.CustomResourceDefinition) {
 	for _, name := range slices.Sorted(maps.Keys(s.observed.CRDs)) {
 		if crd := s.observed.CRDs[name]; csvspec.Converts(s.csv, name) < 0 && s.converter(crd) != "" {
@@ -64,8 +63,7 @@ func (s asServed) undeclared() (all []*apiextensionsv1.CustomResourceDefinition)
 	return all
 }
 
-// converter is the live Deployment that converts a definition; empty when none of the namespace
-// does.
+// converter returns the live Deployment that converts a definition; empty for none.
 func (s asServed) converter(crd *apiextensionsv1.CustomResourceDefinition) string {
 	namespace, service := owners.ConvertedBy(crd)
 	if namespace != s.csv.Namespace {
@@ -89,7 +87,7 @@ func (s asServed) declare(crd *apiextensionsv1.CustomResourceDefinition, deploym
 	s.csv.Spec.WebhookDefinitions = append(s.csv.Spec.WebhookDefinitions, d)
 }
 
-// targetOf is where a port of a live Service leads; nil when it does not exist.
+// targetOf returns the target of a port of a live Service; nil if there is none.
 func (s asServed) targetOf(service string, port int32) *intstr.IntOrString {
 	live := s.observed.Services[service]
 	if live == nil {
@@ -103,11 +101,9 @@ func (s asServed) targetOf(service string, port int32) *intstr.IntOrString {
 	return nil
 }
 
-// ToRender is the ClusterServiceVersion whose objects the plan needs. One that is held is
-// rendered as it is called: an edit that waits, or is a mistake, may leave a webhook out,
-// or name another Deployment than the one that serves it, and the certificate there expires
-// all the same. One that is installed keeps the conversions that an edit left out while objects
-// need them.
+// ToRender returns the ClusterServiceVersion whose objects the plan needs. A blocked one is
+// rendered as it is called: an edit may omit a webhook or name another Deployment, and the
+// certificate in service expires nevertheless.
 func (in Input) ToRender() *operatorsv1alpha1.ClusterServiceVersion {
 	if in.RendersAsServed() {
 		return in.asServed(in.CSV)
@@ -115,11 +111,11 @@ func (in Input) ToRender() *operatorsv1alpha1.ClusterServiceVersion {
 	return in.withUndeclaredConversions(in.CSV)
 }
 
-// RendersAsServed reports whether the ClusterServiceVersion is rendered as it is called, because it may
-// not be installed as it is.
+// RendersAsServed reports whether the ClusterServiceVersion is rendered as it is called, because it
+// may not be installed as it is.
 func (in Input) RendersAsServed() bool { return in.RepairsInService() || in.KeepsTrustOnly() }
 
-// asServed is a version of the operator as its registrations say that it is served.
+// asServed returns a version as its registrations show that it is served.
 func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	s := asServed{csv: csv.DeepCopy(), observed: in.Observed}
 	for _, live := range in.Observed.registrations() {
@@ -139,13 +135,13 @@ func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operator
 	return s.csv
 }
 
-// asServed is a ClusterServiceVersion that becomes what its registrations say.
+// asServed is a ClusterServiceVersion that is changed to match its registrations.
 type asServed struct {
 	csv      *operatorsv1alpha1.ClusterServiceVersion
 	observed Observed
 }
 
-// deploymentBehind is the live Deployment whose pods a Service leads to; empty when there is none.
+// deploymentBehind returns the live Deployment behind a Service; empty for none.
 func (s asServed) deploymentBehind(service string) string {
 	for _, name := range slices.Sorted(maps.Keys(s.observed.Deployments)) {
 		if service == names.Service(name) || service == csvspec.AlternateServiceName(s.csv, name) {
@@ -155,7 +151,7 @@ func (s asServed) deploymentBehind(service string) string {
 	return ""
 }
 
-// list puts a live Deployment among those that are declared.
+// list adds a live Deployment to the declared ones.
 func (s asServed) list(deployment string) {
 	specs := &s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	if !slices.ContainsFunc(*specs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool { return spec.Name == deployment }) {
@@ -163,7 +159,7 @@ func (s asServed) list(deployment string) {
 	}
 }
 
-// register has a Deployment serve what is registered.
+// register declares a live registration for a Deployment.
 func (s asServed) register(live registration.Registration, deployment string) {
 	if deployment == "" {
 		return
@@ -197,7 +193,7 @@ func (s asServed) registerAPI(live *apiregistrationv1.APIService, deployment str
 	}
 }
 
-// convert has a conversion webhook served by the Deployment that converts.
+// convert declares a conversion webhook for the Deployment that converts.
 func (s asServed) convert(d *operatorsv1alpha1.WebhookDescription) {
 	for _, name := range d.ConversionCRDs {
 		crd := s.observed.CRDs[name]
@@ -221,8 +217,7 @@ func (in Input) endOf(crd *apiextensionsv1.CustomResourceDefinition) conversion.
 	return conversion.EndingOf(crd, in.Observed.ObjectCounts, in.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }
 
-// isCalled reports whether API servers call a Deployment: its Service is in a registration, or in
-// spec.conversion of a definition.
+// isCalled reports whether a registration or a definition names the Service of a Deployment.
 func (f *facts) isCalled(deployment string) bool {
 	s := asServed{csv: f.CSV, observed: f.Observed}
 	for _, crd := range f.Observed.CRDs {
@@ -236,7 +231,6 @@ func (f *facts) isCalled(deployment string) bool {
 	})
 }
 
-// hasService tells whether a Service leads to a Deployment.
 func (f *facts) hasService(deployment string) bool {
 	s := asServed{csv: f.CSV, observed: f.Observed}
 	for service := range f.Observed.Services {
@@ -247,8 +241,8 @@ func (f *facts) hasService(deployment string) bool {
 	return false
 }
 
-// servedByOther reports whether pods of another Deployment serve the live registration of a webhook: an
-// older version registered it, or an edit waits.
+// servedByOther reports whether pods of another Deployment serve the live registration of a
+// webhook, after an upgrade or an edit.
 func (f *facts) servedByOther(d render.Deployment, w render.Webhook) bool {
 	live := f.liveOf(w)
 	if live == nil || len(w.Conversions) > 0 {

@@ -15,19 +15,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// reporter writes the status of the WebhookRollout and the phases of the ClusterServiceVersion.
 type reporter struct {
 	*facts
 	*outcome
 	plan *planBuilder
 }
 
-// refusalPause is when to try again what the API server refused. What made it refuse,
-// a quota or somebody's admission policy, may change without the manager seeing it.
+// refusalPause is the pause before a refused write is retried. The cause, as a quota or an
+// admission policy, is not watched.
 const refusalPause = time.Minute
 
-// SetConversionInUse says that conversions which should end cannot yet; an empty
-// message that there are none.
+// SetConversionInUse sets or removes the condition that conversions cannot end yet.
 func SetConversionInUse(status *managerv1alpha1.WebhookRolloutStatus, message string, generation int64, now time.Time) {
 	if message == "" {
 		meta.RemoveStatusCondition(&status.Conditions, managerv1alpha1.ConditionConversionInUse)
@@ -39,7 +37,7 @@ func SetConversionInUse(status *managerv1alpha1.WebhookRolloutStatus, message st
 	})
 }
 
-// report turns what the decision came to into words.
+// report writes the status and the phases.
 func (r *reporter) report() {
 	status := managerv1alpha1.WebhookRolloutStatus{
 		ObservedGeneration: r.CSV.Generation,
@@ -83,9 +81,9 @@ func (r *reporter) report() {
 	r.plan.Status = status
 }
 
-// messageLimit returns how many bytes the message of each Deployment, webhook and APIService has at most.
-// Together they have 256 KiB, or 100 bytes each: etcd takes 1.5 MiB for an object by default, and one cause
-// may stand in each of them.
+// messageLimit returns the maximum length of each message in the status. Together the messages have
+// 256 KiB, or 100 bytes each: etcd accepts 1.5 MiB for an object by default, and each message can
+// contain the same cause.
 func (r *reporter) messageLimit() int {
 	texts := 0
 	for _, d := range r.deployments {
@@ -123,8 +121,8 @@ func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1
 	return reported
 }
 
-// interception is what a webhook sees of people's requests. Of one that is held nothing is
-// rendered: what was said of it stays.
+// interception returns what a webhook intercepts. Nothing is rendered for a blocked webhook, so its
+// previous value stays.
 func (r *reporter) interception(w render.Webhook) render.Interception {
 	if before := r.previousStatus(w.Description); w.Interception.Text == "" && before != nil {
 		return render.Interception{Text: before.Intercepts, BeyondScope: before.BeyondScope, Exempt: before.Exempt}
@@ -132,7 +130,6 @@ func (r *reporter) interception(w render.Webhook) render.Interception {
 	return w.Interception
 }
 
-// reportUpgrade says how far the takeover is.
 func (r *reporter) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
 	if len(r.Upgrade.From) == 0 {
 		return
@@ -147,8 +144,8 @@ func (r *reporter) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
 	}
 }
 
-// reportDeletionBlocked reports a ClusterServiceVersion whose deletion is blocked. It repeats the previous status with
-// new certificates. Where there is no previous status, it reports the Deployments.
+// reportDeletionBlocked reports a ClusterServiceVersion whose deletion is blocked: the previous
+// status with new certificates. Without a previous status, it reports the Deployments.
 func (r *reporter) reportDeletionBlocked() {
 	r.plan.Status = *r.Previous.DeepCopy()
 	if len(r.plan.Status.Deployments) == 0 {

@@ -13,25 +13,23 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Verb is what to do with an object.
+// Verb is the kind of a write.
 type Verb string
 
-// The verbs, and what each is right for.
 const (
-	// Create is for an object that is not there. It fails where somebody else's is, which
-	// an apply would silently take over.
+	// Create fails if another object has the name. An apply would adopt that object.
 	Create Verb = "create"
-	// Apply makes the fields that we own be as desired, and leaves all others.
+	// Apply sets the manager's fields and keeps all others.
 	Apply Verb = "apply"
-	// Update replaces: for objects whose content apply refuses, or to take fields away
-	// that others put in.
+	// Update replaces an object: where apply refuses the content, or to remove fields of other
+	// clients.
 	Update Verb = "update"
-	// Convert writes spec.conversion of a CustomResourceDefinition, and nothing else of
-	// it: the definition is the bundle's.
+	// Convert writes spec.conversion of a CustomResourceDefinition and nothing else. The definition
+	// belongs to the bundle.
 	Convert Verb = "convert"
-	// ResyncVolumes annotates a pod, so that its kubelet looks at its volumes.
+	// ResyncVolumes annotates a pod, so that its kubelet re-syncs its volumes.
 	ResyncVolumes Verb = "resync"
-	// Delete removes.
+	// Delete deletes an object.
 	Delete Verb = "delete"
 )
 
@@ -39,38 +37,32 @@ const (
 type Step struct {
 	Verb   Verb
 	Object drift.Object
-	// Live is what was observed, nil when absent: the base of an update.
+	// Live is the observed object, the base of an update; nil if absent.
 	Live drift.Object
-	// Drift says what is wrong with Live.
+	// Drift is what differs in Live.
 	Drift drift.Drift
-	// Desired is what the API server's answer is compared with; nil where it is not.
+	// Desired is compared with the API server's answer, if it is set.
 	Desired drift.Object
-	// Repeated is set when the manager's latest write sent the same, or created the object:
-	// somebody undid it.
+	// Repeated is set if the manager's latest write had the same content: another client reverted
+	// it.
 	Repeated bool
-	// NeedsDryRun is set when admission may be what made Live differ, and no write of this process
-	// shows whether it is: a dry run does.
+	// NeedsDryRun is set if admission may have changed Live, and no write of this process shows it.
 	NeedsDryRun bool
-	// DryRun is set on such a step when it is rehearsed.
-	DryRun bool
+	DryRun      bool
 }
 
-// Key is the key of the step's object.
 func (s Step) Key() string { return drift.KeyOf(s.Object) }
 
-// Kind is the kind of the step's object.
 func (s Step) Kind() string { return drift.KindOf(s.Object) }
 
-// Registers reports whether the step writes what makes API servers call webhooks. No other step
-// relies on it: whoever waits for it reads it live.
+// Registers reports whether the step writes a registration. No other step depends on it.
 func (s Step) Registers() bool {
 	return s.Verb == Convert || s.Verb != Delete && drift.IsRegistration(s.Object)
 }
 
-// Repairs reports whether the step undoes what somebody else did: a field that another
-// manager wrote last, what was written before and is otherwise now, or a registration that was
-// there before and is gone. One that is deleted again before the status tells of it is known by
-// its record. The deletion of what another client created counts, too.
+// Repairs reports whether the step reverts a change of another client: to a field, by a deletion,
+// or by the creation of what the manager deletes. A registration that is deleted before the status
+// reports it is known by its contest.
 func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]drift.Contest) bool {
 	switch {
 	case s.Verb == Delete:
@@ -91,7 +83,7 @@ func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests ma
 	}
 }
 
-// registers tells whether a status speaks of a live registration of that name.
+// registers reports whether a status has a registration with this name.
 func registers(status managerv1alpha1.WebhookRolloutStatus, configuration string) bool {
 	for _, d := range status.Deployments {
 		for _, w := range d.Registrations() {
@@ -103,14 +95,14 @@ func registers(status managerv1alpha1.WebhookRolloutStatus, configuration string
 	return false
 }
 
-// reconverts tells whether the definition is converted by something else, or nothing.
+// reconverts reports whether the definition has another conversion, or none.
 func (s Step) reconverts() bool {
 	haveNamespace, have := owners.ConvertedBy(s.Live.(*apiextensionsv1.CustomResourceDefinition))
 	wantNamespace, want := owners.ConvertedBy(s.Object.(*apiextensionsv1.CustomResourceDefinition))
 	return haveNamespace != wantNamespace || have != want
 }
 
-// registersCRD tells whether a status speaks of a live conversion of that definition.
+// registersCRD reports whether a status has a registered conversion of a definition.
 func registersCRD(status managerv1alpha1.WebhookRolloutStatus, crd string) bool {
 	for _, d := range status.Deployments {
 		for _, w := range d.Webhooks {
@@ -122,12 +114,12 @@ func registersCRD(status managerv1alpha1.WebhookRolloutStatus, crd string) bool 
 	return false
 }
 
-// isRegistered tells the states of a webhook that the API server calls.
+// isRegistered reports whether API servers call a webhook.
 func isRegistered(w managerv1alpha1.WebhookStatus) bool {
 	return w.State == managerv1alpha1.WebhookRegistered || w.State == managerv1alpha1.WebhookUnreachable
 }
 
-// Why says in a few words what made the step necessary.
+// Why returns why the step is necessary, in a few words.
 func (s Step) Why() string {
 	_, deployment := s.Object.(*appsv1.Deployment)
 	switch {
@@ -144,9 +136,8 @@ func (s Step) Why() string {
 	}
 }
 
-// stepTo is the write that makes live be as desired; ok is false when it is so
-// already, when admission made it what it is (see Write), or when another client holds the object
-// (see Contest).
+// stepTo returns the write that makes live as desired. ok is false if nothing differs, admission
+// made the difference, or another client contests the object.
 func stepTo(desired, live drift.Object, o Observed, now time.Time) (step Step, ok bool) {
 	if live == nil {
 		return o.unlessContested(Step{Verb: Create, Object: desired, Desired: desired}, now)
@@ -169,8 +160,8 @@ func stepTo(desired, live drift.Object, o Observed, now time.Time) (step Step, o
 	return o.unlessContested(step, now)
 }
 
-// unlessContested adds to a step what the manager's latest write to the same object shows; ok is
-// false when another client holds the object.
+// unlessContested adds what the latest write to the object shows. ok is false if another client
+// contests the object.
 func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 	last, known := o.Writes[step.Key()]
 	step.Repeated = known && (step.Verb == Create || last.RepeatedBy(step.Desired, step.Live))
@@ -185,8 +176,8 @@ func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 	return step, !o.Contests[step.Key()].Blocks(step.Object, step.Live, step.Drift, now)
 }
 
-// deletion returns the step that deletes an object; ok is false when another client creates the object
-// again each time. What the manager created itself undoes no deletion.
+// deletion returns the step that deletes an object. ok is false if another client creates it again
+// each time.
 func (o Observed) deletion(live drift.Object, now time.Time) (step Step, ok bool) {
 	step = Step{Verb: Delete, Object: live, Live: live}
 	if last, known := o.Writes[step.Key()]; !known || !last.Wrote(live) {
@@ -195,7 +186,7 @@ func (o Observed) deletion(live drift.Object, now time.Time) (step Step, ok bool
 	return step, !o.Contests[step.Key()].Blocks(live, live, step.Drift, now)
 }
 
-// lookUp finds an object by name; nil when it is absent.
+// lookUp returns an object by name; nil if it is absent.
 func lookUp[T drift.Object](objects map[string]T, name string) drift.Object {
 	if o, ok := objects[name]; ok {
 		return o

@@ -19,27 +19,25 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// Upgrade is how a ClusterServiceVersion stands to other versions of its operator. It is
-// empty for one that stands alone.
+// Upgrade describes the other versions of an operator. It is empty without any.
 type Upgrade struct {
-	// From are the versions that it replaces and that are still there, the nearest first.
+	// From are the existing versions that it replaces, the nearest first.
 	From []*operatorsv1alpha1.ClusterServiceVersion
-	// Started is set once it has taken over from them: then there is no going back but by its
-	// own deletion.
+	// Started is set once it has adopted their webhooks. Only its deletion reverts that.
 	Started bool
-	// NotUpgradeable is what the operator says that does not want to be replaced now.
+	// NotUpgradeable is the message of an operator that must not be replaced now.
 	NotUpgradeable string
 	// NotReady is why a version cannot be replaced yet.
 	NotReady string
-	// ReplacementUnknown is set while a replaced version has yet to learn of its being replaced.
+	// ReplacementUnknown is set until the phase of a replaced version shows that it is replaced.
 	ReplacementUnknown bool
 	// ReplacedBy is the name of the version that replaces this one.
 	ReplacedBy string
-	// FailForward lets a version be replaced that has failed.
+	// FailForward allows the replacement of a failed version.
 	FailForward bool
 }
 
-// Incomplete tells whether it is too early to look at what the new version wants.
+// Waits reports whether the upgrade cannot start yet.
 func (u Upgrade) Waits() bool {
 	return !u.Started && len(u.From) > 0 && (u.NotUpgradeable != "" || u.NotReady != "" || u.ReplacementUnknown)
 }
@@ -50,8 +48,7 @@ func serves(d render.Deployment, live registration.Registration) bool {
 	})
 }
 
-// Replaced is what a WebhookRollout says of a version whose webhooks a newer one has in
-// hand.
+// Replaced returns the status of a version whose webhooks belong to a newer one.
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
 	status := managerv1alpha1.WebhookRolloutStatus{ObservedGeneration: csv.Generation, Provider: previous.Provider, Created: previous.Created}
 	ready := metav1.Condition{
@@ -65,7 +62,7 @@ func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previo
 	return status
 }
 
-// olderOwner is the older version that has a live object in hand; nil when none has.
+// olderOwner returns the previous version that a live object belongs to; nil for none.
 func (f *facts) olderOwner(live drift.Object) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, older := range f.Upgrade.From {
 		if csvspec.HasOwnerLabels(live, older) {
@@ -75,8 +72,8 @@ func (f *facts) olderOwner(live drift.Object) *operatorsv1alpha1.ClusterServiceV
 	return nil
 }
 
-// changeOf is what the upgrade means for a live registration of an older version, and
-// the Deployment that serves it now.
+// changeOf returns how the upgrade changes a live registration of a previous version, and the
+// Deployment that serves it now.
 func (f *facts) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live registration.Registration) (render.Change, string) {
 	for _, spec := range csvspec.Deployments(older) {
 		for _, d := range csvspec.Descriptions(older, spec.Name) {
@@ -88,13 +85,13 @@ func (f *facts) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live re
 	return render.Removed, ""
 }
 
-// notStarted tells whether a Deployment has yet to be started by this version.
+// notStarted reports whether this version has not rolled out a Deployment yet.
 func (f *facts) notStarted(live *appsv1.Deployment) bool {
 	return live == nil || f.olderOwner(live) != nil
 }
 
-// withLiveOwners is a desired object with the owners of it that are still there: whichever
-// version is deleted first, the object has to stay for the other.
+// withLiveOwners returns a desired object with the previous versions that own the live one. The
+// object must exist until both versions are deleted.
 func (f *facts) withLiveOwners(desired, live drift.Object) drift.Object {
 	if live == nil || len(desired.GetOwnerReferences()) == 0 {
 		return desired
@@ -113,8 +110,8 @@ func (f *facts) withLiveOwners(desired, live drift.Object) drift.Object {
 	return shared
 }
 
-// selectorConflict says which Deployment the new version cannot take over: the selector of
-// one cannot be changed, and to change that of its Service alone would cut it off.
+// selectorConflict returns why a Deployment cannot be adopted: its selector cannot be changed, and
+// its Service must not select other pods.
 func (f *facts) selectorConflict() string {
 	for _, d := range f.Desired.Deployments {
 		live := f.Observed.Deployments[d.Object.Name]
@@ -125,7 +122,7 @@ func (f *facts) selectorConflict() string {
 	return ""
 }
 
-// lastUnregistered is when the upgrade last took a webhook out of service.
+// lastUnregistered returns when the upgrade last unregistered a webhook.
 func (f *facts) lastUnregistered() time.Time {
 	if u := f.Previous.Upgrade; u != nil && u.LastUnregistered != nil && len(f.Upgrade.From) > 0 {
 		return u.LastUnregistered.Time

@@ -12,28 +12,29 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// deploymentView is what a Deployment came to.
+// deploymentView is the state of a Deployment.
 type deploymentView struct {
 	name     string
 	progress workload.Progress
 	webhooks []webhookView
 }
 
-// webhookView is what a webhook came to.
+// webhookView is the state of a webhook.
 type webhookView struct {
 	render.Webhook
 	configuration string
 	state         managerv1alpha1.WebhookState
 	reason        string
 	message       string
-	registered    time.Time // when it was first registered; zero while it is not
-	moving        string    // why it is not called yet where it is to be; empty when it is
+	registered    time.Time // when it was first registered; zero if it is not
+	moving        string    // why it is not called as desired yet
 	gap           *managerv1alpha1.ConversionGap
 }
 
 func (w webhookView) live() bool { return !w.registered.IsZero() }
 
-// missing tells whether a webhook that should be live is not, or an APIService not available.
+// missing reports whether a webhook that should be registered is not, or an APIService is not
+// available.
 func (w webhookView) missing() bool {
 	if registration.IsAPIService(w.Webhook) {
 		return w.state != managerv1alpha1.WebhookRegistered
@@ -41,7 +42,7 @@ func (w webhookView) missing() bool {
 	return !w.live() && w.state != managerv1alpha1.WebhookDisabled
 }
 
-// missing is what a Deployment and its webhooks lack to be complete.
+// missing returns what a Deployment and its webhooks lack; empty if they are complete.
 func (v deploymentView) missing(b *planBuilder) string {
 	if !v.progress.Complete() {
 		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.Message)
@@ -57,7 +58,7 @@ func (v deploymentView) missing(b *planBuilder) string {
 	return v.settling(b)
 }
 
-// settling is which registration is so young that some API server may not know it yet.
+// settling returns which registration some API server may not have observed yet.
 func (v deploymentView) settling(b *planBuilder) string {
 	if b.Policy.Gate == GateAvailable {
 		return ""
@@ -83,7 +84,7 @@ func (v deploymentView) refusal() string {
 	return ""
 }
 
-// moving is a live webhook that is not called yet where it is to be.
+// moving returns the state of a live webhook that is not called as desired yet.
 func moving(view webhookView, reason, message string) webhookView {
 	view.moving = message
 	if view.state == managerv1alpha1.WebhookRegistered {
@@ -98,8 +99,7 @@ func (w webhookView) title() string {
 
 const reasonUnavailable = "NotAvailable"
 
-// unavailable is which APIService of a Deployment API servers pass no requests on to, and
-// why; empty when they do to all.
+// unavailable returns which APIService is not available, and why.
 func (v deploymentView) unavailable() string {
 	for _, w := range v.webhooks {
 		if registration.IsAPIService(w.Webhook) && w.missing() {
@@ -113,14 +113,12 @@ func waiting(w render.Webhook, reason, message string) webhookView {
 	return webhookView{Webhook: w, state: managerv1alpha1.WebhookWaiting, reason: reason, message: message}
 }
 
-// has tells whether a webhook of that identity is there: one that is declared twice
-// is reported once.
+// has reports whether a webhook is listed already. A duplicate is reported once.
 func (v deploymentView) has(of csvspec.Identity) bool {
 	return slices.ContainsFunc(v.webhooks, func(w webhookView) bool { return csvspec.IdentityOf(w.Description) == of })
 }
 
-// missingForNext says what a Deployment still lacks before the next may start; empty when
-// it lacks nothing.
+// missingForNext returns what a Deployment lacks before the next one may start.
 func (v deploymentView) missingForNext() string {
 	if !v.progress.Complete() {
 		return v.progress.Message

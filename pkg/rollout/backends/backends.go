@@ -18,20 +18,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-// Backend is somebody whom API servers may reach through a Service, now or soon.
+// Backend is a pod or endpoint that API servers may call through a Service, now or soon.
 type Backend struct {
-	What string      // for people: "pod shop/manager-0"
-	Pod  *corev1.Pod // nil for an endpoint that is none of the pods
-	// Endpoints are where it may be called, one for each port. It cannot be dialled while
-	// there is none, and Message says why.
+	What string      // for messages: "pod shop/manager-0"
+	Pod  *corev1.Pod // nil for an endpoint without a pod
+	// Endpoints are its addresses, one for each port. Without any, Message is the reason.
 	Endpoints []Endpoint
 	Message   string
 }
 
-// ProbedService is the Service whose backends are asked what they serve: the desired one, with the
-// addresses that the live one has. Another client may have edited the live one, so that it leads
-// to other pods than those that are called once it is repaired. While an edit of ports has not
-// taken effect, the ports are those that API servers call (see keepPorts). Nil for none.
+// ProbedService returns the Service whose backends are dialled: the desired one with the addresses
+// of the live one, because another client may have edited the live one. Until an edit of ports
+// takes effect, it has the ports that API servers call (see keepPorts). Nil for none.
 func ProbedService(desired, live *corev1.Service) *corev1.Service {
 	if live == nil {
 		return desired
@@ -46,8 +44,8 @@ func ProbedService(desired, live *corev1.Service) *corev1.Service {
 	return asked
 }
 
-// PodSelectors select the pods that a Service, as it is asked and as it is live, and a Deployment
-// select, each once. A Service without a selector selects none.
+// PodSelectors returns the distinct pod selectors of both Services and of the Deployment. A Service
+// without a selector selects no pods.
 func PodSelectors(asked, live *corev1.Service, deployment *appsv1.Deployment) []string {
 	var all []string
 	add := func(selector labels.Selector) {
@@ -68,19 +66,18 @@ func PodSelectors(asked, live *corev1.Service, deployment *appsv1.Deployment) []
 	return all
 }
 
-// SameTargets reports whether two Services lead to the same pods, and to the same ports of them.
+// SameTargets reports whether two Services lead to the same pods and the same ports.
 func SameTargets(a, b *corev1.Service) bool {
 	return maps.Equal(a.Spec.Selector, b.Spec.Selector) && slices.EqualFunc(byNumber(a.Spec.Ports), byNumber(b.Spec.Ports), func(p, q corev1.ServicePort) bool {
 		return p.Port == q.Port && Target(p) == Target(q)
 	})
 }
 
-// byNumber sorts ports: an apply that adds one does not put it where the desired Service has it.
 func byNumber(ports []corev1.ServicePort) []corev1.ServicePort {
 	return slices.SortedFunc(slices.Values(ports), func(a, b corev1.ServicePort) int { return cmp.Compare(a.Port, b.Port) })
 }
 
-// Target is where a port of a Service leads, with its default.
+// Target returns the target of a port of a Service, with its default.
 func Target(p corev1.ServicePort) intstr.IntOrString {
 	if p.TargetPort == (intstr.IntOrString{}) {
 		return intstr.FromInt32(p.Port)
@@ -88,10 +85,9 @@ func Target(p corev1.ServicePort) intstr.IntOrString {
 	return p.TargetPort
 }
 
-// Of returns every non-terminal pod behind a Service, and every other endpoint of it
-// that serves or terminates: API servers may hold on to one for a while. A pod counts
-// whatever its state: it may have read its files already. A pod of the Deployment counts, too,
-// where it has no port that the Service leads to: it cannot be asked, which proves nothing.
+// Of returns every non-terminal pod behind a Service, and every other endpoint that serves or
+// terminates. A pod counts in any state, because it may have read its files already. A pod of the
+// Deployment counts without a matching port, too: it cannot be dialled, which proves nothing.
 func Of(service *corev1.Service, pods []*corev1.Pod, endpoints []*discoveryv1.EndpointSlice, deployment string) []Backend {
 	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
 	var all []Backend
@@ -126,7 +122,7 @@ func Of(service *corev1.Service, pods []*corev1.Pod, endpoints []*discoveryv1.En
 	return all
 }
 
-// isOf reports whether a ReplicaSet of the Deployment made the pod.
+// isOf reports whether a pod belongs to a ReplicaSet of the Deployment.
 func isOf(pod *corev1.Pod, deployment string) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "ReplicaSet" && owner.Name == deployment+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
@@ -136,8 +132,8 @@ func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// mayBeCalled tells whether traffic may go to an endpoint: a terminating one gets what
-// was on its way.
+// mayBeCalled reports whether an endpoint may get requests. A terminating endpoint gets those that
+// were sent before.
 func mayBeCalled(e discoveryv1.Endpoint) bool {
 	is := func(condition *bool) bool { return condition != nil && *condition }
 	return e.Conditions.Ready == nil || is(e.Conditions.Ready) || is(e.Conditions.Serving) || is(e.Conditions.Terminating)
@@ -155,13 +151,13 @@ func addressesIn(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) []str
 	return all
 }
 
-// backendOfPod finds a pod's addresses in what it says itself: the slices may be late.
+// backendOfPod reads the addresses of a pod from its status, because EndpointSlices can be late.
 func backendOfPod(service *corev1.Service, pod *corev1.Pod) Backend {
 	b := Backend{What: fmt.Sprintf("pod %s/%s", pod.Namespace, pod.Name), Pod: pod}
 	for _, port := range service.Spec.Ports {
 		number := TargetOf(port, pod)
 		if number == 0 {
-			continue // nobody reaches it there
+			continue
 		}
 		ips := addressesOf(service, pod)
 		if len(ips) == 0 {
@@ -174,7 +170,7 @@ func backendOfPod(service *corev1.Service, pod *corev1.Pod) Backend {
 	return b
 }
 
-// TargetOf is the number of the pod's port behind a port of the Service; 0 when it has none.
+// TargetOf returns the number of the pod's port behind a port of the Service; 0 for none.
 func TargetOf(port corev1.ServicePort, pod *corev1.Pod) int32 {
 	if port.TargetPort.Type == intstr.Int {
 		if port.TargetPort.IntVal == 0 {
@@ -192,7 +188,7 @@ func TargetOf(port corev1.ServicePort, pod *corev1.Pod) int32 {
 	return 0
 }
 
-// addressesOf are the pod's addresses of the families that the Service has.
+// addressesOf returns the addresses of a pod in the IP families of the Service.
 func addressesOf(service *corev1.Service, pod *corev1.Pod) []string {
 	var all []string
 	for _, ip := range pod.Status.PodIPs {

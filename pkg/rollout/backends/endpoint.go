@@ -7,34 +7,32 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 )
 
-// HostPort returns the address of a port of a host.
 func HostPort(host string, port int32) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// Endpoint is an address that a webhook must answer on.
+// Endpoint is an address at which a webhook must answer.
 type Endpoint struct {
 	Address    string // host:port
 	ServerName string // in the certificate
-	What       string // "pod ns/name", "service ns/name": for messages
-	Deployment string // whose trust applies
-	Trust      string // that applies instead, PEM, where it is injected
-	Service    string // that leads to it
-	Port       int32  // of the Service
-	Virtual    bool   // it is the Service's own address: nobody listens there
+	What       string // for messages: "pod ns/name", "service ns/name"
+	Deployment string
+	Trust      string // the injected caBundle that applies instead, PEM
+	Service    string
+	Port       int32 // of the Service
+	Virtual    bool  // the cluster IP of the Service
 
-	Review reviews.Request // to send once the handshake is finished; the zero value sends nothing
+	Review reviews.Request // to send after the handshake; the zero value sends nothing
 }
 
-// Answer is what dialling an endpoint gave. Reason and Message are empty when it
-// serves with a trusted certificate, and answers the review if there is one.
+// Answer is the result of dialling an endpoint. Reason and Message are empty if it presents a
+// trusted certificate and answers the review.
 type Answer struct {
 	Reason  string
 	Message string
-	// ThroughAPIServer tells that the API server called the Service: the manager cannot
-	// dial its endpoints, or must not.
+	// ThroughAPIServer is set if the API server called the Service, because the manager cannot dial
+	// the endpoints.
 	ThroughAPIServer bool
 }
 
-// Serves tells whether the endpoint may be called.
 func (a Answer) Serves() bool { return a.Reason == "" }

@@ -15,23 +15,23 @@ import (
 
 // KeptPorts is the record on a Service of an edit that has not taken effect yet (see keepPorts).
 type KeptPorts struct {
-	// Kept are the ports that API servers call, as they call them.
+	// Kept are the ports that API servers call.
 	Kept []KeptPort `json:"kept,omitempty"`
-	// Pending are the ports that are to be called, and that no API server calls yet.
+	// Pending are the desired ports that no API server calls yet.
 	Pending []int32 `json:"pending,omitempty"`
 }
 
-// KeptPort is a port of a Service that leads where the description pointed it before.
+// KeptPort is a port of a Service with its previous target.
 type KeptPort struct {
 	Port       int32              `json:"port"`
 	TargetPort intstr.IntOrString `json:"targetPort"`
-	// Left is set when registrations move to another port, or are removed.
+	// Left is set if registrations move to another port or are removed.
 	Left bool `json:"left,omitempty"`
 	// Since is when no registration called the port any more.
 	Since *time.Time `json:"since,omitempty"`
 }
 
-// KeptPortsOf reads the record of a Service. A text that the manager cannot have written is none.
+// KeptPortsOf reads the record of a Service. It ignores an invalid record.
 func KeptPortsOf(service *corev1.Service) KeptPorts {
 	var record KeptPorts
 	if text := service.Annotations[wellknown.AnnotationKeptPorts]; text == "" || json.Unmarshal([]byte(text), &record) != nil {
@@ -48,10 +48,8 @@ func (r KeptPorts) String() string {
 	return string(text)
 }
 
-// Empty reports whether there are no ports.
 func (r KeptPorts) Empty() bool { return len(r.Kept)+len(r.Pending) == 0 }
 
-// Find returns the kept port with a number.
 func (r KeptPorts) Find(port int32) (KeptPort, bool) {
 	if i := slices.IndexFunc(r.Kept, func(k KeptPort) bool { return k.Port == port }); i >= 0 {
 		return r.Kept[i], true
@@ -59,7 +57,6 @@ func (r KeptPorts) Find(port int32) (KeptPort, bool) {
 	return KeptPort{}, false
 }
 
-// Ports are the kept ports as a Service has them.
 func (r KeptPorts) Ports() []corev1.ServicePort {
 	var all []corev1.ServicePort
 	for _, k := range r.Kept {
@@ -68,12 +65,12 @@ func (r KeptPorts) Ports() []corev1.ServicePort {
 	return all
 }
 
-// Over are the ports of a Service in which the kept ones take the place of those with the same number.
+// Over replaces the ports with the same number by the kept ones.
 func (r KeptPorts) Over(ports []corev1.ServicePort) []corev1.ServicePort {
 	return drift.WithPorts(ports, r.Ports())
 }
 
-// called are the ports of a Service that API servers call, as far as the record shows.
+// called returns the ports that API servers call according to the record.
 func (r KeptPorts) called(ports []corev1.ServicePort) []corev1.ServicePort {
 	return slices.DeleteFunc(r.Over(ports), func(p corev1.ServicePort) bool { return slices.Contains(r.Pending, p.Port) })
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-// maxSampled is how many backends calls through a Service are made to reach all of. Where
-// there are more, nothing is concluded from calls that come through.
+// maxSampled is the maximum number of backends that calls through a Service are made to reach. With
+// more backends, successful calls prove nothing.
 const maxSampled = 8
 
-// SampleSize is how many calls through a Service, each over a connection of its own, leave
-// a given one of its backends out in one of three thousand cases.
+// SampleSize returns the number of calls through a Service, each over its own connection, that miss
+// a given backend in one of three thousand cases.
 func SampleSize(backends int) int {
 	if backends <= 1 {
 		return 1
@@ -23,8 +23,8 @@ func SampleSize(backends int) int {
 	return 8 * min(backends, maxSampled)
 }
 
-// SamplingObstacle says why calls through a live Service do not reach each of some backends alike;
-// empty when they do. The backends are those of the Service as it is asked.
+// SamplingObstacle returns why calls through a live Service do not reach all backends equally;
+// empty if they do.
 func SamplingObstacle(service, asked *corev1.Service, backends []Backend, endpoints []*discoveryv1.EndpointSlice) string {
 	switch {
 	case !SameTargets(ProbedService(nil, service), asked):

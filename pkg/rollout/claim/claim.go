@@ -16,22 +16,22 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Claim is what a ClusterServiceVersion has for a right to an object that bears a name which it needs.
+// Claim is the right of a ClusterServiceVersion to an object whose name it needs.
 type Claim struct {
 	// Versions are the ClusterServiceVersion and those that it replaces.
 	Versions []*operatorsv1alpha1.ClusterServiceVersion
-	// Exists tells whether there is a ClusterServiceVersion, by namespace/name as its labels say it.
+	// Exists reports whether a ClusterServiceVersion exists, by namespace/name as in labels.
 	Exists func(owner string) bool
-	// Calls tells whether a Service of its namespace is its own.
+	// Calls reports whether a Service of the namespace belongs to the ClusterServiceVersion.
 	Calls func(service string) bool
-	// Proves tells whether more than labels says that an object belongs to the versions; nil where that is
-	// known already.
+	// Proves reports whether more than labels shows that an object belongs to the versions; nil if
+	// that is known.
 	Proves func(o drift.Object) bool
 }
 
-// Refusal says why an object cannot be made the ClusterServiceVersion's; empty when it can.
-// Objects without an owner are taken over, as OLM v0 does, but for Services, of which
-// authors ship their own, and APIServices, by which requests are somebody else's.
+// Refusal returns why an object cannot become the ClusterServiceVersion's; empty if it can. Objects
+// without an owner are adopted as by OLM v0, except Services, which authors ship, and APIServices,
+// which redirect requests.
 func (c Claim) Refusal(o drift.Object) string {
 	if api, ok := o.(*apiregistrationv1.APIService); ok {
 		return c.apiServiceRefusal(api)
@@ -59,9 +59,9 @@ func (c Claim) Refusal(o drift.Object) string {
 	}
 }
 
-// takenOver says which version of another operator has taken over an object that one of the versions
-// owns still; empty when none has. It goes by the name in the labels: one of the versions may have been
-// created again with another uid, and another client may have removed some of the labels.
+// takenOver returns the version of another operator that adopted an object of one of the versions;
+// empty for none. It compares the name in the labels: a version may have been recreated with
+// another uid, and another client may have removed other labels.
 func (c Claim) takenOver(o drift.Object) string {
 	holder := c.owner(o)
 	own := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
@@ -77,8 +77,8 @@ func belongsTo(o drift.Object, csv string) string {
 	return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first, or give one of them another name", drift.KeyOf(o), csv)
 }
 
-// apiServiceRefusal goes by labels, since what is cluster-scoped has no owner. One whose owner is gone
-// is nobody's.
+// apiServiceRefusal decides by labels, because a cluster-scoped object has no owner. An APIService
+// of a deleted owner can be adopted.
 func (c Claim) apiServiceRefusal(live *apiregistrationv1.APIService) string {
 	called := live.Spec.Service
 	switch owner := c.owner(live); {
@@ -97,30 +97,30 @@ func (c Claim) apiServiceRefusal(live *apiregistrationv1.APIService) string {
 	}
 }
 
-// orphaned tells whether an APIService calls a Service of the namespace of the ClusterServiceVersion
-// that its labels name, which is gone: labels alone do not make an APIService free.
+// orphaned reports whether an APIService calls a Service in the namespace of its deleted owner.
+// Labels alone do not show that.
 func orphaned(live *apiregistrationv1.APIService) bool {
 	return live.Labels[wellknown.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind && live.Labels[wellknown.LabelOwnerNamespace] == live.Spec.Service.Namespace
 }
 
-// OwnsDelegation tells whether a binding by which servers of APIServices ask who calls them is the
-// ClusterServiceVersion's, or was made for its namespace by one that is gone.
+// OwnsDelegation reports whether a delegation binding belongs to the ClusterServiceVersion, or to a
+// deleted one of its namespace.
 func (c Claim) OwnsDelegation(binding drift.Object) bool {
 	return c.owns(binding) || permissions.DelegatesTo(binding, c.Versions[0].Namespace) && c.owner(binding) == ""
 }
 
-// owns tells whether an object belongs to one of the versions.
 func (c Claim) owns(o drift.Object) bool {
 	return c.hasOwnerLabels(o) && (c.Proves == nil || c.Proves(o))
 }
 
-// hasOwnerLabels tells whether an object bears the labels of one of the versions, which proves nothing.
+// hasOwnerLabels reports whether an object has the labels of one of the versions, which proves
+// nothing.
 func (c Claim) hasOwnerLabels(o drift.Object) bool {
 	return slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(o, csv) })
 }
 
-// owner is the ClusterServiceVersion whose labels an object bears, as namespace/name; empty when
-// it is gone.
+// owner returns the existing ClusterServiceVersion in the labels of an object, as namespace/name;
+// empty for none.
 func (c Claim) owner(o drift.Object) string {
 	labels := o.GetLabels()
 	id := ownerIn(labels)
@@ -130,7 +130,7 @@ func (c Claim) owner(o drift.Object) string {
 	return id
 }
 
-// ownerIn is the owner that labels name, as namespace/name. A long name is shortened in labels.
+// ownerIn returns the owner in labels, as namespace/name. Labels shorten a long name.
 func ownerIn(labels map[string]string) string {
 	return labels[wellknown.LabelOwnerNamespace] + "/" + labels[wellknown.LabelOwner]
 }

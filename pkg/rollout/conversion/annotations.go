@@ -11,12 +11,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
-// A CustomResourceDefinition is the bundle's, and so are its annotations: they win. Those of
-// the Subscription's config stand beside them, and one more annotation names them, so that
-// they can be taken away again.
+// The annotations of the bundle override those of the Subscription's config. One more annotation
+// names the latter, so that they can be removed.
 
-// HasAnnotations tells whether a definition bears the annotations of a conversion, and none
-// of an earlier config's.
+// HasAnnotations reports whether a definition has the annotations of a conversion, and none of a
+// previous config.
 func HasAnnotations(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	wanted := propagatedTo(live, c)
 	for annotation, value := range wanted {
@@ -27,7 +26,7 @@ func HasAnnotations(live *apiextensionsv1.CustomResourceDefinition, c render.Con
 	return live.Annotations[wellknown.AnnotationPropagated] == namesOf(wanted)
 }
 
-// Propagate puts the annotations of a conversion on a definition.
+// Propagate adds the annotations of a conversion to a definition.
 func Propagate(on, live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) {
 	if wanted := propagatedTo(live, c); len(wanted) > 0 {
 		if on.Annotations == nil {
@@ -38,7 +37,7 @@ func Propagate(on, live *apiextensionsv1.CustomResourceDefinition, c render.Conv
 	}
 }
 
-// propagatedTo are the annotations of a conversion that a definition does not have as its own.
+// propagatedTo returns the annotations of a conversion that are not the definition's own.
 func propagatedTo(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) map[string]string {
 	wanted, before := map[string]string{}, Propagated(live)
 	for annotation, value := range c.Annotations {
@@ -53,8 +52,7 @@ func namesOf(annotations map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Keys(annotations)), ",")
 }
 
-// Propagated are the names of the annotations that a definition bears because of a
-// Subscription's config.
+// Propagated returns the names of the annotations that come from a Subscription's config.
 func Propagated(live *apiextensionsv1.CustomResourceDefinition) []string {
 	return strings.FieldsFunc(live.Annotations[wellknown.AnnotationPropagated], func(r rune) bool { return r == ',' })
 }

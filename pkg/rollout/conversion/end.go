@@ -12,22 +12,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// End is how conversions come to their end.
+// End is the result of EndAll.
 type End struct {
-	// CRDs are the CustomResourceDefinitions that need no conversion any more.
+	// CRDs are the definitions that need no conversion.
 	CRDs []*apiextensionsv1.CustomResourceDefinition
-	// Count are those of which it must be known first whether they have objects.
+	// Count are the definitions whose objects must be counted first.
 	Count []string
-	// InUse says which conversions cannot end yet, and what to do about it.
+	// InUse is a message about the conversions that cannot end yet.
 	InUse string
 }
 
-// EndAll decides which of the CustomResourceDefinitions that are converted by
-// Services of a namespace may go without. Without a conversion the API server merely
-// relabels objects, and the next write in another version would drop the fields
-// that this one does not have: so a definition must have no objects, or exactly
-// one version, which is served and the only one stored. To force it ends them all
-// the same.
+// EndAll decides which definitions may lose their conversion by Services of a namespace. Without a
+// conversion, the API server only relabels objects, and the next write drops the fields that the
+// other version lacks. So a definition must have no objects, or only one version that is served and
+// stored. force ends all of them.
 func EndAll(namespace string, services map[string]bool, crds []*apiextensionsv1.CustomResourceDefinition, objects map[string]int, force bool) End {
 	var end End
 	var needed []string
@@ -49,8 +47,8 @@ func EndAll(namespace string, services map[string]bool, crds []*apiextensionsv1.
 	return end
 }
 
-// lostFieldsMessage says why conversions cannot end. How many there are and the ways out come first: a
-// condition shows the beginning only.
+// lostFieldsMessage returns why conversions cannot end. The number and the remedies come first,
+// because a condition shows only the beginning.
 func lostFieldsMessage(held []string) string {
 	if len(held) == 0 {
 		return ""
@@ -64,17 +62,17 @@ func lostFieldsMessage(held []string) string {
 		objects, wellknown.AnnotationForceConversion, strings.Join(held, "; "))
 }
 
-// Ending says whether a definition may go without its conversion.
+// Ending is whether a definition may lose its conversion.
 type Ending int
 
 // The values of Ending.
 const (
-	EndUnknown Ending = iota // it is not counted whether it has objects
+	EndUnknown Ending = iota // the objects are not counted
 	Ends
-	needed // by objects
+	needed
 )
 
-// EndingOf decides whether a definition may have no conversion, by the number of its objects.
+// EndingOf decides by the number of objects whether a definition may lose its conversion.
 func EndingOf(crd *apiextensionsv1.CustomResourceDefinition, objects map[string]int, force bool) Ending {
 	n, counted := objects[crd.Name]
 	switch {
@@ -87,11 +85,11 @@ func EndingOf(crd *apiextensionsv1.CustomResourceDefinition, objects map[string]
 	}
 }
 
-// SomeObjects is the number of a definition's objects where nobody can count them.
+// SomeObjects is the number of objects if it cannot be counted.
 const SomeObjects = -1
 
-// InUse says why a definition cannot do without its conversion, and the commands after
-// which it can. How many objects are stored in which version, no API server tells.
+// InUse returns why a definition needs its conversion, and the commands that change it. The API
+// server does not report how many objects are stored in which version.
 func InUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
 	version, others := keptVersion(crd), served(crd)
 	others = slices.DeleteFunc(others, func(v string) bool { return v == version })
@@ -117,8 +115,7 @@ func counted(objects int) string {
 	}
 }
 
-// keptVersion is the one that is left with least ado: the one that objects are stored in,
-// if it is served.
+// keptVersion returns the version to keep: the storage version if it is served.
 func keptVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
 	kept := ""
 	for _, v := range crd.Spec.Versions {
@@ -129,7 +126,7 @@ func keptVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return kept
 }
 
-// oneVersion tells whether all objects are of the only version that is served.
+// oneVersion reports whether all objects have the only served version.
 func oneVersion(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	serves := served(crd)
 	return len(serves) == 1 && storedversions.Only(crd, serves[0])

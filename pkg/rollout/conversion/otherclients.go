@@ -11,10 +11,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// SetUpByOther reports whether another client than the manager has set up the conversion of a
-// definition, and API servers can call it. A caBundle without a certificate is that of a placeholder,
-// which bundles have. What the manager wrote leaves its annotation, or a field that the other client
-// did not change.
+// SetUpByOther reports whether another client set up the conversion of a definition, and API
+// servers can call it. A caBundle without a certificate is a placeholder of a bundle. A write of
+// the manager leaves its annotation, or a field that the other client did not change.
 func SetUpByOther(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	conversion := crd.Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter || conversion.Webhook == nil || conversion.Webhook.ClientConfig == nil {
@@ -27,9 +26,9 @@ func SetUpByOther(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return (called.URL != nil || len(CertificatesOf(called.CABundle)) > 0) && !slices.ContainsFunc(crd.ManagedFields, wrote)
 }
 
-// LastOtherWriter is who wrote a definition last besides the manager, and when. Of several in
-// the same second, which is all that field ownership tells of time, it is who owns the
-// conversion. Where that tells nobody, or two, nobody is accused.
+// LastOtherWriter returns the other client that last wrote a definition, and when. Field ownership
+// has a resolution of one second. Among several clients, the owner of the conversion counts. The
+// result is empty if it is ambiguous.
 func LastOtherWriter(crd *apiextensionsv1.CustomResourceDefinition) (by string, at time.Time) {
 	var writers, owners []string
 	for _, entry := range crd.ManagedFields {

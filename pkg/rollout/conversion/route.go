@@ -18,7 +18,7 @@ func conversionField(name string) *fieldpath.Set {
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "service", name))
 }
 
-// RouteOf is the port and path that a conversion calls.
+// RouteOf returns the port and path that a conversion calls.
 func RouteOf(c *apiextensionsv1.CustomResourceConversion) registration.Route {
 	route := registration.Route{Port: registration.DefaultPort}
 	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {

@@ -21,14 +21,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Write is the latest write of the manager to one object, and what admission made of it:
-// a mutating webhook or a MutatingAdmissionPolicy may change what is sent. The change is
-// stored under the manager's own name, so that only the API server's answer shows it.
+// Write is the latest write of the manager to one object, and what admission changed in it. The API
+// server stores such a change under the manager's name, so only its answer shows it.
 type Write struct {
 	uid     types.UID
 	version string // of the API server's answer
-	desired string // digest of what was sent
-	changed string // digest of the fields that the answer has otherwise, and of their values
+	desired string // digest of the sent object
+	changed string // digest of the fields that differ in the answer, and of their values
 	refused []string
 }
 
@@ -44,23 +43,22 @@ func WriteOf(desired, answer Object) Write {
 	return w
 }
 
-// Refused are the fields that admission changed and that the manager does not accept from it:
-// they decide who is called, under which trust, and who may do what.
+// Refused returns the fields that admission must not change: they decide which server is called,
+// under which trust, and who is permitted to do what.
 func (w Write) Refused() (_ Drift, refused bool) {
 	return Drift{By: ByAdmission, Fields: w.refused}, w.RefusesAdmission()
 }
 
-// RefusesAdmission reports whether admission changed fields that the manager does not accept from it.
 func (w Write) RefusesAdmission() bool { return len(w.refused) > 0 }
 
-// Accepts reports whether a live object differs from the desired one in what admission made
-// of it, and in nothing else.
+// Accepts reports whether a live object differs from the desired one only in what admission
+// changed.
 func (w Write) Accepts(desired, live Object, c Comparison) bool {
 	return w.RepeatedBy(desired, live) && len(w.refused) == 0 && w.changed == c.digest()
 }
 
-// RepeatedBy reports whether to write the desired object would send what was sent before. An
-// object that a cache shows as it was before that write says nothing about it.
+// RepeatedBy reports whether a write of the desired object would repeat this one. A cache with an
+// older live object proves nothing.
 func (w Write) RepeatedBy(desired, live Object) bool {
 	if w.desired == "" || w.desired != digestOf(desired) {
 		return false
@@ -72,11 +70,11 @@ func (w Write) RepeatedBy(desired, live Object) bool {
 	return w.uid == live.GetUID() && (err != nil || order >= 0)
 }
 
-// Wrote reports whether the write was to this object, and not to another of the same name.
+// Wrote reports whether the write was to this object, and not to another one with the same name.
 func (w Write) Wrote(live Object) bool { return w.uid == live.GetUID() }
 
-// WriteOfDryRun returns the record of a dry run. The record is valid where the answer equals the live
-// object: then the live object is what admission makes of the desired one.
+// WriteOfDryRun returns the record of a dry run. It is valid if the answer equals the live object:
+// then admission made the difference.
 func WriteOfDryRun(desired, live, answer Object) (w Write, accepted bool) {
 	w = WriteOf(desired, answer)
 	w.version = live.GetResourceVersion()
@@ -84,8 +82,8 @@ func WriteOfDryRun(desired, live, answer Object) (w Write, accepted bool) {
 	return w, w.Accepts(desired, live, c)
 }
 
-// digestOf is a digest of what the manager wants an object to be. The number of replicas is
-// in an annotation as far as it is the manager's.
+// digestOf returns a digest of a desired object. An annotation has the number of replicas, as far
+// as the manager sets it.
 func digestOf(desired Object) string {
 	if d, ok := desired.(*appsv1.Deployment); ok {
 		unscaled := d.DeepCopy()
@@ -99,7 +97,6 @@ func digestOf(desired Object) string {
 	return hash(text)
 }
 
-// digest is one of the fields that differ, and of their live values.
 func (c Comparison) digest() string {
 	fields := c.fields()
 	names, err := fields.ToJSON()
@@ -122,7 +119,7 @@ func hash(texts ...[]byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// refused are those of the fields that differ which admission may not change.
+// refused returns the differing fields that admission must not change.
 func (c Comparison) refused(desired Object) []string {
 	var all []string
 	parts := protectedFields(desired)
@@ -134,14 +131,13 @@ func (c Comparison) refused(desired Object) []string {
 	return all
 }
 
-// within reports whether a path is that of a part of an object, or of something in it.
 func within(path, part string) bool {
 	rest, found := strings.CutPrefix(path, part)
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// protectedFields are the parts of an object that decide who is called, under which trust, or who
-// may do what.
+// protectedFields returns the fields that decide which server is called, under which trust, or who
+// is permitted to do what.
 func protectedFields(o Object) []string {
 	switch o.(type) {
 	case *appsv1.Deployment:
@@ -167,8 +163,8 @@ func protectedFields(o Object) []string {
 	}
 }
 
-// isOwnMetadata reports whether a field is a label, an annotation or an owner reference by which
-// the manager finds its objects, or knows what they are.
+// isOwnMetadata reports whether a field is a label, an annotation or an owner reference that the
+// manager depends on.
 func isOwnMetadata(p fieldpath.Path) bool {
 	for i, element := range p {
 		if element.FieldName == nil {
@@ -188,7 +184,6 @@ func isOwnKey(key string) bool {
 	return strings.HasPrefix(key, "olm.") || strings.HasPrefix(key, wellknown.AnnotationPrefix) || key == wellknown.AnnotationCAHash
 }
 
-// AdmissionMessage sums up in a sentence what admission changed.
 func AdmissionMessage(key string, drift Drift) string {
 	return fmt.Sprintf("%s: %s changed by admission", key, strings.Join(drift.Fields, ", "))
 }

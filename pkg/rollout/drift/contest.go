@@ -17,29 +17,28 @@ const (
 	contestLimit    = 10 * time.Minute
 )
 
-// What undoes repairs without leaving a field manager of its own.
+// Causes of reverted repairs that have no field manager of their own.
 const (
 	ByAdmission = "(admission)" // a mutating webhook or a MutatingAdmissionPolicy
-	ByAnyClient = "(anybody)"   // clients that give another name each time, or show in nothing
-	ByCreation  = "(creation)"  // a client that creates again what the manager deletes
+	ByAnyClient = "(anybody)"   // clients under changing names, or without one
+	ByCreation  = "(creation)"  // a client that recreates what the manager deletes
 )
 
-// Contest is the record of repairs to one object that others undid, each by itself: clients
-// that take turns contest the object as one alone does.
+// Contest is the record of the reverted repairs of one object, by client.
 type Contest struct {
-	clients []otherClient // in the order in which they appeared
+	clients []otherClient
 }
 
-// otherClient is the record of repairs that one other client undid.
+// otherClient is the record of the repairs that one client reverted.
 type otherClient struct {
-	by    string    // field manager of the other client; empty when ownership does not show it
+	by    string    // its field manager; empty if ownership does not show it
 	field string    // the first field that it changed
 	count int       // repairs so far
 	first time.Time // the first of them
 	last  time.Time // the latest of them
 }
 
-// Repaired is the record after one more repair.
+// Repaired returns the record after one more repair.
 func (c Contest) Repaired(drift Drift, now time.Time) Contest {
 	field := "the object itself"
 	if len(drift.Fields) > 0 {
@@ -56,8 +55,8 @@ func (c Contest) Repaired(drift Drift, now time.Time) Contest {
 	return Contest{clients: rivals}
 }
 
-// repaired is the record after one more repair. Repairs that are too few for a contest in their
-// time begin a new one.
+// repaired returns the record after one more repair. It starts again if earlier repairs were too
+// few for a contest.
 func (r otherClient) repaired(field string, now time.Time) otherClient {
 	if !r.contests() && now.Sub(r.first) > contestWindow {
 		r = otherClient{by: r.by, first: now}
@@ -67,7 +66,7 @@ func (r otherClient) repaired(field string, now time.Time) otherClient {
 	return r
 }
 
-// limit is how many repairs make a contest.
+// limit returns how many repairs make a contest.
 func (r otherClient) limit() int {
 	if r.by == ByAnyClient {
 		return contestAfterAll
@@ -75,19 +74,18 @@ func (r otherClient) limit() int {
 	return contestAfter
 }
 
-// contests reports whether the client undid repairs so often, in so short a time, that the
-// manager leaves what it changed for a while.
+// contests reports whether the client reverted so many repairs that the manager pauses.
 func (r otherClient) contests() bool { return r.count >= r.limit() }
 
-// over reports whether the client has been quiet for so long that the record may be forgotten.
+// over reports whether the record can be dropped.
 func (r otherClient) over(now time.Time) bool { return !now.Before(r.overAt()) }
 
 func (r otherClient) overAt() time.Time { return r.last.Add(2 * max(r.pause(), contestWindow)) }
 
-// blockedUntil is when the manager may repair again what the client changed.
+// blockedUntil returns when the manager repairs again.
 func (r otherClient) blockedUntil() time.Time { return r.last.Add(r.pause()) }
 
-// pause doubles with every repair that was undone.
+// pause doubles with every reverted repair.
 func (r otherClient) pause() time.Duration {
 	if !r.contests() {
 		return 0
@@ -95,16 +93,15 @@ func (r otherClient) pause() time.Duration {
 	return min(contestWindow<<min(r.count-r.limit(), 8), contestLimit)
 }
 
-// Over reports whether all clients have been quiet for so long that the record may be forgotten.
+// Over reports whether the records of all clients can be dropped.
 func (c Contest) Over(now time.Time) bool {
 	return !slices.ContainsFunc(c.clients, func(r otherClient) bool { return !r.over(now) })
 }
 
-// Contested reports whether another client undid repairs so often that the manager leaves what
-// it changed for a while.
+// Contested reports whether the manager pauses repairs because of another client.
 func (c Contest) Contested() bool { return slices.ContainsFunc(c.clients, otherClient.contests) }
 
-// BlockedUntil is when the manager may repair again what any client changed back; zero while it may.
+// BlockedUntil returns when the manager repairs again; zero if it does now.
 func (c Contest) BlockedUntil(now time.Time) (until time.Time) {
 	for _, r := range c.clients {
 		if r.contests() && r.blockedUntil().After(until) {
@@ -117,7 +114,7 @@ func (c Contest) BlockedUntil(now time.Time) (until time.Time) {
 	return until
 }
 
-// ChangesAt returns when the answers of Blocks and Message may change.
+// ChangesAt returns when the results of Blocks and Message change.
 func (c Contest) ChangesAt(now time.Time) (at []time.Time) {
 	for _, r := range c.contesting(now) {
 		at = append(at, r.blockedUntil(), r.overAt())
@@ -125,13 +122,12 @@ func (c Contest) ChangesAt(now time.Time) (at []time.Time) {
 	return at
 }
 
-// contesting are the clients that a contest is with now.
 func (c Contest) contesting(now time.Time) []otherClient {
 	return slices.DeleteFunc(slices.Clone(c.clients), func(r otherClient) bool { return !r.contests() || r.over(now) })
 }
 
-// Blocks reports whether the manager leaves an object as it is for now. What the manager writes for
-// the first time is not blocked, except in a Secret: each certificate differs.
+// Blocks reports whether the manager must not write an object now. A first write is not blocked,
+// except to a Secret: each certificate differs.
 func (c Contest) Blocks(object, live Object, drift Drift, now time.Time) bool {
 	return slices.ContainsFunc(c.clients, func(r otherClient) bool {
 		return r.contests() && now.Before(r.blockedUntil()) && r.concerns(object, live, drift)
@@ -153,7 +149,7 @@ func (r otherClient) concerns(object, live Object, drift Drift) bool {
 	}
 }
 
-// Message says who changes an object back, which field, and how to end it.
+// Message returns who reverts which field of an object, and the remedy.
 func (c Contest) Message(key string, now time.Time) string {
 	var all []string
 	for _, r := range c.contesting(now) {

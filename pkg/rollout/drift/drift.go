@@ -29,33 +29,30 @@ type Object interface {
 	runtime.Object
 }
 
-// Drift is where a live object is not what it is desired to be.
+// Drift is the difference between a live and a desired object.
 type Drift struct {
-	// Fields are the paths that differ, in order.
+	// Fields are the paths that differ, sorted.
 	Fields []string
-	// Strays are those of Fields that the desired object does not have at all: an
-	// apply leaves them, only an update takes them away.
+	// Strays are the Fields that the desired object lacks. Only an update removes them.
 	Strays []string
-	// Stuck is set when the manager wrote some of Strays otherwise than by an apply: it would
-	// go on to own them after one that leaves them out.
+	// Stuck is set if the manager wrote some of Strays by an update: it would still own them after
+	// an apply without them.
 	Stuck bool
-	// By is the other field manager that last wrote one of Fields. Empty when none did:
-	// then the manager itself wants something new.
+	// By is the other field manager that last wrote one of Fields; empty if the desired object
+	// changed.
 	By string
 }
 
-// None tells whether the live object is as desired.
 func (d Drift) None() bool { return len(d.Fields) == 0 }
 
-// typeConverter knows which lists are maps by key and which are atomic, for every
-// built-in kind: the same knowledge with which the API server merges.
+// typeConverter knows for every built-in kind which lists are maps by key, as the API server does.
 var typeConverter = applyconfigurations.NewTypeConverter(scheme.Scheme)
 
-// deducedConverter does without: what is compared has no list that is a map.
+// deducedConverter treats every list as one value.
 var deducedConverter = managedfields.NewDeducedTypeConverter()
 
-// converterFor chooses by kind. Of a CustomResourceDefinition only metadata and the conversion
-// are compared, where every list is one value, as they are in what issuers and operators are told.
+// converterFor selects the converter by kind. The compared parts of these kinds have no lists that
+// are maps.
 func converterFor(kind Object) managedfields.TypeConverter {
 	switch kind.(type) {
 	case *apiregistrationv1.APIService, *apiextensionsv1.CustomResourceDefinition, *unstructured.Unstructured:
@@ -65,25 +62,23 @@ func converterFor(kind Object) managedfields.TypeConverter {
 	}
 }
 
-// Of compares two objects of one kind, field by field. What only the live
-// object has is not drift (defaults, other clients' own fields), with two
-// exceptions: a field that the manager applied before and wants no more, and
-// anything below the paths given as exclusive.
+// Of compares two objects of one kind. Fields that only the live object has are ignored, as
+// defaults and fields of other clients. Exceptions are fields that the manager applied before, and
+// fields below exclusive paths.
 func Of(desired, live Object, exclusive ...string) Drift {
 	return Compare(desired, live, exclusive...).Drift()
 }
 
-// Comparison is where a live object is not as desired.
+// Comparison is the difference between a live and a desired object, as field sets.
 type Comparison struct {
 	live    Object
-	have    *typed.TypedValue // the live object
-	wanted  *fieldpath.Set    // fields with another value, or none
-	strays  *fieldpath.Set    // see Drift
-	updated *fieldpath.Set    // fields that the manager wrote otherwise than by an apply
+	have    *typed.TypedValue
+	wanted  *fieldpath.Set // fields with another value, or none
+	strays  *fieldpath.Set // see Drift
+	updated *fieldpath.Set // fields that the manager wrote by an update
 }
 
-// Compare compares a live object with the desired one. The fields of exclusive paths may have no
-// other content.
+// Compare compares a live object with the desired one. Exclusive paths must have no other content.
 func Compare(desired, live Object, exclusive ...string) Comparison {
 	want, have := typedForm(desired, desired), typedForm(live, desired)
 	compared, err := have.Compare(want)
@@ -100,16 +95,14 @@ func Compare(desired, live Object, exclusive ...string) Comparison {
 	return Comparison{live: live, have: have, wanted: compared.Modified.Union(compared.Added), strays: strays, updated: updated}
 }
 
-// fields are all that differ.
 func (c Comparison) fields() *fieldpath.Set { return c.wanted.Union(c.strays) }
 
-// Drift returns the fields that differ, and the client that wrote them last.
 func (c Comparison) Drift() Drift {
 	fields := c.fields()
 	return Drift{Fields: paths(fields), Strays: paths(c.strays), Stuck: !c.strays.Intersection(c.updated).Empty(), By: LastWriter(c.live, fields)}
 }
 
-// typedForm is an object as the merge machinery sees it.
+// typedForm returns an object in the form that the merge library compares.
 func typedForm(object, kind Object) *typed.TypedValue {
 	u := &unstructured.Unstructured{Object: writable(object)}
 	u.SetGroupVersionKind(gvkOf(kind))
@@ -120,7 +113,7 @@ func typedForm(object, kind Object) *typed.TypedValue {
 	return form
 }
 
-// writable is the content of an object without what the API server alone writes.
+// writable returns the content of an object without the fields that only the API server writes.
 func writable(object Object) map[string]any {
 	if crd, ok := object.(*apiextensionsv1.CustomResourceDefinition); ok {
 		object = conversionOf(crd)
@@ -142,7 +135,7 @@ func writable(object Object) map[string]any {
 	return content
 }
 
-// conversionOf is what the manager writes of a definition.
+// conversionOf returns the fields of a definition that the manager writes.
 func conversionOf(crd *apiextensionsv1.CustomResourceDefinition) Object {
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: crd.Name, Annotations: crd.Annotations},
@@ -152,8 +145,8 @@ func conversionOf(crd *apiextensionsv1.CustomResourceDefinition) Object {
 
 var ownedMetadata = []string{"name", "namespace", "labels", "annotations", "ownerReferences"}
 
-// withoutEmpty drops nulls, which mean nothing, and the empty structs that Go types
-// write for fields that nobody set. An empty label selector stays: it selects all.
+// withoutEmpty removes nulls, and the empty structs that Go types write for unset fields. An empty
+// label selector stays: it selects everything.
 func withoutEmpty(content map[string]any) {
 	for key, value := range content {
 		switch v := value.(type) {
@@ -174,8 +167,8 @@ func withoutEmpty(content map[string]any) {
 	}
 }
 
-// written are the fields that the manager owns: by its last apply, and by creating the
-// object or updating it, which counts for less (see additions).
+// written returns the fields that the manager owns. updated are those that it wrote by a creation
+// or an update (see additions).
 func written(live Object) (all, updated *fieldpath.Set) {
 	all, updated = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range live.GetManagedFields() {
@@ -190,8 +183,8 @@ func written(live Object) (all, updated *fieldpath.Set) {
 	return all.Union(updated), updated
 }
 
-// additions are those fields of a write that are not there unless somebody asks for them:
-// whoever creates an object owns its defaults, too.
+// additions returns the fields of a write that are no defaults. The creator of an object also owns
+// its defaults.
 func additions(live Object, fields *fieldpath.Set) *fieldpath.Set {
 	places := []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "annotations")}
 	if _, deployment := live.(*appsv1.Deployment); !deployment {
@@ -208,7 +201,7 @@ func additions(live Object, fields *fieldpath.Set) *fieldpath.Set {
 	return added
 }
 
-// LastWriter is the manager other than this one that wrote any of the fields last.
+// LastWriter returns the other field manager that last wrote one of the fields.
 func LastWriter(live Object, fields *fieldpath.Set) string {
 	if fields.Empty() {
 		return ""
@@ -234,7 +227,7 @@ func FieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return set
 }
 
-// paths names fields the way the API server does in its own messages.
+// paths returns the names of fields as the API server writes them in messages.
 func paths(set *fieldpath.Set) []string {
 	var all []string
 	set.Leaves().Iterate(func(p fieldpath.Path) { all = append(all, strings.TrimPrefix(p.String(), ".")) })

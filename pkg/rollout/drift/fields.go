@@ -10,8 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// ConversionFields are those in spec.conversion that a write has left there. That there is
-// such a field is none of them: who created the definition goes on owning that.
+// ConversionFields returns the fields of a write below spec.conversion. The creator of the
+// definition still owns spec.conversion itself.
 func ConversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	fields := fieldpath.NewSet()
 	FieldsOf(entry).Iterate(func(p fieldpath.Path) {
@@ -22,10 +22,10 @@ func ConversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return fields
 }
 
-// GenerationField is the annotation with the generation of the certificate that an object trusts.
+// GenerationField is the annotation with the trusted certificate generation.
 var GenerationField = fieldpath.NewSet(fieldpath.MakePathOrDie("metadata", "annotations", wellknown.AnnotationGeneration))
 
-// SoleOwner reports whether the manager owns some fields of an object, and no other client does.
+// SoleOwner reports whether the manager and no other client owns some of the fields.
 func SoleOwner(live Object, fields *fieldpath.Set) bool {
 	own := slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager == wellknown.FieldManager && !FieldsOf(entry).Intersection(fields).Empty()

@@ -10,9 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// TrimManagedFields takes from an object what nobody reads of its managed fields, which are a good part
-// of it: who wrote its status, and which fields the manager created it with, but for those
-// that it may have to take away again.
+// TrimManagedFields removes the parts of managedFields that are not used, to save memory: the
+// writer of the status, and the fields of the manager's creation except additions.
 func TrimManagedFields(o Object) {
 	entries := slices.DeleteFunc(o.GetManagedFields(), func(w metav1.ManagedFieldsEntry) bool { return w.Subresource == "status" })
 	for i, entry := range entries {
@@ -24,15 +23,14 @@ func TrimManagedFields(o Object) {
 	o.SetManagedFields(entries)
 }
 
-// TrimDefinition leaves of the managed fields of a definition, which are as long as its schema,
-// who wrote, when, which part of its conversion, and the annotation with its certificate generation.
+// TrimDefinition keeps the writers, times, conversion fields and certificate generation in the
+// managedFields of a definition. Those are otherwise as long as its schema.
 func TrimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	for i, entry := range crd.ManagedFields {
 		crd.ManagedFields[i].FieldsV1 = rawFields(ConversionFields(entry).Union(FieldsOf(entry).Intersection(GenerationField)))
 	}
 }
 
-// rawFields are fields as an object has them; nil for none.
 func rawFields(fields *fieldpath.Set) *metav1.FieldsV1 {
 	if fields.Empty() {
 		return nil

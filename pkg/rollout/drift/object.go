@@ -13,11 +13,11 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// IsRegistration tells the kinds of which API servers have to learn, so that it matters to
-// the instant when an object was created.
+// IsRegistration reports whether API servers must observe the object, so that its exact creation
+// time matters.
 func IsRegistration(o Object) bool { return len(ExclusiveFields(o)) > 0 }
 
-// KeyOf names an object for people and for maps: "Service operators/manager-service".
+// KeyOf returns the name of an object for messages and maps: "Service operators/manager-service".
 func KeyOf(o Object) string {
 	name := o.GetName()
 	if o.GetNamespace() != "" {
@@ -26,7 +26,7 @@ func KeyOf(o Object) string {
 	return KindOf(o) + " " + name
 }
 
-// KindOf is the kind of an object, which objects from a cache do not say themselves.
+// KindOf returns the kind of an object. Objects from a cache have no kind.
 func KindOf(o Object) string {
 	if foreign, ok := o.(*unstructured.Unstructured); ok {
 		return foreign.GetKind()
@@ -34,7 +34,6 @@ func KindOf(o Object) string {
 	return gvkOf(o).Kind
 }
 
-// gvkOf is the version and kind of an object, by its Go type.
 func gvkOf(o Object) schema.GroupVersionKind {
 	switch o := o.(type) {
 	case *unstructured.Unstructured:
@@ -51,7 +50,7 @@ func gvkOf(o Object) schema.GroupVersionKind {
 	return kinds[0]
 }
 
-// ExclusiveFields are the parts of an object where no other client has anything to add.
+// ExclusiveFields returns the parts of an object in which other clients must not add fields.
 func ExclusiveFields(o Object) []string {
 	switch o.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
@@ -63,7 +62,7 @@ func ExclusiveFields(o Object) []string {
 	}
 }
 
-// WithLiveReplicas is a desired object with the number of replicas that it is to have now.
+// WithLiveReplicas returns a desired object with the current number of replicas.
 func WithLiveReplicas(live, desired Object) Object {
 	if deployment, ok := desired.(*appsv1.Deployment); ok {
 		return scaled(deployment, live.(*appsv1.Deployment))
@@ -71,8 +70,8 @@ func WithLiveReplicas(live, desired Object) Object {
 	return desired
 }
 
-// WithPrecondition is a desired object that can be applied over the live one as it was seen, and
-// over no other, where it takes trust away: whoever sees more may have added some.
+// WithPrecondition returns a desired registration with the resourceVersion of the observed one. The
+// write fails if another manager has added trust since.
 func WithPrecondition(desired, live Object) Object {
 	if len(ExclusiveFields(desired)) == 0 {
 		return desired
@@ -82,9 +81,8 @@ func WithPrecondition(desired, live Object) Object {
 	return bound
 }
 
-// NeedsUpdate tells where a write has to replace. Bundles list a port or a
-// variable twice in their Deployments, which apply refuses and update accepts; and
-// a field that another client added, or that the manager did not apply, stays under apply.
+// NeedsUpdate reports whether a write must be an update. Apply refuses Deployments that list a port
+// or variable twice, and keeps fields that another client added or that the manager did not apply.
 func NeedsUpdate(desired Object, drift Drift) bool {
 	_, deployment := desired.(*appsv1.Deployment)
 	return deployment || drift.Stuck || slices.ContainsFunc(drift.Strays, func(stray string) bool {

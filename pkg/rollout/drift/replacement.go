@@ -15,8 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Replacement is what an update writes: the live object with everything that the
-// manager owns as desired, and nothing else in the parts where it owns all.
+// Replacement returns the object of an update: the live object with the manager's fields as
+// desired, and nothing else in exclusive parts.
 func Replacement(desired, live Object) Object {
 	whole := live.DeepCopyObject().(Object)
 	whole.SetManagedFields(nil) // the cache has some of them, the API server keeps all
@@ -48,7 +48,6 @@ func Replacement(desired, live Object) Object {
 	return whole
 }
 
-// annotationsOfOthers are those of a live object that the manager did not write.
 func annotationsOfOthers(live Object, ours *fieldpath.Set) map[string]string {
 	others := maps.Clone(live.GetAnnotations())
 	maps.DeleteFunc(others, func(annotation, _ string) bool {
@@ -69,7 +68,7 @@ func portsOfOthers(live *corev1.Service, ours *fieldpath.Set) []corev1.ServicePo
 	})
 }
 
-// WithPorts puts the desired ports first, and leaves out those that they take the place of.
+// WithPorts returns the desired ports and those of others with another number.
 func WithPorts(others, desired []corev1.ServicePort) []corev1.ServicePort {
 	ports := slices.Clone(desired)
 	for _, other := range others {
@@ -80,9 +79,8 @@ func WithPorts(others, desired []corev1.ServicePort) []corev1.ServicePort {
 	return ports
 }
 
-// scaled is a desired Deployment with the number of replicas that the live one has,
-// unless the ClusterServiceVersion asks for another number than when it was last
-// written: in between, the number is an autoscaler's or an administrator's.
+// scaled returns a desired Deployment with the live number of replicas, unless the
+// ClusterServiceVersion changed the number. In between, an autoscaler or an administrator sets it.
 func scaled(desired, live *appsv1.Deployment) *appsv1.Deployment {
 	if live.Annotations[wellknown.AnnotationReplicas] != desired.Annotations[wellknown.AnnotationReplicas] {
 		return desired
@@ -101,7 +99,6 @@ func withOwners(live, desired []metav1.OwnerReference) []metav1.OwnerReference {
 	return owners
 }
 
-// merged is a new map of both; over wins.
 func merged(under, over map[string]string) map[string]string {
 	both := maps.Clone(under)
 	if both == nil {

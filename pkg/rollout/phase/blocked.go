@@ -7,10 +7,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// DeletionBlocked are what a ClusterServiceVersion that is being deleted says while a conversion
-// holds it; none when it says so already.
-//
-// details is the command that shows all of it; empty while there is no WebhookRollout.
+// DeletionBlocked returns the phase of a ClusterServiceVersion whose deletion a conversion blocks;
+// none if the status has it already. details is the command that shows the WebhookRollout; empty
+// without one.
 func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, inUse, details string) []Phase {
 	held := Phase{operatorsv1alpha1.CSVPhaseDeleting, managerv1alpha1.ConditionConversionInUse, inUse}.brief(details)
 	if Of(status) == held {
@@ -19,8 +18,7 @@ func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, inUse
 	return []Phase{held}
 }
 
-// NamespaceDeleted adds to what holds a ClusterServiceVersion that its Namespace is being deleted, which
-// nothing in it outlives. The only way out is in front.
+// NamespaceDeleted adds that the Namespace is being deleted. The only remedy comes first.
 func NamespaceDeleted(inUse string) string {
 	return "its Namespace is being deleted, and with it what converts: only the annotation " + wellknown.AnnotationForceConversion + "=true on the ClusterServiceVersion lets it go; " + inUse +
 		". Nothing can be migrated any more: requests in another version than an object is stored in fail, and lose nothing. Once the annotation is set they drop fields, until the operator is installed in another Namespace"

@@ -1,20 +1,20 @@
 package phase
 
-// Facts are what the phase of a ClusterServiceVersion depends on, besides the phase
-// that it is in. The texts are empty where they do not apply.
+// Facts are what the next phase of a ClusterServiceVersion depends on. The texts are empty if they
+// do not apply.
 type Facts struct {
-	Details               string // a command that shows every message as a whole; empty if there is none
+	Details               string // the command that shows all messages in full; empty without one
 	Failure               *Phase // a stable failure: no scope, or a mistake in the ClusterServiceVersion
 	Unmet                 string // requirements that are not met
-	Refused               string // what the API server does not accept
+	Refused               string // what the API server refuses
 	Incomplete            string // what is not complete yet: "deployment D to become ready: …"
-	TimedOut              string // what has not been complete for longer than the timeout
-	AwaitedVersions       string // which versions whoever installs it has yet to serve
-	UnavailableAPIService string // which owned APIService is not available, and why
-	Unhealthy             string // what broke after it was complete
+	TimedOut              string // what is not complete after the timeout
+	AwaitedVersions       string // versions of definitions that must be added
+	UnavailableAPIService string // an owned APIService, and why it is not available
+	Unhealthy             string // what failed after it was complete
 	Reinstall             bool   // a Deployment that exists is being changed
 
-	NotUpgradeable string // what the operator says that does not want to be replaced
+	NotUpgradeable string // the operator's message that it must not be replaced
 	NotReady       string // why a replaced version cannot be replaced yet
 	ReplacedBy     string // the version that replaces this one
 	FailForward    bool   // a failed version may be replaced

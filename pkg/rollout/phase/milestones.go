@@ -4,9 +4,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Milestones are those of some phases gone through at once that people are told of: where
-// the way ended, failures on it, and that it went on after people had been told what it
-// waits for. The conditions of the ClusterServiceVersion have all.
+// Milestones returns the transitions that get an event: the last one, failures, and the end of a
+// wait for requirements. The conditions of the ClusterServiceVersion have all transitions.
 func Milestones(from operatorsv1alpha1.ConditionReason, transitions []Phase) []Phase {
 	var reported []Phase
 	for i, p := range transitions {
@@ -18,7 +17,7 @@ func Milestones(from operatorsv1alpha1.ConditionReason, transitions []Phase) []P
 	return reported
 }
 
-// Continues tells whether an installation goes on: it has just begun, or waited, and waits.
+// Continues reports whether an installation has just started or still waits.
 func Continues(from Phase, transitions []Phase) bool {
 	to := from
 	if len(transitions) > 0 {

@@ -8,15 +8,15 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 )
 
-// Phase is one transition of a ClusterServiceVersion.
+// Phase is a phase of a ClusterServiceVersion with its reason and message.
 type Phase struct {
 	Phase   operatorsv1alpha1.ClusterServiceVersionPhase
 	Reason  operatorsv1alpha1.ConditionReason
 	Message string
 }
 
-// The phases, with OLM v0's reasons and messages. Where a message goes on after
-// these words, the rest names the cause (see csvstatus.Words).
+// The phases, with the reasons and messages of OLM v0. A message that ends with a colon is
+// completed by the cause (see csvstatus.Words).
 var (
 	Unknown = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsUnknown,
 		"requirements not yet checked"}
@@ -56,8 +56,8 @@ var (
 		"has been replaced by a newer ClusterServiceVersion that has successfully installed."}
 )
 
-// Of is the phase that a ClusterServiceVersion is in. A cause that stands in its
-// message, and not in a condition, is told anew.
+// Of returns the phase of a status. A cause that is only in the message, and in no condition, is
+// reported again.
 func Of(status operatorsv1alpha1.ClusterServiceVersionStatus) Phase {
 	explained := csvstatus.Explained(status)
 	if explained == status.Message {
@@ -66,14 +66,12 @@ func Of(status operatorsv1alpha1.ClusterServiceVersionStatus) Phase {
 	return Phase{status.Phase, status.Reason, explained}
 }
 
-// brief returns the phase with a message that people can read as a whole. The WebhookRollout has
-// all of it.
+// brief shortens the message. The WebhookRollout has all of it.
 func (p Phase) brief(details string) Phase {
 	p.Message = csvstatus.Brief(p.Message, details)
 	return p
 }
 
-// Because adds the cause to the message.
 func (p Phase) Because(cause string) Phase {
 	p.Message += cause
 	return p

@@ -4,8 +4,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Transitions walks from the phase that the ClusterServiceVersion is in as far as
-// the facts carry. Each step is recorded: people and scripts know the sequence.
+// Transitions returns all phases that follow from the facts. Each one is recorded, because users
+// and scripts expect the sequence.
 func Transitions(from Phase, f Facts) []Phase {
 	var transitions []Phase
 	for {
@@ -19,7 +19,6 @@ func Transitions(from Phase, f Facts) []Phase {
 	}
 }
 
-// next is the phase after the given one.
 func next(from Phase, f Facts) Phase {
 	if f.ReplacedBy != "" {
 		if to, replaced := replacing(from, f); replaced {
@@ -43,7 +42,7 @@ func next(from Phase, f Facts) Phase {
 	}
 }
 
-// blocked is the phase of a version that may not be installed, or not yet.
+// blocked returns the phase of a version that may not be installed now.
 func blocked(from Phase, f Facts) (to Phase, held bool) {
 	switch {
 	case f.Failure != nil:
@@ -63,7 +62,7 @@ func blocked(from Phase, f Facts) (to Phase, held bool) {
 	}
 }
 
-// replacing is the phase of a version that a newer one may replace.
+// replacing returns the phase of a version that a newer one may replace.
 func replacing(from Phase, f Facts) (to Phase, replaced bool) {
 	switch {
 	case replacedPhase(from):
@@ -77,14 +76,14 @@ func replacing(from Phase, f Facts) (to Phase, replaced bool) {
 	}
 }
 
-// replacedPhase tells the phases of a version that a newer one replaces. When that one
-// goes, the installation begins anew.
+// replacedPhase reports whether a newer version replaces this one. If the newer one is deleted, the
+// installation starts again.
 func replacedPhase(p Phase) bool {
 	return p.Phase == operatorsv1alpha1.CSVPhaseReplacing || p.Phase == operatorsv1alpha1.CSVPhaseDeleting
 }
 
-// isStable tells the failures that only a change of the ClusterServiceVersion or
-// of its OperatorGroup ends.
+// isStable reports whether only a change of the ClusterServiceVersion or its OperatorGroup ends a
+// failure.
 func isStable(p Phase) bool {
 	if p.Phase != operatorsv1alpha1.CSVPhaseFailed {
 		return false
@@ -140,8 +139,7 @@ func afterFailed(from Phase, f Facts) Phase {
 	}
 }
 
-// AfterReplacement is the phase of a version that a newer one has taken over from, after the
-// phase that it is in.
+// AfterReplacement returns the next phase of a version whose webhooks belong to a newer one.
 func AfterReplacement(from operatorsv1alpha1.ClusterServiceVersionPhase, newer string, mayGo bool) *Phase {
 	switch {
 	case from == operatorsv1alpha1.CSVPhaseDeleting:

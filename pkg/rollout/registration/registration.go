@@ -21,10 +21,10 @@ import (
 // IsAPIService reports whether a webhook stands for an owned APIService.
 func IsAPIService(w render.Webhook) bool { return w.Description.Type == csvspec.APIServiceType }
 
-// PortCalled is the port that a registration calls, with its default.
+// PortCalled returns the port that API servers call, with its default.
 func PortCalled(live drift.Object) int32 { return cmp.Or(PortOf(live), DefaultPort) }
 
-// WithLiveBundle is a webhook with the caBundle of its live registration.
+// WithLiveBundle returns a webhook with the caBundle of its live registration.
 func WithLiveBundle(w render.Webhook, live drift.Object) render.Webhook {
 	bundle := BundleOf(live)
 	if w.Validating != nil {
@@ -42,7 +42,6 @@ func WithLiveBundle(w render.Webhook, live drift.Object) render.Webhook {
 	return w
 }
 
-// BundleOf is what a registration trusts.
 func BundleOf(o drift.Object) []byte {
 	for _, client := range ClientsOf(o) {
 		return client.CABundle
@@ -50,7 +49,8 @@ func BundleOf(o drift.Object) []byte {
 	return nil
 }
 
-// WithoutRules is a registration that calls nobody. An APIService without a caBundle is one.
+// WithoutRules returns a registration that API servers do not call. An APIService without a
+// caBundle is one.
 func WithoutRules(o drift.Object) drift.Object {
 	switch c := o.DeepCopyObject().(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
@@ -93,7 +93,7 @@ func CallSameService(a, b drift.Object) bool {
 	return one != nil && other != nil && one.Namespace == other.Namespace && one.Name == other.Name
 }
 
-// Of is the object that registers a webhook; nil for a conversion webhook.
+// Of returns the object that registers a webhook; nil for a conversion webhook.
 func Of(w render.Webhook) drift.Object {
 	switch {
 	case w.Validating != nil:
@@ -107,23 +107,22 @@ func Of(w render.Webhook) drift.Object {
 	}
 }
 
-// Registration is a live one, whatever its kind.
+// Registration is a live registration of any kind.
 type Registration struct {
 	Kind   operatorsv1alpha1.WebhookAdmissionType
 	Object drift.Object
 }
 
-// Trust is something that makes API servers call a Service, and what it trusts.
+// Trust is the trust of a registration or conversion.
 type Trust struct {
-	Name     string // for people: "ValidatingWebhookConfiguration v.example.com-1a2b"
-	Version  string // changes with every change of its spec
-	CABundle []byte
-	// Generation is the number of the newest certificate generation in CABundle.
+	Name       string // for messages: "ValidatingWebhookConfiguration v.example.com-1a2b"
+	Version    string // changes with the spec
+	CABundle   []byte
 	Generation int64
 }
 
-// TrustOf counts changes by the generation. An APIService has none, and a resourceVersion that
-// changes with its availability.
+// TrustOf returns the trust of an object. An APIService has no metadata.generation, and a
+// resourceVersion that changes with its availability.
 func TrustOf(o drift.Object, caBundle []byte) Trust {
 	version := fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration())
 	if service, ok := o.(*apiregistrationv1.APIService); ok {
@@ -132,8 +131,7 @@ func TrustOf(o drift.Object, caBundle []byte) Trust {
 	return Trust{Name: drift.KeyOf(o), Version: version, CABundle: caBundle, Generation: GenerationOf(o)}
 }
 
-// ServiceOf is what a live registration calls; nil when somebody made it call
-// something else.
+// ServiceOf returns the Service that a registration calls; nil if another client changed that.
 func ServiceOf(live drift.Object) *admissionregistrationv1.ServiceReference {
 	if clients := ClientsOf(live); len(clients) > 0 {
 		return clients[0].Service
@@ -141,8 +139,8 @@ func ServiceOf(live drift.Object) *admissionregistrationv1.ServiceReference {
 	return nil
 }
 
-// ClientsOf says how API servers call the webhooks of a registration: one, unless
-// somebody added another.
+// ClientsOf returns how API servers call the webhooks of a registration: one, unless another client
+// added some.
 func ClientsOf(o drift.Object) []admissionregistrationv1.WebhookClientConfig {
 	var all []admissionregistrationv1.WebhookClientConfig
 	switch c := o.(type) {
@@ -160,7 +158,6 @@ func ClientsOf(o drift.Object) []admissionregistrationv1.WebhookClientConfig {
 	return all
 }
 
-// clientOf says how API servers call an APIService: it has no path of its own.
 func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookClientConfig {
 	client := admissionregistrationv1.WebhookClientConfig{CABundle: s.Spec.CABundle}
 	if called := s.Spec.Service; called != nil {
@@ -169,7 +166,6 @@ func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookCl
 	return client
 }
 
-// PathOf is the path that a registration calls.
 func PathOf(o drift.Object) string {
 	if service := ServiceOf(o); service != nil && service.Path != nil {
 		return *service.Path
@@ -177,5 +173,4 @@ func PathOf(o drift.Object) string {
 	return ""
 }
 
-// DescriptionHash returns the hash of the description for which a registration was written.
 func DescriptionHash(o drift.Object) string { return o.GetLabels()[wellknown.LabelWebhookHash] }

@@ -9,7 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// DefaultPort is the port that API servers call where a registration names none.
+// DefaultPort is the port for a registration without one.
 const DefaultPort = 443
 
 // Route is the port of the Service and the path that a registration calls.
@@ -18,10 +18,9 @@ type Route struct {
 	Path string
 }
 
-// RouteOf returns the route of a registration.
 func RouteOf(o drift.Object) Route { return Route{PortCalled(o), PathOf(o)} }
 
-// Until says that API servers call one route until another one is served.
+// Until returns the message that one route is called until another one is served.
 func (r Route) Until(other Route) string {
 	switch {
 	case r.Port == other.Port:
@@ -33,8 +32,8 @@ func (r Route) Until(other Route) string {
 	}
 }
 
-// WithLiveRoute is a desired registration that calls the port and path of the live one, and still
-// bears the label of the description that named them.
+// WithLiveRoute returns a desired registration with the live port and path, and the label of their
+// description.
 func WithLiveRoute(desired, live drift.Object) drift.Object {
 	kept, route := desired.DeepCopyObject().(drift.Object), RouteOf(live)
 	if service := ServiceOf(kept); service != nil && service.Path != nil {
@@ -47,7 +46,6 @@ func WithLiveRoute(desired, live drift.Object) drift.Object {
 	return kept
 }
 
-// setPort makes a registration call a port of its Service.
 func setPort(o drift.Object, port int32) {
 	if api, ok := o.(*apiregistrationv1.APIService); ok && api.Spec.Service != nil {
 		api.Spec.Service.Port = &port

@@ -8,10 +8,9 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// SetCertificates says in the words of a ClusterServiceVersion's own status when its
-// newest serving certificate was given to pods, and when the first of them is due. Of issuers
-// that do not tell when they renew, no instant is known, and none is said. Of a certificate
-// that somebody else gave to pods, its beginning is all that is known.
+// SetCertificates sets the certificate fields in the status of a ClusterServiceVersion: when its
+// newest certificate was given to pods, and when the first renewal is due. Some issuers do not
+// report a renewal time. For a certificate of another client, NotBefore is the only known time.
 func SetCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status managerv1alpha1.WebhookRolloutStatus) {
 	for i, d := range certificatesIn(status) {
 		updated := cmp.Or(d.UpdatedAt, d.NotBefore)
@@ -27,7 +26,7 @@ func SetCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status 
 	}
 }
 
-// certificatesIn are the certificates that can be served.
+// certificatesIn returns the certificates that can be served.
 func certificatesIn(status managerv1alpha1.WebhookRolloutStatus) []managerv1alpha1.CertificateStatus {
 	var all []managerv1alpha1.CertificateStatus
 	for _, d := range status.Deployments {

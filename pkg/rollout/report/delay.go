@@ -15,11 +15,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// DelayUntil is when what a plan reports is worth being said in the ClusterServiceVersion: at once,
-// which is the zero time, but for an installation that goes on as it is said to. That its
-// Deployment is just being created, and every turn of what it waits for, is told with patience:
-// where many are installed at once, most of it is over before anybody could read it, and each
-// word costs the API server as much as an object of the next operator.
+// DelayUntil returns when the ClusterServiceVersion reports the result of a plan; zero for at once.
+// The progress of an installation is delayed: if many operators are installed at the same time,
+// most of it is over before a user can read it, and each write costs as much as an object of the
+// next operator.
 func DelayUntil(csv operatorsv1alpha1.ClusterServiceVersionStatus, previous, next managerv1alpha1.WebhookRolloutStatus, phases []phase.Phase, deployments map[string]*appsv1.Deployment, patience time.Duration) time.Time {
 	var since time.Time
 	switch from := phase.Of(csv); {
@@ -40,11 +39,10 @@ func DelayUntil(csv operatorsv1alpha1.ClusterServiceVersionStatus, previous, nex
 	return since.Add(time.Second) // neither instant has fractions
 }
 
-// laterDelays is how many times as long a word stands, once there is one to be read.
+// laterDelays is the factor for a status that already has a message.
 const laterDelays = 4
 
-// IsSignificant tells whether a status differs from the one before, if there was any, in more than
-// words: in anything that people or later passes rely on.
+// IsSignificant reports whether a status differs from the previous one in more than texts.
 func IsSignificant(before, after managerv1alpha1.WebhookRolloutStatus) bool {
 	if len(before.Conditions) > 0 {
 		return !equality.Semantic.DeepEqual(withoutTexts(before), withoutTexts(after))
@@ -60,8 +58,8 @@ func IsSignificant(before, after managerv1alpha1.WebhookRolloutStatus) bool {
 	return false
 }
 
-// withoutTexts drops what only describes how far Deployments and their webhooks are, and what
-// rules of theirs match nothing: that changes nothing about the installation.
+// withoutTexts removes what only describes progress, and the condition about rules, which do not
+// change the installation.
 func withoutTexts(s managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRolloutStatus {
 	s = *s.DeepCopy()
 	meta.RemoveStatusCondition(&s.Conditions, managerv1alpha1.ConditionRulesMatchNothing)

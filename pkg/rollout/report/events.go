@@ -14,14 +14,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Event is something that people watching a ClusterServiceVersion want to be told.
+// Event is an event about a ClusterServiceVersion.
 type Event struct {
 	Warning bool
 	Reason  string
 	Message string
 }
 
-// EventsOf are what changed between two statuses, for the record.
+// EventsOf returns the events for the changes between two statuses.
 func EventsOf(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 	var events []Event
 	known := ByIdentity(before)
@@ -57,8 +57,8 @@ func certificateOf(status managerv1alpha1.WebhookRolloutStatus, deployment strin
 	return nil
 }
 
-// certificateEvent speaks of a certificate that has come into a phase: its first one is
-// no event, as nothing changes for anybody by it and an installation has many already.
+// certificateEvent reports a new phase of a certificate. The first phase has no event, because an
+// installation has many events already.
 func certificateEvent(before *managerv1alpha1.CertificateStatus, d managerv1alpha1.DeploymentStatus) Event {
 	now := d.Certificate
 	if before == nil || now == nil || before.Phase == now.Phase || before.Phase == managerv1alpha1.CertificateBootstrap {
@@ -80,7 +80,7 @@ func certificateEvent(before *managerv1alpha1.CertificateStatus, d managerv1alph
 	return e
 }
 
-// lostEvent names registrations that cannot be made to trust what pods are given.
+// lostEvent reports registrations that cannot be made to trust the certificate of the pods.
 func lostEvent(before, now *managerv1alpha1.CertificateStatus) Event {
 	if now == nil || len(now.LostRegistrations) == 0 || before != nil && slices.Equal(before.LostRegistrations, now.LostRegistrations) {
 		return Event{}
@@ -88,8 +88,7 @@ func lostEvent(before, now *managerv1alpha1.CertificateStatus) Event {
 	return Event{Warning: true, Reason: "RegistrationLost", Message: now.Message}
 }
 
-// rejectionEvent reports that an issuer issued something that cannot be served, once for each
-// reason of each object.
+// rejectionEvent reports an invalid certificate of an issuer, once for each reason and object.
 func rejectionEvent(before, now *managerv1alpha1.CertificateStatus) Event {
 	if now == nil || now.Rejected == nil {
 		return Event{}
@@ -100,8 +99,7 @@ func rejectionEvent(before, now *managerv1alpha1.CertificateStatus) Event {
 	return Event{Warning: true, Reason: managerv1alpha1.ConditionCertificateRejected, Message: now.Rejected.Message}
 }
 
-// trustMessage says what comes of pods that do not serve yet what they are given. Nothing else is
-// trusted where a CA is compromised, where all before have ended, and where nobody was called.
+// trustMessage returns what happens to calls of pods that serve a previous certificate.
 func trustMessage(now managerv1alpha1.CertificateStatus) string {
 	if now.TrustedCAs > 1 {
 		return "what they may serve besides stays trusted until all serve it, or until that has ended"
@@ -109,8 +107,7 @@ func trustMessage(now managerv1alpha1.CertificateStatus) string {
 	return "no CA but its own is trusted, so that calls fail to pods that serve a certificate of another"
 }
 
-// soleTrustMessage says why other CAs need not be trusted: pods were asked, or are given nothing
-// of another, which somebody added.
+// soleTrustMessage returns why previous CAs are no longer trusted.
 func soleTrustMessage(before managerv1alpha1.CertificateStatus) string {
 	if before.Phase == managerv1alpha1.CertificatePromoting {
 		return "no pod is known to serve another certificate that has not ended"
@@ -118,8 +115,7 @@ func soleTrustMessage(before managerv1alpha1.CertificateStatus) string {
 	return "pods are given nothing that another CA signed"
 }
 
-// webhookEvent speaks of a webhook that has come into a state; it is empty for a
-// webhook that was not live and waits, as all do at first.
+// webhookEvent reports a new state of a webhook. A new webhook that waits has no event.
 func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.WebhookStatus) Event {
 	title, kind, registered := managerv1alpha1.Title(w.Type, w.GenerateName), "Webhook", "registered as "+w.Configuration
 	if w.Type == managerv1alpha1.APIServiceType {
@@ -142,7 +138,7 @@ func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.Webho
 	}
 }
 
-// GapEvent tells of a gap that is over.
+// GapEvent reports a gap that has ended.
 func GapEvent(before, after *managerv1alpha1.ConversionGap) Event {
 	if after == nil || after.To == nil || before != nil && before.To != nil && before.To.Equal(after.To) {
 		return Event{}

@@ -8,8 +8,8 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// interceptionEvents tell people which of their requests a webhook sees, when it comes
-// and when that changes, and which of the cluster's own pass it by.
+// interceptionEvents report which requests a webhook intercepts, and which exempted requests it
+// does not.
 func interceptionEvents(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.WebhookStatus) []Event {
 	var old managerv1alpha1.WebhookStatus
 	if before != nil {
@@ -31,7 +31,7 @@ func interceptionEvents(before *managerv1alpha1.WebhookStatus, w managerv1alpha1
 	return events
 }
 
-// shortened is a message that fits into an event; the WebhookRollout has the whole.
+// shortened cuts a message to the length of an event. The WebhookRollout has all of it.
 func shortened(message string) string {
 	const longest, rest = 1000, "... (the WebhookRollout says it all)"
 	if len(message) <= longest {

@@ -9,14 +9,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// NewRegistration is a webhook that was waited for and came live.
+// NewRegistration is a webhook that was registered after a wait.
 type NewRegistration struct {
 	Type operatorsv1alpha1.WebhookAdmissionType
 	Took time.Duration
 }
 
-// NewlyRegistered are those that came about between two statuses. A webhook that was live
-// before, and was unreachable for a while, is not registered anew.
+// NewlyRegistered returns the webhooks that were registered between two statuses. A webhook that
+// was unreachable for a while does not count.
 func NewlyRegistered(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) []NewRegistration {
 	var all []NewRegistration
 	known := ByIdentity(before)

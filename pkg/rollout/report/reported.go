@@ -5,8 +5,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// ByIdentity returns what a status reports of each webhook and APIService. Of several with one
-// identity it is the first.
+// ByIdentity returns the statuses of webhooks and APIServices. The first one of an identity wins.
 func ByIdentity(status managerv1alpha1.WebhookRolloutStatus) map[csvspec.Identity]*managerv1alpha1.WebhookStatus {
 	reported := map[csvspec.Identity]*managerv1alpha1.WebhookStatus{}
 	for _, d := range status.Deployments {

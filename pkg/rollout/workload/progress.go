@@ -14,25 +14,22 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// Progress is how far a Deployment is.
+// Progress is the progress of a Deployment.
 type Progress struct {
 	State   managerv1alpha1.DeploymentState
 	Reason  string
 	Message string
-	// Available is set while enough replicas answer, of whatever revision.
+	// Available is set if enough replicas of any revision are available.
 	Available bool
-	// Since is the last sign of progress; zero while there was none since the last change.
+	// Since is the last progress after the last change; zero for none.
 	Since time.Time
-	// Running is since when all containers of some pod run without getting ready; zero
-	// when no pod is so.
+	// Running is when all containers of a pod ran without being ready; zero for no such pod.
 	Running time.Time
 }
 
-// Complete reports whether the Deployment is available.
 func (p Progress) Complete() bool { return p.State == managerv1alpha1.DeploymentAvailable }
 
-// ProgressOf reads a Deployment and its pods. A Deployment that asks for no replicas
-// has all it asks for.
+// ProgressOf reads a Deployment and its pods. A Deployment without replicas is complete.
 func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 	if d == nil {
 		return Progress{State: managerv1alpha1.DeploymentProgressing, Reason: "Creating", Message: "the Deployment is being created"}
@@ -61,8 +58,8 @@ func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 	return p
 }
 
-// Outdated is the progress of a Deployment that is just being changed: what it shows
-// was true of what it was before.
+// Outdated returns the progress of a Deployment that is being changed: its status is about the
+// previous template.
 func (p Progress) Outdated(name string) Progress {
 	p.State, p.Reason = managerv1alpha1.DeploymentProgressing, "Updating"
 	p.Message = fmt.Sprintf("deployment %q not available: it is being updated", name)
@@ -70,7 +67,7 @@ func (p Progress) Outdated(name string) Progress {
 	return p
 }
 
-// missing is what a Deployment's status lacks; empty when it is rolled out whole.
+// missing returns what the status of a Deployment lacks; empty if it is rolled out.
 func missing(d *appsv1.Deployment, wanted int32, availability *appsv1.DeploymentCondition) string {
 	status := d.Status
 	switch {
@@ -97,8 +94,7 @@ func condition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) *appsv
 	return &d.Status.Conditions[i]
 }
 
-// lastProgress is the latest instant at which anything about the Deployment changed
-// for the better or the worse. A status that speaks of an earlier generation tells
+// lastProgress returns the last change in the status. A status of an earlier generation says
 // nothing about this one.
 func lastProgress(d *appsv1.Deployment) time.Time {
 	if seen := d.Status.ObservedGeneration; seen > 0 && seen < d.Generation {
@@ -114,7 +110,6 @@ func lastProgress(d *appsv1.Deployment) time.Time {
 	return last
 }
 
-// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -122,8 +117,8 @@ func Later(a, b time.Time) time.Time {
 	return b
 }
 
-// runningUnready is when the last container of a pod started of which all
-// containers run and some are not ready: the earliest such pod's.
+// runningUnready returns when the last container started in the first pod whose containers all run
+// and are not all ready.
 func runningUnready(pods []*corev1.Pod) time.Time {
 	var earliest time.Time
 	for _, pod := range pods {
@@ -146,11 +141,10 @@ func runningUnready(pods []*corev1.Pod) time.Time {
 	return earliest
 }
 
-// diagnosis is the most telling thing about pods that are not ready.
+// diagnosis is the most useful cause among pods that are not ready.
 type diagnosis struct{ reason, message string }
 
-// diagnose looks at the pods in the order of their names, so that the answer does
-// not change from look to look.
+// diagnose reads the pods in the order of their names, so that the result is stable.
 func diagnose(pods []*corev1.Pod) diagnosis {
 	pods = slices.SortedFunc(slices.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	var found diagnosis
@@ -193,7 +187,7 @@ func diagnosePod(pod *corev1.Pod) diagnosis {
 	return diagnosis{}
 }
 
-// diagnoseWaiting is why a container does not run.
+// diagnoseWaiting returns why a container does not run.
 func diagnoseWaiting(pod *corev1.Pod, c corev1.ContainerStatus) diagnosis {
 	waiting, ended := c.State.Waiting, c.LastTerminationState.Terminated
 	if waiting == nil {

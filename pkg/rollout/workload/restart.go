@@ -5,8 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// RestartCosts says why to restart a Deployment's pods makes calls fail, however well
-// they drain; empty when it need not.
+// RestartCosts returns why a restart of a Deployment's pods makes calls fail even if they drain;
+// empty if it does not.
 func RestartCosts(d *appsv1.Deployment) string {
 	if d == nil {
 		return ""
@@ -28,7 +28,7 @@ func RestartCosts(d *appsv1.Deployment) string {
 	}
 }
 
-// unavailable is how many pods a rolling update may end before new ones serve, as the
+// unavailable returns how many pods a rolling update may end before new ones serve, as the
 // Deployment controller counts.
 func unavailable(rolling *appsv1.RollingUpdateDeployment, replicas int) int {
 	scaled := func(value *intstr.IntOrString, roundUp bool) int {
