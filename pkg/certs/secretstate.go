@@ -14,8 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// restoredFrom returns why a client must have restored the current generation from before a
-// finished rotation; empty if it did not. Its CA is not published any more, and pods serve another
+// restoredFrom returns why a client must have restored a Secret that predates a finished
+// rotation; empty if it did not. Its CA is not published any more, and pods serve another
 // certificate.
 func (s *state) restoredFrom(f Facts, current *keyPair) string {
 	if written := f.writtenNumber(); certgeneration.Later(written, certgeneration.Latest(s.number, numberOf(current.ca()))) {

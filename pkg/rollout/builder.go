@@ -40,7 +40,7 @@ func (b *planBuilder) ensure(desired, live drift.Object) bool {
 	return ok && b.add(step)
 }
 
-// addAccepted adds the writes for issuers and operators, except those that only revert what
+// addAccepted adds the writes for issuers and operators, except writes that only revert what
 // admission changed.
 func (b *planBuilder) addAccepted(steps ...Step) {
 	for _, step := range steps {

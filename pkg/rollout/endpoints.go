@@ -163,7 +163,7 @@ func (l *endpoints) isCalledOtherwise(w render.Webhook) bool {
 	return live != nil && (!registration.CallSameService(registration.Of(w), live) || registration.RouteOf(registration.Of(w)) != registration.RouteOf(live))
 }
 
-// probes evaluates what endpoints answered, and asks for those that were not dialled.
+// probes evaluates what endpoints answered, and requests the missing ones.
 type probes struct {
 	*facts
 	endpoints *endpoints

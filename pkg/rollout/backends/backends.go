@@ -132,8 +132,8 @@ func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// mayBeCalled reports whether an endpoint may get requests. A terminating endpoint gets those that
-// were sent before.
+// mayBeCalled reports whether an endpoint may get requests. A terminating endpoint gets requests
+// that were sent before.
 func mayBeCalled(e discoveryv1.Endpoint) bool {
 	is := func(condition *bool) bool { return condition != nil && *condition }
 	return e.Conditions.Ready == nil || is(e.Conditions.Ready) || is(e.Conditions.Serving) || is(e.Conditions.Terminating)

@@ -18,7 +18,7 @@ import (
 
 // Claim is the right of a ClusterServiceVersion to an object whose name it needs.
 type Claim struct {
-	// Versions are the ClusterServiceVersion and those that it replaces.
+	// Versions are the ClusterServiceVersion and the versions that it replaces.
 	Versions []*operatorsv1alpha1.ClusterServiceVersion
 	// Exists reports whether a ClusterServiceVersion exists, by namespace/name as in labels.
 	Exists func(owner string) bool

@@ -64,7 +64,7 @@ func (w Write) RepeatedBy(desired, live Object) bool {
 		return false
 	}
 	if live == nil {
-		return true // it is replaced whatever it is
+		return true
 	}
 	order, err := resourceversion.CompareResourceVersion(live.GetResourceVersion(), w.version)
 	return w.uid == live.GetUID() && (err != nil || order >= 0)

@@ -167,8 +167,8 @@ func withoutEmpty(content map[string]any) {
 	}
 }
 
-// written returns the fields that the manager owns. updated are those that it wrote by a creation
-// or an update (see additions).
+// written returns the fields that the manager owns. updated are the fields of its creations and
+// updates (see additions).
 func written(live Object) (all, updated *fieldpath.Set) {
 	all, updated = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range live.GetManagedFields() {
