@@ -44,7 +44,7 @@ func teams(t testing.TB, number int) *Controller {
 	c.caches.Groups = informerstest.Holding(t, &operatorsv1.OperatorGroup{}, groups...)
 	c.caches.Namespaces = informerstest.Holding(t, &corev1.Namespace{}, namespaces...)
 	for _, csv := range csvs {
-		c.handlers.claimChanged(nil, csv)
+		c.handlers.ClaimChanged(nil, csv)
 	}
 	c.drain()
 	return c
@@ -82,19 +82,19 @@ func eventsOfOneTeam(t testing.TB, c *Controller) map[string]func() {
 	return map[string]func(){
 		"an edit of its operator": func() {
 			put(c.caches.CSVs.Informers[0].GetStore(), edited)
-			c.handlers.claimChanged(before, edited)
-			c.handlers.versionChanged(before, edited)
+			c.handlers.ClaimChanged(before, edited)
+			c.handlers.VersionChanged(before, edited)
 		},
 		"another phase": func() {
 			put(c.caches.CSVs.Informers[0].GetStore(), begun)
-			c.handlers.claimChanged(before, begun)
-			c.handlers.versionChanged(before, begun)
+			c.handlers.ClaimChanged(before, begun)
+			c.handlers.VersionChanged(before, begun)
 		},
-		"a status of its group": func() { put(c.caches.Groups.Informers[0].GetStore(), status); c.handlers.groupChanged(group, status) },
-		"an edit of its group":  func() { put(c.caches.Groups.Informers[0].GetStore(), selects); c.handlers.groupChanged(group, selects) },
+		"a status of its group": func() { put(c.caches.Groups.Informers[0].GetStore(), status); c.handlers.GroupChanged(group, status) },
+		"an edit of its group":  func() { put(c.caches.Groups.Informers[0].GetStore(), selects); c.handlers.GroupChanged(group, selects) },
 		"a label of its Namespace": func() {
 			put(c.caches.Namespaces.Informers[0].GetStore(), labelled)
-			c.handlers.namespaceChanged(namespace, labelled)
+			c.handlers.NamespaceChanged(namespace, labelled)
 		},
 	}
 }
@@ -131,9 +131,9 @@ func BenchmarkOneEventAmongTeams(b *testing.B) {
 				event()
 				c.drain()
 				csv := c.caches.CSVs.Get("team-7", "op.v1")
-				own, _ := c.versions.scopeOf(csv.Namespace)
-				claimant, relatives := c.versions.claimant(csv), c.versions.lineage(csv)
-				if own.Conflict(claimant, c.versions.rivals(claimant, own)) != nil || len(c.versions.neighbours(csv, relatives)) > 0 || len(c.versions.contenders(csv, relatives)) > 0 {
+				own, _ := c.versions.ScopeOf(csv.Namespace)
+				claimant, relatives := c.versions.ClaimantOf(csv), c.versions.LineageOf(csv)
+				if own.Conflict(claimant, c.versions.Rivals(claimant, own)) != nil || len(c.versions.Neighbours(csv, relatives)) > 0 || len(c.versions.Contenders(csv, relatives)) > 0 {
 					b.Fatal("it has a rival")
 				}
 			}

@@ -19,10 +19,21 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/execute"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/groups"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/reporter"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/versions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/watch"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -34,10 +45,10 @@ type Options struct {
 	Namespaces []string
 	// Rollout says when a webhook may be registered, and how long things may take.
 	Rollout rollout.Policy
-	// SetCertificates says how long a serving certificate lives.
+	// Certificates says how long a serving certificate lives.
 	Certificates certs.Policy
 	// Probe says who finds out whether endpoints serve; empty is ProbeDial.
-	Probe ProbeMode
+	Probe prober.Mode
 	// Dial reaches endpoints; nil is the network as it is.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Clock says when what is due later is due; nil is the real one.
@@ -72,19 +83,18 @@ type Controller struct {
 	rotationSlots  *records.RotationSlots
 	unlabelled     *records.LabelRefusals
 	contested      *records.FieldContests
-	claims         *claims           // which ClusterServiceVersion provides which API, and where
 	namespaceLocks keymutex.KeyMutex // held while one of several versions of an operator is reconciled
-	processors     processors
 
-	versions  *versions
-	handlers  *eventHandlers
-	gather    *gatherer
-	writer    *writer
-	prober    *prober
-	executor  *executor
-	reporter  *reporter
-	groups    *groupReconciler
-	uninstall *uninstaller
+	versions  *versions.Reader
+	handlers  *watch.Handlers
+	gather    *gather.Gatherer
+	live      *live.Reader
+	writer    *write.Writer
+	prober    *prober.Prober
+	executor  *execute.Executor
+	reporter  *reporter.Reporter
+	groups    *groups.Reconciler
+	uninstall *uninstall.Uninstaller
 }
 
 // namespaceLocks is the number of locks that all namespaces share.
@@ -97,10 +107,10 @@ func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics
 	c.caches = informers.NewCaches(set, options.Namespaces)
 	c.served = discovery.NewAPIServer(set.Kube.Discovery(), log, c.queue.Add)
 	// The handlers of caches that are filled on demand are called only after the caches are requested.
-	c.foreign = informers.NewOnDemand(set.Dynamic, options.Namespaces, c.now, func(before, after drift.Object) { c.handlers.foreignChanged(before, after) })
+	c.foreign = informers.NewOnDemand(set.Dynamic, options.Namespaces, c.now, func(before, after drift.Object) { c.handlers.OnDemandChanged(before, after) })
 	c.wire()
-	measured.RegisterStatus(c.versions.managedRollouts)
-	return c, c.handlers.watch()
+	measured.RegisterStatus(c.versions.ManagedRollouts)
+	return c, c.handlers.Register()
 }
 
 // newController returns a controller without caches and clients.
@@ -117,38 +127,37 @@ func newController(options Options) *Controller {
 		rotationSlots:  &records.RotationSlots{},
 		unlabelled:     &records.LabelRefusals{},
 		contested:      &records.FieldContests{},
-		claims:         &claims{},
 		namespaceLocks: keymutex.NewHashed(namespaceLocks),
-		processors:     newProcessors(),
 	}
 }
 
 // wire gives each part what it needs.
 func (c *Controller) wire() {
-	c.versions = &versions{
-		Namespaces: c.Namespaces, caches: c.caches, claims: c.claims, queue: c.queue, scopes: c.scopes,
+	c.versions = &versions.Reader{
+		Namespaces: c.Namespaces, Caches: c.caches, Queue: c.queue, Scopes: c.scopes,
 	}
-	c.gather = &gatherer{
-		Set: c.Set, Certificates: c.Certificates, Rollout: c.Rollout, caches: c.caches, creationTimes: c.creationTimes, foreign: c.foreign, now: c.now, repairs: c.repairs, served: c.served, unlabelled: c.unlabelled, versions: c.versions,
+	c.gather = &gather.Gatherer{
+		Set: c.Set, Certificates: c.Certificates, Rollout: c.Rollout, Caches: c.caches, CreationTimes: c.creationTimes, Foreign: c.foreign, Now: c.now, Repairs: c.repairs, Served: c.served, Unlabelled: c.unlabelled, Versions: c.versions,
 	}
-	c.handlers = &eventHandlers{
-		caches: c.caches, queue: c.queue, scopes: c.scopes, served: c.served, writes: c.writes, versions: c.versions,
+	c.handlers = &watch.Handlers{
+		Caches: c.caches, Queue: c.queue, Scopes: c.scopes, Served: c.served, Writes: c.writes, Versions: c.versions,
 	}
-	c.writer = &writer{Set: c.Set, log: c.log, now: c.now}
-	c.uninstall = &uninstaller{
-		Set: c.Set, LiftRoles: c.LiftRoles, Namespaces: c.Namespaces, events: c.events, log: c.log, writer: c.writer,
+	c.live = &live.Reader{Set: c.Set, Log: c.log}
+	c.writer = &write.Writer{Set: c.Set, Now: c.now}
+	c.uninstall = &uninstall.Uninstaller{
+		Set: c.Set, LiftRoles: c.LiftRoles, Namespaces: c.Namespaces, Events: c.events, Log: c.log, Live: c.live, Writer: c.writer,
 	}
-	c.prober = &prober{
-		Set: c.Set, Dial: c.Dial, Probe: c.Probe, log: c.log, metrics: c.metrics, now: c.now, writer: c.writer,
+	c.prober = &prober.Prober{
+		Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live,
 	}
-	c.groups = &groupReconciler{
-		Set: c.Set, Namespaces: c.Namespaces, caches: c.caches, contested: c.contested, events: c.events, now: c.now, queue: c.queue, unlabelled: c.unlabelled, writes: c.writes, handlers: c.handlers, versions: c.versions,
+	c.groups = &groups.Reconciler{
+		Set: c.Set, Namespaces: c.Namespaces, Caches: c.caches, Contested: c.contested, Events: c.events, Now: c.now, Queue: c.queue, Unlabelled: c.unlabelled, Writes: c.writes, Handlers: c.handlers, Versions: c.versions,
 	}
-	c.reporter = &reporter{
-		Set: c.Set, contested: c.contested, Rollout: c.Rollout, events: c.events, log: c.log, metrics: c.metrics, now: c.now, queue: c.queue, writes: c.writes,
+	c.reporter = &reporter.Reporter{
+		Set: c.Set, Contested: c.contested, Rollout: c.Rollout, Events: c.events, Log: c.log, Metrics: c.metrics, Now: c.now, Queue: c.queue, Writes: c.writes,
 	}
-	c.executor = &executor{
-		Set: c.Set, Certificates: c.Certificates, caches: c.caches, creationTimes: c.creationTimes, foreign: c.foreign, log: c.log, metrics: c.metrics, now: c.now, processors: c.processors, repairs: c.repairs, rotationSlots: c.rotationSlots, writes: c.writes, prober: c.prober, writer: c.writer,
+	c.executor = &execute.Executor{
+		Set: c.Set, Certificates: c.Certificates, Caches: c.caches, CreationTimes: c.creationTimes, Foreign: c.foreign, Log: c.log, Metrics: c.metrics, Now: c.now, Processors: execute.NewProcessors(), Repairs: c.repairs, RotationSlots: c.rotationSlots, Writes: c.writes, Live: c.live, Prober: c.prober, Writer: c.writer,
 	}
 }
 
@@ -156,7 +165,7 @@ func (c *Controller) wire() {
 // the context ends: a standby fills them too, so that it can take over at once.
 func (c *Controller) Fill(ctx context.Context) error {
 	var err error
-	if c.gather.self, err = whoAmI(ctx, c.Kube); err != nil {
+	if c.gather.Self, err = live.UserName(ctx, c.Kube); err != nil {
 		return err
 	}
 	if err := c.caches.Aggregation.Discover(c.Kube.Discovery()); err != nil {
@@ -167,8 +176,8 @@ func (c *Controller) Fill(ctx context.Context) error {
 	if !cache.WaitForCacheSync(ctx.Done(), c.caches.Synced()...) {
 		return errors.New("told to stop before the caches were filled")
 	}
-	if c.gather.hasOperatorConditions() { // every ClusterServiceVersion has one
-		conditions, _ := c.foreign.Of(operatorConditions)
+	if c.gather.HasOperatorConditions() { // every ClusterServiceVersion has one
+		conditions, _ := c.foreign.Of(owners.OperatorConditions.Resource)
 		cache.WaitForCacheSync(ctx.Done(), conditions.Synced)
 	}
 	return nil

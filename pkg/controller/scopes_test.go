@@ -34,7 +34,7 @@ func twoOf(t *testing.T, namespaces int) *Controller {
 
 func (c *Controller) targets(t *testing.T) []string {
 	t.Helper()
-	s, failure := c.versions.scopeOf("shop")
+	s, failure := c.versions.ScopeOf("shop")
 	if failure != nil {
 		t.Fatal(failure.Message)
 	}
@@ -48,8 +48,8 @@ func TestTheScopeIsFoundWithoutLookingAtAll(t *testing.T) {
 		c := twoOf(t, namespaces)
 		c.targets(t)
 		return testing.AllocsPerRun(100, func() {
-			s, _ := c.versions.scopeOf("shop")
-			c.versions.uncovered(s)
+			s, _ := c.versions.ScopeOf("shop")
+			c.versions.Unlabelled(s)
 		})
 	}
 	if few, many := work(10), work(1000); few != many {
@@ -67,7 +67,7 @@ func TestTheScopeIsFoundAnew(t *testing.T) {
 	if err := c.caches.Namespaces.Informers[0].GetStore().Update(is); err != nil {
 		t.Fatal(err)
 	}
-	c.handlers.namespaceChanged(was, is)
+	c.handlers.NamespaceChanged(was, is)
 	if got := c.targets(t); !slices.Equal(got, []string{"0", "1", "2"}) {
 		t.Errorf("with another Namespace it covers %v", got)
 	}
@@ -77,7 +77,7 @@ func TestTheScopeIsFoundAnew(t *testing.T) {
 	if err := c.caches.Groups.Informers[0].GetStore().Update(group); err != nil {
 		t.Fatal(err)
 	}
-	if _, failure := c.versions.scopeOf("shop"); failure == nil {
+	if _, failure := c.versions.ScopeOf("shop"); failure == nil {
 		t.Errorf("with another selector it covers the same")
 	}
 }
@@ -99,7 +99,7 @@ func TestANamespaceWakesGroupsWhoseMatchChanges(t *testing.T) {
 			was := c.caches.Namespaces.Get("", test.namespace)
 			is := was.DeepCopy()
 			is.Labels = test.labels
-			c.handlers.namespaceChanged(was, is)
+			c.handlers.NamespaceChanged(was, is)
 			woken := false
 			for c.queue.Len() > 0 {
 				k, _ := c.queue.Get()

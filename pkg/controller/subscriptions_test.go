@@ -42,10 +42,10 @@ func TestTheSubscriptionIsFoundWithoutLookingAtAll(t *testing.T) {
 	work := func(operators int) float64 {
 		c := subscribed(t, operators)
 		csv := c.caches.CSVs.Get("shop", "operator-1.v2")
-		if got := c.versions.config(csv).Subscription; got != "operator-1" {
+		if got := c.versions.ConfigOf(csv).Subscription; got != "operator-1" {
 			t.Fatalf("the Subscription is %q", got)
 		}
-		return testing.AllocsPerRun(100, func() { c.versions.config(csv) })
+		return testing.AllocsPerRun(100, func() { c.versions.ConfigOf(csv) })
 	}
 	if few, many := work(3), work(1000); few != many {
 		t.Errorf("%v allocations among 3 operators, %v among 1,000", few, many)
@@ -68,7 +68,7 @@ func TestSubscriptionChanged(t *testing.T) {
 		"installed": {was, is, []string{"operator-1.v1", "operator-1.v2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c.handlers.subscriptionChanged(test.before, test.after)
+			c.handlers.SubscriptionChanged(test.before, test.after)
 			var looked []string
 			for c.queue.Len() > 0 {
 				k, _ := c.queue.Get()

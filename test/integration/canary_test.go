@@ -22,11 +22,12 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-func throughAPIServer(o *controller.Options) { serving(o); o.Probe = controller.ProbeAPIServer }
+func throughAPIServer(o *controller.Options) { serving(o); o.Probe = prober.ModeAPIServer }
 
 // cutOff is a manager whose packets to pods are swallowed; those of the API server are not.
 func cutOff(o *controller.Options) {

@@ -23,6 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -51,7 +52,7 @@ func TestFarewell(t *testing.T) {
 	e.must(err)
 	e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{})) // the definition names it still
 	e.plansTheFarewell("operator.v1", "other.v1", role)
-	err = controller.Farewell(e.ctx, clients, logger())
+	err = uninstall.Manager(e.ctx, clients, logger())
 	for _, said := range []string{
 		"operator.v1: without the conversion webhook objects would lose fields: ", crd.Name + " has 1 object, stored in v2", wellknown.AnnotationForceConversion + "=true", "then run the command again",
 	} {
@@ -69,7 +70,7 @@ func TestFarewell(t *testing.T) {
 	}
 
 	e.must(e.objects(crd).Delete(e.ctx, object, metav1.DeleteOptions{}))
-	e.must(controller.Farewell(e.ctx, clients, logger()))
+	e.must(uninstall.Manager(e.ctx, clients, logger()))
 	if e.conversion(crd.Name).Strategy != apiextensionsv1.NoneConverter {
 		t.Error("the conversion stays although there are no objects")
 	}
@@ -84,8 +85,8 @@ func TestFarewell(t *testing.T) {
 func (e *env) plansTheFarewell(converting, other, lifted string) {
 	e.Helper()
 	registered := namesOf(e.owned(clusterScoped))
-	planned, err := controller.FarewellPlan(e.ctx, cluster.Config())
-	var inUse controller.ConversionsInUseError
+	planned, err := uninstall.ManagerPlan(e.ctx, cluster.Config())
+	var inUse uninstall.ConversionsInUseError
 	if !errors.As(err, &inUse) || len(inUse.Held) != 1 {
 		e.Errorf("the conversion that stays is not listed: %v", err)
 	}
@@ -180,7 +181,7 @@ func TestFarewellOfALimitedManager(t *testing.T) {
 	e.must(err)
 	clients, err := clients.New(cluster.Config())
 	e.must(err)
-	e.must(controller.Farewell(e.ctx, clients, logger(), e.namespace))
+	e.must(uninstall.Manager(e.ctx, clients, logger(), e.namespace))
 	e.registersNothing()
 	if finalizers := e.get("operator.v1").Finalizers; len(finalizers) > 0 {
 		t.Errorf("operator.v1 has the finalizers %v", finalizers)

@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -26,6 +28,14 @@ type FieldObject struct {
 	Title string // for messages
 	UID   types.UID
 }
+
+// CSV returns the FieldObject of a ClusterServiceVersion.
+func CSV(csv *operatorsv1alpha1.ClusterServiceVersion) FieldObject {
+	return FieldObject{Title: operatorsv1alpha1.ClusterServiceVersionKind + " " + csv.Namespace + "/" + csv.Name, UID: csv.UID}
+}
+
+// AnnotationField returns the path of an annotation.
+func AnnotationField(annotation string) string { return "metadata.annotations." + annotation }
 
 // fieldContestsLast is how long a write is remembered. It is longer than any pause.
 const fieldContestsLast = time.Hour

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +14,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
@@ -30,6 +32,28 @@ type Ownership struct {
 	Services map[string]bool
 	// Planned are the objects that an InstallPlan created for one of the versions (see InstallPlanObjects).
 	Planned map[string]bool
+}
+
+// NewOwnership returns the Ownership of versions, with the Services of their namespace and their
+// WebhookRollouts.
+func NewOwnership(versions []*operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, rollouts ...*managerv1alpha1.WebhookRollout) Ownership {
+	o := Ownership{Versions: versions, Recorded: map[types.UID]bool{}, Services: map[string]bool{}}
+	for _, rollout := range rollouts {
+		for _, created := range rollout.Status.Created {
+			o.Recorded[created.UID] = true
+		}
+	}
+	for _, service := range services {
+		if o.Owns(service) {
+			o.Services[service.Name] = true
+		}
+	}
+	return o
+}
+
+// Proven returns those of some objects that Proves is true for.
+func Proven[T metav1.Object](o Ownership, objects []T) []T {
+	return slices.DeleteFunc(slices.Clone(objects), func(object T) bool { return !o.Proves(object) })
 }
 
 // Proves reports whether an object belongs to one of the versions: its uid is recorded, a version

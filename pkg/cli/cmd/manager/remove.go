@@ -19,9 +19,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 )
 
 // removeOptions are the flags of remove-manager.
@@ -95,7 +95,7 @@ func removeManager(cmd *cobra.Command, o removeOptions) error {
 	if err := coexistence.RefuseOtherManagers(ctx, clients.Kube, own, !gone, o.namespaces, time.Now()); err != nil {
 		return err
 	}
-	writes, held := controller.FarewellPlan(ctx, config, o.namespaces...)
+	writes, held := uninstall.ManagerPlan(ctx, config, o.namespaces...)
 	if !gone {
 		writes = append([]string{fmt.Sprintf("scale deployments.apps %s to 0", own)}, writes...)
 	}
@@ -110,12 +110,12 @@ func removeManager(cmd *cobra.Command, o removeOptions) error {
 			return err
 		}
 	}
-	return controller.Farewell(ctx, clients, terminal.Logger(cmd), o.namespaces...)
+	return uninstall.Manager(ctx, clients, terminal.Logger(cmd), o.namespaces...)
 }
 
 // announce lists what the command does. Conversions that are in use stay; any other error ends it.
 func (o removeOptions) announce(to output.Writer, writes []string, held error) error {
-	var inUse controller.ConversionsInUseError
+	var inUse uninstall.ConversionsInUseError
 	if held != nil && !errors.As(held, &inUse) {
 		return held
 	}

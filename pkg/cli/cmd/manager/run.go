@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -45,7 +46,7 @@ func NewRunCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringSliceVar(&o.controller.Namespaces, coexistence.NamespacesFlag, nil, "look after the ClusterServiceVersions of these namespaces only (default: all)")
 	f.StringVar(&o.gate, "registration-gate", string(rollout.GateServing), "register a webhook when its endpoints answer with a trusted certificate, and a review at its path (serving), or when its Deployment is available (available)")
-	f.StringVar(&o.probe, "probe", string(controller.ProbeDial), "who finds out whether endpoints serve: the manager, and the API server where the manager cannot dial any of them (dial), or always the API server (apiserver)")
+	f.StringVar(&o.probe, "probe", string(prober.ModeDial), "who finds out whether endpoints serve: the manager, and the API server where the manager cannot dial any of them (dial), or always the API server (apiserver)")
 	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time that API servers may take to learn of a registration")
 	addCertificateFlags(f, &o.controller.Certificates)
 	f.BoolVar(&o.controller.LiftRoles, "lift-roles", false, "grant what a bundle's permissions ask for, and its Roles grant in its own namespace, wherever its OperatorGroup targets (apply manifests/lift-roles)")
@@ -136,12 +137,12 @@ func parseGate(gate string) (rollout.Gate, error) {
 	}
 }
 
-func parseProbe(mode string) (controller.ProbeMode, error) {
-	switch m := controller.ProbeMode(mode); m {
-	case controller.ProbeDial, controller.ProbeAPIServer:
+func parseProbe(mode string) (prober.Mode, error) {
+	switch m := prober.Mode(mode); m {
+	case prober.ModeDial, prober.ModeAPIServer:
 		return m, nil
 	default:
-		return "", fmt.Errorf("--probe=%s: use %s or %s", mode, controller.ProbeDial, controller.ProbeAPIServer)
+		return "", fmt.Errorf("--probe=%s: use %s or %s", mode, prober.ModeDial, prober.ModeAPIServer)
 	}
 }
 

@@ -1,0 +1,153 @@
+package execute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// news is what comes of the steps of a plan that its decision did not know.
+type news int
+
+const (
+	none      news = iota
+	corrected      // an answer makes the next decision another: the rest of the steps is left
+	made           // all that was lacking is there now
+)
+
+// apply carries out steps in their order, until an answer makes the rest doubtful.
+func (e *Executor) apply(ctx context.Context, k queue.Key, s *gather.Snapshot, steps []rollout.Step) (news, error) {
+	var created []drift.Object
+	changed := false
+	var failed error
+	for _, step := range due(s, steps) {
+		written, existing, err := e.Writer.Send(ctx, s.CSV.Namespace, step)
+		e.Metrics.ObserveWrite(step, err)
+		switch {
+		case existing != nil:
+			s.Learn(existing)
+			return corrected, nil
+		case write.IsUnanswered(err), write.IsRefused(err):
+			RecordRefusal(s, step, err)
+			return corrected, nil
+		case err != nil && step.Registers():
+			failed = errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)) // the others are written all the same
+			continue
+		case err != nil:
+			return none, errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err))
+		}
+		e.LogWrite(k, step)
+		switch _, told := written.(*unstructured.Unstructured); {
+		case told:
+			e.recordIssuance(s, step, written)
+			continue
+		case step.Verb == rollout.Create:
+			created = append(created, written)
+		default:
+			changed = true
+		}
+		e.record(k, s, step, written)
+	}
+	if failed != nil || changed || len(created) == 0 {
+		return none, failed // what was changed, the caches show
+	}
+	for _, o := range created {
+		s.Learn(o)
+		s.Observed.JustCreated[drift.KeyOf(o)] = true
+	}
+	return made, nil
+}
+
+// due are the steps without those for an issuer that were carried out in this pass.
+func due(s *gather.Snapshot, steps []rollout.Step) []rollout.Step {
+	return slices.DeleteFunc(slices.Clone(steps), func(step rollout.Step) bool { return s.Written[step.Key()] == step.Verb })
+}
+
+// recordIssuance remembers a step for an issuer. The caches that show it are others than those of the pass: at worst
+// the next pass repeats it.
+func (e *Executor) recordIssuance(s *gather.Snapshot, step rollout.Step, written drift.Object) {
+	s.Written[step.Key()] = step.Verb
+	e.RecordWrite(s, step, written)
+}
+
+// record notes a write for those who look before the caches show it: the rest of this
+// pass, and the passes and the other decisions that follow.
+func (e *Executor) record(k queue.Key, s *gather.Snapshot, step rollout.Step, written drift.Object) {
+	if secret, ok := written.(*corev1.Secret); ok {
+		s.Secrets[secret.Name] = secret
+		if step.Verb == rollout.Delete {
+			s.Secrets[secret.Name] = nil
+		}
+	}
+	e.Writes.Add(k, informers.Write{Object: written, Changed: step.Live != nil, Deleted: step.Verb == rollout.Delete, At: e.Now()})
+	e.RecordWrite(s, step, written)
+	if step.Verb == rollout.Create {
+		e.recordCreation(s, written)
+	}
+}
+
+// RecordWrite remembers what became of a write, and counts it where somebody undid the one before,
+// or where admission made something else of it that is not accepted.
+func (e *Executor) RecordWrite(s *gather.Snapshot, step rollout.Step, written drift.Object) {
+	csv, object := records.NameOf(s.CSV), step.Key()
+	switch {
+	case step.Verb == rollout.Delete:
+		e.Repairs.Deleted(csv, object)
+		delete(s.Observed.Writes, object)
+	case step.Desired != nil:
+		write := drift.WriteOf(step.Desired, written)
+		e.Repairs.Wrote(csv, object, write)
+		s.Observed.Writes[object] = write
+		if change, refused := write.Refused(); refused {
+			e.Repairs.Repaired(csv, object, change, e.Now())
+			return
+		}
+	}
+	if step.Repairs(s.Status, s.Observed.Contests) {
+		e.Repairs.Repaired(csv, object, step.Drift, e.Now())
+	}
+}
+
+// recordCreation remembers when a registration was made.
+func (e *Executor) recordCreation(s *gather.Snapshot, written drift.Object) {
+	if drift.IsRegistration(written) {
+		now := e.Now()
+		s.Observed.CreationTimes[written.GetUID()] = now
+		e.CreationTimes.Add(written, now)
+	}
+}
+
+func (e *Executor) LogWrite(k queue.Key, step rollout.Step) {
+	log := e.Log.WithFields(k.Fields()).WithField("why", step.Why())
+	if webhook, ok := step.Object.GetLabels()[wellknown.LabelWebhookGenerateName]; ok {
+		log = log.WithField("webhook", webhook)
+	}
+	log.Infof("%s %s", step.Verb, step.Key())
+}
+
+// RecordRefusal has a pass go on without a step that the API server does not accept. Where it does
+// not because nobody answers a webhook, what follows may be what brings the answer back: the
+// pass fails in the end, and is tried again as soon as any other that fails.
+func RecordRefusal(s *gather.Snapshot, step rollout.Step, err error) {
+	key := step.Key()
+	if !write.IsUnanswered(err) {
+		s.Observed.Refused[key] = fmt.Sprintf("the API server refuses %s: %v", key, err)
+		return
+	}
+	s.Observed.Refused[key] = fmt.Sprintf("nobody answers a webhook that has to be asked about %s: %v", key, err)
+	s.Observed.Unanswered[key] = true
+	s.Unanswered = errors.Join(s.Unanswered, fmt.Errorf("%s %s: %w", step.Verb, key, err))
+}

@@ -1,0 +1,137 @@
+package gather
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// occupiedGroups returns the groups in which a ClusterServiceVersion must not register an
+// APIService, and why. An APIService that exists is not concerned: what others serve beside it
+// later is no reason to unregister it, and whose it is, mayClaim decides.
+func (g *Gatherer) occupiedGroups(s *Snapshot, relatives lineage.Lineage) map[string]string {
+	occupied := map[string]string{}
+	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
+		if g.Caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version)) != nil {
+			continue
+		}
+		if why := requirements.OccupiedGroup(owned.Group, g.others(s, relatives)); why != "" {
+			occupied[owned.Group] = why
+		}
+	}
+	return occupied
+}
+
+// others is what serves versions of groups and belongs neither to a ClusterServiceVersion nor to
+// another version of the same operator.
+func (g *Gatherer) others(s *Snapshot, relatives lineage.Lineage) requirements.OtherServers {
+	family := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.CSV}, relatives.Older, relatives.Newer)
+	ownership := g.Versions.OwnershipOf(family...)
+	return requirements.OtherServers{
+		APIServices: func(group string) []*apiregistrationv1.APIService {
+			return slices.DeleteFunc(slices.Clone(g.Caches.APIServices.By(informers.ByGroup, group)), func(live *apiregistrationv1.APIService) bool {
+				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(live, csv) }
+				// Without a Service the API server itself serves it, for its own kinds or for definitions.
+				return live.Spec.Service == nil || s.Refusal(live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
+			})
+		},
+		CRDs: func(group string) []*apiextensionsv1.CustomResourceDefinition {
+			return slices.DeleteFunc(slices.Clone(g.Caches.CRDs.By(informers.ByGroup, group)), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+				owns := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.OwnsCRD(crd.Name) }
+				return slices.ContainsFunc(family, owns) && !g.ownedElsewhere(crd.Name, s.CSV, family)
+			})
+		},
+	}
+}
+
+// ownedElsewhere reports whether a ClusterServiceVersion of another operator owns a definition with
+// the better right.
+func (g *Gatherer) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServiceVersion, family []*operatorsv1alpha1.ClusterServiceVersion) bool {
+	own := g.Versions.ClaimantOf(csv)
+	return slices.ContainsFunc(g.Caches.CSVs.By(informers.ByCRD, crd), func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return other.OwnsCRD(crd) && !other.IsCopied() && !slices.Contains(family, other) && g.Versions.ClaimantOf(other).Precedes(own)
+	})
+}
+
+// addServedKinds asks which kinds the available APIServices of a ClusterServiceVersion serve.
+func (g *Gatherer) addServedKinds(s *Snapshot, by discovery.Asker) {
+	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
+		live := g.Caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version))
+		if live == nil || !requirements.Available(live) {
+			continue
+		}
+		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
+		group := kind.GroupVersion()
+		reply := g.Served.Resources.Of(group, by, discovery.MaxAge)
+		s.Observed.ServedKinds[kind], s.Observed.Undiscovered[group], s.Observed.Announced[group] = discovery.HasKind(reply.Answer, kind.Kind), !reply.Known, reply.Announced
+	}
+}
+
+// reservedAPI is why a ClusterServiceVersion must not own its APIServices; nil when it may. It
+// holds for one that is installed, too: an edit must not do what an installation may not. That
+// one keeps its webhooks, which its author has not given up.
+func (g *Gatherer) reservedAPI(s *Snapshot) *scope.Failure {
+	reserved := requirements.ReservedAPI(s.CSV, g.Caches.APIServices.All())
+	for _, group := range slices.Sorted(maps.Keys(s.Observed.OccupiedGroups)) {
+		reserved = cmp.Or(reserved, s.Observed.OccupiedGroups[group])
+	}
+	switch {
+	case reserved == "":
+		return nil
+	case s.Upgrade.Started:
+		return &scope.Failure{Reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription, Message: reserved}
+	default:
+		return cannotAdopt(reserved)
+	}
+}
+
+// occupiedAPI is why a ClusterServiceVersion that has not begun cannot own its
+// APIServices; nil when it can.
+func (g *Gatherer) occupiedAPI(s *Snapshot) *scope.Failure {
+	if s.Upgrade.Started {
+		return nil
+	}
+	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
+		if live := g.Caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version)); live != nil {
+			if refusal := s.Refusal(live); refusal != "" {
+				return cannotAdopt(refusal)
+			}
+		}
+	}
+	return nil
+}
+
+// cannotAdopt begins with OLM v0's words.
+func cannotAdopt(why string) *scope.Failure {
+	return &scope.Failure{Reason: operatorsv1alpha1.CSVReasonOwnerConflict, Message: "unable to adopt APIService: " + why}
+}
+
+// reservedGroups are the groups that no operator may serve, among those of the APIServices that
+// a ClusterServiceVersion has or wants.
+func (g *Gatherer) reservedGroups(s *Snapshot) map[string]bool {
+	groups := map[string]bool{}
+	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
+		groups[owned.Group] = true
+	}
+	for _, live := range s.Observed.APIServices {
+		groups[live.Spec.Group] = true
+	}
+	for group := range groups {
+		reserved, _ := requirements.ReservedGroup(group, g.Caches.APIServices.All())
+		groups[group] = reserved != ""
+	}
+	return groups
+}

@@ -1,0 +1,137 @@
+package gather
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+)
+
+// Convertible are the CustomResourceDefinitions that a ClusterServiceVersion means
+// to convert, and those that its Services, or its owners' of older versions, convert
+// already. A Service that another client deleted is known by the Deployment that it was for.
+func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) map[string]*apiextensionsv1.CustomResourceDefinition {
+	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, d := range csv.Spec.WebhookDefinitions {
+		for _, name := range d.ConversionCRDs {
+			if crd := g.Caches.CRDs.Get("", name); crd != nil {
+				found[name] = crd
+			}
+		}
+	}
+	for _, service := range g.ownServiceNames(csv, ids) {
+		for _, crd := range g.Caches.CRDs.By(informers.ByConverter, csv.Namespace+"/"+service) {
+			found[crd.Name] = crd
+		}
+	}
+	return found
+}
+
+// ownServiceNames are the names of the Services of some owners in the namespace of a
+// ClusterServiceVersion, and of those that are missing in front of their Deployments.
+func (g *Gatherer) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) []string {
+	var all []string
+	for _, service := range g.Caches.Services.OfOwners(ids) {
+		all = append(all, service.Name)
+	}
+	for _, d := range g.Caches.Deployments.OfOwners(ids) {
+		for _, name := range []string{names.Service(d.Name), csvspec.AlternateServiceName(csv, d.Name)} {
+			if g.Caches.Services.Get(csv.Namespace, name) == nil {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
+// withRequired adds to some definitions those that a ClusterServiceVersion owns or
+// requires, as far as they exist.
+func (g *Gatherer) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinition {
+	all := maps.Clone(crds)
+	for _, name := range csvspec.RequiredCRDs(csv) {
+		if crd := g.Caches.CRDs.Get("", name); crd != nil {
+			all[name] = crd
+		}
+	}
+	return all
+}
+
+// otherConverters are the Services of other ClusterServiceVersions than these that
+// convert any of the definitions, as namespace/name.
+func (g *Gatherer) otherConverters(own []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]bool {
+	others := map[string]bool{}
+	for _, crd := range crds {
+		namespace, name := owners.ConvertedBy(crd)
+		service := g.Caches.Services.Get(namespace, name)
+		if service == nil {
+			continue
+		}
+		for _, owner := range informers.OwnersOf(service) {
+			if !slices.Contains(own, owner) && len(g.Caches.CSVs.OfOwner(owner)) > 0 {
+				others[namespace+"/"+name] = true
+			}
+		}
+	}
+	return others
+}
+
+// foreignConversions are the definitions that a ClusterServiceVersion means to convert and whose
+// conversion, which another client has set up, calls no Service of its versions. A Service that does
+// not exist converts nothing.
+func (g *Gatherer) foreignConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (map[string]bool, error) {
+	versions := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older, relatives.Newer)
+	foreign, decided := map[string]bool{}, map[string]bool{}
+	for _, d := range csv.Spec.WebhookDefinitions {
+		for _, name := range d.ConversionCRDs {
+			crd := g.Caches.CRDs.Get("", name)
+			if decided[name] || crd == nil || !conversion.SetUpByOther(crd) {
+				continue
+			}
+			decided[name] = true // a name may be listed any number of times
+			namespace, service := owners.ConvertedBy(crd)
+			calls, err := g.callsAnother(ctx, namespace, service, versions)
+			if err != nil {
+				return nil, err
+			}
+			if calls {
+				foreign[name] = true
+			}
+		}
+	}
+	return foreign, nil
+}
+
+// callsAnother reports whether a Service exists and belongs to none of some versions, nor to any other
+// ClusterServiceVersion (see otherConverters). One that the manager must not read counts as one, and
+// so does a URL.
+func (g *Gatherer) callsAnother(ctx context.Context, namespace, name string, versions []*operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
+	if name == "" {
+		return true, nil
+	}
+	if g.Caches.Services.Get(namespace, name) != nil {
+		return false, nil
+	}
+	service, err := g.Kube.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case apierrors.IsForbidden(err):
+		return true, nil
+	case err != nil:
+		return false, err
+	default:
+		return !slices.ContainsFunc(versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return owners.IsServiceOf(csv, service) }), nil
+	}
+}

@@ -1,0 +1,113 @@
+package gather
+
+import (
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+)
+
+// addAPIs fills in what the API server says of itself, as far as the
+// ClusterServiceVersion depends on it.
+func (g *Gatherer) addAPIs(facts *requirements.Facts, by discovery.Asker) {
+	if facts.CSV.Spec.MinKubeVersion != "" {
+		facts.Kubernetes = g.Served.Version.Of("/version", by, discovery.MaxAge).Answer
+	}
+	facts.NoAggregator = g.Caches.Aggregation.Absent()
+	facts.APIs, facts.Undiscovered = map[schema.GroupVersionKind]bool{}, map[schema.GroupVersion]bool{}
+	facts.Now, facts.Announced = g.Now(), map[schema.GroupVersion]time.Time{}
+	facts.APIServices = map[string]*apiregistrationv1.APIService{}
+	for _, kind := range csvspec.RequiredAPIs(facts.CSV) {
+		if service := g.Caches.APIServices.Get("", csvspec.APIServiceName(kind.Group, kind.Version)); service != nil {
+			facts.APIServices[service.Name] = service
+		} else if !facts.NoAggregator {
+			continue
+		}
+		group := kind.GroupVersion()
+		reply := g.Served.Resources.Of(group, by, discovery.MaxAge)
+		facts.APIs[kind], facts.Undiscovered[group], facts.Announced[group] = discovery.HasKind(reply.Answer, kind.Kind), !reply.Known, reply.Announced
+	}
+}
+
+const (
+	// builtInAge is for an answer that stays valid until a change announces another.
+	builtInAge = time.Duration(math.MaxInt64)
+	// emptyAge is for one that lists no resources: the API server has not begun to serve the group.
+	emptyAge = 30 * time.Second
+)
+
+// builtIn returns what the API server serves of a version of a group of Kubernetes; nil when it has not
+// answered. That changes with the version of the API server, which then changes the APIService.
+func (g *Gatherer) builtIn(version schema.GroupVersion, by discovery.Asker) []rules.Resource {
+	reply := g.Served.Resources.Of(version, by, builtInAge)
+	if reply.Known && len(reply.Answer) == 0 {
+		reply = g.Served.Resources.Of(version, by, emptyAge)
+	}
+	if len(reply.Answer) == 0 {
+		return nil
+	}
+	resources := make([]rules.Resource, 0, len(reply.Answer))
+	for _, r := range reply.Answer {
+		kind := version.WithKind(r.Kind)
+		if r.Version != "" {
+			kind.Group, kind.Version = r.Group, r.Version
+		}
+		extent := rules.ClusterScoped
+		if r.Namespaced {
+			extent = rules.Namespaced
+		}
+		resources = append(resources, rules.Resource{Name: r.Name, Kind: kind, Extent: extent})
+	}
+	return resources
+}
+
+// catalog lists what the API server serves of the groups that the rules of a
+// ClusterServiceVersion name. It is of the caches, but for what Kubernetes itself serves,
+// which is asked for once. Of what other API servers answer, nothing is known.
+func (g *Gatherer) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) rules.Catalog {
+	groups := rules.Groups(csv)
+	catalog := rules.Catalog{Closed: len(groups) > 0 && !g.Caches.Aggregation.Absent()}
+	for _, group := range groups {
+		g.addGroup(&catalog, group, by)
+		if catalog.Closed && catalog.Groups[group] == nil && catalog.Names == nil {
+			catalog.Names = g.servedGroups()
+		}
+	}
+	return catalog
+}
+
+func (g *Gatherer) addGroup(catalog *rules.Catalog, group string, by discovery.Asker) {
+	for _, service := range g.Caches.APIServices.By(informers.ByGroup, group) {
+		version := schema.GroupVersion{Group: group, Version: service.Spec.Version}
+		switch {
+		case service.Spec.Service != nil:
+			catalog.Add(version, nil)
+		case service.Labels[wellknown.LabelAutomanaged] == wellknown.AutomanagedBuiltIn:
+			catalog.Add(version, g.builtIn(version, by))
+		}
+	}
+	for _, crd := range g.Caches.CRDs.By(informers.ByGroup, group) {
+		if informers.Established(crd) {
+			catalog.AddDefinition(crd)
+		}
+	}
+}
+
+// servedGroups are the names of all groups.
+func (g *Gatherer) servedGroups() []string {
+	names := []string{}
+	for _, service := range g.Caches.APIServices.All() {
+		names = append(names, service.Spec.Group)
+	}
+	return names
+}

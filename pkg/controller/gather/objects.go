@@ -1,0 +1,158 @@
+package gather
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// ruleDefinitions are those of the custom resources that the webhooks of a
+// ClusterServiceVersion name.
+func (g *Gatherer) ruleDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
+	var found []*apiextensionsv1.CustomResourceDefinition
+	for _, d := range csv.Spec.WebhookDefinitions[:csvspec.WebhooksWithinLimit(csv)] {
+		for _, rule := range d.Rules {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					if crd := g.Caches.CRDs.Get("", resource+"."+group); crd != nil {
+						found = append(found, crd)
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// addDelegations finds the bindings for servers of APIServices among all that the
+// ClusterServiceVersion has.
+func (g *Gatherer) addDelegations(s *Snapshot, ids []string) {
+	s.Observed.AuthDelegators = byName(owners.Proven(s.Ownership, delegating(g.Caches.ClusterRoleBindings.OfOwners(ids), true)))
+	s.Observed.AuthReaders = byName(owners.Proven(s.Ownership, delegating(g.Caches.RoleBindings.OfOwners(ids), true)))
+}
+
+func delegating[T drift.Object](objects []T, do bool) []T {
+	return slices.DeleteFunc(objects, func(o T) bool { return permissions.Delegates(o) != do })
+}
+
+// Owned are the objects of the kinds that definitions may own, as far as they belong to a
+// ClusterServiceVersion.
+func (g *Gatherer) Owned(csv *operatorsv1alpha1.ClusterServiceVersion) map[owners.Kind][]metav1.Object {
+	all := map[owners.Kind][]metav1.Object{
+		owners.Deployments:     ownedBy(csv, g.Caches.Deployments),
+		owners.Services:        ownedBy(csv, g.Caches.Services),
+		owners.Secrets:         ownedBy(csv, g.Caches.Secrets),
+		owners.RoleBindings:    ownedBy(csv, g.Caches.RoleBindings),
+		owners.Roles:           ownedBy(csv, g.Caches.Roles),
+		owners.ServiceAccounts: ownedBy(csv, g.Caches.Accounts),
+	}
+	if condition, err := g.OperatorCondition(csv); err == nil && condition != nil { // else it is reconciled again when it is known
+		all[owners.OperatorConditions] = []metav1.Object{condition}
+	}
+	return all
+}
+
+func ownedBy[T drift.Object](csv *operatorsv1alpha1.ClusterServiceVersion, cache informers.Store[T]) (all []metav1.Object) {
+	for _, o := range cache.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
+		if o.GetNamespace() == csv.Namespace {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// inNamespace are the objects of a namespace: what was lifted is called like what it was made of.
+func inNamespace[T drift.Object](namespace string, objects []T) []T {
+	var there []T
+	for _, o := range objects {
+		if o.GetNamespace() == namespace {
+			there = append(there, o)
+		}
+	}
+	return there
+}
+
+// addPods gives each Deployment the pods that its selector matches.
+func (g *Gatherer) addPods(s *Snapshot, ids []string) {
+	pods := g.Caches.Pods.OfOwners(ids)
+	for _, spec := range csvspec.Deployments(s.CSV) {
+		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
+		if err != nil {
+			continue // the API server refuses such a Deployment and says why
+		}
+		for _, pod := range pods {
+			if selector.Matches(labels.Set(pod.Labels)) {
+				s.Observed.Pods[spec.Name] = append(s.Observed.Pods[spec.Name], pod)
+			}
+		}
+	}
+}
+
+func byName[T drift.Object](objects []T) map[string]T {
+	named := make(map[string]T, len(objects))
+	for _, o := range objects {
+		named[o.GetName()] = o
+	}
+	return named
+}
+
+func byService(all []*discoveryv1.EndpointSlice) map[string][]*discoveryv1.EndpointSlice {
+	grouped := map[string][]*discoveryv1.EndpointSlice{}
+	for _, slice := range all {
+		service := slice.Labels[discoveryv1.LabelServiceName]
+		grouped[service] = append(grouped[service], slice)
+	}
+	return grouped
+}
+
+// addSecrets adds the Secrets of each Deployment, by all names that its Service may have.
+func (g *Gatherer) addSecrets(s *Snapshot) {
+	deployments := map[string]bool{}
+	for name := range s.Observed.Deployments {
+		deployments[name] = true
+	}
+	for _, version := range s.Versions() {
+		for _, spec := range csvspec.Deployments(version) {
+			deployments[spec.Name] = true
+		}
+	}
+	for deployment := range deployments {
+		services := []string{names.Service(deployment)}
+		for _, version := range s.Versions() {
+			services = append(services, csvspec.AlternateServiceName(version, deployment))
+		}
+		for _, service := range services {
+			addSecret(s.Secrets, g.Caches.Secrets.Get(s.CSV.Namespace, names.Secret(service)))
+			addSecret(s.Issued, g.Caches.Secrets.Get(s.CSV.Namespace, names.Issued(names.CA(service))))
+			addSecret(s.Issued, g.Caches.Secrets.Get(s.CSV.Namespace, names.Issued(names.Secret(service))))
+		}
+	}
+}
+
+func addSecret(secrets map[string]*corev1.Secret, cached *corev1.Secret) {
+	if cached != nil {
+		secrets[cached.Name] = cached
+	}
+}
+
+// addCondition adds the OperatorCondition.
+func (g *Gatherer) addCondition(s *Snapshot) {
+	s.Condition.Supported = g.HasOperatorConditions()
+	if s.Condition.Supported {
+		cached, filled := g.Foreign.Of(owners.OperatorConditions.Resource)
+		s.Condition.Cached, s.Condition.Live = filled, cached.Get(s.CSV.Namespace, s.CSV.Name)
+	}
+}

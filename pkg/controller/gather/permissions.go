@@ -1,0 +1,169 @@
+package gather
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// access is what the ServiceAccounts of a ClusterServiceVersion may do everywhere, and
+// in the namespaces that matter, not counting some bindings.
+func (g *Gatherer) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, but map[string]bool) permissions.Access {
+	access := permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{}, In: map[string]map[string][]rbacv1.PolicyRule{}}
+	namespaces := permissions.GrantedIn(csv.Namespace, targets)
+	for _, account := range csvspec.ServiceAccounts(csv) {
+		for _, subject := range permissions.SubjectsOf(csv.Namespace, account) {
+			for _, b := range g.Caches.ClusterRoleBindings.By(informers.BySubject, subject) {
+				if but[drift.KeyOf(b)] {
+					continue
+				}
+				access.Everywhere[account] = append(access.Everywhere[account], g.rules(metav1.NamespaceAll, b.RoleRef)...)
+			}
+			for _, b := range g.Caches.RoleBindings.By(informers.BySubject, subject) {
+				if !slices.Contains(namespaces, b.Namespace) || but[drift.KeyOf(b)] {
+					continue
+				}
+				if access.In[b.Namespace] == nil {
+					access.In[b.Namespace] = map[string][]rbacv1.PolicyRule{}
+				}
+				access.In[b.Namespace][account] = append(access.In[b.Namespace][account], g.rules(b.Namespace, b.RoleRef)...)
+			}
+		}
+	}
+	return access
+}
+
+// accounts are the ServiceAccounts that a ClusterServiceVersion's permissions speak
+// of, as far as they exist.
+func (g *Gatherer) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*corev1.ServiceAccount {
+	accounts := map[string]*corev1.ServiceAccount{}
+	for _, name := range csvspec.ServiceAccounts(csv) {
+		if account := g.Caches.Accounts.Get(csv.Namespace, name); account != nil {
+			accounts[name] = account
+		}
+	}
+	return accounts
+}
+
+// rules are those of the role that a binding in a namespace refers to; none when it
+// does not exist.
+func (g *Gatherer) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
+	if ref.Kind == "ClusterRole" {
+		if role := g.Caches.ClusterRoles.Get("", ref.Name); role != nil {
+			return role.Rules
+		}
+	} else if role := g.Caches.Roles.Get(namespace, ref.Name); role != nil {
+		return role.Rules
+	}
+	return nil
+}
+
+// Lifted is what was lifted for a ClusterServiceVersion, and for those that it replaces.
+func (g *Gatherer) Lifted(s *Snapshot) []drift.Object {
+	proven, alleged := g.labelledAsLifted(s)
+	if len(alleged) == 0 {
+		return proven
+	}
+	lifts := permissions.Lift(g.Grants(s, slices.Concat(proven, alleged))).Objects()
+	for _, o := range alleged {
+		if slices.ContainsFunc(lifts, func(lift metav1.Object) bool { return permissions.IsLiftedAs(lift, o) }) {
+			proven = append(proven, o)
+		}
+	}
+	return proven
+}
+
+// labelledAsLifted are the objects with the labels of what was lifted: those that belong to the
+// ClusterServiceVersion by more than labels, and the others.
+func (g *Gatherer) labelledAsLifted(s *Snapshot) (proven, alleged []drift.Object) {
+	owners := informers.OwnerIDs(s.CSV, s.Upgrade.From)
+	add := func(o drift.Object) {
+		switch {
+		case !permissions.IsLifted(o):
+		case s.Ownership.Proves(o):
+			proven = append(proven, o)
+		default:
+			alleged = append(alleged, o)
+		}
+	}
+	for _, o := range g.Caches.ClusterRoles.OfOwners(owners) {
+		add(o)
+	}
+	for _, o := range g.Caches.ClusterRoleBindings.OfOwners(owners) {
+		add(o)
+	}
+	for _, o := range g.Caches.Roles.OfOwners(owners) {
+		add(o)
+	}
+	for _, o := range g.Caches.RoleBindings.OfOwners(owners) {
+		add(o)
+	}
+	return proven, alleged
+}
+
+// Grants are what the installer granted to the ServiceAccounts of a ClusterServiceVersion in
+// its namespace.
+func (g *Gatherer) Grants(s *Snapshot, lifted []drift.Object) permissions.Grants {
+	ours := map[string]bool{}
+	for _, o := range lifted {
+		ours[drift.KeyOf(o)] = true
+	}
+	granted := permissions.Grants{
+		CSV: s.CSV, Targets: s.Scope.Namespaces, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{},
+		Access: g.access(s.CSV, s.Scope.Namespaces, ours),
+	}
+	seen := map[string]bool{}
+	for _, account := range csvspec.ServiceAccounts(s.CSV) {
+		for _, b := range g.Caches.RoleBindings.By(informers.BySubject, permissions.SubjectsOf(s.CSV.Namespace, account)[0]) {
+			if b.Namespace != s.CSV.Namespace || seen[b.Name] {
+				continue
+			}
+			seen[b.Name] = true
+			granted.Bindings = append(granted.Bindings, b)
+			if role := g.Caches.Roles.Get(b.Namespace, b.RoleRef.Name); role != nil {
+				granted.Roles[role.Name] = role
+			}
+			for _, o := range g.sameNames(granted.Elsewhere(), b) {
+				if !ours[drift.KeyOf(o)] {
+					granted.AddForeign(o)
+				}
+			}
+		}
+	}
+	return granted
+}
+
+// sameNames are the objects in some namespaces that are called as a binding and its role; ""
+// is the cluster.
+func (g *Gatherer) sameNames(namespaces []string, b *rbacv1.RoleBinding) (found []drift.Object) {
+	for _, namespace := range namespaces {
+		if namespace == metav1.NamespaceAll {
+			found = appendFound(found, g.Caches.ClusterRoles.Get("", b.RoleRef.Name))
+			found = appendFound(found, g.Caches.ClusterRoleBindings.Get("", b.Name))
+			continue
+		}
+		found = appendFound(found, g.Caches.Roles.Get(namespace, b.RoleRef.Name))
+		found = appendFound(found, g.Caches.RoleBindings.Get(namespace, b.Name))
+	}
+	return found
+}
+
+// appendFound adds an object that a cache has.
+func appendFound[P interface {
+	*T
+	drift.Object
+}, T any](found []drift.Object, o P) []drift.Object {
+	if o == nil {
+		return found
+	}
+	return append(found, o)
+}

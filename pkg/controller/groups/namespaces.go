@@ -1,0 +1,154 @@
+package groups
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// ReconcileNamespace keeps the labels of a Namespace as its OperatorGroups want them. Each Namespace has a
+// key and retries of its own: one whose change is refused does not keep another from its labels.
+func (r *Reconciler) ReconcileNamespace(ctx context.Context, k queue.Key) error {
+	if r.Caches.Namespaces.Get("", k.Name) != nil && !r.Writes.Fulfilled(k, r.Caches, r.Now()) {
+		return informers.ErrStale
+	}
+	namespace := r.Caches.Namespaces.Get("", k.Name) // with what was written
+	if namespace == nil {
+		r.enqueueLabels(r.Unlabelled.Accepted(k.Name))
+		return nil
+	}
+	wanted := scope.LabelsOf(slices.DeleteFunc(r.Versions.GroupsOf(namespace), func(g *operatorsv1.OperatorGroup) bool { return !r.Versions.InScope(g.Namespace) }))
+	add, remove := wanted.Change(namespace)
+	if len(r.Namespaces) == 0 {
+		remove = append(remove, wanted.Orphaned(namespace)...)
+	}
+	// A live webhook must not lose a Namespace because its group went away.
+	remove = slices.DeleteFunc(remove, func(label string) bool { return r.isSelected(label) && !r.isDesired(label) })
+	held, until, contest := r.Contested.Held(records.FieldObject{Title: "Namespace " + namespace.Name, UID: namespace.UID}, labelFields(add, remove), r.Now())
+	if len(held) > 0 {
+		r.Queue.AddAfter(k, until.Sub(r.Now()))
+	}
+	err := r.label(ctx, k, namespace, without(add, held), without(remove, held))
+	r.enqueueLabels(r.recordRefusal(namespace.Name, slices.Concat(add, remove), contest, err))
+	return err
+}
+
+// without returns the labels whose fields are not among those that are held.
+func without(labels, held []string) []string {
+	return slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return slices.Contains(held, labelField(label)) })
+}
+
+func labelField(label string) string { return "metadata.labels." + label }
+
+// labelFields are the fields of labels that are added and removed.
+func labelFields(add, remove []string) map[string]string {
+	fields := map[string]string{}
+	for _, label := range add {
+		fields[labelField(label)] = "added"
+	}
+	for _, label := range remove {
+		fields[labelField(label)] = ""
+	}
+	return fields
+}
+
+// recordRefusal remembers why the labels of a Namespace could not be changed, or are left for now to another client.
+// It returns those of which there is something new to say.
+func (r *Reconciler) recordRefusal(namespace string, labels []string, contest string, err error) []string {
+	switch {
+	case err == nil && contest != "":
+		return r.Unlabelled.Refused(namespace, labels, contest)
+	case err == nil:
+		return r.Unlabelled.Accepted(namespace)
+	case !write.IsRefused(err) && !write.IsUnanswered(err):
+		return nil
+	default:
+		return r.Unlabelled.Refused(namespace, labels, err.Error())
+	}
+}
+
+// enqueueLabels has the OperatorGroups with some labels, and the ClusterServiceVersions of their
+// namespaces, say which Namespaces could not be given them.
+func (r *Reconciler) enqueueLabels(labels []string) {
+	for _, label := range labels {
+		for _, group := range r.Caches.Groups.By(informers.ByGroupLabel, label) {
+			r.Queue.Add(queue.GroupKey(group.Namespace, group.Name))
+			r.Handlers.EnqueueCSVsIn(group.Namespace)
+		}
+	}
+}
+
+// label changes labels of a Namespace that is still the one that was looked at.
+func (r *Reconciler) label(ctx context.Context, k queue.Key, namespace *corev1.Namespace, add, remove []string) error {
+	if len(add)+len(remove) == 0 {
+		return nil
+	}
+	labels := map[string]any{}
+	for _, label := range add {
+		labels[label] = ""
+	}
+	for _, label := range remove {
+		labels[label] = nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": namespace.UID, "resourceVersion": namespace.ResourceVersion, "labels": labels,
+	}})
+	if err != nil {
+		return err
+	}
+	labelled, err := r.Kube.CoreV1().Namespaces().Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.Writes.Add(k, informers.Write{Object: labelled, At: r.Now()})
+	r.Contested.Wrote(records.FieldObject{Title: "Namespace " + namespace.Name, UID: namespace.UID}, labelFields(add, remove), r.Now())
+	return revertedLabels(labelled, add, remove)
+}
+
+// revertedLabels is the refusal of a change of labels that admission took back: the answer does not
+// have it.
+func revertedLabels(written *corev1.Namespace, add, remove []string) error {
+	back := slices.DeleteFunc(slices.Concat(add, remove), func(label string) bool {
+		_, borne := written.Labels[label]
+		return borne == slices.Contains(add, label)
+	})
+	if len(back) == 0 {
+		return nil
+	}
+	return apierrors.NewForbidden(corev1.Resource("namespaces"), written.Name, errors.New(records.TakenBack(back, "Namespace")))
+}
+
+// isSelected reports whether live registrations select Namespaces by a label.
+func (r *Reconciler) isSelected(label string) bool {
+	return len(r.Caches.Validating.By(informers.ByGroupLabel, label))+len(r.Caches.Mutating.By(informers.ByGroupLabel, label)) > 0
+}
+
+// isDesired tells whether a group marks its targets with the label and is not on its way
+// out. It asks for the group's spec: its status may still tell of the spec before.
+func (r *Reconciler) isDesired(label string) bool {
+	return slices.ContainsFunc(r.Caches.Groups.By(informers.ByGroupLabel, label), func(g *operatorsv1.OperatorGroup) bool {
+		if g.DeletionTimestamp != nil {
+			return false
+		}
+		targets, err := scope.Targets(g, r.Versions.NamespacesFor(g))
+		return err == nil && !slices.Contains(targets, metav1.NamespaceAll)
+	})
+}

@@ -1,0 +1,48 @@
+package live
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+)
+
+// Pods are the pods that any of some selectors selects, each once.
+func (r *Reader) Pods(ctx context.Context, namespace string, selectors []string) ([]*corev1.Pod, error) {
+	var all []*corev1.Pod
+	listed := map[types.UID]bool{}
+	for _, selector := range selectors {
+		pods, err := r.Kube.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			return nil, err
+		}
+		for _, pod := range Pointers(pods.Items) {
+			if !listed[pod.UID] {
+				listed[pod.UID] = true
+				all = append(all, pod)
+			}
+		}
+	}
+	return all, nil
+}
+
+// Backends are those of a version's namespace that the manager looks after, as the API server has
+// them now.
+func (r *Reader) Backends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Backends, error) {
+	managed := metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"}
+	deployments, err := r.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, managed)
+	if err != nil {
+		return owners.Backends{}, err
+	}
+	services, err := r.Kube.CoreV1().Services(csv.Namespace).List(ctx, managed)
+	if err != nil {
+		return owners.Backends{}, err
+	}
+	return owners.Backends{Deployments: Pointers(deployments.Items), Services: Pointers(services.Items)}, nil
+}

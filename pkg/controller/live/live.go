@@ -1,0 +1,70 @@
+// Package live reads from the API server what must not come from a cache.
+package live
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+)
+
+// Reader reads from the API server what must not come from a cache.
+type Reader struct {
+	clients.Set
+	Log *logrus.Entry
+}
+
+// Secret returns a Secret, or nil if it does not exist.
+func (r *Reader) Secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
+	live, err := r.Kube.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return live, err
+}
+
+// IssuedSecret returns the name of the Secret into which a Certificate of cert-manager issues; empty if
+// the Certificate does not exist.
+func (r *Reader) IssuedSecret(ctx context.Context, name types.NamespacedName) (string, error) {
+	certificate, err := r.Dynamic.Resource(issuers.Certificates).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	target, _, _ := unstructured.NestedString(certificate.Object, "spec", "secretName")
+	return target, nil
+}
+
+func Pointers[T any](items []T) []*T {
+	all := make([]*T, 0, len(items))
+	for i := range items {
+		all = append(all, &items[i])
+	}
+	return all
+}
+
+// UserName is the user name under which the manager writes. API servers before 1.28 do not
+// tell: then no webhook exempts it.
+func UserName(ctx context.Context, kube kubernetes.Interface) (string, error) {
+	review, err := kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("cannot see under which name the API server knows the manager: %w", err)
+	default:
+		return review.Status.UserInfo.Username, nil
+	}
+}

@@ -1,0 +1,34 @@
+package live
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+)
+
+// OwnershipOf is the same for one ClusterServiceVersion as the API server has it now, with what
+// InstallPlans created.
+func (r *Reader) OwnershipOf(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Ownership, error) {
+	current, err := r.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return owners.Ownership{}, err
+	}
+	services, err := r.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return owners.Ownership{}, err
+	}
+	// A client returns an empty object beside an error.
+	o := owners.NewOwnership([]*operatorsv1alpha1.ClusterServiceVersion{csv}, Pointers(services.Items), current)
+	plans, err := r.OLM.OperatorsV1alpha1().InstallPlans(csv.Namespace).List(ctx, metav1.ListOptions{})
+	if err == nil {
+		o.Planned = owners.InstallPlanObjects(csv, plans.Items)
+	} else if !apierrors.IsNotFound(err) { // a cluster without OLM does not have the kind
+		return o, err
+	}
+	return o, nil
+}

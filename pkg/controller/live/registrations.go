@@ -1,0 +1,69 @@
+package live
+
+import (
+	"context"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// Registrations are what makes API servers call an operator, as the API server has it now:
+// all but conversions, which are part of definitions.
+type Registrations struct {
+	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
+	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
+	APIServices []*apiregistrationv1.APIService
+}
+
+func (r *Reader) Registrations(ctx context.Context, which metav1.ListOptions) (Registrations, error) {
+	validating, err := r.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, which)
+	if err != nil {
+		return Registrations{}, err
+	}
+	mutating, err := r.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, which)
+	if err != nil {
+		return Registrations{}, err
+	}
+	apiServices, err := r.apiServices(ctx, which)
+	if err != nil {
+		return Registrations{}, err
+	}
+	return Registrations{Pointers(validating.Items), Pointers(mutating.Items), Pointers(apiServices)}, nil
+}
+
+// Proven are those that belong to a ClusterServiceVersion by more than their labels.
+func (l Registrations) Proven(o owners.Ownership) Registrations {
+	return Registrations{owners.Proven(o, l.Validating), owners.Proven(o, l.Mutating), owners.Proven(o, l.APIServices)}
+}
+
+// Unproven are the others.
+func (l Registrations) Unproven(o owners.Ownership) []drift.Object {
+	return append(append(Unproven(o, l.Validating), Unproven(o, l.Mutating)...), Unproven(o, l.APIServices)...)
+}
+
+// apiServices are those that the API server selects; none where it does not know the kind.
+func (r *Reader) apiServices(ctx context.Context, which metav1.ListOptions) ([]apiregistrationv1.APIService, error) {
+	list, err := r.Aggregator.ApiregistrationV1().APIServices().List(ctx, which)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// Unproven returns the objects that belong to no version.
+func Unproven[T drift.Object](o owners.Ownership, objects []T) (left []drift.Object) {
+	for _, object := range objects {
+		if !o.Proves(object) {
+			left = append(left, object)
+		}
+	}
+	return left
+}

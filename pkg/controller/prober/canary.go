@@ -1,0 +1,187 @@
+package prober
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+)
+
+// Mode says who finds out whether endpoints serve.
+type Mode string
+
+// The modes.
+const (
+	// ProbeDial is the manager itself, and the API server where the manager cannot dial
+	// any of them.
+	ModeDial Mode = "dial"
+	// ProbeAPIServer is always the API server.
+	ModeAPIServer Mode = "apiserver"
+)
+
+// canaryTimeout is how long API servers may take to learn of a canary.
+const canaryTimeout = 5 * time.Second
+
+// throughAPIServer lets the API server call the Service of some endpoints, and answers
+// for all of them: which of the pods it reached, nobody can tell.
+func (p *Prober) throughAPIServer(ctx context.Context, s *gather.Snapshot, endpoints []backends.Endpoint, trust []byte) {
+	for _, some := range byPort(endpoints) {
+		target, paths := serviceOf(some[0]), pathsOf(some)
+		found := map[string]probe.Result{}
+		result := p.withCanary(ctx, s, some[0], paths, [][]byte{trust}, func(canary *admissionregistrationv1.ValidatingWebhookConfiguration) {
+			for i, path := range paths {
+				target.Call = callOf(some[slices.IndexFunc(some, func(e backends.Endpoint) bool { return e.Review.Path == path })])
+				found[path] = probe.PathFromAPIServer(target, render.CanaryPath(i), p.request(ctx, s, canary, render.CanaryPath(i)))
+			}
+		})
+		for _, e := range some {
+			answer := answerOf(result)
+			if at, asked := found[e.Review.Path]; asked {
+				answer = answerOf(at)
+			}
+			answer.ThroughAPIServer = true
+			s.Observed.Answers[e] = answer
+		}
+	}
+}
+
+func byPort(endpoints []backends.Endpoint) map[int32][]backends.Endpoint {
+	all := map[int32][]backends.Endpoint{}
+	for _, e := range endpoints {
+		all[e.Port] = append(all[e.Port], e)
+	}
+	return all
+}
+
+// pathsOf are the paths of the reviews that endpoints are to answer.
+func pathsOf(endpoints []backends.Endpoint) []string {
+	var paths []string
+	for _, e := range endpoints {
+		if e.Review.Path != "" && !slices.Contains(paths, e.Review.Path) {
+			paths = append(paths, e.Review.Path)
+		}
+	}
+	return paths
+}
+
+func serviceOf(e backends.Endpoint) probe.Target {
+	return probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
+}
+
+// sendCanary registers a canary for the Service of an endpoint, has it called once under
+// each bundle until a call does not come through, and takes the canary away again whatever
+// comes of it.
+func (p *Prober) sendCanary(ctx context.Context, s *gather.Snapshot, e backends.Endpoint, bundles ...[]byte) probe.Result {
+	return p.withCanary(ctx, s, e, nil, bundles, func(*admissionregistrationv1.ValidatingWebhookConfiguration) {})
+}
+
+// withCanary is sendCanary with more paths, and with what to do with the canary once every
+// call came through.
+func (p *Prober) withCanary(ctx context.Context, s *gather.Snapshot, e backends.Endpoint, paths []string, bundles [][]byte,
+
+	reached func(*admissionregistrationv1.ValidatingWebhookConfiguration),
+) probe.Result {
+	target := serviceOf(e)
+	canaries := p.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	desired := render.Canary(s.CSV, e.Service, e.Port, bundles...)
+	render.AddPaths(desired, paths)
+	canary, err := write.Apply(ctx, canaries, desired, nil)
+	if err != nil {
+		return probe.FromAPIServer(target, render.CanarySeen, err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), PassTimeout)
+		defer cancel()
+		if err := write.Delete(ctx, canaries, canary); err != nil {
+			p.Log.WithError(err).WithField("canary", canary.Name).Warn("a canary stays until the next look at its ClusterServiceVersion")
+		}
+	}()
+	var refusal error
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryTimeout, true, func(ctx context.Context) (bool, error) {
+		refusal = p.request(ctx, s, canary, render.CanarySeen)
+		return refusal != nil && strings.Contains(refusal.Error(), render.CanaryCondition), nil
+	})
+	if err != nil {
+		return probe.FromAPIServer(target, render.CanaryCalled(0), refusal)
+	}
+	for i := range bundles {
+		called := render.CanaryCalled(i)
+		if result := probe.FromAPIServer(target, called, p.refusal(ctx, s, canary, called)); result.Reason != probe.Serving {
+			return result
+		}
+	}
+	reached(canary)
+	return probe.Result{Target: target, Reason: probe.Serving}
+}
+
+// refusal is what becomes of a call; nil when nothing refuses it as long as there is
+// patience: each request may reach another API server, one that has not learned of the canary
+// yet.
+func (p *Prober) refusal(ctx context.Context, s *gather.Snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) (refusal error) {
+	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryTimeout, true, func(context.Context) (bool, error) { // the refusal tells
+		refusal = p.request(ctx, s, canary, webhook)
+		return refusal != nil, nil
+	})
+	return refusal
+}
+
+// request asks for what a webhook of the canary matches, and returns the refusal.
+func (p *Prober) request(ctx context.Context, s *gather.Snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
+	_, err := p.OLM.ManagerV1alpha1().WebhookRollouts(s.CSV.Namespace).Create(ctx, render.CanaryObject(canary, webhook),
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: wellknown.FieldManager})
+	return err
+}
+
+// callBackends lets the API server call a Service under the new CA alone, on so many connections
+// that all of its backends are reached, if an answer counts. Which of them answered nobody can
+// tell, so what is found out is said of each.
+func (p *Prober) callBackends(ctx context.Context, s *gather.Snapshot, service, asked *corev1.Service, behind []backends.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
+	calls := serving.Sampling(backends.SamplingObstacle(service, asked, behind, endpoints))
+	found := certs.Backend{}
+	if calls.Worthwhile {
+		found = p.callThrough(ctx, s, service, len(behind), serving.CA)
+	}
+	if found.Serves == certs.ServesCurrent && calls.Inconclusive != "" {
+		found = certs.Backend{Serves: certs.ServesUnknown, Message: fmt.Sprintf(
+			"pods cannot be dialled, and calls through Service %s/%s do not tell what each of them serves, because %s", service.Namespace, service.Name, calls.Inconclusive)}
+	}
+	all := make([]certs.Backend, 0, len(behind))
+	for _, b := range behind {
+		seen := found
+		addPod(&seen, b)
+		all = append(all, seen)
+	}
+	return all
+}
+
+// callThrough has each port of a Service called, and tells of the first call that does not come
+// through.
+func (p *Prober) callThrough(ctx context.Context, s *gather.Snapshot, service *corev1.Service, behind int, trust []byte) certs.Backend {
+	for _, port := range backends.ProbedService(nil, service).Spec.Ports {
+		e := backends.Endpoint{Service: service.Name, Port: port.Port, ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)}
+		bundles := render.UniqueBundles(trust, backends.SampleSize(behind), p.Now().UTC().Format(time.RFC3339Nano))
+		switch result := p.sendCanary(ctx, s, e, bundles...); result.Reason {
+		case probe.Serving:
+		case probe.ForeignCertificate:
+			return certs.Backend{Serves: certs.ServesOther, Message: "somebody behind " + result.Address + " serves another certificate to the API server"}
+		default:
+			return certs.Backend{Serves: certs.ServesUnknown, Message: result.Err.Error()}
+		}
+	}
+	return certs.Backend{}
+}

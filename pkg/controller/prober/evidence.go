@@ -1,0 +1,124 @@
+package prober
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
+)
+
+// ProbeCertificate asks every pod behind the desired Service of a Deployment, and every endpoint of the
+// live one, for the certificate that it serves. The API server lists the pods: one that the cache
+// does not show yet may serve another certificate. That there is none is evidence only because every
+// selector that could find one was used.
+func (p *Prober) ProbeCertificate(ctx context.Context, s *gather.Snapshot, q decide.ProbeCertificate) (decide.Evidence, error) {
+	trust, err := p.Live.Trust(ctx, s.Facts, q.ReadTrust)
+	if err != nil {
+		return decide.Evidence{}, err
+	}
+	evidence := decide.Evidence{Trust: trust, Found: &certs.Evidence{}, Pods: map[string]*corev1.Pod{}}
+	if q.Serving == nil {
+		return evidence, nil
+	}
+	evidence.Found.Leaf = q.Serving.Leaf
+	asked := backends.ProbedService(q.Desired, q.Service)
+	if asked == nil {
+		evidence.Found.Backends = []certs.Backend{{Serves: certs.ServesUnknown, Message: "Service " + q.ServiceName + " is being created"}}
+		return evidence, nil
+	}
+	behind, endpoints, err := p.backends(ctx, asked, backends.PodSelectors(asked, q.Service, q.Live), q.Deployment)
+	if err != nil {
+		return decide.Evidence{}, err
+	}
+	dialled := false
+	if p.Mode != ModeAPIServer {
+		evidence.Found.Backends, dialled = p.dialBackends(ctx, behind, q.Serving)
+	}
+	if !dialled && len(behind) > 0 {
+		evidence.Found.Backends, evidence.Found.ThroughAPIServer = p.callBackends(ctx, s, cmp.Or(q.Service, asked), asked, behind, endpoints, q.Serving), true
+	}
+	for _, b := range behind {
+		if b.Pod != nil {
+			evidence.Pods[b.Pod.Name] = b.Pod
+		}
+	}
+	return evidence, nil
+}
+
+// backends are those of a Service that the API server knows now, and what it knows of
+// where they are called.
+func (p *Prober) backends(ctx context.Context, service *corev1.Service, selectors []string, deployment string) ([]backends.Backend, []*discoveryv1.EndpointSlice, error) {
+	pods, err := p.Live.Pods(ctx, service.Namespace, selectors)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(labels.Set{discoveryv1.LabelServiceName: service.Name}).String()}
+	slices, err := p.Kube.DiscoveryV1().EndpointSlices(service.Namespace).List(ctx, of)
+	if err != nil {
+		return nil, nil, err
+	}
+	endpoints := live.Pointers(slices.Items)
+	return backends.Of(service, pods, endpoints, deployment), endpoints, nil
+}
+
+// dialBackends dials every address of the backends, and says of each backend what it serves, and
+// whether any could be dialled at all.
+func (p *Prober) dialBackends(ctx context.Context, behind []backends.Backend, serving *certs.Serving) (asked []certs.Backend, dialled bool) {
+	var targets []probe.Target
+	for _, b := range behind {
+		for _, e := range b.Endpoints {
+			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What})
+		}
+	}
+	results := probe.All(ctx, targets, serving.CA, p.options())
+	dialled = len(results) == 0 || !probe.NoneDialled(results)
+	for _, b := range behind {
+		asked = append(asked, backendOf(b, results[:len(b.Endpoints)], serving))
+		results = results[len(b.Endpoints):]
+	}
+	return asked, dialled
+}
+
+// backendOf serves the current certificate when it does on every port.
+func backendOf(b backends.Backend, results []probe.Result, serving *certs.Serving) certs.Backend {
+	seen := certs.Backend{Message: b.Message}
+	addPod(&seen, b)
+	if len(results) == 0 {
+		seen.Serves = certs.ServesUnknown
+	}
+	for _, r := range results {
+		switch {
+		case r.Reason == probe.Serving && r.Leaf == serving.Leaf:
+		case r.Reason == probe.Serving:
+			seen.Serves, seen.Message = certs.ServesOther, r.What+" serves an earlier certificate of the same CA"
+		case r.Reason == probe.ForeignCertificate || r.Reason == probe.UnfitCertificate:
+			seen.Serves, seen.Message = certs.ServesOther, r.What+" serves another certificate"
+		case seen.Serves == certs.ServesCurrent:
+			seen.Serves, seen.Message = certs.ServesUnknown, r.Err.Error()
+		}
+	}
+	return seen
+}
+
+// addPod notes the pod of a backend, if it is one, and when it was last nudged.
+func addPod(seen *certs.Backend, b backends.Backend) {
+	if b.Pod == nil {
+		return
+	}
+	seen.Pod, seen.Created = b.Pod.Name, b.Pod.CreationTimestamp.Time
+	if nudged, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[wellknown.AnnotationTouchedAt]); err == nil { // else never, or somebody else wrote it
+		seen.ResyncedAt = nudged
+	}
+}

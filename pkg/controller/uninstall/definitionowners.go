@@ -1,0 +1,56 @@
+package uninstall
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+)
+
+// removeDefinitionOwners ends the keeping when a ClusterServiceVersion goes, or is orphaned. What is kept is asked
+// of the API server: a cache that does not show it yet would leave it behind.
+func (u *Uninstaller) removeDefinitionOwners(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) error {
+	for _, k := range owners.Kinds {
+		list, err := u.Metadata.Resource(k.Resource).Namespace(csv.Namespace).List(ctx, metav1.ListOptions{})
+		if apierrors.IsNotFound(err) {
+			continue // the cluster has no such kind
+		}
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if err := u.cleanUp(ctx, k, &list.Items[i], owners.CleanupOf(&list.Items[i], csv, orphaned)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (u *Uninstaller) cleanUp(ctx context.Context, k owners.Kind, o metav1.Object, fate owners.Cleanup) error {
+	switch fate {
+	case owners.Ignore:
+		return nil
+	case owners.Release:
+		return u.Writer.SetOwners(ctx, k, o, owners.WithoutDefinitionOwners(o))
+	default:
+		err := u.Metadata.Resource(k.Resource).Namespace(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+}
+
+// orphaned tells whether what a ClusterServiceVersion owned is to stay, as the API server knows it now.
+func (u *Uninstaller) orphaned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
+	record, err := u.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		record, err = nil, nil
+	}
+	return err == nil && owners.OrphansDependents(csv, record), err
+}

@@ -1,0 +1,140 @@
+package uninstall
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+)
+
+// Manager takes what the manager looks after out of its hands, before the manager itself
+// goes: all webhooks are unregistered, since nobody would renew their certificates, what
+// was lifted is revoked, since nobody would when the operator goes, and no
+// ClusterServiceVersion is left with a finalizer that nobody removes. Operators go on
+// running. Where objects need a conversion webhook, its ClusterServiceVersion stays as
+// it is, and an error says what to do first.
+//
+// The manager must not run any more: it would put everything back. Namespaces are those that it
+// was limited to; none means all. OLM v0 has the same finalizer and the same labels, so an OLM v0 that
+// works in any of them is an error: what it looks after is not the manager's.
+func Manager(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces ...string) error {
+	if err := coexistence.RefuseBesideOLM(ctx, set.Kube, namespaces); err != nil {
+		return err
+	}
+	c := &Uninstaller{Set: set, Log: log, Namespaces: namespaces, Live: &live.Reader{Set: set, Log: log}, Writer: &write.Writer{Set: set, Now: time.Now}}
+	csvs, err := c.finalizedCSVs(ctx)
+	if err != nil {
+		return err
+	}
+	var held []string
+	for _, csv := range csvs {
+		inUse, err := c.stopManaging(ctx, csv)
+		if err != nil {
+			return fmt.Errorf("ClusterServiceVersion %s/%s: %w", csv.Namespace, csv.Name, err)
+		}
+		if inUse != "" {
+			held = append(held, fmt.Sprintf("ClusterServiceVersion %s/%s: %s", csv.Namespace, csv.Name, inUse))
+		}
+	}
+	if len(held) > 0 {
+		return ConversionsInUseError{Held: held}
+	}
+	return nil
+}
+
+// ConversionsInUseError names the ClusterServiceVersions whose conversions objects need.
+type ConversionsInUseError struct{ Held []string }
+
+func (e ConversionsInUseError) Error() string {
+	return "conversion webhooks are in use and stay, with their finalizers. Do what is said of each, then run the command again:\n  " + strings.Join(e.Held, "\n  ")
+}
+
+// finalizedCSVs are the ClusterServiceVersions in the manager's namespaces that bear the finalizer.
+func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alpha1.ClusterServiceVersion, err error) {
+	namespaces := u.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	for _, namespace := range namespaces {
+		list, err := u.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, live.Pointers(list.Items)...)
+	}
+	return slices.DeleteFunc(all, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return csv.IsCopied() || !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV)
+	}), nil
+}
+
+// stopManaging unregisters the webhooks of one ClusterServiceVersion, revokes what was lifted for
+// it, and removes the finalizer; inUse says which conversions have to stay.
+func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
+	log := u.Log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields())
+	ownership, err := u.Live.OwnershipOf(ctx, csv)
+	if err != nil {
+		return "", err
+	}
+	if err := u.Unregister(ctx, csv, nil, owners.Backends{}, ownership); err != nil {
+		return "", err
+	}
+	if inUse, err = u.endConversions(ctx, csv); err != nil || inUse != "" {
+		return inUse, err
+	}
+	if err := u.removeDefinitionOwners(ctx, csv, true); err != nil {
+		return "", err
+	}
+	if err := u.deleteLifted(ctx, csv, ownership); err != nil {
+		return "", err
+	}
+	log.Info("webhooks are unregistered and the finalizer is removed")
+	return "", u.removeFinalizer(ctx, csv)
+}
+
+// endConversions ends the conversions by a ClusterServiceVersion, as the API server
+// knows them now.
+func (u *Uninstaller) endConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
+	services, err := u.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	all, err := u.Extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	crds, objects := map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]int{}
+	converters := owners.Converters(csv, live.Pointers(services.Items), live.Pointers(all.Items))
+	for i := range all.Items {
+		crds[all.Items[i].Name] = &all.Items[i]
+	}
+	for {
+		end := conversion.EndAll(csv.Namespace, converters, live.Pointers(all.Items), objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")
+		if len(end.Count) > 0 {
+			u.Live.CountObjects(ctx, crds, end.Count, objects)
+			continue
+		}
+		for _, step := range rollout.EndConversionSteps(end.CRDs) {
+			if _, _, err := u.Writer.Send(ctx, csv.Namespace, step); err != nil {
+				return "", err
+			}
+		}
+		return end.InUse, nil
+	}
+}

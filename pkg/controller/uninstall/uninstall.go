@@ -1,0 +1,83 @@
+// Package uninstall unregisters webhooks, and removes what garbage collection does not.
+package uninstall
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+)
+
+// Uninstaller unregisters webhooks, and removes what garbage collection does not.
+type Uninstaller struct {
+	clients.Set
+	LiftRoles  bool
+	Namespaces []string
+	Events     record.EventRecorder
+	Log        *logrus.Entry
+	Live       *live.Reader
+	Writer     *write.Writer
+}
+
+// Finish removes what outlives a ClusterServiceVersion, the record by which it knows whether to last,
+// and then the finalizer.
+func (u *Uninstaller) Finish(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, kept bool, ownership owners.Ownership) error {
+	if kept {
+		orphaned, err := u.orphaned(ctx, csv)
+		if err != nil {
+			return err
+		}
+		if err := u.removeDefinitionOwners(ctx, csv, orphaned); err != nil {
+			return err
+		}
+	}
+	if err := u.transferPermissions(ctx, csv, heir, ownership); err != nil {
+		return err
+	}
+	if err := u.deletePermissions(ctx, csv, ownership); err != nil {
+		return err
+	}
+	if err := u.deleteRollout(ctx, csv); err != nil {
+		return err
+	}
+	return u.removeFinalizer(ctx, csv)
+}
+
+// deleteRollout removes the manager's own record. Who deletes a ClusterServiceVersion and orphans
+// what it owns means to keep the operator, not what was said of its webhooks.
+func (u *Uninstaller) deleteRollout(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+	err := u.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Delete(ctx, csv.Name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func (u *Uninstaller) removeFinalizer(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
+	rest := slices.DeleteFunc(slices.Clone(csv.Finalizers), func(f string) bool { return f == wellknown.FinalizerCSV })
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": csv.UID, "resourceVersion": csv.ResourceVersion, "finalizers": rest,
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = u.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Patch(ctx, csv.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+package versions
+
+import (
+	"slices"
+	"sync"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// ClaimantOf is a ClusterServiceVersion as others see it that provide the same. A version
+// that replaces an installed one has its rights.
+func (r *Reader) ClaimantOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Claimant {
+	claimant := scope.Claimant{CSV: csv, Began: r.Began(csv), Kinds: r.kindsOwned(csv)}
+	for _, name := range lineage.Replaced(csv) {
+		older := r.Caches.CSVs.Get(csv.Namespace, name)
+		claimant.Began = claimant.Began || older != nil && r.Began(older)
+	}
+	return claimant
+}
+
+// kindsOwned are the kinds of the definitions that a ClusterServiceVersion owns, as far as they
+// exist, by name.
+func (r *Reader) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
+	kinds := map[string]string{}
+	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
+		if crd := r.Caches.CRDs.Get("", d.Name); crd != nil {
+			kinds[d.Name] = crd.Spec.Names.Kind
+		}
+	}
+	return kinds
+}
+
+// Neighbours are the operators of the namespace that own something which a
+// ClusterServiceVersion owns. Other versions of the same operator are none, nor are
+// those on their way out.
+func (r *Reader) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []scope.Claimant {
+	var found []scope.Claimant
+	seen := map[string]bool{csv.Name: true}
+	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
+		seen[relative.Name] = true
+	}
+	for _, owned := range csvspec.OwnedNames(csv) {
+		for _, other := range r.Caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned) {
+			if !seen[other.Name] && !r.IsDeleted(other) {
+				seen[other.Name] = true
+				found = append(found, r.ClaimantOf(other))
+			}
+		}
+	}
+	return found
+}
+
+// claims is the index of who provides what, and where. Events keep it, and each reconciliation of a
+// ClusterServiceVersion its own part: of two that contend, one at least knows of the other.
+type claims struct {
+	mutex sync.Mutex
+	index scope.Claims
+}
+
+// Rivals are those with the best right to an API of a ClusterServiceVersion in another group. One
+// whose own scope is not settled is none, nor is one on its way out.
+func (r *Reader) Rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
+	r.UpdateClaim(own.CSV.Namespace, own.CSV.Name)
+	r.claims.mutex.Lock()
+	defer r.claims.mutex.Unlock()
+	return r.claims.index.Rivals(in, own)
+}
+
+// UpdateClaim brings the index up to date with a ClusterServiceVersion. It has those reconciled whose right to
+// their APIs may be another then.
+func (r *Reader) UpdateClaim(namespace, name string) {
+	r.setClaim(namespace+"/"+name, func() *scope.Rival {
+		csv := r.Caches.CSVs.Get(namespace, name)
+		if csv == nil || csv.IsCopied() || r.IsDeleted(csv) {
+			return nil
+		}
+		s, failure := r.ScopeOf(namespace)
+		if failure != nil || s.Supported(csv) != nil {
+			return nil
+		}
+		return &scope.Rival{Claimant: r.ClaimantOf(csv), Scope: s}
+	})
+}
+
+// UpdateClaims does so with the operators of a namespace, and with what its OperatorGroup lists.
+func (r *Reader) UpdateClaims(namespace string) {
+	r.setClaim(namespace, func() *scope.Rival {
+		if s, failure := r.ScopeOf(namespace); failure == nil && s.Group.Spec.StaticProvidedAPIs {
+			return &scope.Rival{Scope: s}
+		}
+		return nil
+	})
+	for _, csv := range r.Caches.CSVs.In(namespace) {
+		r.UpdateClaim(csv.Namespace, csv.Name)
+	}
+}
+
+// setClaim looks at the caches under the lock: the last to look is the last to write.
+func (r *Reader) setClaim(key string, look func() *scope.Rival) {
+	r.claims.mutex.Lock()
+	affected := r.claims.index.Set(key, look())
+	r.claims.mutex.Unlock()
+	for _, csv := range affected {
+		r.Enqueue(csv)
+	}
+}

@@ -1,0 +1,52 @@
+package versions
+
+import (
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// Contenders are the ClusterServiceVersions that name a Deployment of another one and are no version of
+// its operator. Only one of them can have the Deployment.
+func (r *Reader) Contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []*operatorsv1alpha1.ClusterServiceVersion {
+	known := map[string]bool{csv.Name: true}
+	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
+		known[relative.Name] = true
+	}
+	var found []*operatorsv1alpha1.ClusterServiceVersion
+	for _, name := range csvspec.DeploymentNames(csv) {
+		for _, other := range r.Caches.CSVs.By(informers.ByDeployment, csv.Namespace+"/"+name) {
+			if !known[other.Name] {
+				known[other.Name] = true
+				found = append(found, other)
+			}
+		}
+	}
+	return found
+}
+
+// AddContenders adds to the facts of a ClusterServiceVersion who else may have its Deployments.
+func (r *Reader) AddContenders(facts *requirements.Facts, relatives lineage.Lineage) {
+	for _, other := range r.Contenders(facts.CSV, relatives) {
+		if !r.IsDeleted(other) {
+			facts.Contenders = append(facts.Contenders, scope.Claimant{CSV: other, Began: r.Began(other)})
+		}
+	}
+	if len(facts.Contenders) == 0 {
+		return
+	}
+	facts.Active, facts.Deployments = r.Began(facts.CSV), map[string]*appsv1.Deployment{}
+	for _, name := range csvspec.DeploymentNames(facts.CSV) {
+		if live := r.Caches.Deployments.Get(facts.CSV.Namespace, name); live != nil {
+			facts.Deployments[name] = live
+		}
+	}
+}

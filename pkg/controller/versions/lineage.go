@@ -1,0 +1,124 @@
+package versions
+
+import (
+	"slices"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// LineageOf finds the other versions of an operator.
+func (r *Reader) LineageOf(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.Lineage {
+	return lineage.Of(csv, r.relativesIn(csv.Namespace))
+}
+
+// relativesIn finds versions of the operators in a namespace.
+func (r *Reader) relativesIn(namespace string) lineage.Namespace {
+	return lineage.Namespace{
+		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
+			return r.Caches.CSVs.Get(namespace, name)
+		},
+		Replacing: func(name string) []*operatorsv1alpha1.ClusterServiceVersion {
+			return r.Caches.CSVs.By(informers.ByReplaced, namespace+"/"+name)
+		},
+		TookFrom: r.adoptedFrom,
+		TakenBy:  r.adoptedBy,
+	}
+}
+
+// adoptedFrom are the versions that still own a Deployment which a ClusterServiceVersion has taken over.
+func (r *Reader) adoptedFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
+	for _, d := range r.Caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
+		if !csvspec.OwnedBy(d, csv) {
+			continue
+		}
+		for _, other := range r.coOwners(d, csv) {
+			if r.recordsUpgrade(other, csv) {
+				versions = append(versions, other)
+			}
+		}
+	}
+	return versions
+}
+
+// adoptedBy are the versions that have taken over a Deployment which a ClusterServiceVersion still owns.
+func (r *Reader) adoptedBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
+	for _, d := range r.Caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
+		if !csvspec.Owns(csv, d) {
+			continue
+		}
+		for _, other := range r.coOwners(d, csv) {
+			if csvspec.HasOwnerLabels(d, other) && r.recordsUpgrade(csv, other) {
+				versions = append(versions, other)
+			}
+		}
+	}
+	return versions
+}
+
+// recordsUpgrade reports whether the manager has recorded that a version replaces an older one. Owner
+// references alone prove nothing: who may edit a Deployment may write them.
+func (r *Reader) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
+	current := r.Caches.Rollouts.Get(newer.Namespace, newer.Name)
+	return current != nil && current.Status.Upgrade != nil && slices.Contains(current.Status.Upgrade.From, older.Name)
+}
+
+// coOwners are the other ClusterServiceVersions that own an object, by their uids.
+func (r *Reader) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
+	for _, reference := range o.GetOwnerReferences() {
+		other := r.Caches.CSVs.Get(o.GetNamespace(), reference.Name)
+		if other != nil && other.UID == reference.UID && other.Name != csv.Name {
+			others = append(others, other)
+		}
+	}
+	return others
+}
+
+// Began tells whether a version has taken over from those that it replaces. Its phase
+// says so, and so does anything that it has in hand, whatever becomes of its phase.
+func (r *Reader) Began(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	owner := informers.OwnerID(csv.Namespace, csv.Name)
+	return lineage.Began(csv) ||
+		labelled(r.Caches.Deployments.OfOwner(owner), csv) || labelled(r.Caches.Services.OfOwner(owner), csv) ||
+		labelled(r.Caches.Validating.OfOwner(owner), csv) || labelled(r.Caches.Mutating.OfOwner(owner), csv) ||
+		labelled(r.Caches.APIServices.OfOwner(owner), csv)
+}
+
+func labelled[T drift.Object](objects []T, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	return slices.ContainsFunc(objects, func(o T) bool { return csvspec.HasOwnerLabels(o, csv) })
+}
+
+// SuccessorOf is the version that has taken over from a ClusterServiceVersion; nil while
+// none has. One on its way out counts until it is gone.
+func (r *Reader) SuccessorOf(l lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
+	for _, newer := range slices.Backward(l.Newer) {
+		if r.Began(newer) {
+			return newer
+		}
+	}
+	return nil
+}
+
+// UpgradeOf is what the decision about a ClusterServiceVersion has to know of the others.
+func (r *Reader) UpgradeOf(csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, group *operatorsv1.OperatorGroup) rollout.Upgrade {
+	u := rollout.Upgrade{
+		From:               l.Older,
+		Started:            r.Began(csv),
+		NotReady:           lineage.NotReady(csv, l),
+		ReplacementUnknown: !lineage.Announced(csv, l),
+	}
+	for _, newer := range l.Newer {
+		if newer.DeletionTimestamp == nil {
+			u.ReplacedBy = newer.Name
+			break
+		}
+	}
+	u.FailForward = group != nil && group.UpgradeStrategy() == operatorsv1.UpgradeStrategyUnsafeFailForward
+	return u
+}

@@ -1,0 +1,65 @@
+package versions
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// NamespacesFor are the Namespaces that the targets of some groups depend on. There may be
+// many, and as many ClusterServiceVersions that ask.
+func (r *Reader) NamespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Namespace {
+	names, all := scope.Named(groups)
+	if all {
+		return r.Caches.Namespaces.All()
+	}
+	var found []*corev1.Namespace
+	for _, name := range names {
+		if namespace := r.Caches.Namespaces.Get("", name); namespace != nil {
+			found = append(found, namespace)
+		}
+	}
+	return found
+}
+
+// GroupsOf are the OperatorGroups that may target a Namespace, and those whose labels it bears.
+func (r *Reader) GroupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGroup {
+	found := r.Caches.Groups.By(informers.ByTarget, namespace.Name)
+	for _, key := range scope.SelectableBy(namespace) {
+		found = append(found, r.Caches.Groups.By(informers.BySelection, key)...)
+	}
+	for _, label := range scope.GroupLabels(namespace) {
+		found = append(found, r.Caches.Groups.By(informers.ByGroupLabel, label)...)
+	}
+	slices.SortFunc(found, func(a, b *operatorsv1.OperatorGroup) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return slices.Compact(found)
+}
+
+// ScopeOf is what the OperatorGroup of a namespace covers.
+func (r *Reader) ScopeOf(namespace string) (scope.Scope, *scope.Failure) {
+	groups := r.Caches.Groups.In(namespace)
+	find := func() (scope.Scope, *scope.Failure) {
+		return scope.ForNamespace(namespace, groups, r.NamespacesFor(groups...))
+	}
+	if _, all := scope.Named(groups); all {
+		return r.Scopes.Of(namespace, groups, find)
+	}
+	return find()
+}
+
+// Unlabelled are the Namespaces that do not bear the label yet by which a scope's webhooks
+// select them. Those of groups that select by labels do the same.
+func (r *Reader) Unlabelled(s scope.Scope) []string {
+	if len(s.Group.Spec.TargetNamespaces) == 0 {
+		return nil
+	}
+	return s.Unlabelled(r.NamespacesFor(s.Group))
+}

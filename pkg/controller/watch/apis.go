@@ -1,0 +1,97 @@
+package watch
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// enqueueAPIServiceOwners has those reconciled that own an APIService of a group of which a version was
+// registered, changed or removed.
+func (h *Handlers) enqueueAPIServiceOwners(group string) {
+	for _, csv := range h.Caches.CSVs.By(informers.ByGroup, group) {
+		h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
+	}
+}
+
+// apiChanged matters to the ClusterServiceVersions that depend on a kind of the group.
+func (h *Handlers) apiChanged(group schema.GroupVersion) {
+	h.Served.Resources.Announce(group)
+	for _, csv := range h.Caches.CSVs.By(informers.ByAPI, csvspec.APIServiceName(group.Group, group.Version)) {
+		h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
+	}
+}
+
+// apiServiceChanged also matters to those who own it.
+func (h *Handlers) apiServiceChanged(before, after drift.Object) {
+	service := present(before, after)[0].(*apiregistrationv1.APIService)
+	h.apiChanged(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
+	h.enqueueAPIServiceOwners(service.Spec.Group)
+	h.ownersChanged(before, after)
+}
+
+// servedBy is what makes an entry of a catalog of an object.
+func servedBy(o drift.Object) any {
+	switch o := o.(type) {
+	case *apiextensionsv1.CustomResourceDefinition:
+		var catalog rules.Catalog
+		if informers.Established(o) {
+			catalog.AddDefinition(o)
+		}
+		return catalog
+	case *apiregistrationv1.APIService:
+		return []string{o.Spec.Version, o.Labels[wellknown.LabelAutomanaged], o.Spec.Service.String()}
+	default:
+		return nil
+	}
+}
+
+// servedChanged matters to the ClusterServiceVersions with rules of the group, if what is
+// served of it changes.
+func (h *Handlers) servedChanged(before, after drift.Object) {
+	if before != nil && after != nil && equality.Semantic.DeepEqual(servedBy(before), servedBy(after)) {
+		return
+	}
+	for _, o := range present(before, after) {
+		if service, ok := o.(*apiregistrationv1.APIService); ok {
+			h.Served.Resources.Announce(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
+		}
+	}
+	for _, group := range informers.GroupsServedBy(present(before, after)[0]) {
+		for _, csv := range h.Caches.CSVs.By(informers.ByRuled, group) {
+			h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
+		}
+	}
+}
+
+// crdChanged matters to those that depend on a CustomResourceDefinition, or on a kind
+// of its group, and to those that convert it.
+func (h *Handlers) crdChanged(before, after drift.Object) {
+	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
+	if crd.Name == issuers.CertificatesCRD || crd.Name == informers.OperatorConditionsCRD {
+		h.enqueueAllCSVs()
+	}
+	for _, csv := range h.Caches.CSVs.By(informers.ByCRD, crd.Name) {
+		h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
+	}
+	h.enqueueAPIServiceOwners(crd.Spec.Group)
+	for _, v := range crd.Spec.Versions {
+		h.apiChanged(schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name})
+	}
+	for _, o := range present(before, after) {
+		namespace, service := owners.ConvertedBy(o.(*apiextensionsv1.CustomResourceDefinition))
+		if owned := h.Caches.Services.Get(namespace, service); owned != nil {
+			h.ownersChanged(nil, owned)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package watch
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+// ClaimChanged matters to those who provide or own the same, or name the same Deployments.
+func (h *Handlers) ClaimChanged(before, after drift.Object) {
+	changed := present(before, after)[0].(*operatorsv1alpha1.ClusterServiceVersion)
+	h.Versions.UpdateClaim(changed.Namespace, changed.Name)
+	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || claimDiffers(before, after) {
+		for _, csv := range present(before, after) {
+			h.enqueueNeighbours(csv.(*operatorsv1alpha1.ClusterServiceVersion))
+		}
+	}
+}
+
+// claimDiffers tells whether an operator has another right than before to what it provides.
+func claimDiffers(before, after drift.Object) bool {
+	was, is := before.(*operatorsv1alpha1.ClusterServiceVersion), after.(*operatorsv1alpha1.ClusterServiceVersion)
+	return lineage.Began(was) != lineage.Began(is) ||
+		(was.Status.Phase == operatorsv1alpha1.CSVPhaseFailed) != (is.Status.Phase == operatorsv1alpha1.CSVPhaseFailed) ||
+		was.Status.Reason != is.Status.Reason && (scope.Yields(was.Status.Reason) || scope.Yields(is.Status.Reason))
+}
+
+func (h *Handlers) enqueueNeighbours(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	for _, owned := range csvspec.OwnedNames(csv) {
+		h.enqueueOthers(csv, h.Caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned))
+		_, group, _ := strings.Cut(owned, ".")
+		h.enqueueAPIServiceOwners(group)
+	}
+	for _, name := range csvspec.DeploymentNames(csv) {
+		h.enqueueOthers(csv, h.Caches.CSVs.By(informers.ByDeployment, csv.Namespace+"/"+name))
+	}
+}
+
+func (h *Handlers) enqueueOthers(csv *operatorsv1alpha1.ClusterServiceVersion, all []*operatorsv1alpha1.ClusterServiceVersion) {
+	for _, other := range all {
+		if other.Name != csv.Name {
+			h.Versions.Enqueue(other)
+		}
+	}
+}
+
+// VersionChanged looks at the other versions of an operator, to which it matters what
+// becomes of one: in its spec, its phase, or when it comes or goes.
+func (h *Handlers) VersionChanged(before, after drift.Object) {
+	h.ownersChanged(before, after)
+	var was, is *operatorsv1alpha1.ClusterServiceVersion
+	if before != nil {
+		was = before.(*operatorsv1alpha1.ClusterServiceVersion)
+	}
+	if after != nil {
+		is = after.(*operatorsv1alpha1.ClusterServiceVersion)
+	}
+	if was != nil && is != nil && was.Status.Phase == is.Status.Phase && was.DeletionTimestamp.IsZero() == is.DeletionTimestamp.IsZero() &&
+		equality.Semantic.DeepEqual(lineage.Replaced(was), lineage.Replaced(is)) {
+		return
+	}
+	for _, csv := range []*operatorsv1alpha1.ClusterServiceVersion{was, is} {
+		if csv == nil {
+			continue
+		}
+		l := h.Versions.LineageOf(csv)
+		for _, relative := range slices.Concat(l.Older, l.Newer) {
+			h.Queue.Add(queue.CSVKey(relative.Namespace, relative.Name))
+		}
+	}
+}
+
+// SubscriptionChanged matters to the ClusterServiceVersions that it configures, and to
+// those that it does not configure any more: the versions that it names, or named, and
+// their relatives.
+func (h *Handlers) SubscriptionChanged(before, after drift.Object) {
+	if before != nil && after != nil && sameConfig(before.(*operatorsv1alpha1.Subscription), after.(*operatorsv1alpha1.Subscription)) {
+		return
+	}
+	for _, s := range present(before, after) {
+		for _, name := range subscriptions.CSVNames(s.(*operatorsv1alpha1.Subscription)) {
+			// It may be gone, or not there yet.
+			named := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: s.GetNamespace(), Name: name}}
+			if cached := h.Caches.CSVs.Get(s.GetNamespace(), name); cached != nil {
+				named = cached
+			}
+			l := h.Versions.LineageOf(named)
+			for _, csv := range slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{named}, l.Older, l.Newer) {
+				h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
+			}
+		}
+	}
+}
+
+// sameConfig compares all that the cache keeps of a Subscription: catalogs update its
+// status every few minutes.
+func sameConfig(one, other *operatorsv1alpha1.Subscription) bool {
+	return one.Status.InstalledCSV == other.Status.InstalledCSV && equality.Semantic.DeepEqual(one.Spec, other.Spec)
+}
+
+// apisChanged matters to the group that tells what a ClusterServiceVersion owns.
+func (h *Handlers) apisChanged(before, after drift.Object) {
+	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || after.GetDeletionTimestamp() != nil || claimDiffers(before, after) {
+		h.enqueueGroupsIn(present(before, after)[0].GetNamespace())
+	}
+}

@@ -1,0 +1,60 @@
+package write
+
+import (
+	"context"
+	"encoding/json"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// convert writes spec.conversion of the definition that was looked at, if it is that
+// still.
+func (w *Writer) convert(ctx context.Context, live drift.Object, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{
+			"uid": desired.UID, "resourceVersion": desired.ResourceVersion,
+			"annotations": annotationPatch(live.(*apiextensionsv1.CustomResourceDefinition), desired),
+		},
+		"spec": map[string]any{"conversion": conversionPatch(desired.Spec.Conversion)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w.Extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, desired.Name, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+}
+
+// annotationPatch sets the annotations that go with the conversion, and takes away those
+// that went with the one before.
+func annotationPatch(live, desired *apiextensionsv1.CustomResourceDefinition) map[string]any {
+	patch := map[string]any{wellknown.AnnotationGeneration: nil, wellknown.AnnotationPropagated: nil}
+	for _, annotation := range conversion.Propagated(live) {
+		patch[annotation] = nil
+	}
+	for annotation, value := range desired.Annotations {
+		patch[annotation] = value
+	}
+	return patch
+}
+
+// conversionPatch replaces whatever conversion there is: a merge patch keeps what it
+// does not name, and a URL beside a Service is refused.
+func conversionPatch(conversion *apiextensionsv1.CustomResourceConversion) map[string]any {
+	if conversion.Webhook == nil {
+		return map[string]any{"strategy": conversion.Strategy, "webhook": nil}
+	}
+	return map[string]any{"strategy": conversion.Strategy, "webhook": map[string]any{
+		"conversionReviewVersions": conversion.Webhook.ConversionReviewVersions,
+		"clientConfig": map[string]any{
+			"url":      nil,
+			"service":  conversion.Webhook.ClientConfig.Service,
+			"caBundle": conversion.Webhook.ClientConfig.CABundle,
+		},
+	}}
+}

@@ -1,0 +1,56 @@
+package write
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// sendDynamic writes what an issuer or an operator reads, or takes it away.
+func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	resource, known := dynamicResources[o.GetKind()]
+	if !known {
+		return nil, fmt.Errorf("no way to write a %s", o.GetKind())
+	}
+	client := w.Dynamic.Resource(resource).Namespace(o.GetNamespace())
+	apply := func() (*unstructured.Unstructured, error) {
+		return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: wellknown.FieldManager, Force: true})
+	}
+	switch step.Verb {
+	case rollout.Create:
+		created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
+		if apierrors.IsAlreadyExists(err) {
+			return apply()
+		}
+		return created, err
+	case rollout.Update:
+		return client.Update(ctx, o, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+	case rollout.Delete:
+		err := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
+		if apierrors.IsNotFound(err) {
+			return o, nil
+		}
+		return o, err
+	default:
+		return apply()
+	}
+}
+
+// dynamicResources are those of the objects by which issuers and operators are told something, by
+// kind: the manager has no types for them, or caches them apart.
+var dynamicResources = map[string]schema.GroupVersionResource{
+	"Certificate":                  issuers.Certificates,
+	"Issuer":                       issuers.Issuers,
+	"ConfigMap":                    informers.ConfigMaps,
+	owners.OperatorConditions.Name: owners.OperatorConditions.Resource,
+}

@@ -1,0 +1,138 @@
+// Package write sends the steps of plans to the API server.
+package write
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// Writer writes to the API server.
+type Writer struct {
+	clients.Set
+	Now func() time.Time
+}
+
+// Send sends one step to the API server.
+func (w *Writer) Send(ctx context.Context, namespace string, step rollout.Step) (written, existing drift.Object, err error) {
+	switch o := step.Object.(type) {
+	case *corev1.Secret:
+		return send(ctx, w.Kube.CoreV1().Secrets(namespace), step, o)
+	case *corev1.Service:
+		return send(ctx, w.Kube.CoreV1().Services(namespace), step, o)
+	case *appsv1.Deployment:
+		return send(ctx, w.Kube.AppsV1().Deployments(namespace), step, o)
+	case *rbacv1.Role:
+		return send(ctx, w.Kube.RbacV1().Roles(o.Namespace), step, o)
+	case *rbacv1.RoleBinding:
+		return send(ctx, w.Kube.RbacV1().RoleBindings(o.Namespace), step, o)
+	case *rbacv1.ClusterRole:
+		return send(ctx, w.Kube.RbacV1().ClusterRoles(), step, o)
+	case *rbacv1.ClusterRoleBinding:
+		return send(ctx, w.Kube.RbacV1().ClusterRoleBindings(), step, o)
+	case *apiregistrationv1.APIService:
+		return send(ctx, w.Aggregator.ApiregistrationV1().APIServices(), step, o)
+	case *admissionregistrationv1.ValidatingWebhookConfiguration:
+		return send(ctx, w.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), step, o)
+	case *admissionregistrationv1.MutatingWebhookConfiguration:
+		return send(ctx, w.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations(), step, o)
+	case *apiextensionsv1.CustomResourceDefinition:
+		return result(w.convert(ctx, step.Live, o))
+	case *corev1.Pod:
+		return result(w.touch(ctx, o))
+	case *unstructured.Unstructured:
+		return result(w.sendDynamic(ctx, step, o))
+	default:
+		return nil, nil, fmt.Errorf("no way to write a %T", o)
+	}
+}
+
+// Resource is a typed client of any kind.
+type Resource[T drift.Object] interface {
+	Get(context.Context, string, metav1.GetOptions) (T, error)
+	Create(context.Context, T, metav1.CreateOptions) (T, error)
+	Update(context.Context, T, metav1.UpdateOptions) (T, error)
+	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (T, error)
+	Delete(context.Context, string, metav1.DeleteOptions) error
+}
+
+// send carries out one step. Where the object to create is there already, it is
+// returned as existing, and nothing is written.
+func send[T drift.Object](ctx context.Context, client Resource[T], step rollout.Step, object T) (written, existing drift.Object, err error) {
+	switch step.Verb {
+	case rollout.Create:
+		return create(ctx, client, object)
+	case rollout.Apply:
+		return result(Apply(ctx, client, object, dryRun(step)))
+	case rollout.Update:
+		return result(client.Update(ctx, object, metav1.UpdateOptions{FieldManager: wellknown.FieldManager, DryRun: dryRun(step)}))
+	default:
+		return object, nil, Delete(ctx, client, object)
+	}
+}
+
+// create makes an object that is not there. An apply would take over what a cache does not
+// show: merge a Secret into somebody else's, or take trust away from a registration that
+// another manager has made since.
+func create[T drift.Object](ctx context.Context, client Resource[T], object T) (written, existing drift.Object, err error) {
+	created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
+	if !apierrors.IsAlreadyExists(err) {
+		return result(created, err)
+	}
+	return existingObject(client.Get(ctx, object.GetName(), metav1.GetOptions{}))
+}
+
+// existing is an object that was not expected. A client returns an empty one beside an error.
+func existingObject[T drift.Object](object T, err error) (written, existing drift.Object, _ error) {
+	existing, _, err = result(object, err)
+	return nil, existing, err
+}
+
+// dryRun is the option of a step that is only rehearsed.
+func dryRun(step rollout.Step) []string {
+	if step.DryRun {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+func Apply[T drift.Object](ctx context.Context, client Resource[T], object T, dryRun []string) (T, error) {
+	body, err := json.Marshal(object)
+	if err != nil {
+		return object, err
+	}
+	return client.Patch(ctx, object.GetName(), types.ApplyPatchType, body, metav1.PatchOptions{FieldManager: wellknown.FieldManager, Force: new(true), DryRun: dryRun})
+}
+
+// Delete removes this object, not one that has taken its name since.
+func Delete[T drift.Object](ctx context.Context, client Resource[T], object T) error {
+	err := client.Delete(ctx, object.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(object.GetUID()))})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+func result[T drift.Object](object T, err error) (written, existing drift.Object, _ error) {
+	if err != nil {
+		return nil, nil, err
+	}
+	return object, nil, nil
+}
