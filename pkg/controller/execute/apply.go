@@ -130,6 +130,7 @@ func (e *Executor) recordCreation(s *gather.Snapshot, written drift.Object) {
 	}
 }
 
+// LogWrite logs a step that was carried out.
 func (e *Executor) LogWrite(k queue.Key, step rollout.Step) {
 	log := e.Log.WithFields(k.Fields()).WithField("why", step.Why())
 	if webhook, ok := step.Object.GetLabels()[wellknown.LabelWebhookGenerateName]; ok {

@@ -134,6 +134,7 @@ func assumeReported(s *gather.Snapshot, plan rollout.Plan, now time.Time) {
 // with each pass done in one go, fewer are needed.
 type Processors chan struct{}
 
+// NewProcessors returns one place for each processor.
 func NewProcessors() Processors { return make(Processors, runtime.GOMAXPROCS(0)) }
 
 // take waits for a place, until free is called.

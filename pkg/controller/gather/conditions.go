@@ -65,6 +65,7 @@ func (g *Gatherer) AddNotUpgradeable(u *rollout.Upgrade) error {
 	return nil
 }
 
+// TypedCondition returns an OperatorCondition in its type; nil for none.
 func TypedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondition, error) {
 	if live == nil {
 		return nil, nil

@@ -47,6 +47,7 @@ func (r *Reader) IssuedSecret(ctx context.Context, name types.NamespacedName) (s
 	return target, nil
 }
 
+// Pointers returns pointers to the items of a list.
 func Pointers[T any](items []T) []*T {
 	all := make([]*T, 0, len(items))
 	for i := range items {

@@ -20,6 +20,7 @@ type Registrations struct {
 	APIServices []*apiregistrationv1.APIService
 }
 
+// Registrations lists the registrations that the options select.
 func (r *Reader) Registrations(ctx context.Context, which metav1.ListOptions) (Registrations, error) {
 	validating, err := r.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, which)
 	if err != nil {

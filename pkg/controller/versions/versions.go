@@ -23,6 +23,7 @@ type Reader struct {
 	Scopes     *records.Scopes
 }
 
+// Enqueue adds a ClusterServiceVersion to the queue.
 func (r *Reader) Enqueue(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	r.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 }
@@ -33,6 +34,7 @@ func (r *Reader) Manages(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return !csv.IsCopied() && r.InScope(csv.Namespace)
 }
 
+// InScope reports whether the manager is responsible for a namespace.
 func (r *Reader) InScope(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
@@ -46,6 +48,7 @@ func (r *Reader) IsDeleted(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return r.IsTerminating(csv.Namespace)
 }
 
+// IsTerminating reports whether a Namespace is being deleted.
 func (r *Reader) IsTerminating(name string) bool {
 	namespace := r.Caches.Namespaces.Get("", name)
 	return namespace != nil && (namespace.DeletionTimestamp != nil || namespace.Status.Phase == corev1.NamespaceTerminating)

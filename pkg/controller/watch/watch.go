@@ -166,6 +166,7 @@ func (h *Handlers) enqueueNamespacesWith(label string) {
 	}
 }
 
+// EnqueueCSVsIn adds the ClusterServiceVersions of a namespace to the queue.
 func (h *Handlers) EnqueueCSVsIn(namespace string) {
 	for _, csv := range h.Caches.CSVs.In(namespace) {
 		h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))

@@ -99,7 +99,7 @@ func create[T drift.Object](ctx context.Context, client Resource[T], object T) (
 	return existingObject(client.Get(ctx, object.GetName(), metav1.GetOptions{}))
 }
 
-// existing is an object that was not expected. A client returns an empty one beside an error.
+// existingObject returns an object that was not expected. A client returns an empty one beside an error.
 func existingObject[T drift.Object](object T, err error) (written, existing drift.Object, _ error) {
 	existing, _, err = result(object, err)
 	return nil, existing, err
@@ -113,6 +113,7 @@ func dryRun(step rollout.Step) []string {
 	return nil
 }
 
+// Apply applies a whole object, and takes over its fields from other clients.
 func Apply[T drift.Object](ctx context.Context, client Resource[T], object T, dryRun []string) (T, error) {
 	body, err := json.Marshal(object)
 	if err != nil {
