@@ -130,6 +130,7 @@ func (p *Policy) set(annotation, value string) (known bool, err error) {
 	return true, err
 }
 
+// ParseKeyType returns the key type of a name, or an error that lists the known names.
 func ParseKeyType(text string) (KeyType, error) {
 	var known []string
 	for _, kind := range KeyTypes {

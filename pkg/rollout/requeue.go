@@ -8,6 +8,7 @@ type Requeue struct {
 	Reason string
 }
 
+// Earliest returns the earlier of two requeues. A zero time is never.
 func (r Requeue) Earliest(other Requeue) Requeue {
 	if r.At.IsZero() || !other.At.IsZero() && other.At.Before(r.At) {
 		return other

@@ -51,8 +51,10 @@ type Step struct {
 	DryRun      bool
 }
 
+// Key identifies the object of the step.
 func (s Step) Key() string { return drift.KeyOf(s.Object) }
 
+// Kind returns the kind of the object of the step.
 func (s Step) Kind() string { return drift.KindOf(s.Object) }
 
 // Registers reports whether the step writes a registration. No other step depends on it.

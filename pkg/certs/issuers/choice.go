@@ -61,6 +61,7 @@ func (i Issuer) unknown() bool {
 	return i.Group == certManagerGroup && i.Kind != "Issuer" && i.Kind != "ClusterIssuer"
 }
 
+// Describe returns the choice as text for messages.
 func (c Choice) Describe() string {
 	if c.Issuer == (Issuer{}) {
 		return string(c.Provider)

@@ -25,6 +25,7 @@ var Providers = []Provider{
 	{Name: managerv1alpha1.ProviderNone},
 }
 
+// Names returns the names of all certificate providers.
 func Names() []string {
 	var all []string
 	for _, p := range Providers {

@@ -7,6 +7,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 )
 
+// HostPort returns the address to dial.
 func HostPort(host string, port int32) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
@@ -35,4 +36,5 @@ type Answer struct {
 	ThroughAPIServer bool
 }
 
+// Serves reports whether the endpoint serves.
 func (a Answer) Serves() bool { return a.Reason == "" }

@@ -48,8 +48,10 @@ func (r KeptPorts) String() string {
 	return string(text)
 }
 
+// Empty reports whether no port is kept.
 func (r KeptPorts) Empty() bool { return len(r.Kept)+len(r.Pending) == 0 }
 
+// Find returns a kept port.
 func (r KeptPorts) Find(port int32) (KeptPort, bool) {
 	if i := slices.IndexFunc(r.Kept, func(k KeptPort) bool { return k.Port == port }); i >= 0 {
 		return r.Kept[i], true
@@ -57,6 +59,7 @@ func (r KeptPorts) Find(port int32) (KeptPort, bool) {
 	return KeptPort{}, false
 }
 
+// Ports returns the kept ports.
 func (r KeptPorts) Ports() []corev1.ServicePort {
 	var all []corev1.ServicePort
 	for _, k := range r.Kept {

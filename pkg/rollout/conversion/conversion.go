@@ -35,6 +35,7 @@ func HasBundle(live *apiextensionsv1.CustomResourceDefinition, delegated bool) b
 	return delegated || len(live.Spec.Conversion.Webhook.ClientConfig.CABundle) > 0
 }
 
+// BundleField is the path of the caBundle of a conversion webhook.
 var BundleField = fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "caBundle"))
 
 // CertificatesOf returns the valid certificates of a caBundle.

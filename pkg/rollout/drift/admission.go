@@ -49,6 +49,7 @@ func (w Write) Refused() (_ Drift, refused bool) {
 	return Drift{By: ByAdmission, Fields: w.refused}, w.RefusesAdmission()
 }
 
+// RefusesAdmission reports whether admission changed a field that the manager does not accept.
 func (w Write) RefusesAdmission() bool { return len(w.refused) > 0 }
 
 // Accepts reports whether a live object differs from the desired one only in what admission
@@ -184,6 +185,7 @@ func isOwnKey(key string) bool {
 	return strings.HasPrefix(key, "olm.") || strings.HasPrefix(key, wellknown.AnnotationPrefix) || key == wellknown.AnnotationCAHash
 }
 
+// AdmissionMessage returns the message of a change by admission.
 func AdmissionMessage(key string, drift Drift) string {
 	return fmt.Sprintf("%s: %s changed by admission", key, strings.Join(drift.Fields, ", "))
 }

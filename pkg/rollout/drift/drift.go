@@ -43,6 +43,7 @@ type Drift struct {
 	By string
 }
 
+// None reports whether nothing differs.
 func (d Drift) None() bool { return len(d.Fields) == 0 }
 
 // typeConverter knows for every built-in kind which lists are maps by key, as the API server does.
@@ -97,6 +98,7 @@ func Compare(desired, live Object, exclusive ...string) Comparison {
 
 func (c Comparison) fields() *fieldpath.Set { return c.wanted.Union(c.strays) }
 
+// Drift returns how the live object differs from the desired one.
 func (c Comparison) Drift() Drift {
 	fields := c.fields()
 	return Drift{Fields: paths(fields), Strays: paths(c.strays), Stuck: !c.strays.Intersection(c.updated).Empty(), By: LastWriter(c.live, fields)}

@@ -72,6 +72,7 @@ func (p Phase) brief(details string) Phase {
 	return p
 }
 
+// Because returns the phase with a reason and a message.
 func (p Phase) Because(cause string) Phase {
 	p.Message += cause
 	return p

@@ -42,6 +42,7 @@ func WithLiveBundle(w render.Webhook, live drift.Object) render.Webhook {
 	return w
 }
 
+// BundleOf returns the caBundle of a registration.
 func BundleOf(o drift.Object) []byte {
 	for _, client := range ClientsOf(o) {
 		return client.CABundle
@@ -166,6 +167,7 @@ func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookCl
 	return client
 }
 
+// PathOf returns the path at which the API server calls a webhook.
 func PathOf(o drift.Object) string {
 	if service := ServiceOf(o); service != nil && service.Path != nil {
 		return *service.Path
@@ -173,4 +175,5 @@ func PathOf(o drift.Object) string {
 	return ""
 }
 
+// DescriptionHash returns the hash of the webhook description that a registration was made from.
 func DescriptionHash(o drift.Object) string { return o.GetLabels()[wellknown.LabelWebhookHash] }

@@ -18,6 +18,7 @@ type Route struct {
 	Path string
 }
 
+// RouteOf returns the port and the path that a registration calls.
 func RouteOf(o drift.Object) Route { return Route{PortCalled(o), PathOf(o)} }
 
 // Until returns the message that one route is called until another one is served.

@@ -27,6 +27,7 @@ type Progress struct {
 	Running time.Time
 }
 
+// Complete reports whether the rollout of the Deployment is complete.
 func (p Progress) Complete() bool { return p.State == managerv1alpha1.DeploymentAvailable }
 
 // ProgressOf reads a Deployment and its pods. A Deployment without replicas is complete.
@@ -110,6 +111,7 @@ func lastProgress(d *appsv1.Deployment) time.Time {
 	return last
 }
 
+// Later returns the later of two instants.
 func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -2,7 +2,6 @@
 package need
 
 import (
-	"bytes"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -55,11 +54,11 @@ func reference() {
 }
 
 var referenceText = func() []byte {
-	var text bytes.Buffer
-	for i := 0; text.Len() < MaxInput; i++ {
-		fmt.Fprintf(&text, "- {name: a%08x}\n", i)
+	var text []byte
+	for i := 0; len(text) < MaxInput; i++ {
+		text = fmt.Appendf(text, "- {name: a%08x}\n", i)
 	}
-	return text.Bytes()
+	return text
 }()
 
 func measured(t testing.TB, do func()) (took time.Duration, memory uint64) {
