@@ -12,12 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// The API of the converted objects.
 const (
 	Group    = "crdconversion.example.com"
 	Kind     = "Cache"
 	Resource = "caches"
 )
 
+// The versions of the API.
 var (
 	V1 = schema.GroupVersion{Group: Group, Version: "v1"}
 	V2 = schema.GroupVersion{Group: Group, Version: "v2"}

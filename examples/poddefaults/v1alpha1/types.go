@@ -12,6 +12,7 @@ import (
 
 //go:generate go tool -modfile=../../../hack/tools/crd/go.mod controller-gen object crd:maxDescLen=0 paths=. output:crd:dir=../bundle/manifests
 
+// Resource identifies PodDefaults in the API.
 var Resource = schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1alpha1", Resource: "poddefaults"}
 
 // PodDefault is what pods of its namespace get when they are created: those whose labels

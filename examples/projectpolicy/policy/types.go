@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+// Resource identifies the policies in the API.
 var Resource = schema.GroupVersionResource{
 	Group:    "projectpolicy.example.com",
 	Version:  "v1alpha1",
