@@ -27,13 +27,13 @@ const (
 var bundleAnnotations = []string{mediaTypeAnnotation, manifestsAnnotation, metadataAnnotation, packageAnnotation, channelsAnnotation, defaultChannelAnnotation}
 
 // readAnnotations reads metadata/annotations.yaml, and reports what no program reads.
-func (b *Bundle) readAnnotations() {
-	text, ok := b.files[annotationsFile]
+func (r *reader) readAnnotations() {
+	text, ok := r.files[annotationsFile]
 	if !ok {
 		return
 	}
 	d := document{text: text, line: 1}
-	json, ok := b.toJSON(BrokenFile, annotationsFile, d)
+	json, ok := r.toJSON(BrokenFile, annotationsFile, d)
 	if !ok {
 		return
 	}
@@ -47,45 +47,40 @@ func (b *Bundle) readAnnotations() {
 		err = strictjson.UnmarshalCaseSensitivePreserveInts(json, &fields)
 	}
 	if err != nil {
-		b.addProblem(BrokenFile, annotationsFile, 1, "cannot be read: "+strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "), "write one mapping, annotations, of texts to texts")
+		r.addProblem(BrokenFile, annotationsFile, 1, "cannot be read: "+strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: json: "), "write one mapping, annotations, of texts to texts")
 		return
 	}
-	b.Annotations = content.Annotations
+	r.Annotations = content.Annotations
 	o := &Object{Unstructured: &unstructured.Unstructured{Object: fields}, File: annotationsFile, text: d.text, firstLine: d.line}
-	b.AnnotationsObject = o
+	r.AnnotationsObject = o
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if key != "annotations" {
-			b.addFieldProblem(UnknownField, o, "["+key+"]", "is nothing that OLM reads: all stands below annotations", "correct or remove it")
+			r.addFieldProblem(UnknownField, o, "["+key+"]", "is nothing that OLM reads: all stands below annotations", "correct or remove it")
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(b.Annotations)) {
+	for _, key := range slices.Sorted(maps.Keys(r.Annotations)) {
 		if strings.HasPrefix(key, annotationPrefix) && !slices.Contains(bundleAnnotations, key) {
-			b.addFieldProblem(UnknownField, o, "annotations["+key+"]", "is no annotation of a bundle, and OLM ignores it", "correct or remove it")
+			r.addFieldProblem(UnknownField, o, "annotations["+key+"]", "is no annotation of a bundle, and OLM ignores it", "correct or remove it")
 		}
 	}
 }
 
 // checkAnnotations looks for those by which a catalog places the bundle.
-func (b *Bundle) checkAnnotations() {
-	if b.has(NotABundle, "") || b.has(BrokenFile, annotationsFile) {
+func (r *reader) checkAnnotations() {
+	if r.has(NotABundle, "") || r.has(BrokenFile, annotationsFile) {
 		return
 	}
-	if _, ok := b.files[annotationsFile]; !ok {
-		b.addProblem(NoAnnotation, annotationsFile, 0, "is missing", fmt.Sprintf("write it, with the annotations %s and %s", packageAnnotation, channelsAnnotation))
+	if _, ok := r.files[annotationsFile]; !ok {
+		r.addProblem(NoAnnotation, annotationsFile, 0, "is missing", fmt.Sprintf("write it, with the annotations %s and %s", packageAnnotation, channelsAnnotation))
 		return
 	}
 	missing := func(annotation string) {
-		b.addProblem(NoAnnotation, annotationsFile, 1, fmt.Sprintf("has no annotation %s, by which a catalog places the bundle", annotation), "add it")
+		r.addProblem(NoAnnotation, annotationsFile, 1, fmt.Sprintf("has no annotation %s, by which a catalog places the bundle", annotation), "add it")
 	}
-	if b.Package() == "" {
+	if r.Package() == "" {
 		missing(packageAnnotation)
 	}
-	if len(b.Channels()) == 0 {
+	if len(r.Channels()) == 0 {
 		missing(channelsAnnotation)
 	}
-}
-
-// has reports whether there is a problem of a kind with a file.
-func (b *Bundle) has(kind Kind, file string) bool {
-	return slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind == kind && p.File == file })
 }

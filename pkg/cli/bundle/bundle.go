@@ -38,10 +38,7 @@ type Bundle struct {
 	// Size is that of all files together.
 	Size int64
 
-	files     map[string][]byte
-	reported  map[problemsOf]int
-	documents int
-	text      int // bytes of all rules (see limitCombinations)
+	files map[string][]byte
 }
 
 // Err is nil when the bundle can be installed, and else says all that is in the way.
@@ -53,6 +50,11 @@ func (b *Bundle) Err() error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// has reports whether there is a problem of a kind with a file.
+func (b *Bundle) has(kind Kind, file string) bool {
+	return slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind == kind && p.File == file })
 }
 
 // Package is the name of the package that the bundle is a version of.
@@ -70,6 +72,11 @@ func (b *Bundle) Channels() []string {
 		}
 	}
 	return channels
+}
+
+// Supports reports whether the operator supports an install mode.
+func (b *Bundle) Supports(mode operatorsv1alpha1.InstallModeType) bool {
+	return slices.ContainsFunc(b.CSV.Spec.InstallModes, func(m operatorsv1alpha1.InstallMode) bool { return m.Type == mode && m.Supported })
 }
 
 // CRDs are the CustomResourceDefinitions that can be understood.

@@ -18,32 +18,32 @@ const maxText = 4 << 20
 
 // limitCombinations reports rules whose lists have too many combinations: rules that the manager refuses, and rules
 // with which all rules that were read have more than maxText. It returns whether there are none.
-func (b *Bundle) limitCombinations(o *Object, typed any) bool {
+func (r *reader) limitCombinations(o *Object, typed any) bool {
 	if csv, ok := typed.(*operatorsv1alpha1.ClusterServiceVersion); ok {
 		if narrow := csvspec.WebhooksWithinLimit(csv); narrow < len(csv.Spec.WebhookDefinitions) {
-			return b.tooWide(o, fmt.Sprintf("spec.webhookdefinitions[%d].rules", narrow), fmt.Sprintf("has rules with more than %d combinations of what their lists name", csvspec.MaxCombinations))
+			return r.tooWide(o, fmt.Sprintf("spec.webhookdefinitions[%d].rules", narrow), fmt.Sprintf("has rules with more than %d combinations of what their lists name", csvspec.MaxCombinations))
 		}
 		if csvspec.PermissionCombinations(csv) > csvspec.MaxGrants {
-			return b.tooWide(o, "spec.install.spec", fmt.Sprintf("has rules with more than %d combinations of what their lists name", csvspec.MaxGrants))
+			return r.tooWide(o, "spec.install.spec", fmt.Sprintf("has rules with more than %d combinations of what their lists name", csvspec.MaxGrants))
 		}
 	}
 	path, bytes := textOf(typed)
-	if b.text = min(b.text+bytes, unbounded); b.text > maxText {
-		return b.tooWide(o, path, fmt.Sprintf("has rules whose lists, with those read before, have more than %d MiB of combinations", maxText>>20))
+	if r.text = min(r.text+bytes, unbounded); r.text > maxText {
+		return r.tooWide(o, path, fmt.Sprintf("has rules whose lists, with those read before, have more than %d MiB of combinations", maxText>>20))
 	}
 	return true
 }
 
-func (b *Bundle) tooWide(o *Object, path, detail string) bool {
-	b.addFieldProblem(TooWide, o, path, detail, "name fewer in each rule")
+func (r *reader) tooWide(o *Object, path, detail string) bool {
+	r.addFieldProblem(TooWide, o, path, detail, "name fewer in each rule")
 	return false
 }
 
 // limitGrantedRules reports the object with which roles have more than maxText, their rules counted once for each subject
 // and for each ClusterRole that they are given to.
-func (b *Bundle) limitGrantedRules() {
+func (r *reader) limitGrantedRules() {
 	roles := map[rbacv1.RoleRef]table{}
-	for _, o := range b.Objects {
+	for _, o := range r.Objects {
 		switch role := o.Typed.(type) {
 		case *rbacv1.Role:
 			roles[refTo("Role", role.Name)] = roles[refTo("Role", role.Name)].plus(roleTable(role.Rules))
@@ -52,10 +52,10 @@ func (b *Bundle) limitGrantedRules() {
 		}
 	}
 	total := 0
-	for _, o := range b.Objects {
+	for _, o := range r.Objects {
 		path, bytes := givenText(o.Typed, roles)
 		if total = min(total+bytes, unbounded); total > maxText {
-			b.addFieldProblem(TooWide, o, path, fmt.Sprintf("and those of the objects before it give more than %d MiB of rules, each counted for each that it is given to", maxText>>20), "bind a group, or fewer subjects")
+			r.addFieldProblem(TooWide, o, path, fmt.Sprintf("and those of the objects before it give more than %d MiB of rules, each counted for each that it is given to", maxText>>20), "bind a group, or fewer subjects")
 			return
 		}
 	}

@@ -64,16 +64,16 @@ func InspectImage(image v1.Image, source string) (*Bundle, error) {
 	}
 	files := mutate.Extract(&boundedImage{Image: image, left: maxUnpacked})
 	defer files.Close()
-	b := newBundle(source)
-	err := b.unpack(files)
+	r := newReader(source)
+	err := r.unpack(files)
 	if errors.Is(err, errTooBig) {
-		return b, nil
+		return r.Bundle, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	b.readAnnotations()
-	return b.read(), nil
+	r.readAnnotations()
+	return r.read(), nil
 }
 
 // checkSize looks at what the manifest says, before any layer is fetched.
@@ -100,11 +100,11 @@ func checkSize(image v1.Image) error {
 
 // unpack takes the files of an image, by name. The library refuses names that lead out of
 // the image; links, which could, are refused here.
-func (b *Bundle) unpack(image io.Reader) error {
+func (r *reader) unpack(image io.Reader) error {
 	files := tar.NewReader(image)
 	header, err := files.Next()
 	for ; err == nil; header, err = files.Next() {
-		if err := b.addEntry(header, files); err != nil {
+		if err := r.addEntry(header, files); err != nil {
 			return err
 		}
 	}
@@ -118,16 +118,16 @@ func (b *Bundle) unpack(image io.Reader) error {
 	return nil
 }
 
-func (b *Bundle) addEntry(header *tar.Header, content io.Reader) error {
+func (r *reader) addEntry(header *tar.Header, content io.Reader) error {
 	name := strings.TrimPrefix(header.Name, "/")
 	switch {
 	case header.Typeflag == tar.TypeDir || !strings.Contains(name, "/"):
 		return nil
 	case header.Typeflag != tar.TypeReg:
-		b.addProblem(BrokenFile, name, 0, "is a link or a device", "put a plain file in its place")
+		r.addProblem(BrokenFile, name, 0, "is a link or a device", "put a plain file in its place")
 		return nil
 	default:
-		return b.addFile(name, func() (io.ReadCloser, error) { return io.NopCloser(content), nil })
+		return r.addFile(name, func() (io.ReadCloser, error) { return io.NopCloser(content), nil })
 	}
 }
 

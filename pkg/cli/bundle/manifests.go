@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -79,19 +77,18 @@ func render(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	if err := b.Err(); err != nil {
 		return nil, err
 	}
-	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
-	group, err := b.operatorGroup(namespace, o.Watch)
+	o.Namespace = cmp.Or(o.Namespace, b.SuggestedNamespace())
+	i := installation{b, o}
+	group, err := i.operatorGroup()
 	if err != nil {
 		return nil, err
 	}
-	namespaceObj, others := b.namespaceObject(namespace), b.otherObjects(namespace, o.Namespaced)
-	permissions := b.permissions(namespace, group.Spec.TargetNamespaces)
-	subscription, csv := b.subscription(namespace, o.Config), b.installable(b.CSVObject, namespace, nil)
+	others, permissions, csv := i.otherObjects(), i.permissions(group.Spec.TargetNamespaces), i.installable(b.CSVObject)
 	dropNulls(csv.Object)
 
 	all := slices.Concat(
-		[]*unstructured.Unstructured{namespaceObj}, others.definitions, others.accounts, permissions, others.rest,
-		[]*unstructured.Unstructured{plain(group), plain(subscription), csv},
+		[]*unstructured.Unstructured{i.namespaceObject()}, others.definitions, others.accounts, permissions, others.rest,
+		[]*unstructured.Unstructured{plain(group), plain(i.subscription()), csv},
 	)
 	for _, object := range all {
 		label(object, o.Labels)
@@ -99,22 +96,29 @@ func render(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// operatorGroup is the group for some namespaces, if the operator supports them.
-func (b *Bundle) operatorGroup(namespace string, watch []string) (*operatorsv1.OperatorGroup, error) {
-	if watch == nil && !b.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
-		watch = []string{namespace}
+// installation creates the objects that install a bundle with the options of an administrator.
+type installation struct {
+	*Bundle
+	Options
+}
+
+// operatorGroup returns an error if the operator does not support the namespaces to watch.
+func (i installation) operatorGroup() (*operatorsv1.OperatorGroup, error) {
+	watch := i.Watch
+	if watch == nil && !i.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
+		watch = []string{i.Namespace}
 	}
 	if len(watch) == 1 && watch[0] == metav1.NamespaceAll {
 		watch = nil
 	}
 	group := &operatorsv1.OperatorGroup{
 		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorsv1.OperatorGroupKind},
-		ObjectMeta: installationMeta(cmp.Or(b.Package(), namespace), namespace),
+		ObjectMeta: installationMeta(cmp.Or(i.Package(), i.Namespace), i.Namespace),
 		Spec:       operatorsv1.OperatorGroupSpec{TargetNamespaces: slices.Compact(slices.Sorted(slices.Values(watch)))},
 	}
-	covered, failure := scope.ForNamespace(namespace, []*operatorsv1.OperatorGroup{group}, nil)
+	covered, failure := scope.ForNamespace(i.Namespace, []*operatorsv1.OperatorGroup{group}, nil)
 	if failure == nil {
-		failure = covered.Supported(b.CSV)
+		failure = covered.Supported(i.CSV)
 	}
 	if failure != nil {
 		return nil, errors.New(failure.Message)
@@ -127,106 +131,18 @@ func installationMeta(name, namespace string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: namespace, Annotations: map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}}
 }
 
-// Supports reports whether the operator supports an install mode.
-func (b *Bundle) Supports(mode operatorsv1alpha1.InstallModeType) bool {
-	return slices.ContainsFunc(b.CSV.Spec.InstallModes, func(m operatorsv1alpha1.InstallMode) bool { return m.Type == mode && m.Supported })
-}
-
 // subscription ties a configuration to the ClusterServiceVersion. It names no catalog:
 // the bundle is what is installed.
-func (b *Bundle) subscription(namespace string, config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.Subscription {
+func (i installation) subscription() *operatorsv1alpha1.Subscription {
 	return &operatorsv1alpha1.Subscription{
 		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1alpha1.SubscriptionCRDAPIVersion, Kind: operatorsv1alpha1.SubscriptionKind},
-		ObjectMeta: installationMeta(cmp.Or(b.Package(), namespace), namespace),
+		ObjectMeta: installationMeta(cmp.Or(i.Package(), i.Namespace), i.Namespace),
 		Spec: &operatorsv1alpha1.SubscriptionSpec{
-			Package: cmp.Or(b.Package(), b.CSV.Name), Channel: b.DefaultChannel(), StartingCSV: b.CSV.Name,
-			CatalogSource: "bundle", CatalogSourceNamespace: namespace,
-			Config: config,
+			Package: cmp.Or(i.Package(), i.CSV.Name), Channel: i.DefaultChannel(), StartingCSV: i.CSV.Name,
+			CatalogSource: "bundle", CatalogSourceNamespace: i.Namespace,
+			Config: i.Config,
 		},
 	}
-}
-
-// objectsByOrder are those of the bundle besides the ClusterServiceVersion, by when they are applied.
-type objectsByOrder struct{ definitions, accounts, rest []*unstructured.Unstructured }
-
-func (b *Bundle) otherObjects(namespace string, namespaced map[schema.GroupKind]bool) objectsByOrder {
-	var others objectsByOrder
-	for _, o := range b.Objects {
-		if o == b.CSVObject {
-			continue
-		}
-		object := b.installable(o, namespace, namespaced)
-		switch groupkind.Of(o) {
-		case groupkind.CustomResourceDefinition:
-			others.definitions = append(others.definitions, object)
-		case groupkind.ServiceAccount:
-			others.accounts = append(others.accounts, object)
-		default:
-			others.rest = append(others.rest, object)
-		}
-	}
-	return others
-}
-
-// installable is an object of the bundle as it goes into a namespace.
-func (b *Bundle) installable(o *Object, namespace string, namespaced map[schema.GroupKind]bool) *unstructured.Unstructured {
-	object := o.DeepCopy()
-	unstructured.RemoveNestedField(object.Object, "status")
-	unstructured.RemoveNestedField(object.Object, "metadata", "creationTimestamp")
-	object.SetNamespace("")
-	if b.namespaced(groupkind.Of(object), namespaced) {
-		object.SetNamespace(namespace)
-	}
-	completeSubjects(object, namespace)
-	return object
-}
-
-// dropNulls removes fields without a value: the API server drops them when an object
-// is created, and refuses them when it is applied.
-func dropNulls(in any) {
-	switch value := in.(type) {
-	case map[string]any:
-		for key, field := range value {
-			if field == nil {
-				delete(value, key)
-			}
-			dropNulls(field)
-		}
-	case []any:
-		for _, item := range value {
-			dropNulls(item)
-		}
-	}
-}
-
-// completeSubjects says which namespace the accounts of a binding are in, where the author
-// could not know.
-func completeSubjects(object *unstructured.Unstructured, namespace string) {
-	if object.GroupVersionKind().Group != rbacv1.GroupName {
-		return
-	}
-	subjects, _ := object.Object["subjects"].([]any)
-	for _, s := range subjects {
-		subject, ok := s.(map[string]any)
-		if ok && subject["kind"] == "ServiceAccount" && (subject["namespace"] == nil || subject["namespace"] == "") {
-			subject["namespace"] = namespace
-		}
-	}
-}
-
-// namespaced reports whether objects of a kind are in a namespace: the bundle's own definition
-// states it, else Kubernetes, else the cluster. A kind that none of them knows counts as namespaced.
-func (b *Bundle) namespaced(kind schema.GroupKind, asked map[schema.GroupKind]bool) bool {
-	for _, crd := range b.CRDs() {
-		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
-			return crd.Spec.Scope != apiextensionsv1.ClusterScoped
-		}
-	}
-	if groupkind.ClusterScoped(kind) {
-		return false
-	}
-	namespaced, answered := asked[kind]
-	return namespaced || !answered
 }
 
 func label(object *unstructured.Unstructured, add map[string]string) {

@@ -25,43 +25,43 @@ type entry struct {
 
 // readMetadata reports what catalogs cannot read in the other files of metadata/. None of
 // it keeps a bundle from being installed: commands that name one resolve nothing.
-func (b *Bundle) readMetadata() {
+func (r *reader) readMetadata() {
 	for _, list := range []string{dependencies, properties} {
 		file := metadataFolder + "/" + list + ".yaml"
-		text, there := b.files[file]
+		text, there := r.files[file]
 		if !there {
 			continue
 		}
 		o := &Object{File: file, text: text, firstLine: 1}
 		constraints := 0
-		for i, e := range b.readList(o, list) {
+		for i, e := range r.readList(o, list) {
 			if e.Type == "olm.constraint" {
 				constraints += len(e.Value)
 			}
 			if constraints > maxConstraints {
-				b.addFieldProblem(BrokenEntry, o, fmt.Sprintf("%s[%d]", list, i), fmt.Sprintf("is not read: the constraints of the file have more than %d KiB", maxConstraints>>10), "write fewer or shorter ones")
+				r.addFieldProblem(BrokenEntry, o, fmt.Sprintf("%s[%d]", list, i), fmt.Sprintf("is not read: the constraints of the file have more than %d KiB", maxConstraints>>10), "write fewer or shorter ones")
 				break
 			}
 			for _, f := range faults(list, e) {
-				b.addFieldProblem(BrokenEntry, o, fmt.Sprintf("%s[%d]%s", list, i, f.path), f.what, f.remedy)
+				r.addFieldProblem(BrokenEntry, o, fmt.Sprintf("%s[%d]%s", list, i, f.path), f.what, f.remedy)
 			}
 		}
 	}
 }
 
 // readList are the entries of a file that has one list and nothing else.
-func (b *Bundle) readList(o *Object, list string) []entry {
-	content, ok := b.toJSON(BrokenMetadata, o.File, document{text: o.text, line: o.firstLine})
+func (r *reader) readList(o *Object, list string) []entry {
+	content, ok := r.toJSON(BrokenMetadata, o.File, document{text: o.text, line: o.firstLine})
 	if !ok {
 		return nil
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(content, &fields) != nil || fields[list] == nil {
-		b.addFieldProblem(BrokenMetadata, o, "", fmt.Sprintf("has no list %s, which is all that catalogs read of it", list), "write it, each item with a type and a value")
+		r.addFieldProblem(BrokenMetadata, o, "", fmt.Sprintf("has no list %s, which is all that catalogs read of it", list), "write it, each item with a type and a value")
 	}
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if key != list {
-			b.addFieldProblem(UnknownField, o, "["+key+"]", "is nothing that OLM reads: all stands below "+list, "correct or remove it")
+			r.addFieldProblem(UnknownField, o, "["+key+"]", "is nothing that OLM reads: all stands below "+list, "correct or remove it")
 		}
 	}
 	if fields[list] == nil {
@@ -70,20 +70,13 @@ func (b *Bundle) readList(o *Object, list string) []entry {
 	var entries []entry
 	unknown, err := strictjson.UnmarshalStrict(fields[list], &entries, strictjson.DisallowUnknownFields)
 	for _, u := range unknown {
-		b.addFieldProblem(UnknownField, o, list+fieldPath(u), "is nothing that OLM reads: an item has a type and a value", "correct or remove it")
+		r.addFieldProblem(UnknownField, o, list+fieldPath(u), "is nothing that OLM reads: an item has a type and a value", "correct or remove it")
 	}
 	if err != nil {
-		b.addFieldProblem(BrokenMetadata, o, list, fmt.Sprintf("is no list of items with a type and a value each, and catalogs are built without it: %s", decodingError(err)), "write one")
+		r.addFieldProblem(BrokenMetadata, o, list, fmt.Sprintf("is no list of items with a type and a value each, and catalogs are built without it: %s", decodingError(err)), "write one")
 		return nil
 	}
 	return entries
-}
-
-// addFieldProblem is a problem with a field.
-func (b *Bundle) addFieldProblem(kind Kind, o *Object, path, detail, remedy string) {
-	if !b.full(kind, o.File) {
-		b.report(Problem{Kind: kind, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, Remedy: remedy})
-	}
 }
 
 // decodingError is what an error of decoding says, without whose it is.

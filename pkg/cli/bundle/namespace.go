@@ -58,8 +58,8 @@ func (b *Bundle) namespaceMeta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: template.Name, Labels: template.Labels, Annotations: template.Annotations}
 }
 
-func (b *Bundle) namespaceObject(name string) *unstructured.Unstructured {
-	object := corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: b.namespaceMeta()}
-	object.Name = name
+func (i installation) namespaceObject() *unstructured.Unstructured {
+	object := corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: i.namespaceMeta()}
+	object.Name = i.Namespace
 	return plain(&object)
 }

@@ -20,32 +20,32 @@ var annotationsOfAuthors = []string{wellknown.AnnotationMatchConditions, wellkno
 // dropClusterMetadata removes and reports the other fields of metadata: an author cannot know which controller of a
 // cluster takes a finalizer away, or which uid an owner has there. With an unknown owner the garbage collector
 // deletes the object.
-func (b *Bundle) dropClusterMetadata(o *Object) {
+func (r *reader) dropClusterMetadata(o *Object) {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, field := range slices.Sorted(maps.Keys(metadata)) {
 		if slices.Contains(appliedMetadata, field) {
 			continue
 		}
 		if metadata[field] != nil {
-			b.addFieldProblem(UnknownField, o, keyPath{"metadata", field}.String(), "is not taken from a bundle: the cluster that an object is in sets it", "remove it")
+			r.addFieldProblem(UnknownField, o, keyPath{"metadata", field}.String(), "is not taken from a bundle: the cluster that an object is in sets it", "remove it")
 		}
 		delete(metadata, field)
 	}
-	b.dropInstructions(o, metadata, "annotations")
-	b.dropInstructions(o, metadata, "labels")
+	r.dropInstructions(o, metadata, "annotations")
+	r.dropInstructions(o, metadata, "labels")
 }
 
 // dropInstructions removes and reports the labels or annotations that are instructions of an administrator to the
 // manager, or its records. A bundle could otherwise allow the manager to end a conversion that objects need, or
 // replace the list of the versions in which objects may be stored.
-func (b *Bundle) dropInstructions(o *Object, metadata map[string]any, field string) {
+func (r *reader) dropInstructions(o *Object, metadata map[string]any, field string) {
 	pairs, _ := metadata[field].(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(pairs)) {
 		ofAuthor := field == "annotations" && groupkind.Is(o, groupkind.ClusterServiceVersion) && slices.Contains(annotationsOfAuthors, key)
 		if !strings.HasPrefix(key, wellknown.AnnotationPrefix) || ofAuthor {
 			continue
 		}
-		b.addFieldProblem(UnknownField, o, keyPath{"metadata", field, key}.String(), "is not taken from a bundle: administrators and the manager set it", "remove it")
+		r.addFieldProblem(UnknownField, o, keyPath{"metadata", field, key}.String(), "is not taken from a bundle: administrators and the manager set it", "remove it")
 		delete(pairs, key)
 	}
 }

@@ -41,18 +41,18 @@ var kinds = func() *runtime.Scheme {
 }()
 
 // parse reads the objects of a file.
-func (b *Bundle) parse(file string) {
-	before := len(b.Objects)
-	for _, d := range documents(b.files[file]) {
-		if b.documents++; b.documents > maxDocuments {
-			b.addProblem(TooBig, file, d.line, fmt.Sprintf("is not read from here on: the bundle has more than %d YAML documents", maxDocuments), oneVersion)
+func (r *reader) parse(file string) {
+	before := len(r.Objects)
+	for _, d := range documents(r.files[file]) {
+		if r.documents++; r.documents > maxDocuments {
+			r.addProblem(TooBig, file, d.line, fmt.Sprintf("is not read from here on: the bundle has more than %d YAML documents", maxDocuments), oneVersion)
 			break
 		}
-		b.parseDocument(file, d)
+		r.parseDocument(file, d)
 	}
-	if extra := len(b.Objects) - before; extra > 1 {
-		second := b.Objects[before+1]
-		b.addProblem(SeveralObjects, file, second.firstLine, fmt.Sprintf("has %d objects, and OLM reads the first alone", extra), "give each a file")
+	if extra := len(r.Objects) - before; extra > 1 {
+		second := r.Objects[before+1]
+		r.addProblem(SeveralObjects, file, second.firstLine, fmt.Sprintf("has %d objects, and OLM reads the first alone", extra), "give each a file")
 	}
 }
 
@@ -90,34 +90,34 @@ func separates(line []byte) bool {
 	return found && (len(after) == 0 || after[0] == '#')
 }
 
-func (b *Bundle) parseDocument(file string, d document) {
-	content, ok := b.toJSON(BrokenFile, file, d)
+func (r *reader) parseDocument(file string, d document) {
+	content, ok := r.toJSON(BrokenFile, file, d)
 	if !ok || string(content) == "null" {
 		return // nothing but comments
 	}
 	var fields map[string]any
 	if err := strictjson.UnmarshalCaseSensitivePreserveInts(content, &fields); err != nil {
-		b.addProblem(NotAnObject, file, d.line, "is no Kubernetes object: a manifest is a mapping with apiVersion, kind and metadata", "write one, or take the file out of the folder")
+		r.addProblem(NotAnObject, file, d.line, "is no Kubernetes object: a manifest is a mapping with apiVersion, kind and metadata", "write one, or take the file out of the folder")
 		return
 	}
 	o := &Object{Unstructured: &unstructured.Unstructured{Object: fields}, File: file, text: d.text, firstLine: d.line}
 	if _, items := fields["items"]; items && strings.HasSuffix(o.GetKind(), "List") {
-		b.addProblem(NotAnObject, file, d.line, "is a list of objects: no check sees the objects in it, and OLM reads one object from each file", "give each object a file")
+		r.addProblem(NotAnObject, file, d.line, "is a list of objects: no check sees the objects in it, and OLM reads one object from each file", "give each object a file")
 		return
 	}
 	if missing := missingIdentity(o); missing != "" {
-		b.addProblem(NotAnObject, file, d.line, "is no Kubernetes object: it has no "+missing, "add "+missing)
+		r.addProblem(NotAnObject, file, d.line, "is no Kubernetes object: it has no "+missing, "add "+missing)
 		return
 	}
-	b.Objects = append(b.Objects, o)
-	b.decode(o)
+	r.Objects = append(r.Objects, o)
+	r.decode(o)
 }
 
 // toJSON is a document as JSON; false for what is no YAML, which is a problem of the kind. Every
 // text of a bundle is parsed here first, within limits.
-func (b *Bundle) toJSON(broken Kind, file string, d document) ([]byte, bool) {
+func (r *reader) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 	if err := yamltext.Check(d.text); err != nil {
-		b.addProblem(broken, file, d.line, err.Error(), "write it in more files, and without aliases")
+		r.addProblem(broken, file, d.line, err.Error(), "write it in more files, and without aliases")
 		return nil, false
 	}
 	content, err := yaml.YAMLToJSONStrict(d.text)
@@ -125,16 +125,16 @@ func (b *Bundle) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 		lenient, lenientErr := yaml.YAMLToJSON(d.text)
 		if lenientErr != nil {
 			line, detail := yamlError(lenientErr, d.line)
-			b.addProblem(broken, file, line, detail, "correct the YAML there, or just above")
+			r.addProblem(broken, file, line, detail, "correct the YAML there, or just above")
 			return nil, false
 		}
 		// A key twice: most readers take the last.
 		line, detail := yamlError(err, d.line)
-		b.addProblem(RepeatedField, file, line, detail+": all but the last are ignored", "keep one")
+		r.addProblem(RepeatedField, file, line, detail+": all but the last are ignored", "keep one")
 		content = lenient
 	}
 	if yamltext.Depth(content) > yamltext.MaxDepth {
-		b.addProblem(broken, file, d.line, fmt.Sprintf("has more than %d mappings and lists inside each other", yamltext.MaxDepth), "nest fewer")
+		r.addProblem(broken, file, d.line, fmt.Sprintf("has more than %d mappings and lists inside each other", yamltext.MaxDepth), "nest fewer")
 		return nil, false
 	}
 	return content, true
@@ -151,23 +151,23 @@ func missingIdentity(o *Object) string {
 
 // decode gives an object its type. The fields that the type does not have are removed first: the
 // typed and the unstructured object are always the same.
-func (b *Bundle) decode(o *Object) {
+func (r *reader) decode(o *Object) {
 	target := newTyped(o.GroupVersionKind())
 	if target == nil {
-		b.dropClusterMetadata(o)
-		b.checkKind(o)
+		r.dropClusterMetadata(o)
+		r.checkKind(o)
 		return
 	}
-	b.reportUnknownFields(o, prune(o.Object, target))
-	b.dropClusterMetadata(o)
-	if !b.limitQuantities(o, target) {
+	r.reportUnknownFields(o, prune(o.Object, target))
+	r.dropClusterMetadata(o)
+	if !r.limitQuantities(o, target) {
 		return
 	}
 	if err := o.decodeInto(target); err != nil {
-		b.report(wrongType(o, err))
+		r.report(wrongType(o, err))
 		return
 	}
-	if b.limitCombinations(o, target) {
+	if r.limitCombinations(o, target) {
 		o.Typed = target
 	}
 }
@@ -187,20 +187,20 @@ func newTyped(kind schema.GroupVersionKind) any {
 
 // checkKind finds the kinds and versions that there are not in a group whose kinds are all
 // known: those of Kubernetes and of OLM. What kinds other groups have says the cluster.
-func (b *Bundle) checkKind(o *Object) {
+func (r *reader) checkKind(o *Object) {
 	version := o.GroupVersionKind().GroupVersion()
 	switch {
 	case kinds.IsVersionRegistered(version):
-		b.unknownKind(o, "kind", fmt.Sprintf("is %q, and %s has no such kind", o.GetKind(), version))
+		r.unknownKind(o, "kind", fmt.Sprintf("is %q, and %s has no such kind", o.GetKind(), version))
 	case kinds.IsGroupRegistered(version.Group):
-		b.unknownKind(o, "apiVersion", fmt.Sprintf("is %q, and there are %s alone", o.GetAPIVersion(), versionsOf(version.Group)))
+		r.unknownKind(o, "apiVersion", fmt.Sprintf("is %q, and there are %s alone", o.GetAPIVersion(), versionsOf(version.Group)))
 	case !strings.Contains(version.Group, "."):
-		b.unknownKind(o, "apiVersion", fmt.Sprintf("is %q, and Kubernetes has no such group; the name of any other has a dot", o.GetAPIVersion()))
+		r.unknownKind(o, "apiVersion", fmt.Sprintf("is %q, and Kubernetes has no such group; the name of any other has a dot", o.GetAPIVersion()))
 	}
 }
 
-func (b *Bundle) unknownKind(o *Object, path, what string) {
-	b.report(Problem{
+func (r *reader) unknownKind(o *Object, path, what string) {
+	r.report(Problem{
 		Kind: UnknownKind, File: o.File, Line: o.Line(path), Object: o, Path: path,
 		Detail: what + ": the API server refuses the object", Remedy: "correct kind or apiVersion",
 	})

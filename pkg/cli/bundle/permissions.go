@@ -52,18 +52,18 @@ func Accounts(csv *operatorsv1alpha1.ClusterServiceVersion) []Account {
 // permissions are the ServiceAccounts and their RBAC. For an operator of all namespaces the
 // namespaced rules are lifted to the cluster; else they are granted in the operator's own
 // namespace and in each that it watches, as OLM v0 does.
-func (b *Bundle) permissions(namespace string, watch []string) []*unstructured.Unstructured {
+func (i installation) permissions(watch []string) []*unstructured.Unstructured {
 	var accounts, roles []*unstructured.Unstructured
-	for _, a := range Accounts(b.CSV) {
-		if b.Find(groupkind.ServiceAccount, a.Name) == nil {
+	for _, a := range Accounts(i.CSV) {
+		if i.Find(groupkind.ServiceAccount, a.Name) == nil {
 			accounts = append(accounts, plain(&corev1.ServiceAccount{
 				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
-				ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: namespace},
+				ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: i.Namespace},
 			}))
 		}
-		for _, object := range a.grants(namespace, b.CSV.Name, watch) {
+		for _, object := range a.grants(i.Namespace, i.CSV.Name, watch) {
 			granted := plain(object)
-			label(granted, b.ownership(namespace))
+			label(granted, i.ownership())
 			roles = append(roles, granted)
 		}
 	}
@@ -73,8 +73,8 @@ func (b *Bundle) permissions(namespace string, watch []string) []*unstructured.U
 // ownership are the labels by which the manager, or OLM v0, knows what goes with a
 // ClusterServiceVersion and cannot have an owner, or is there before it: it goes when another
 // version replaces it, too.
-func (b *Bundle) ownership(namespace string) map[string]string {
-	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: b.CSV.Name, Namespace: namespace}}
+func (i installation) ownership() map[string]string {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: i.CSV.Name, Namespace: i.Namespace}}
 	labels := csvspec.OwnerLabels(csv)
 	delete(labels, wellknown.LabelManaged) // the manager does not grant it
 	return labels

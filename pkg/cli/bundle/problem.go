@@ -82,17 +82,14 @@ type problemsOf struct {
 }
 
 // report adds a problem. The last one of its kind and file says that more of them are not reported.
-func (b *Bundle) report(p Problem) {
+func (r *reader) report(p Problem) {
 	key := problemsOf{p.Kind, p.File}
-	if b.reported == nil {
-		b.reported = map[problemsOf]int{}
-	}
-	b.reported[key]++
-	switch n := b.reported[key]; {
+	r.reported[key]++
+	switch n := r.reported[key]; {
 	case n <= maxProblems:
-		b.Problems = append(b.Problems, p)
+		r.Problems = append(r.Problems, p)
 	case n == maxProblems+1:
-		b.Problems = append(b.Problems, Problem{
+		r.Problems = append(r.Problems, Problem{
 			Kind: p.Kind, File: p.File, Line: max(p.Line, 1), Detail: fmt.Sprintf("has more than %d problems like the previous one, and the others are not listed", maxProblems),
 			Remedy: "correct the listed ones, and validate the bundle again",
 		})
@@ -100,6 +97,17 @@ func (b *Bundle) report(p Problem) {
 }
 
 // full reports whether further problems of a kind with a file are not reported.
-func (b *Bundle) full(kind Kind, file string) bool {
-	return b.reported[problemsOf{kind, file}] > maxProblems
+func (r *reader) full(kind Kind, file string) bool {
+	return r.reported[problemsOf{kind, file}] > maxProblems
+}
+
+func (r *reader) addProblem(kind Kind, file string, line int, detail, remedy string) {
+	r.report(Problem{Kind: kind, File: file, Line: line, Detail: detail, Remedy: remedy})
+}
+
+// addFieldProblem is a problem with a field.
+func (r *reader) addFieldProblem(kind Kind, o *Object, path, detail, remedy string) {
+	if !r.full(kind, o.File) {
+		r.report(Problem{Kind: kind, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, Remedy: remedy})
+	}
 }

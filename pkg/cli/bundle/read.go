@@ -53,34 +53,50 @@ func Inspect(dir string) (*Bundle, error) {
 
 // InspectFS is Inspect for a file system. Source is what messages call it.
 func InspectFS(fsys fs.FS, source string) *Bundle {
-	b := newBundle(source)
-	if err := b.walk(fsys, metadataFolder); err != nil {
-		return b
+	r := newReader(source)
+	if r.walk(fsys, metadataFolder) != nil {
+		return r.Bundle
 	}
-	b.readAnnotations()
-	if err := b.walk(fsys, b.manifestsFolder()); err != nil {
-		return b
+	r.readAnnotations()
+	if r.walk(fsys, r.manifestsFolder()) != nil {
+		return r.Bundle
 	}
-	return b.read()
+	return r.read()
+}
+
+// reader reads the files of a bundle into a Bundle.
+type reader struct {
+	*Bundle
+	reported  map[problemsOf]int
+	documents int
+	text      int // bytes of all rules (see limitCombinations)
+}
+
+func newReader(source string) *reader {
+	return &reader{Bundle: &Bundle{Source: source, files: map[string][]byte{}}, reported: map[problemsOf]int{}}
+}
+
+func (r *reader) unreadable(name string, err error) {
+	r.addProblem(BrokenFile, name, 0, "cannot be read: "+cause(err).Error(), "put a plain file in its place that may be read")
 }
 
 // walk takes the files of a folder, which need not exist.
-func (b *Bundle) walk(fsys fs.FS, folder string) error {
+func (r *reader) walk(fsys fs.FS, folder string) error {
 	return fs.WalkDir(fsys, folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case name == folder && errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			b.unreadable(name, err)
+			r.unreadable(name, err)
 			return nil
 		case entry.IsDir():
 			return nil
 		}
 		if err := regular(fsys, name); err != nil {
-			b.unreadable(name, err)
+			r.unreadable(name, err)
 			return nil
 		}
-		return b.addFile(name, func() (io.ReadCloser, error) { return fsys.Open(name) })
+		return r.addFile(name, func() (io.ReadCloser, error) { return fsys.Open(name) })
 	})
 }
 
@@ -96,56 +112,46 @@ func regular(fsys fs.FS, name string) error {
 	return err
 }
 
-func newBundle(source string) *Bundle { return &Bundle{Source: source, files: map[string][]byte{}} }
-
-func (b *Bundle) addProblem(kind Kind, file string, line int, detail, remedy string) {
-	b.report(Problem{Kind: kind, File: file, Line: line, Detail: detail, Remedy: remedy})
-}
-
-func (b *Bundle) unreadable(name string, err error) {
-	b.addProblem(BrokenFile, name, 0, "cannot be read: "+cause(err).Error(), "put a plain file in its place that may be read")
-}
-
 const oneVersion = "keep one version of one operator: a bundle holds no more"
 
 var errTooBig = errors.New("too big")
 
 // addFile keeps the text of a file, within bounds. The error is errTooBig for a bundle of
 // which no more is read.
-func (b *Bundle) addFile(name string, open func() (io.ReadCloser, error)) error {
-	if len(b.files) == maxFiles {
-		b.addProblem(TooBig, "", 0, fmt.Sprintf("has more than %d files", maxFiles), oneVersion)
+func (r *reader) addFile(name string, open func() (io.ReadCloser, error)) error {
+	if len(r.files) == maxFiles {
+		r.addProblem(TooBig, "", 0, fmt.Sprintf("has more than %d files", maxFiles), oneVersion)
 		return errTooBig
 	}
 	file, err := open()
 	if err != nil {
-		b.unreadable(name, err)
+		r.unreadable(name, err)
 		return nil
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	switch {
 	case err != nil:
-		b.unreadable(name, err)
+		r.unreadable(name, err)
 	case len(text) > maxFile:
-		b.addProblem(TooBig, name, 0, fmt.Sprintf("has more than %d MiB, and no cluster takes an object of that size", maxFile>>20), "take it out of the bundle")
-	case b.Size+int64(len(text)) > maxSize:
-		b.addProblem(TooBig, "", 0, fmt.Sprintf("has more than %d MiB", maxSize>>20), oneVersion)
+		r.addProblem(TooBig, name, 0, fmt.Sprintf("has more than %d MiB, and no cluster takes an object of that size", maxFile>>20), "take it out of the bundle")
+	case r.Size+int64(len(text)) > maxSize:
+		r.addProblem(TooBig, "", 0, fmt.Sprintf("has more than %d MiB", maxSize>>20), oneVersion)
 		return errTooBig
 	default:
-		b.files[name] = text
-		b.Size += int64(len(text))
+		r.files[name] = text
+		r.Size += int64(len(text))
 	}
 	return nil
 }
 
 // read makes of the files what they mean.
-func (b *Bundle) read() *Bundle {
-	b.readManifests()
-	b.checkWhole()
-	b.checkAnnotations()
-	b.readMetadata()
-	return b
+func (r *reader) read() *Bundle {
+	r.readManifests()
+	r.checkWhole()
+	r.checkAnnotations()
+	r.readMetadata()
+	return r.Bundle
 }
 
 // manifestsFolder is the folder that the annotations name; the usual one, if they name none.
@@ -159,47 +165,47 @@ func (b *Bundle) manifestsFolder() string {
 
 // readManifests reads the files of the manifests folder. OLM refuses a bundle for what else
 // it finds there.
-func (b *Bundle) readManifests() {
-	folder := b.manifestsFolder()
-	for _, name := range slices.Sorted(maps.Keys(b.files)) {
+func (r *reader) readManifests() {
+	folder := r.manifestsFolder()
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
 		within, found := strings.CutPrefix(name, folder+"/")
 		switch {
 		case !found:
 		case strings.Contains(within, "/"):
-			b.addProblem(StrayFile, name, 0, "is in a folder of its own, and OLM reads no bundle with one", "move it to "+folder)
+			r.addProblem(StrayFile, name, 0, "is in a folder of its own, and OLM reads no bundle with one", "move it to "+folder)
 		case strings.HasPrefix(within, "."):
-			b.addProblem(StrayFile, name, 0, "is hidden, and OLM reads no bundle with hidden files", "remove it")
+			r.addProblem(StrayFile, name, 0, "is hidden, and OLM reads no bundle with hidden files", "remove it")
 		default:
-			b.parse(name)
+			r.parse(name)
 		}
 	}
 }
 
 // checkWhole looks at the bundle as a whole.
-func (b *Bundle) checkWhole() {
-	b.limitGrantedRules()
-	csvs := slices.DeleteFunc(slices.Clone(b.Objects), func(o *Object) bool { return o.GetKind() != operatorsv1alpha1.ClusterServiceVersionKind })
+func (r *reader) checkWhole() {
+	r.limitGrantedRules()
+	csvs := slices.DeleteFunc(slices.Clone(r.Objects), func(o *Object) bool { return o.GetKind() != operatorsv1alpha1.ClusterServiceVersionKind })
 	switch {
-	case len(b.Objects) == 0 && len(b.Annotations) == 0 && len(b.Problems) == 0:
-		b.addProblem(NotABundle, "", 0, fmt.Sprintf("is no bundle: it has neither %s/ nor %s", manifestsFolder, annotationsFile), "name the folder that has both")
-	case len(csvs) == 0 && b.Err() == nil:
-		b.addProblem(NoCSV, b.manifestsFolder(), 0, "has no ClusterServiceVersion: a bundle is one, and what it needs", "add it")
+	case len(r.Objects) == 0 && len(r.Annotations) == 0 && len(r.Problems) == 0:
+		r.addProblem(NotABundle, "", 0, fmt.Sprintf("is no bundle: it has neither %s/ nor %s", manifestsFolder, annotationsFile), "name the folder that has both")
+	case len(csvs) == 0 && r.Err() == nil:
+		r.addProblem(NoCSV, r.manifestsFolder(), 0, "has no ClusterServiceVersion: a bundle is one, and what it needs", "add it")
 	case len(csvs) == 1:
-		b.setCSV(csvs[0])
+		r.setCSV(csvs[0])
 	case len(csvs) > 1:
 		var files []string
 		for _, csv := range csvs {
 			files = append(files, csv.File)
 		}
-		b.addProblem(SeveralCSVs, b.manifestsFolder(), 0, fmt.Sprintf("has %d ClusterServiceVersions (%s), and a bundle is one version", len(csvs), strings.Join(files, ", ")), "keep one")
+		r.addProblem(SeveralCSVs, r.manifestsFolder(), 0, fmt.Sprintf("has %d ClusterServiceVersions (%s), and a bundle is one version", len(csvs), strings.Join(files, ", ")), "keep one")
 	}
 }
 
-func (b *Bundle) setCSV(csv *Object) {
-	b.CSVObject = csv
-	b.CSV, _ = csv.Typed.(*operatorsv1alpha1.ClusterServiceVersion)
+func (r *reader) setCSV(csv *Object) {
+	r.CSVObject = csv
+	r.CSV, _ = csv.Typed.(*operatorsv1alpha1.ClusterServiceVersion)
 	if got := csv.GetAPIVersion(); got != operatorsv1alpha1.ClusterServiceVersionAPIVersion {
-		b.Problems = append(b.Problems, Problem{
+		r.Problems = append(r.Problems, Problem{
 			Kind: WrongCSVGroup, File: csv.File, Line: csv.Line("apiVersion"), Object: csv, Path: "apiVersion",
 			Detail: fmt.Sprintf("is %q, which no cluster knows as a ClusterServiceVersion", got), Remedy: "write " + operatorsv1alpha1.ClusterServiceVersionAPIVersion,
 		})

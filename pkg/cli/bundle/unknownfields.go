@@ -18,25 +18,25 @@ import (
 
 // limitQuantities reports the quantities of an object that must not be decoded into a type. It returns
 // whether there are none.
-func (b *Bundle) limitQuantities(o *Object, into any) bool {
+func (r *reader) limitQuantities(o *Object, into any) bool {
 	all := quantities.Find(o.Object, reflect.TypeOf(into), maxProblems+1)
 	for _, q := range all {
-		b.addFieldProblem(Undecodable, o, keyPath(q.Path).String(), "is a quantity with too many digits, or too large an exponent", "write it with one of the suffixes of Kubernetes, such as 512Mi")
+		r.addFieldProblem(Undecodable, o, keyPath(q.Path).String(), "is a quantity with too many digits, or too large an exponent", "write it with one of the suffixes of Kubernetes, such as 512Mi")
 	}
 	return len(all) == 0
 }
 
 // reportUnknownFields reports the fields that were removed from an object.
-func (b *Bundle) reportUnknownFields(o *Object, all []unknownField) {
+func (r *reader) reportUnknownFields(o *Object, all []unknownField) {
 	for _, unknown := range all {
 		remedy := "correct or remove it"
 		if unknown.similar != "" {
 			remedy = fmt.Sprintf("write %s, or remove it", unknown.similar)
 		}
-		if b.full(UnknownField, o.File) {
+		if r.full(UnknownField, o.File) {
 			return
 		}
-		b.report(Problem{
+		r.report(Problem{
 			Kind: UnknownField, File: o.File, Line: o.lineAt(unknown.at), Object: o, Path: unknown.at.String(),
 			Detail: fmt.Sprintf("is no field of a %s: the API server drops it, or refuses the object", o.GetKind()), Remedy: remedy,
 		})

@@ -1,0 +1,93 @@
+package bundle
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+)
+
+// objectsByOrder are those of the bundle besides the ClusterServiceVersion, by when they are applied.
+type objectsByOrder struct{ definitions, accounts, rest []*unstructured.Unstructured }
+
+func (i installation) otherObjects() objectsByOrder {
+	var others objectsByOrder
+	for _, o := range i.Objects {
+		if o == i.CSVObject {
+			continue
+		}
+		object := i.installable(o)
+		switch groupkind.Of(o) {
+		case groupkind.CustomResourceDefinition:
+			others.definitions = append(others.definitions, object)
+		case groupkind.ServiceAccount:
+			others.accounts = append(others.accounts, object)
+		default:
+			others.rest = append(others.rest, object)
+		}
+	}
+	return others
+}
+
+// installable is an object of the bundle as it goes into a namespace.
+func (i installation) installable(o *Object) *unstructured.Unstructured {
+	object := o.DeepCopy()
+	unstructured.RemoveNestedField(object.Object, "status")
+	unstructured.RemoveNestedField(object.Object, "metadata", "creationTimestamp")
+	object.SetNamespace("")
+	if i.namespaced(groupkind.Of(object)) {
+		object.SetNamespace(i.Namespace)
+	}
+	completeSubjects(object, i.Namespace)
+	return object
+}
+
+// namespaced reports whether objects of a kind are in a namespace: the bundle's own definition
+// states it, else Kubernetes, else the cluster. A kind that none of them knows counts as namespaced.
+func (i installation) namespaced(kind schema.GroupKind) bool {
+	for _, crd := range i.CRDs() {
+		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
+			return crd.Spec.Scope != apiextensionsv1.ClusterScoped
+		}
+	}
+	if groupkind.ClusterScoped(kind) {
+		return false
+	}
+	namespaced, answered := i.Namespaced[kind]
+	return namespaced || !answered
+}
+
+// dropNulls removes fields without a value: the API server drops them when an object
+// is created, and refuses them when it is applied.
+func dropNulls(in any) {
+	switch value := in.(type) {
+	case map[string]any:
+		for key, field := range value {
+			if field == nil {
+				delete(value, key)
+			}
+			dropNulls(field)
+		}
+	case []any:
+		for _, item := range value {
+			dropNulls(item)
+		}
+	}
+}
+
+// completeSubjects says which namespace the accounts of a binding are in, where the author
+// could not know.
+func completeSubjects(object *unstructured.Unstructured, namespace string) {
+	if object.GroupVersionKind().Group != rbacv1.GroupName {
+		return
+	}
+	subjects, _ := object.Object["subjects"].([]any)
+	for _, s := range subjects {
+		subject, ok := s.(map[string]any)
+		if ok && subject["kind"] == "ServiceAccount" && (subject["namespace"] == nil || subject["namespace"] == "") {
+			subject["namespace"] = namespace
+		}
+	}
+}
