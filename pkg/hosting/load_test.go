@@ -209,7 +209,7 @@ func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
 	l := limits.NewCalls()
 	server := serveOverTLS(t, Validating(admitPod), l, 100)
 	const length = 7<<20 - 1<<10
-	const many = 40
+	const many = 8
 	var answered atomic.Int64 // before its body ends, a call is answered only to refuse it
 	var conns []*tls.Conn
 	for range many {
