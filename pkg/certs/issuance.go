@@ -91,5 +91,5 @@ func (m *rotation) rejected() *Rejection {
 	if m.managerIssues() || m.Issued == nil {
 		return nil
 	}
-	return Validate(*m.Issued, m.Names, m.now)
+	return validate(*m.Issued, m.Names, m.now)
 }

@@ -130,8 +130,8 @@ const (
 	KeyEd25519 KeyType = "Ed25519"
 )
 
-// KeyTypes are all kinds of keys, the default first.
-var KeyTypes = []KeyType{KeyECDSAP256, KeyECDSAP384, KeyRSA3072, KeyEd25519}
+// keyTypes are all kinds of keys, the default first.
+var keyTypes = []KeyType{KeyECDSAP256, KeyECDSAP384, KeyRSA3072, KeyEd25519}
 
 func newKey(kind KeyType) (crypto.Signer, error) {
 	var key crypto.Signer

@@ -61,14 +61,18 @@ func (p Policy) renewAt(chain []*x509.Certificate) time.Time {
 	return expiry(chain).Add(-p.renewBefore(chain)).Add(-jitter(chain))
 }
 
-// renewBefore returns how long before its expiry a chain is replaced. It is less than the validity,
-// because a new certificate would be due at once.
 func (p Policy) renewBefore(chain []*x509.Certificate) time.Duration {
-	life := expiry(chain).Sub(chain[0].NotBefore)
-	if p.RenewBefore <= 0 {
-		return life / 3
+	return RenewBefore(p.RenewBefore, expiry(chain).Sub(chain[0].NotBefore))
+}
+
+// RenewBefore returns how long before its expiry a certificate is replaced: the configured duration,
+// or a third of the validity. It is less than the validity, because a new certificate would be due
+// at once.
+func RenewBefore(configured, validity time.Duration) time.Duration {
+	if configured <= 0 {
+		return validity / 3
 	}
-	return min(p.RenewBefore, life/10*9)
+	return min(configured, validity/10*9)
 }
 
 // jitter spreads certificates of the same age over a thirtieth of their validity: 3 of 90 days.
@@ -133,7 +137,7 @@ func (p *Policy) set(annotation, value string) (known bool, err error) {
 // ParseKeyType returns the key type of a name, or an error that lists the known names.
 func ParseKeyType(text string) (KeyType, error) {
 	var known []string
-	for _, kind := range KeyTypes {
+	for _, kind := range keyTypes {
 		if strings.EqualFold(string(kind), text) {
 			return kind, nil
 		}

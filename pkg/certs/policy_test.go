@@ -72,7 +72,7 @@ func TestARotationFitsBeforeTheEnd(t *testing.T) {
 }
 
 func TestEveryKindOfKeyServes(t *testing.T) {
-	for _, kind := range KeyTypes {
+	for _, kind := range keyTypes {
 		t.Run(string(kind), func(t *testing.T) {
 			p := DefaultPolicy()
 			p.Key = kind

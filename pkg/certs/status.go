@@ -173,8 +173,9 @@ func (m *decider) reportFailing() {
 		why = append(why, fmt.Sprintf("calls of %s fail, because it does not trust the certificate that pods are given: %s", r.Name, r.Refused))
 	}
 	if len(why) > 0 {
-		m.d.Message = strings.Join(append(why, slices.DeleteFunc([]string{m.d.Message}, isEmpty)...), "; ")
+		if m.d.Message != "" {
+			why = append(why, m.d.Message)
+		}
+		m.d.Message = strings.Join(why, "; ")
 	}
 }
-
-func isEmpty(text string) bool { return text == "" }

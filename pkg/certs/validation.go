@@ -67,9 +67,9 @@ type Rejection struct {
 	Message string
 }
 
-// Validate returns what makes a generation useless for serving; nil for nothing. It judges a
+// validate returns what makes a generation useless for serving; nil for nothing. It judges a
 // generation that is not valid yet by the time at which it becomes valid.
-func Validate(g Generation, names []string, now time.Time) *Rejection {
+func validate(g Generation, names []string, now time.Time) *Rejection {
 	h, err := assemble(g, now)
 	if err != nil {
 		var why invalidError
@@ -87,14 +87,14 @@ func Validate(g Generation, names []string, now time.Time) *Rejection {
 	return nil
 }
 
-// ValidateSecret is Validate for a Secret that pods mount and another client writes. It skips a
+// ValidateSecret is validate for a Secret that pods mount and another client writes. It skips a
 // Secret without a CA: the trust in it is that client's concern (see MissingCA).
 func ValidateSecret(secret *corev1.Secret, names []string, now time.Time) *Rejection {
 	g := Generation{CA: secret.Data[caKey(secret)], Certificate: secret.Data[corev1.TLSCertKey], Key: secret.Data[corev1.TLSPrivateKeyKey]}
 	if len(g.CA) == 0 {
 		return nil
 	}
-	return Validate(g, names, now)
+	return validate(g, names, now)
 }
 
 // Status returns the rejection as a status reports it: the issuer's object, and the consequence.

@@ -26,16 +26,23 @@ func TestConversionGap(t *testing.T) {
 		Type: webhook.Type, GenerateName: webhook.GenerateName,
 		State: managerv1alpha1.WebhookRegistered, Since: new(metav1.NewTime(noon.Add(-time.Hour))),
 	}
+	statusOf := func(w managerv1alpha1.WebhookStatus) managerv1alpha1.WebhookRolloutStatus {
+		return managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{w}}}}
+	}
 	look := func(at time.Time, state managerv1alpha1.WebhookState) report.Event {
 		t.Helper()
 		p := newPlanner(Input{
 			CSV:      &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "operators"}},
-			Previous: managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{previous}}}},
+			Previous: statusOf(previous),
 			Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}, Services: map[string]*corev1.Service{"server-service": {}}},
 		}, at)
-		before := previous.LastGap
-		previous.LastGap, previous.State = p.conversions.gapOf(webhook), state
-		return report.GapEvent(before, previous.LastGap)
+		previous.State = state
+		before := previous
+		previous.LastGap = p.conversions.gapOf(webhook)
+		for _, event := range report.EventsOf(statusOf(before), statusOf(previous)) {
+			return event
+		}
+		return report.Event{}
 	}
 
 	if event := look(noon, managerv1alpha1.WebhookRegistered); previous.LastGap != nil || event.Reason != "" {

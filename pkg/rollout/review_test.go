@@ -109,7 +109,7 @@ func TestPathThatIsNotServed(t *testing.T) {
 }
 
 // pathCalled is the path of the live registration.
-func (c *cluster) pathCalled() string { return registration.PathOf(c.validating("manager")) }
+func (c *cluster) pathCalled() string { return registration.RouteOf(c.validating("manager")).Path }
 
 // A path that is edited is called once it is served, and the previous one until then.
 func TestPathThatIsEdited(t *testing.T) {

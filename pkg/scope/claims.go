@@ -105,7 +105,7 @@ func newClaim(key string, rival *Rival) *claim {
 func provided(r Rival) []string {
 	var keys, kinds []string
 	if r.CSV == nil {
-		kinds = AnnotatedAPIs(r.Scope.Group)
+		kinds = annotatedAPIs(r.Scope.Group)
 	} else {
 		for _, api := range r.apis() {
 			keys, kinds = append(keys, "name/"+api.Name), append(kinds, api.Kind)

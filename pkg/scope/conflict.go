@@ -23,7 +23,7 @@ type Rival struct {
 func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {
 	var unlisted []string
 	if s.Group.Spec.StaticProvidedAPIs {
-		unlisted = missing(kindsOf(own.apis()), AnnotatedAPIs(s.Group))
+		unlisted = missing(kindsOf(own.apis()), annotatedAPIs(s.Group))
 	}
 	rival := s.rival(own, rivals)
 	switch {
@@ -53,7 +53,7 @@ func (s Scope) rival(own Claimant, rivals []Rival) *Rival {
 // group lists nothing else.
 func (r Rival) provides(own Claimant) []string {
 	if r.CSV == nil {
-		return common(kindsOf(own.apis()), AnnotatedAPIs(r.Scope.Group))
+		return common(kindsOf(own.apis()), annotatedAPIs(r.Scope.Group))
 	}
 	theirs := map[string]bool{}
 	for _, api := range r.apis() {

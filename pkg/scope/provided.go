@@ -17,15 +17,15 @@ func ProvidedAPIs(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
 	var kinds []string
 	for _, csv := range csvs {
 		if !csv.IsCopied() && csv.DeletionTimestamp == nil && !outsider(csv) {
-			kinds = append(kinds, APIsOf(csv)...)
+			kinds = append(kinds, apisOf(csv)...)
 		}
 	}
 	slices.Sort(kinds)
 	return strings.Join(slices.Compact(kinds), ",")
 }
 
-// APIsOf are the kinds that an operator owns, as kind.version.group, sorted.
-func APIsOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+// apisOf are the kinds that an operator owns, as kind.version.group, sorted.
+func apisOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var kinds []string
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
 		if _, group, ok := strings.Cut(d.Name, "."); ok {
@@ -63,8 +63,8 @@ func (c Claimant) apis() []API {
 	return slices.Compact(all)
 }
 
-// AnnotatedAPIs are the kinds that an OperatorGroup says it provides.
-func AnnotatedAPIs(group *operatorsv1.OperatorGroup) []string {
+// annotatedAPIs are the kinds that an OperatorGroup says it provides.
+func annotatedAPIs(group *operatorsv1.OperatorGroup) []string {
 	text := group.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey]
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }

@@ -70,7 +70,7 @@ func (o CertManagerRequest) leaf(issuer Issuer) *unstructured.Unstructured {
 		"usages":         []any{"digital signature", "server auth"},
 		"privateKey":     o.privateKey(),
 		"duration":       o.Validity.String(),
-		"renewBefore":    o.renewBefore().String(),
+		"renewBefore":    certs.RenewBefore(o.RenewBefore, o.Validity).String(),
 		"issuerRef":      issuer.reference(),
 	})
 }
@@ -87,14 +87,6 @@ func (o CertManagerRequest) authority(issuer Issuer) *unstructured.Unstructured 
 		"renewBefore":    max(caValidity/3, 2*o.Validity).String(),
 		"issuerRef":      issuer.reference(),
 	})
-}
-
-// renewBefore returns less than the validity, as for certificates that the manager mints.
-func (o CertManagerRequest) renewBefore() time.Duration {
-	if o.RenewBefore <= 0 {
-		return o.Validity / 3
-	}
-	return min(o.RenewBefore, o.Validity/10*9)
 }
 
 func (o CertManagerRequest) privateKey() map[string]any {

@@ -49,10 +49,10 @@ func OwnerSelector(csvs []*operatorsv1alpha1.ClusterServiceVersion) labels.Selec
 	return labels.SelectorFromSet(shared).Add(*requirement)
 }
 
-// OwnerReference returns the owner reference by which the garbage collector deletes a namespaced
+// ownerReference returns the owner reference by which the garbage collector deletes a namespaced
 // object after its CSV. It does not block the deletion of the CSV: the finalizer removes the
 // webhooks first.
-func OwnerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerReference {
+func ownerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerReference {
 	no := false
 	return metav1.OwnerReference{
 		APIVersion:         operatorsv1alpha1.ClusterServiceVersionAPIVersion,
@@ -77,7 +77,7 @@ func SetOwner(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion
 			owners = append(owners, owner)
 		}
 	}
-	object.SetOwnerReferences(append(owners, OwnerReference(csv)))
+	object.SetOwnerReferences(append(owners, ownerReference(csv)))
 	object.SetLabels(labels.Merge(object.GetLabels(), OwnerLabels(csv)))
 	return true
 }
@@ -109,6 +109,6 @@ func OwnedMeta(csv *operatorsv1alpha1.ClusterServiceVersion, name string) metav1
 		Name:            name,
 		Namespace:       csv.Namespace,
 		Labels:          OwnerLabels(csv),
-		OwnerReferences: []metav1.OwnerReference{OwnerReference(csv)},
+		OwnerReferences: []metav1.OwnerReference{ownerReference(csv)},
 	}
 }

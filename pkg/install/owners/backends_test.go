@@ -23,7 +23,7 @@ func TestBackends(t *testing.T) {
 		m := csvspec.OwnedMeta(other, name)
 		m.OwnerReferences = nil
 		for _, owner := range owners {
-			m.OwnerReferences = append(m.OwnerReferences, csvspec.OwnerReference(owner))
+			m.OwnerReferences = append(m.OwnerReferences, csvspec.OwnedMeta(owner, name).OwnerReferences...)
 		}
 		return m
 	}

@@ -59,7 +59,7 @@ func TestOwnership(t *testing.T) {
 	}
 	lifted := meta("", "lifted", "", wellknown.LabelGrantedPermissions)
 	ownedRole := meta(csv.Namespace, "owned", "")
-	ownedRole.OwnerReferences = []metav1.OwnerReference{csvspec.OwnerReference(csv)}
+	ownedRole.OwnerReferences = csvspec.OwnedMeta(csv, "owned").OwnerReferences
 	ownedClusterRole, ownedElsewhere := meta("", "owned", ""), meta("elsewhere", "owned", "")
 	ownedClusterRole.OwnerReferences, ownedElsewhere.OwnerReferences = ownedRole.OwnerReferences, ownedRole.OwnerReferences
 	reader := func(name string) metav1.Object {

@@ -47,9 +47,9 @@ func (a Access) With(namespace string, lifted []metav1.Object) Access {
 	for _, o := range lifted {
 		switch b := o.(type) {
 		case *rbacv1.ClusterRoleBinding:
-			with.grant(namespace, metav1.NamespaceAll, b.Subjects, RulesOf(lifted, metav1.NamespaceAll, b.RoleRef))
+			with.grant(namespace, metav1.NamespaceAll, b.Subjects, rulesOf(lifted, metav1.NamespaceAll, b.RoleRef))
 		case *rbacv1.RoleBinding:
-			with.grant(namespace, b.Namespace, b.Subjects, RulesOf(lifted, b.Namespace, b.RoleRef))
+			with.grant(namespace, b.Namespace, b.Subjects, rulesOf(lifted, b.Namespace, b.RoleRef))
 		}
 	}
 	return with
@@ -71,9 +71,9 @@ func (a Access) grant(namespace, in string, subjects []rbacv1.Subject, rules []r
 	}
 }
 
-// RulesOf returns the rules of the role that a binding in a namespace refers to. There are none if
+// rulesOf returns the rules of the role that a binding in a namespace refers to. There are none if
 // the role is not in the list.
-func RulesOf(objects []metav1.Object, namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
+func rulesOf(objects []metav1.Object, namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
 	for _, o := range objects {
 		switch role := o.(type) {
 		case *rbacv1.ClusterRole:
@@ -98,8 +98,8 @@ func BindsRulesOf(binding metav1.Object, desired, live []metav1.Object) bool {
 	case *rbacv1.RoleBinding:
 		ref = b.RoleRef
 	}
-	rules := RulesOf(desired, binding.GetNamespace(), ref)
-	return len(rules) > 0 && equality.Semantic.DeepEqual(rules, RulesOf(live, binding.GetNamespace(), ref))
+	rules := rulesOf(desired, binding.GetNamespace(), ref)
+	return len(rules) > 0 && equality.Semantic.DeepEqual(rules, rulesOf(live, binding.GetNamespace(), ref))
 }
 
 // Covers reports whether granted rules permit everything that a rule permits. The library compares

@@ -86,7 +86,7 @@ func Check(f Facts) Verdict {
 	claimed := claimedDeployments(f)
 	return Verdict{
 		ClaimedDeployments: claimed,
-		Violations:         slices.Concat(RuleViolations(f.CSV), limitViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
+		Violations:         slices.Concat(ruleViolations(f.CSV), limitViolations(f.CSV), conversionViolations(f.CSV), conditionViolations(f.CSV)),
 		Requirements: slices.Concat(
 			finalized(f),
 			requiredKubernetes(f),

@@ -76,9 +76,9 @@ type Violation struct {
 
 func (v Violation) String() string { return v.Message + "; " + v.WayOut }
 
-// RuleViolations returns the forbidden rules and repeated names of webhooks. The first is the one
+// ruleViolations returns the forbidden rules and repeated names of webhooks. The first is the one
 // that OLM v0 reports. As in OLM v0, a name must be unique among webhooks of all types.
-func RuleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
+func ruleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	var violations []Violation
 	first := map[string]int{}
 	for i, webhook := range csv.Spec.WebhookDefinitions {

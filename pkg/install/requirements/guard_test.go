@@ -133,7 +133,7 @@ func TestRuleViolations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			csv := &operatorsv1alpha1.ClusterServiceVersion{}
 			csv.Spec.WebhookDefinitions = test.webhooks
-			if diff := cmp.Diff(test.want, RuleViolations(csv)); diff != "" {
+			if diff := cmp.Diff(test.want, ruleViolations(csv)); diff != "" {
 				t.Errorf("violations (-want +got):\n%s", diff)
 			}
 		})

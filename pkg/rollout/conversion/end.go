@@ -40,7 +40,7 @@ func EndAll(namespace string, services map[string]bool, crds []*apiextensionsv1.
 		case EndUnknown:
 			end.Count = append(end.Count, crd.Name)
 		default:
-			needed = append(needed, InUse(crd, objects[crd.Name]))
+			needed = append(needed, inUse(crd, objects[crd.Name]))
 		}
 	}
 	end.InUse = lostFieldsMessage(needed)
@@ -88,9 +88,9 @@ func EndingOf(crd *apiextensionsv1.CustomResourceDefinition, objects map[string]
 // SomeObjects is the number of objects if it cannot be counted.
 const SomeObjects = -1
 
-// InUse returns why a definition needs its conversion, and the commands that change it. The API
+// inUse returns why a definition needs its conversion, and the commands that change it. The API
 // server does not report how many objects are stored in which version.
-func InUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
+func inUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
 	version, others := keptVersion(crd), served(crd)
 	others = slices.DeleteFunc(others, func(v string) bool { return v == version })
 	why := fmt.Sprintf("%s has %s, stored in %s, and serves %s", crd.Name, counted(objects), strings.Join(storedversions.Possible(crd), " or "), strings.Join(served(crd), ", "))

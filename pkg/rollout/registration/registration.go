@@ -167,13 +167,5 @@ func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookCl
 	return client
 }
 
-// PathOf returns the path at which the API server calls a webhook.
-func PathOf(o drift.Object) string {
-	if service := ServiceOf(o); service != nil && service.Path != nil {
-		return *service.Path
-	}
-	return ""
-}
-
 // DescriptionHash returns the hash of the webhook description that a registration was made from.
 func DescriptionHash(o drift.Object) string { return o.GetLabels()[wellknown.LabelWebhookHash] }

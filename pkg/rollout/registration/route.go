@@ -19,7 +19,13 @@ type Route struct {
 }
 
 // RouteOf returns the port and the path that a registration calls.
-func RouteOf(o drift.Object) Route { return Route{PortCalled(o), PathOf(o)} }
+func RouteOf(o drift.Object) Route {
+	route := Route{Port: PortCalled(o)}
+	if service := ServiceOf(o); service != nil && service.Path != nil {
+		route.Path = *service.Path
+	}
+	return route
+}
 
 // Until returns the message that one route is called until another one is served.
 func (r Route) Until(other Route) string {

@@ -30,7 +30,7 @@ func EventsOf(before, after managerv1alpha1.WebhookRolloutStatus) []Event {
 			old := known[csvspec.Identity{Type: w.Type, GenerateName: w.GenerateName}]
 			events = append(events, interceptionEvents(old, w)...)
 			if old != nil {
-				events = append(events, GapEvent(old.LastGap, w.LastGap))
+				events = append(events, gapEvent(old.LastGap, w.LastGap))
 			}
 			if old == nil || old.State != w.State {
 				events = append(events, webhookEvent(old, w))
@@ -138,8 +138,8 @@ func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.Webho
 	}
 }
 
-// GapEvent reports a gap that has ended.
-func GapEvent(before, after *managerv1alpha1.ConversionGap) Event {
+// gapEvent reports a gap that has ended.
+func gapEvent(before, after *managerv1alpha1.ConversionGap) Event {
 	if after == nil || after.To == nil || before != nil && before.To != nil && before.To.Equal(after.To) {
 		return Event{}
 	}
