@@ -16,8 +16,8 @@ import (
 // probeOptions limit the time that unreachable endpoints cost.
 var probeOptions = probe.Options{Parallel: 8, Timeout: 5 * time.Second}
 
-// ask dials the ready endpoints behind the port of a webhook, by their addresses or through the
-// API server. It returns one answer for each of them.
+// probe dials the ready endpoints behind the port of a webhook, by their addresses or through the
+// API server. It returns one answer for each endpoint.
 func (c *Cluster) probe(ctx context.Context, w doctor.Webhook, b backend, direct bool) []doctor.Answer {
 	endpoints := route.Behind(b.service, w.Port, b.slices).Ready
 	targets, pods := make([]probe.Target, len(endpoints)), map[string]string{}

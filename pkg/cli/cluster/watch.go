@@ -15,7 +15,7 @@ import (
 // long becomes news by that alone.
 const ResyncPeriod = 10 * time.Second
 
-// calm is how long changes are gathered before one look is taken at all of them.
+// batchPeriod is how long changes are collected before the next observation.
 const batchPeriod = 200 * time.Millisecond
 
 // Watch calls look at once, and again whenever something about webhooks changes, and after
@@ -66,7 +66,8 @@ func (c *Cluster) Watch(ctx context.Context, namespace string, atLeast time.Dura
 	}
 }
 
-// report leaves out that a kind is not there, or may not be read: a look says so, and either may change.
+// handleWatchError does not log missing or forbidden kinds: the observation reports them, and both
+// may change.
 func handleWatchError(ctx context.Context, r *cache.Reflector, err error) {
 	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		cache.DefaultWatchErrorHandler(ctx, r, err)

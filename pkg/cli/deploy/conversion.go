@@ -51,12 +51,14 @@ func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *
 	return fmt.Sprintf("CustomResourceDefinition %s keeps its conversion by %s, which the bundle does not have", live.Name, converter(live))
 }
 
-// bringsConversion reports whether a definition of a bundle names a webhook that the manager does not set up.
+// hasOwnConversion reports whether a definition of a bundle names a webhook that the manager does
+// not set up.
 func hasOwnConversion(next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return webhookConverts(next) && next.Spec.Conversion.Webhook != nil && next.Spec.Conversion.Webhook.ClientConfig != nil && csvspec.Converts(csv, next.Name) < 0
 }
 
-// calledAlike reports whether the webhooks of two definitions are called by the same Service and path, or URL.
+// haveSameTarget reports whether the webhooks of two definitions have the same Service and path, or
+// URL.
 func haveSameTarget(a, b *apiextensionsv1.CustomResourceDefinition) bool {
 	if !webhookConverts(a) || !webhookConverts(b) {
 		return false

@@ -54,7 +54,7 @@ func AdoptGroup(group *unstructured.Unstructured, live []operatorsv1.OperatorGro
 	}
 }
 
-// madeAs lets an object say that it came with a bundle only if the one that is there does.
+// limitOrigin removes the annotation for the origin in a bundle unless the live object has it.
 func limitOrigin(o *unstructured.Unstructured, live map[string]string) {
 	if live[wellknown.AnnotationCreatedBy] != wellknown.CreatedByBundle {
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", wellknown.AnnotationCreatedBy)

@@ -12,11 +12,11 @@ import (
 type PendingDeletion struct {
 	Namespace  string
 	Finalizers []string
-	// Said is why the manager keeps a ClusterServiceVersion, and Lease which one no manager
-	// holds, and since when; empty for nothing.
+	// ManagerMessage is why the manager keeps a ClusterServiceVersion. LeaseMessage names the lease
+	// that no manager holds, and since when. Both are empty for nothing.
 	ManagerMessage, LeaseMessage string
-	// Terminating is what the API server says of the objects of a definition; Objects are how
-	// many are left, and Held some of them that have finalizers, with those.
+	// APIServerMessage is the API server's message about the deletion of a definition's objects.
+	// Objects counts the remaining ones, and Finalized names some that have finalizers.
 	APIServerMessage string
 	Objects          int
 	Finalized        []string
@@ -28,7 +28,6 @@ func (h PendingDeletion) Remaining() string {
 	return fmt.Sprint(h.Finalizers, h.ManagerMessage, h.Objects)
 }
 
-// cleanup is the finalizer of a definition, by which its objects go first.
 const finalizerObjects = "customresourcecleanup.apiextensions.k8s.io"
 
 // Cause says who keeps it, and what to do about that.
@@ -62,7 +61,6 @@ func (h PendingDeletion) missingManager() string {
 	return text
 }
 
-// objects is the diagnosis of a definition whose objects do not go.
 func (h PendingDeletion) remainingObjects() string {
 	text := fmt.Sprintf("its finalizer %s stays until its objects are deleted, and it has %s", finalizerObjects, countText(h.Objects))
 	if len(h.Finalized) > 0 {

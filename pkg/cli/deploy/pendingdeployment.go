@@ -20,7 +20,7 @@ import (
 // PendingDeployment is a Deployment that is not yet as its ClusterServiceVersion and its config have it.
 type PendingDeployment struct {
 	Name string
-	// Unseen is set while no manager has written it so.
+	// Unobserved is set until a manager has written the Deployment so.
 	Unobserved bool
 	Message    string
 }
@@ -42,7 +42,7 @@ func FirstPendingDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, subscr
 	return nil
 }
 
-// unfinished is why the rollout of a Deployment goes on; empty when every pod is a new one and available.
+// rolloutMessage returns why a rollout is incomplete; empty when every pod is new and available.
 func rolloutMessage(d *appsv1.Deployment) string {
 	s, replicas := d.Status, ptr.Deref(d.Spec.Replicas, 1)
 	switch {
@@ -59,7 +59,8 @@ func rolloutMessage(d *appsv1.Deployment) string {
 	}
 }
 
-// annotated is the scope that a manager has written on a ClusterServiceVersion.
+// scopeOf returns the scope that a manager has written to the annotations of a
+// ClusterServiceVersion.
 func scopeOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Scope {
 	return scope.Scope{
 		Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{

@@ -30,7 +30,7 @@ func (l Observation) problem() (cause string, certain bool) {
 	return "", false
 }
 
-// explained is a cause with what the ClusterServiceVersion and the WebhookRollout say.
+// explain appends a cause to the messages of the ClusterServiceVersion and the WebhookRollout.
 func (l Observation) explain(cause string) string {
 	csv := l.CSV
 	text := fmt.Sprintf("%s is %s (%s): %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csvstatus.Explained(csv.Status))

@@ -21,12 +21,12 @@ type Observation struct {
 	Rollout *managerv1alpha1.WebhookRollout
 	// Subscription is the one whose config has been applied.
 	Subscription managerv1alpha1.SubscriptionReference
-	// Lag is what an operator without webhooks still waits for after it was Succeeded once; nil
-	// for nothing.
+	// Pending is the Deployment that an operator without webhooks waits for after it was Succeeded
+	// once; nil for none.
 	Pending *PendingDeployment
 	// Warnings are the last warnings of the pods of each Deployment; nil if they may not be read.
 	Warnings map[string]string
-	// Fresh is set for a while: what was said before anything was applied may still stand.
+	// MayBeStale is set for a while: the status may be from before the objects were applied.
 	MayBeStale bool
 }
 
@@ -40,7 +40,7 @@ type Progress struct {
 	Problem string
 	// Permanent is set when the problem needs a change by the user.
 	Permanent bool
-	// Unseen is set while no manager has looked at what was applied.
+	// Unobserved is set until a manager has reconciled the applied objects.
 	Unobserved bool
 }
 
@@ -73,7 +73,6 @@ func ProgressOf(l Observation) Progress {
 	return p
 }
 
-// unseen is the diagnosis of what no manager looks at.
 func unobservedProblem(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf("no manager has reconciled the present generation of ClusterServiceVersion %s/%s: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), "+
 		"and that its --namespaces, if set, include %s; then run the same command again", csv.Namespace, csv.Name, csv.Namespace)
@@ -94,8 +93,8 @@ func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {
 	return lines
 }
 
-// unsaid is what a ClusterServiceVersion says, unless it repeats what a Deployment says, or
-// said a moment ago.
+// csvMessage returns the message of a ClusterServiceVersion; empty if it repeats the message of a
+// Deployment.
 func csvMessage(message string, r *managerv1alpha1.WebhookRollout) string {
 	if r == nil {
 		return message
@@ -145,8 +144,8 @@ func HasRollout(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
 }
 
-// followed reports whether the manager speaks of what was applied, and not of what was there
-// before.
+// isCurrent reports whether the status of the manager is about the applied objects, not about the
+// previous ones.
 func (l Observation) isCurrent() bool {
 	if !HasRollout(l.CSV) {
 		return true
@@ -165,8 +164,8 @@ func (l Observation) isCurrent() bool {
 	}
 }
 
-// allLive reports whether the WebhookRollout, too, says that every webhook is, and every
-// Deployment as it was applied: what the manager has just begun to change, it says there first.
+// allWebhooksLive also reads the WebhookRollout: the manager records there first what it begins to
+// change.
 func (l Observation) allWebhooksLive() bool {
 	if !HasRollout(l.CSV) {
 		return true

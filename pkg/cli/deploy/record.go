@@ -70,7 +70,6 @@ func (r Record) Data() (map[string]string, error) {
 	return map[string]string{recordKey: string(text)}, err
 }
 
-// of is the entry of an object, or nil.
 func (r Record) find(o *unstructured.Unstructured) *Recorded {
 	for i := range r.Objects {
 		e := &r.Objects[i]

@@ -12,11 +12,11 @@ import (
 
 // Removal is the plan of an uninstallation, with messages about what it keeps.
 type Removal struct {
-	// Goes are the objects to delete, in this order. Definitions come first, while the
-	// operator can still convert and finalize their objects; then the ClusterServiceVersion,
-	// whose webhooks go before what serves them. Last are the OperatorGroup and the Subscription,
-	// by which a removal that was interrupted knows again for which namespaces the operator was
-	// installed, and in which.
+	// Delete are the objects to delete, in this order. Definitions come first, while the operator
+	// can still convert and finalize their objects. Then comes the ClusterServiceVersion, whose
+	// webhooks are deleted before their backends. Last are the OperatorGroup and the Subscription:
+	// an interrupted removal finds by them in which namespace, and for which namespaces, the
+	// operator was installed.
 	Delete []*unstructured.Unstructured
 	// Definitions is how many of them are CustomResourceDefinitions, which take all their
 	// objects along.
@@ -63,7 +63,6 @@ func (r *Removal) keep(o *unstructured.Unstructured, why string) {
 	r.kept, r.Messages = append(r.kept, o), append(r.Messages, why)
 }
 
-// byHand returns why an OperatorGroup or a Subscription stays, and the command that removes it.
 func manualDeletion(o *unstructured.Unstructured, kind string) string {
 	return fmt.Sprintf(": no installation by these commands created it; once nothing needs it: kubectl -n %s delete %s %s", o.GetNamespace(), kind, o.GetName())
 }
@@ -122,7 +121,7 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 	return nil
 }
 
-// goesLast reports whether an object is one by which an interrupted removal finds the rest.
+// isDeletedLast reports whether an interrupted removal needs the object to find the rest.
 func isDeletedLast(o *unstructured.Unstructured) bool {
 	return groupkind.Is(o, groupkind.OperatorGroup) || groupkind.Is(o, groupkind.Subscription)
 }
@@ -139,8 +138,8 @@ func (r Record) Removes(live *unstructured.Unstructured, adopted []string) bool 
 	return r.Created(live) || slices.Contains(adopted, Reference(live))
 }
 
-// groupOf reports whether a live object is an OperatorGroup that one of these installations has created. The
-// object has to show it as well: these records are not the one of the bundle that is removed.
+// isGroupOf reports whether one of these installations has created a live OperatorGroup. The object
+// has to name the installation as well: these records are not the record of the removed bundle.
 func isGroupOf(live *unstructured.Unstructured, records []Record) bool {
 	return groupkind.Is(live, groupkind.OperatorGroup) && slices.ContainsFunc(records, func(r Record) bool { return r.Created(live) && r.IsNamedBy(live) })
 }

@@ -36,12 +36,12 @@ type Step struct {
 	// Contested is set where the installation has written the object before, and another client has set some
 	// of those fields since.
 	Contested bool
-	// Unasked is why the API server could not be asked about the object; empty when it was.
+	// Unchecked is why the object could not be dry-run; empty if it could.
 	Unchecked string
 	// Changed are the fields of an object that exists and would change.
 	Changed []string
-	// Keeps says what of an object that exists stays although the bundle does not have it; empty for nothing
-	// that people have to know.
+	// KeptConversion is the message about a live conversion that the bundle does not have; empty
+	// for none.
 	KeptConversion string
 }
 

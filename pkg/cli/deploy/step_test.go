@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// changedFields returns every field that a write would change, except fields that the API server sets at each write.
 func TestChangedFields(t *testing.T) {
 	live := object("Class", "", "1", "terraform")
 	live.SetLabels(map[string]string{"a": "b"})

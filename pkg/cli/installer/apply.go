@@ -68,7 +68,6 @@ func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*u
 	return nil, fmt.Errorf("%s: %w", deploy.Title(o), err)
 }
 
-// knows reports whether the cluster has the kind of an object now.
 func (a applier) hasKind(o *unstructured.Unstructured) bool {
 	kind := o.GroupVersionKind()
 	_, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)

@@ -32,7 +32,6 @@ func (c *Installer) awaited(ctx context.Context, i Installation) (map[string][]s
 	return awaited, nil
 }
 
-// waiting says which versions a definition does not serve yet.
 func awaitedNote(o *unstructured.Unstructured, awaited map[string][]string) string {
 	versions := awaited[o.GetName()]
 	if !groupkind.Is(o, groupkind.CustomResourceDefinition) || len(versions) == 0 {
@@ -41,7 +40,8 @@ func awaitedNote(o *unstructured.Unstructured, awaited map[string][]string) stri
 	return fmt.Sprintf(", in which %s is not served before its webhook converts to it", strings.Join(versions, ", "))
 }
 
-// awaiting is a ClusterServiceVersion that knows which versions it has to wait for.
+// withAwaitedVersions returns a ClusterServiceVersion with the annotation of the versions that it
+// has to wait for.
 func withAwaitedVersions(csv *unstructured.Unstructured, awaited map[string][]string) *unstructured.Unstructured {
 	versions := deploy.AwaitedBy(awaited)
 	if len(versions) == 0 {

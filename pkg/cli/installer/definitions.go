@@ -55,7 +55,7 @@ func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructu
 	return object, err
 }
 
-// settleDefinition writes a definition as the bundle has it, once the operator is installed.
+// settle writes a definition of the bundle after the operator is installed.
 func (d definitionStore) settle(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	_, err := d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next, csv)

@@ -49,8 +49,8 @@ func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (str
 	return "", err
 }
 
-// tryElsewhere asks the API server about an object of one of its own kinds whose namespace does not exist yet, by a
-// dry run in a namespace that exists. It returns why its own namespace would refuse it as well.
+// dryRunInDefault dry-runs an object of a built-in kind whose namespace does not exist yet in a
+// namespace that exists. It returns why its own namespace would refuse it as well.
 func (a applier) dryRunInDefault(ctx context.Context, o *unstructured.Unstructured) (refused, err error) {
 	if !a.hasKind(o) {
 		return nil, nil

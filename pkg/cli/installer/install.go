@@ -23,9 +23,9 @@ import (
 type Installation struct {
 	Bundle    *bundle.Bundle
 	Manifests []*unstructured.Unstructured
-	// Kept says that the group was there already, and stays as it is; else empty.
+	// KeptGroup is the message about an existing OperatorGroup that is not changed; empty for none.
 	KeptGroup string
-	// Patience is how long it may be in trouble before that is the diagnosis.
+	// Timeout is how long a problem may last before it ends the command.
 	Timeout time.Duration
 	// Adopted are the objects of other owners that may be overwritten and removed (see deploy.Reference).
 	Adopted []string
@@ -78,8 +78,8 @@ func (c *Installer) Install(ctx context.Context, p Plan) ([]*unstructured.Unstru
 	return applied, c.settle(ctx, a, p, applied)
 }
 
-// bringAll writes the objects in their order. The record is written as soon as its namespace exists, before
-// the first object in it, and completed at the end, also of an interrupted command.
+// writeAll writes the objects in their order. The record is written as soon as its namespace
+// exists, before the first object in it, and completed at the end, also of an interrupted command.
 func (c *Installer) writeAll(ctx context.Context, a applier, p *Plan) (applied []*unstructured.Unstructured, err error) {
 	p.record.Begin(p.Bundle.CSV.Name)
 	recorded, checked := false, false
@@ -114,7 +114,7 @@ func (c *Installer) writeAll(ctx context.Context, a applier, p *Plan) (applied [
 	return applied, nil
 }
 
-// carryOut writes the object of a step and records it; an object that is kept is not written, and nil.
+// execute writes the object of a step and records it. It returns nil for an object that is kept.
 func (c *Installer) execute(ctx context.Context, a applier, p *Plan, s deploy.Step) (*unstructured.Unstructured, error) {
 	if s.Action == deploy.Keep {
 		p.Print("kept %s: it is as the bundle has it", deploy.Title(s.Object))
@@ -140,7 +140,8 @@ func (c *Installer) beginRecord(ctx context.Context, p *Plan, applied []*unstruc
 	return c.records.save(ctx, &p.record)
 }
 
-// attempts is how often a step is carried out on an object whose status others write meanwhile.
+// writeAttempts is how often a step is repeated for an object whose status other clients write
+// meanwhile.
 const writeAttempts = 5
 
 // write carries out a step, also when the command is interrupted meanwhile, if the object is still the one that
@@ -170,8 +171,8 @@ func (c *Installer) write(ctx context.Context, a applier, p Plan, s deploy.Step)
 	}
 }
 
-// checkRest asks the API server about the objects that it could not be asked about before their
-// namespace and their definitions existed.
+// checkUnchecked dry-runs the objects that could not be checked before their namespace and their
+// definitions existed.
 func (c *Installer) checkUnchecked(ctx context.Context, a applier, p Plan, steps []deploy.Step) error {
 	var refused []error
 	for _, s := range steps {
@@ -188,9 +189,8 @@ func (c *Installer) checkUnchecked(ctx context.Context, a applier, p Plan, steps
 	return nil
 }
 
-// bring writes one object of an installation: a definition as it may be before its
-// operator runs, a ClusterServiceVersion that knows what it has to wait for, anything else
-// as it is.
+// apply writes a definition as it may be before its operator runs, a ClusterServiceVersion with the
+// versions that it has to wait for, and any other object unchanged.
 func (c *Installer) apply(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
 	if crd := p.definition(s.Object); crd != nil {
 		return c.definitions.open(ctx, s, crd, p.CSV(), dryRun...)

@@ -114,7 +114,8 @@ func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *
 	return "", c.completeFromInstalled(ctx, b, o)
 }
 
-// subscribed is the namespace of the Subscription for a bundle's version; empty where there is none.
+// subscriptionNamespace returns the namespace of the Subscription for a bundle's version; empty if
+// there is none.
 func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
 	list, err := c.OLM.OperatorsV1alpha1().Subscriptions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -154,7 +155,7 @@ func (c *Installer) installedWith(ctx context.Context, found []operatorsv1alpha1
 	return c.completeFromInstalled(ctx, b, o)
 }
 
-// inherit takes what the options leave open from the group and the Subscription in their
+// completeFromInstalled sets unset options from the OperatorGroup and the Subscription in their
 // namespace.
 func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
 	if o.Watch == nil {

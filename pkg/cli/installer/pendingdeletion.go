@@ -54,7 +54,7 @@ func (d pendingDeletion) wait(ctx context.Context, client dynamic.ResourceInterf
 	})
 }
 
-// holdOf is one look at what keeps an object. What cannot be read is not said.
+// observe returns what prevents the deletion of an object. It omits what cannot be read.
 func (d pendingDeletion) observe(ctx context.Context, o *unstructured.Unstructured) deploy.PendingDeletion {
 	hold := deploy.PendingDeletion{Namespace: o.GetNamespace(), Finalizers: o.GetFinalizers()}
 	switch groupkind.Of(o) {
@@ -75,7 +75,7 @@ func (d pendingDeletion) observe(ctx context.Context, o *unstructured.Unstructur
 	return hold
 }
 
-// heldBy is why a manager does not let a ClusterServiceVersion go yet.
+// blockedBy returns why a manager does not yet remove its finalizer from a ClusterServiceVersion.
 func (d pendingDeletion) blockedBy(ctx context.Context, o *unstructured.Unstructured) string {
 	rollout, err := d.OLM.ManagerV1alpha1().WebhookRollouts(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
 	if err != nil {
@@ -104,7 +104,8 @@ const (
 	maxNamed  = 3
 )
 
-// left counts the objects of a definition that are left, and names some that have finalizers.
+// remainingObjects counts the remaining objects of a definition, and names some that have
+// finalizers.
 func (d pendingDeletion) remainingObjects(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (n int, held []string) {
 	served := deploy.VersionsServed(crd)
 	client, err := metadata.NewForConfig(d.Config)

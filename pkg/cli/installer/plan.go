@@ -161,7 +161,8 @@ func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, answer *
 	return definitionObject(written)
 }
 
-// bringsRoleOf reports whether a dry run of a binding failed because the installation creates the role itself.
+// createsRoleOf reports whether a dry run of a binding failed because the installation creates the
+// role itself.
 func (p Plan) createsRoleOf(o *unstructured.Unstructured, err error) bool {
 	if groupkind.Of(o).Group != rbacv1.GroupName || !apierrors.IsNotFound(err) {
 		return false
@@ -174,7 +175,7 @@ func (p Plan) createsRoleOf(o *unstructured.Unstructured, err error) bool {
 	})
 }
 
-// brings reports whether what is missing comes with the installation itself.
+// creates reports whether the installation itself creates what is missing.
 func (p Plan) creates(missing string) bool {
 	if missing == "namespace "+p.Namespace() {
 		return true
@@ -187,7 +188,7 @@ func (p Plan) creates(missing string) bool {
 	return false
 }
 
-// bundled is the bundle's definition behind a manifest, or nil.
+// definition returns the bundle's definition behind a manifest, or nil.
 func (i Installation) definition(o *unstructured.Unstructured) *apiextensionsv1.CustomResourceDefinition {
 	for _, crd := range i.Bundle.CRDs() {
 		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == crd.Name {

@@ -45,8 +45,8 @@ func (v *watch) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServ
 	return warnings, nil
 }
 
-// news is how long a warning says something of how a pod is now: kubelets repeat themselves
-// after two minutes at most.
+// warningAge limits the age of reported warnings. Kubelets repeat a warning after two minutes at
+// most.
 const warningAge = 3 * time.Minute
 
 // lastWarnings are the last of each pod of a namespace, if they are not old.
@@ -67,7 +67,6 @@ func (v *watch) lastWarnings(ctx context.Context, namespace string) (map[types.U
 	return last, nil
 }
 
-// happened is when an event was last seen.
 func timeOf(e corev1.Event) time.Time {
 	if e.Series != nil {
 		return e.Series.LastObservedTime.Time

@@ -19,7 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// vigil follows an installation until it is done, or what is in the way stays there.
+// watch follows an installation until it is done, or until its problem lasts for too long.
 type watch struct {
 	*Installer
 	Installation
@@ -32,11 +32,11 @@ type watch struct {
 	unobserved   bool      // no manager had looked, at the last look
 }
 
-// leftover is how long what was said before the command began may still stand.
+// staleStatus is how long a status may be from before the command began.
 const staleStatus = 5 * time.Second
 
-// firstWord is how late a manager that is at work may say so: it has patience of its own with
-// an installation that has just begun.
+// managerTimeout is the status update delay of a running manager for an installation that has just
+// begun.
 const managerTimeout = 5 * time.Second
 
 var errDone = errors.New("done")
@@ -84,8 +84,8 @@ func (v *watch) reconcile(ctx context.Context) error {
 	return fmt.Errorf("the installation does not progress: %s", p.Problem)
 }
 
-// lasts reports whether there is trouble that goes on for too long, or for ever. What a manager
-// finds when it looks at last is new.
+// hasTimedOut reports whether a problem is permanent or lasts for too long. A problem is new when
+// the manager reconciles for the first time.
 func (v *watch) hasTimedOut(p deploy.Progress) bool {
 	now := time.Now()
 	switch {
@@ -156,7 +156,7 @@ func (v *watch) pendingDeployment(ctx context.Context, csv *operatorsv1alpha1.Cl
 // pollInterval is the interval between polls of Deployments, which no watch reports.
 const pollInterval = time.Second
 
-// found is what was read; nil when it does not exist.
+// orNil returns nil for an object that does not exist.
 func orNil[T any](object *T, err error) (*T, error) {
 	if apierrors.IsNotFound(err) {
 		return nil, nil

@@ -59,7 +59,7 @@ func (c *Installer) otherRecords(ctx context.Context, i Installation) (map[strin
 	return records, err
 }
 
-// recordsIn are the records in a namespace, by package. What cannot be read records nothing.
+// list returns the records in a namespace, by package. It omits records that cannot be read.
 func (s recordStore) list(ctx context.Context, namespace string) (map[string]deploy.Record, error) {
 	list, err := s.kube.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -79,7 +79,7 @@ func (s recordStore) list(ctx context.Context, namespace string) (map[string]dep
 	return records, nil
 }
 
-// endWithin limits how long an interrupted command takes to end a write, and to record it.
+// interruptGrace limits how long an interrupted command takes to end a write, and to record it.
 const interruptGrace = 10 * time.Second
 
 // afterInterrupt returns a context that outlives the command's interruption, by endWithin. A write that is under
@@ -90,7 +90,8 @@ func afterInterrupt(ctx context.Context) (context.Context, context.CancelFunc) {
 	return after, func() { stop(); cancel() }
 }
 
-// tryRecord returns why the API server would not store a record of these steps; nil if it would, or if it cannot be asked.
+// dryRunRecord returns why the API server would not store a record of these steps; nil if it would,
+// or if the dry run is impossible.
 func (c *Installer) dryRunRecord(ctx context.Context, a applier, p Plan) (refused, err error) {
 	record := p.record
 	record.Objects = slices.Clone(record.Objects)
@@ -157,7 +158,7 @@ func (s recordStore) store(ctx context.Context, r deploy.Record, data map[string
 	return live, err
 }
 
-// forget ends a record: it is deleted, unless something stays that it is about.
+// delete deletes a record, unless something remains that it is about.
 func (s recordStore) delete(ctx context.Context, rest deploy.Record) error {
 	if len(rest.Objects) > 0 {
 		return s.save(ctx, &rest)

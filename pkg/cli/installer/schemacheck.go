@@ -46,7 +46,7 @@ const (
 	listedRefusals = 10  // refused objects that are listed one by one
 )
 
-// invalidated looks at every object, in one version.
+// checkObjects checks every object, in one version.
 func checkObjects(ctx context.Context, objects dynamic.Interface, live, next *apiextensionsv1.CustomResourceDefinition, r deploy.Reading) error {
 	validator, err := validation.NewValidator(next, r)
 	if err != nil {

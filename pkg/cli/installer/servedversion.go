@@ -15,9 +15,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// reachable returns an object in a version that the cluster serves: the one in which it was written may
-// have ended since. It returns nil for an object that went with the definition of its kind. It is an error
-// when that is not known.
+// inServedVersion returns an object in a version that the cluster serves: the version in which it
+// was written may have ended since. It returns nil for an object that was deleted with the
+// definition of its kind, and an error if that is unknown.
 func (a applier) inServedVersion(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	kind := o.GroupVersionKind()
 	for _, versions := range [][]string{{kind.Version}, nil} {
@@ -37,8 +37,8 @@ func (a applier) inServedVersion(ctx context.Context, o *unstructured.Unstructur
 	return nil, nil
 }
 
-// unserved is nil if a kind has no objects in the cluster. Discovery leaves out what a server of its own does
-// not answer for, and a definition that serves no version.
+// checkUnserved returns nil if a kind has no objects in the cluster. Discovery omits the kinds of
+// an aggregated API server that does not answer, and definitions that serve no version.
 func (a applier) checkUnserved(ctx context.Context, kind schema.GroupKind) error {
 	_, _, err := a.kube.Discovery().ServerGroupsAndResources()
 	failed, some := discovery.GroupDiscoveryFailedErrorGroups(err)

@@ -73,8 +73,8 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 	return removal, removal.Restrict(record, slices.Collect(maps.Values(earlier)), i.Adopted, live)
 }
 
-// staying are the names of the other ClusterServiceVersions in the namespace. A version that an upgrade has left is
-// none of them: it goes as well.
+// otherCSVs returns the names of the other ClusterServiceVersions in the namespace. It omits
+// previous versions of the operator: they are deleted as well.
 func (c *Installer) otherCSVs(ctx context.Context, i Installation, record deploy.Record) (names []string, err error) {
 	others, err := c.Others(ctx, i.Namespace(), i.Bundle.CSV.Name)
 	for _, other := range others {
@@ -96,7 +96,7 @@ func csvObject(csv *operatorsv1alpha1.ClusterServiceVersion) *unstructured.Unstr
 	return o
 }
 
-// objects counts those of each definition of a bundle that there is.
+// countObjects counts the objects of each definition of a bundle that exists.
 func (c *Installer) countObjects(ctx context.Context, i Installation) (map[string]deploy.ObjectCounts, error) {
 	client, err := metadata.NewForConfig(c.Config)
 	if err != nil {
@@ -187,8 +187,8 @@ func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deplo
 	return removed, c.updateRecords(ctx, i, removal, removed)
 }
 
-// forgetRemoved ends the record of an installation, except for what stays, and removes from the other
-// records of the namespace what was deleted.
+// updateRecords deletes the record of an installation, except for what remains, and removes the
+// deleted objects from the other records of the namespace.
 func (c *Installer) updateRecords(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
 	ctx, cancel := afterInterrupt(ctx)
 	defer cancel()
@@ -210,7 +210,7 @@ func (c *Installer) updateRecords(ctx context.Context, i Installation, removal d
 	return c.records.delete(ctx, removal.RecordAfter(record, removed))
 }
 
-// remove deletes one object, if it is there, and waits until it no longer exists.
+// delete deletes one object, if it exists, and waits until it no longer exists.
 func (c *Installer) delete(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
 	served, err := a.inServedVersion(ctx, o)
 	if err != nil || served == nil {

@@ -152,7 +152,7 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 	return all
 }
 
-// report sets the problem if no worse one is set.
+// tell sets the problem if no worse one is set.
 func (w *Webhook) tell(reason, message string) {
 	if w.Problem == "" && message != "" {
 		w.Reason, w.Problem = reason, message

@@ -22,7 +22,8 @@ var kinds = map[operatorsv1alpha1.WebhookAdmissionType]string{
 	managerv1alpha1.APIServiceType:               doctor.APIService,
 }
 
-// registered is an object that makes API servers call a webhook; found is nil when it does not.
+// registration is an object that makes API servers call a webhook; found is nil if the object does
+// not exist.
 type registration struct {
 	kind, name string
 	webhook    *doctor.Webhook
@@ -89,7 +90,6 @@ func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook,
 	return all
 }
 
-// same reports whether another line is of the same webhook.
 func (w Webhook) isSame(as Webhook) bool {
 	return w.Namespace == as.Namespace && w.CSV == as.CSV && w.Name == as.Name && w.Type == as.Type
 }

@@ -73,8 +73,8 @@ func (e *RefusedError) Error() string {
 // writers is how many objects are written concurrently.
 const writers = 8
 
-// attempts is how often a run repeats a step before it gives up: because another client changes
-// the definition each time, or because the API server accepts a write that has no effect.
+// maxAttempts limits how often a run repeats a step: another client changes the definition each
+// time, or the API server accepts a write that has no effect.
 const maxAttempts = 10
 
 // migration is one run of the command.
@@ -117,7 +117,7 @@ func Migrate(ctx context.Context, c Cluster, to string, tell ReportFunc) (rewrit
 	}
 }
 
-// stuck returns an error where another attempt of a step is of no use. A conflict although the
+// checkRepeat returns an error if another attempt of a step is of no use. A conflict although the
 // definition is unchanged is a denial by admission.
 func (m *migration) checkRepeat(crd *apiextensionsv1.CustomResourceDefinition, step step) error {
 	m.attempts[step]++
@@ -133,7 +133,7 @@ func (m *migration) checkRepeat(crd *apiextensionsv1.CustomResourceDefinition, s
 	}
 }
 
-// take does one step. It returns no error when the next step is to be decided again.
+// execute does one step. It returns no error if the next step has to be decided again.
 func (m *migration) execute(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, step step) (err error) {
 	possible := storedversions.Possible(crd)
 	switch step {

@@ -25,9 +25,10 @@ type Migrator interface {
 	Withdraw(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error
 }
 
-// migrated has the migrator of the cluster rewrite the objects, and returns the resourceVersion since which
-// it did: older objects are still to be written. It is empty where there is no migrator, or where it fails or stalls.
-// The migrator names one refused object at most, and skips objects that are refused as a conflict or as not found.
+// useMigrator lets the migrator of the cluster rewrite the objects, and returns the resourceVersion
+// since which it did: older objects still have to be written. The resourceVersion is empty if there
+// is no migrator, or if it fails or stalls. The migrator names one refused object at most, and
+// skips objects that are refused as a conflict or as not found.
 func useMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell ReportFunc) (since string, err error) {
 	page, err := c.Page(ctx, crd, to, "")
 	if err != nil {
@@ -47,11 +48,13 @@ func useMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	return "", ctx.Err()
 }
 
-// withdrawWithin limits how long an interrupted command takes to delete its order.
+// withdrawTimeout limits how long an interrupted command takes to delete its
+// StorageVersionMigration.
 const withdrawTimeout = 10 * time.Second
 
-// ordered creates a StorageVersionMigration, and returns when it is over, or says why it is not done. It deletes
-// what an earlier run has left and, however it ends, its own: a migrator that is started later would run it then.
+// createAndWait creates a StorageVersionMigration, and returns when it is over, or why it is not
+// done. It deletes those of earlier runs and, however it ends, its own: a migrator that is started
+// later would run it then.
 func createAndWait(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count int, tell ReportFunc) (err error) {
 	if err := c.Withdraw(ctx, crd); err != nil {
 		return err
@@ -68,10 +71,9 @@ func createAndWait(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomRe
 	return waitForMigrator(ctx, c, crd, to, name, objects, count, tell)
 }
 
-// over returns when the migrator has ended an order.
-//
-// The migrator waits until its cache is as new as the order. It learns that from the next write of
-// an object, or within a minute or two: so one object is written.
+// waitForMigrator returns when a StorageVersionMigration is over. The migrator waits until its cache
+// is as new as the order. It learns that from the next write of an object, or within a minute or
+// two: so one object is written.
 func waitForMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, name string, objects []unstructured.Unstructured, count int, tell ReportFunc) error {
 	started, written := time.Now(), len(objects) == 0
 	return wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -97,8 +99,8 @@ const (
 	objectTimeout = 50 * time.Millisecond
 )
 
-// judge reports whether an order is over, and what is wrong with how it ended. It runs until the
-// migrator has written the definition, too.
+// migratorResult reports whether a StorageVersionMigration is over, and why it failed. It runs
+// until the migrator has written the definition, too.
 func migratorResult(order *storagemigrationv1beta1.StorageVersionMigration, waited time.Duration, count int) (over bool, failure error) {
 	limit := cacheTimeout + time.Duration(count)*objectTimeout
 	failed := meta.FindStatusCondition(order.Status.Conditions, string(storagemigrationv1beta1.MigrationFailed))

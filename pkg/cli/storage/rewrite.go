@@ -14,8 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// readable reads all objects in a version before anything is changed: one that cannot be
-// converted to it could not be rewritten either, and what is written meanwhile would be stored so.
+// checkReadable reads all objects in a version before anything is changed. An object that cannot be
+// converted to it could not be rewritten either, and an object that is written meanwhile would be
+// stored so.
 func checkReadable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
 	for after := ""; ; {
 		page, err := c.Page(ctx, crd, version, after)
@@ -69,16 +70,16 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 	return count.done, nil
 }
 
-// writtenSince reports whether an object is newer than a resourceVersion. Where versions cannot be
-// compared it is written again, which does no harm.
+// isWrittenSince reports whether an object is newer than a resourceVersion. It returns false if the
+// versions cannot be compared: the object is then written again, which does no harm.
 func isWrittenSince(o *unstructured.Unstructured, since string) bool {
 	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), since)
 	return err == nil && order > 0
 }
 
-// continued is the token with which to go on where one has expired: what is read from
-// then on is newer than what was read before, and an object written in between is
-// stored as it should be.
+// nextToken returns the token with which to go on after one has expired. What is read from then on
+// is newer than what was read before, and an object written in between is stored in the new
+// version.
 func nextToken(err error) (token string, expired bool) {
 	var status apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {

@@ -18,12 +18,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// unmatchedRules finds the resources in rules that neither Kubernetes nor the bundle has. Of
-// groups that are neither's, only names that no API can have are found: another operator may
-// serve them.
 // maxUnmatched is how many findings end the comparison: each name is compared with all names of resources.
 const maxUnmatched = 200
 
+// unmatchedRules finds the resources in rules that neither Kubernetes nor the bundle has. In other
+// groups it finds only names that no API can have: another operator may serve them.
 func unmatchedRules(s *subject) []mistake {
 	catalog := s.catalog()
 	var all []mistake
