@@ -52,7 +52,6 @@ func (b *Bundle) Err() error {
 	return errors.Join(all...)
 }
 
-// has reports whether there is a problem of a kind with a file.
 func (b *Bundle) has(kind Kind, file string) bool {
 	return slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind == kind && p.File == file })
 }

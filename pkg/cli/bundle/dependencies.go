@@ -14,7 +14,6 @@ import (
 	"github.com/operator-framework/api/pkg/constraints"
 )
 
-// fault is what is wrong with an entry, and where in it.
 type fault struct{ path, what, remedy string }
 
 // valueCheck finds what is wrong with the value of an entry.
@@ -56,7 +55,6 @@ func faults(list string, e entry) []fault {
 	}
 }
 
-// decoded decodes a value strictly, and looks for faults in it.
 func decoded[T any](in func(path string, value T) []fault) valueCheck {
 	return func(value json.RawMessage) []fault {
 		var v T

@@ -50,7 +50,6 @@ func Open(ctx context.Context, reference string, registry Registry) (*Bundle, er
 	}
 }
 
-// pinned reports whether a reference is an image with a digest.
 func pinned(reference string) bool {
 	_, err := name.NewDigest(reference)
 	return err == nil

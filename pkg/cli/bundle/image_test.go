@@ -25,7 +25,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// imageOf is an image with one layer for each list of files.
 func imageOf(t *testing.T, layers ...[]tar.Header) v1.Image {
 	t.Helper()
 	image := empty.Image
@@ -198,7 +197,6 @@ func TestChangedLayouts(t *testing.T) {
 	}
 }
 
-// serve is the repository of an image in a registry.
 func serve(t *testing.T, image v1.Image, repository, tag string) string {
 	t.Helper()
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -206,7 +204,6 @@ func serve(t *testing.T, image v1.Image, repository, tag string) string {
 	return push(t, server, image, repository, tag)
 }
 
-// push is the repository of an image in the registry that a server is.
 func push(t *testing.T, server *httptest.Server, image v1.Image, repository, tag string) string {
 	t.Helper()
 	repository = server.Listener.Addr().String() + "/" + repository
@@ -220,7 +217,6 @@ func push(t *testing.T, server *httptest.Server, image v1.Image, repository, tag
 	return repository
 }
 
-// layoutOf is a folder with an OCI layout of some images.
 func layoutOf(t *testing.T, images ...v1.Image) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -160,7 +160,6 @@ func platform(d v1.Descriptor) string {
 	return d.Platform.String()
 }
 
-// imageOfLayout is the image of an entry of a layout, or of the index that the entry is.
 func imageOfLayout(layout v1.ImageIndex, entry v1.Descriptor) (v1.Image, v1.Hash, error) {
 	if !entry.MediaType.IsIndex() {
 		image, err := layout.Image(entry.Digest)

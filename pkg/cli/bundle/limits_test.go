@@ -198,7 +198,6 @@ func mutateAppend(t *testing.T, image v1.Image, layer []byte) v1.Image {
 	return image
 }
 
-// hugeArchive has one file of zeros.
 func hugeArchive(t *testing.T, name string, size int64) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -146,17 +147,9 @@ func (i installation) subscription() *operatorsv1alpha1.Subscription {
 }
 
 func label(object *unstructured.Unstructured, add map[string]string) {
-	if len(add) == 0 {
-		return
+	if len(add) > 0 {
+		object.SetLabels(labels.Merge(object.GetLabels(), add))
 	}
-	labels := object.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	for key, value := range add {
-		labels[key] = value
-	}
-	object.SetLabels(labels)
 }
 
 // plain is an object as a person would write it: without status, and without what is empty.

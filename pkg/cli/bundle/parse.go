@@ -40,7 +40,6 @@ var kinds = func() *runtime.Scheme {
 	return kinds
 }()
 
-// parse reads the objects of a file.
 func (r *reader) parse(file string) {
 	before := len(r.Objects)
 	for _, d := range documents(r.files[file]) {
@@ -56,7 +55,6 @@ func (r *reader) parse(file string) {
 	}
 }
 
-// document is one YAML document of a file.
 type document struct {
 	text []byte
 	line int // of the file, where it begins
@@ -206,7 +204,6 @@ func (r *reader) unknownKind(o *Object, path, what string) {
 	})
 }
 
-// versionsOf are those of a known group, as they are written.
 func versionsOf(group string) string {
 	var all []string
 	for _, version := range kinds.PrioritizedVersionsForGroup(group) {

@@ -75,7 +75,6 @@ func (p Problem) String() string {
 // 100,000 of them.
 const maxProblems = 200
 
-// problemsOf is what problems are counted by.
 type problemsOf struct {
 	kind Kind
 	file string
@@ -105,7 +104,6 @@ func (r *reader) addProblem(kind Kind, file string, line int, detail, remedy str
 	r.report(Problem{Kind: kind, File: file, Line: line, Detail: detail, Remedy: remedy})
 }
 
-// addFieldProblem is a problem with a field.
 func (r *reader) addFieldProblem(kind Kind, o *Object, path, detail, remedy string) {
 	if !r.full(kind, o.File) {
 		r.report(Problem{Kind: kind, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, Remedy: remedy})

@@ -181,7 +181,6 @@ func (r *reader) readManifests() {
 	}
 }
 
-// checkWhole looks at the bundle as a whole.
 func (r *reader) checkWhole() {
 	r.limitGrantedRules()
 	csvs := slices.DeleteFunc(slices.Clone(r.Objects), func(o *Object) bool { return o.GetKind() != operatorsv1alpha1.ClusterServiceVersionKind })

@@ -50,7 +50,6 @@ func (r Registry) pull(ctx context.Context, reference string) (*Bundle, error) {
 	return InspectImage(image, source)
 }
 
-// imageOfDescriptor is the image that a registry has, or that of the index that it has.
 func imageOfDescriptor(d *remote.Descriptor) (v1.Image, error) {
 	if !d.MediaType.IsIndex() {
 		image, err := d.Image()
@@ -67,7 +66,6 @@ func imageOfDescriptor(d *remote.Descriptor) (v1.Image, error) {
 	return image, err
 }
 
-// maxAnswer limits an answer of a registry.
 const maxAnswer = maxImage + 1<<20
 
 // limitedTransport limits the answers of a registry, and asks none without TLS unless it is allowed.

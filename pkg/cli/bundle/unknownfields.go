@@ -26,7 +26,6 @@ func (r *reader) limitQuantities(o *Object, into any) bool {
 	return len(all) == 0
 }
 
-// reportUnknownFields reports the fields that were removed from an object.
 func (r *reader) reportUnknownFields(o *Object, all []unknownField) {
 	for _, unknown := range all {
 		remedy := "correct or remove it"
@@ -43,7 +42,6 @@ func (r *reader) reportUnknownFields(o *Object, all []unknownField) {
 	}
 }
 
-// decodeInto decodes the object as it is applied.
 func (o *Object) decodeInto(target any) error {
 	content, err := json.Marshal(o.Object)
 	if err != nil {
@@ -52,7 +50,6 @@ func (o *Object) decodeInto(target any) error {
 	return strictjson.UnmarshalCaseSensitivePreserveInts(content, target)
 }
 
-// unknownField is a field that a type does not have.
 type unknownField struct {
 	at keyPath
 	// similar is the field with the most similar name; empty if none is similar.
@@ -67,7 +64,6 @@ func prune(fields map[string]any, to any) []unknownField {
 	return p.unknown
 }
 
-// pruning is what is removed.
 type pruning struct{ unknown []unknownField }
 
 func (p *pruning) add(at keyPath, t reflect.Type) {

@@ -105,7 +105,6 @@ func (f forwarder) dialer(namespace, pod string) (httpstream.Dialer, error) {
 	}), nil
 }
 
-// forwarded is a connection to a pod.
 type forwarded struct {
 	httpstream.Stream
 	tunnel httpstream.Connection

@@ -12,7 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
-// root runs the program.
 func root(t *testing.T, name string, args ...string) (out, errors string, code int) {
 	t.Helper()
 	cmd := NewRootCommand(displayName(name))

@@ -4,10 +4,10 @@ package deploy
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -78,7 +78,7 @@ func Settled(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 		return settled
 	}
 	settled.ObjectMeta = *live.ObjectMeta.DeepCopy()
-	settled.Labels, settled.Annotations = merged(live.Labels, next.Labels), merged(live.Annotations, next.Annotations)
+	settled.Labels, settled.Annotations = labels.Merge(live.Labels, next.Labels), labels.Merge(live.Annotations, next.Annotations)
 	settled.Status = *live.Status.DeepCopy()
 	settled.Spec.Conversion = settledConversion(live, next, csv)
 	return settled
@@ -128,13 +128,6 @@ func placeholder(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alph
 			ConversionReviewVersions: d.AdmissionReviewVersions,
 		},
 	}
-}
-
-func merged(under, over map[string]string) map[string]string {
-	all := map[string]string{}
-	maps.Copy(all, under)
-	maps.Copy(all, over)
-	return all
 }
 
 // Refusals say why a definition cannot become the next: what of the objects that are

@@ -55,7 +55,6 @@ func (l Observation) failure() (string, bool) {
 	return csvstatus.Explained(l.CSV.Status), !l.MayBeStale
 }
 
-// unmet returns the requirements that are not met.
 func (l Observation) unmet() (string, bool) {
 	if l.CSV.Status.Reason != operatorsv1alpha1.CSVReasonRequirementsNotMet {
 		return "", false

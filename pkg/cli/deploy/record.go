@@ -2,12 +2,12 @@ package deploy
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
@@ -46,7 +46,6 @@ type Recorded struct {
 	Created bool `json:"created"`
 }
 
-// recordKey is the key of a record in its ConfigMap.
 const recordKey = "record.yaml"
 
 // RecordName is the name of the ConfigMap with the record of a package's installation.
@@ -110,10 +109,7 @@ func (r Record) Annotate(o, live *unstructured.Unstructured) *unstructured.Unstr
 		return o
 	}
 	o = o.DeepCopy()
-	annotations := map[string]string{}
-	maps.Copy(annotations, o.GetAnnotations())
-	annotations[wellknown.AnnotationInstallation] = r.name()
-	o.SetAnnotations(annotations)
+	o.SetAnnotations(labels.Merge(o.GetAnnotations(), map[string]string{wellknown.AnnotationInstallation: r.name()}))
 	return o
 }
 
@@ -184,7 +180,6 @@ func IsRecordName(name string) (packageName string, is bool) {
 	return strings.CutPrefix(name, recordPrefix)
 }
 
-// object is what an entry is about.
 func (e Recorded) object() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion(e.APIVersion)

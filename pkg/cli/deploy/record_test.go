@@ -30,7 +30,6 @@ func object(kind, namespace string, uid types.UID, managers ...string) *unstruct
 	return o
 }
 
-// naming is an object that names an installation as the one that created it.
 func naming(installation string, o *unstructured.Unstructured) *unstructured.Unstructured {
 	o.SetAnnotations(map[string]string{wellknown.AnnotationInstallation: installation})
 	return o

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
@@ -100,7 +101,7 @@ func changed(live, answered *unstructured.Unstructured) []string {
 	compare := func(skip []string, at ...string) {
 		a, _, _ := unstructured.NestedFieldNoCopy(live.Object, at...)
 		b, _, _ := unstructured.NestedFieldNoCopy(answered.Object, at...)
-		for key := range union(fieldsOf(a), fieldsOf(b)) {
+		for key := range sets.KeySet(fieldsOf(a)).Union(sets.KeySet(fieldsOf(b))) {
 			if !slices.Contains(skip, key) && !equality.Semantic.DeepEqual(fieldsOf(a)[key], fieldsOf(b)[key]) {
 				fields = append(fields, strings.Join(append(slices.Clone(at), key), "."))
 			}
@@ -121,17 +122,6 @@ var ofAPIServer = []string{"managedFields", "resourceVersion", "generation", "ui
 func fieldsOf(value any) map[string]any {
 	fields, _ := value.(map[string]any)
 	return fields
-}
-
-func union(a, b map[string]any) map[string]bool {
-	all := map[string]bool{}
-	for key := range a {
-		all[key] = true
-	}
-	for key := range b {
-		all[key] = true
-	}
-	return all
 }
 
 // Describe says what is done to an object that has to be adopted, and whose it is.

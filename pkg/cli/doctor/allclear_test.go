@@ -109,7 +109,6 @@ func TestNoAllClearForPlacesThatAreNotAsked(t *testing.T) {
 	}
 }
 
-// caUntil returns a caBundle of one CA.
 func caUntil(t *testing.T, end time.Time) []byte {
 	t.Helper()
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))

@@ -94,7 +94,6 @@ func cause(all []Answer) string {
 	return ""
 }
 
-// endpointFindings is what the endpoints answered that were asked.
 func endpointFindings(w Webhook, all []Answer, now time.Time) []Finding {
 	about := []string{w.String()}
 	all = slices.DeleteFunc(slices.Clone(all), func(a Answer) bool { return !a.Asked })
@@ -111,7 +110,6 @@ func endpointFindings(w Webhook, all []Answer, now time.Time) []Finding {
 	return findings
 }
 
-// ownerMissing reports a webhook whose owner does not exist.
 func ownerMissing(w Webhook, f Facts) []Finding {
 	if w.Owner.Name == "" || f.Owners[w.Owner] {
 		return nil

@@ -24,10 +24,8 @@ type objectLabels struct {
 	all bool
 }
 
-// unlabelled is an object that has no labels.
 var unlabelled = objectLabels{all: true}
 
-// allLabels are all labels of an object.
 func allLabels(of map[string]string) objectLabels { return objectLabels{known: of, all: true} }
 
 // someLabels are some labels of an object, which may have others.

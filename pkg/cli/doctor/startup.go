@@ -73,7 +73,6 @@ func (s Service) successors() []Pod {
 // podsUnknown reports whether only the selector of the Service is known of the successors.
 func (s Service) podsUnknown() bool { return len(s.Templates)+len(s.Pods) == 0 }
 
-// labelsOf are the labels of a pod behind the Service.
 func (s Service) labelsOf(p Pod) objectLabels {
 	if s.podsUnknown() {
 		return someLabels(p.Labels)
@@ -175,7 +174,6 @@ func matches(w Webhook, r request, namespaces map[string]map[string]string) cert
 	return called
 }
 
-// hasMatchingRule reports whether a rule of a webhook covers a request.
 func hasMatchingRule(w Webhook, r request) bool {
 	attributes := admission.NewAttributesRecord(nil, nil, schema.GroupVersionKind{}, r.namespace, "", r.resource, r.sub, r.operation, nil, false, nil)
 	return slices.ContainsFunc(w.Rules, func(rule admissionregistrationv1.RuleWithOperations) bool {

@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -48,12 +49,7 @@ func withAwaitedVersions(csv *unstructured.Unstructured, awaited map[string][]st
 		return csv
 	}
 	csv = csv.DeepCopy()
-	annotations := csv.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[wellknown.AnnotationAwaitedVersions] = strings.Join(versions, ",")
-	csv.SetAnnotations(annotations)
+	csv.SetAnnotations(labels.Merge(csv.GetAnnotations(), map[string]string{wellknown.AnnotationAwaitedVersions: strings.Join(versions, ",")}))
 	return csv
 }
 

@@ -23,7 +23,6 @@ import (
 // definitionStore reads and writes CustomResourceDefinitions.
 type definitionStore struct{ extensions apiextensions.Interface }
 
-// get returns the CustomResourceDefinition of a name, or nil.
 func (d definitionStore) get(ctx context.Context, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	live, err := d.extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -47,7 +46,6 @@ func (d definitionStore) open(ctx context.Context, s deploy.Step, next *apiexten
 	return definitionObject(written)
 }
 
-// definitionObject is a definition in the form of any object.
 func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
 	object := &unstructured.Unstructured{Object: content}

@@ -71,7 +71,6 @@ func (c *Installer) CompleteGroup(ctx context.Context, b *bundle.Bundle, o *bund
 	return kept, err
 }
 
-// related reports whether one of two versions replaces the other.
 func related(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return slices.Contains(lineage.Replaced(a), b.Name) || slices.Contains(lineage.Replaced(b), a.Name)
 }

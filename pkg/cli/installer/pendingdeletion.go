@@ -20,7 +20,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
 
-// pendingDeletion waits for the deletion of an object.
 type pendingDeletion struct{ *Installer }
 
 // wait waits until an object that is being deleted is not there any more, or nothing has

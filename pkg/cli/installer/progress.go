@@ -156,7 +156,6 @@ func (v *watch) pendingDeployment(ctx context.Context, csv *operatorsv1alpha1.Cl
 // pollInterval is the interval between polls of Deployments, which no watch reports.
 const pollInterval = time.Second
 
-// orNil returns nil for an object that does not exist.
 func orNil[T any](object *T, err error) (*T, error) {
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -164,7 +163,6 @@ func orNil[T any](object *T, err error) (*T, error) {
 	return object, err
 }
 
-// subscriptionIn is the Subscription among objects that were applied.
 func subscriptionIn(applied []*unstructured.Unstructured) managerv1alpha1.SubscriptionReference {
 	for _, o := range applied {
 		if groupkind.Is(o, groupkind.Subscription) {

@@ -21,7 +21,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// packageName is the package that an installation belongs to.
 func (i Installation) packageName() string { return packageOf(i.Bundle) }
 
 func packageOf(b *bundle.Bundle) string { return cmp.Or(b.Package(), b.CSV.Name) }
@@ -34,7 +33,6 @@ func (c *Installer) record(ctx context.Context, i Installation) (deploy.Record, 
 // recordStore reads and writes the records of installations.
 type recordStore struct{ kube kubernetes.Interface }
 
-// get reads the record of a package's installation.
 func (s recordStore) get(ctx context.Context, packageName, namespace string) (deploy.Record, error) {
 	empty, name := deploy.Record{Namespace: namespace, Package: packageName}, deploy.RecordName(packageName)
 	if wrong := utilvalidation.IsDNS1123Subdomain(name); len(wrong) > 0 {
@@ -52,7 +50,6 @@ func (s recordStore) get(ctx context.Context, packageName, namespace string) (de
 	return r, nil
 }
 
-// otherRecords are those of other packages in the namespace, by package.
 func (c *Installer) otherRecords(ctx context.Context, i Installation) (map[string]deploy.Record, error) {
 	records, err := c.records.list(ctx, i.Namespace())
 	delete(records, i.packageName())

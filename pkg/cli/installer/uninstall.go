@@ -133,7 +133,6 @@ func (c *Installer) countObjects(ctx context.Context, i Installation) (map[strin
 	return counts, nil
 }
 
-// resourceOf is where the objects of a definition are in a version.
 func resourceOf(crd *apiextensionsv1.CustomResourceDefinition, version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural}
 }

@@ -38,7 +38,6 @@ func Encode(text string) string {
 	return encoded.String()
 }
 
-// isPlain reports whether a text stays as it is.
 func isPlain(text string) bool {
 	special := strings.ContainsFunc(text, func(r rune) bool { return isHidden(r) || r == utf8.RuneError || unicode.Is(unicode.M, r) })
 	return !special && !strings.Contains(text, "  ")

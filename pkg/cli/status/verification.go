@@ -14,7 +14,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
 
-// kinds are those of the objects that register webhooks.
 var kinds = map[operatorsv1alpha1.WebhookAdmissionType]string{
 	operatorsv1alpha1.ValidatingAdmissionWebhook: doctor.Validating,
 	operatorsv1alpha1.MutatingAdmissionWebhook:   doctor.Mutating,

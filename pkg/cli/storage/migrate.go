@@ -77,7 +77,6 @@ const writers = 8
 // time, or the API server accepts a write that has no effect.
 const maxAttempts = 10
 
-// migration is one run of the command.
 type migration struct {
 	Cluster
 	to        string

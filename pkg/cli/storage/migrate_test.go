@@ -195,7 +195,6 @@ func (c *cluster) object(name string) unstructured.Unstructured {
 	return o
 }
 
-// store is the write of an object.
 func (c *cluster) store(name string) {
 	if c.stored[name] != c.writes {
 		c.latest++

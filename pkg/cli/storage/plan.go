@@ -63,7 +63,6 @@ func revisionOf(crd *apiextensionsv1.CustomResourceDefinition) revision {
 	return revision{crd.UID, crd.Generation}
 }
 
-// next returns the next step of a migration to a version.
 func next(crd *apiextensionsv1.CustomResourceDefinition, to string, own run) (step, error) {
 	if err := Check(crd, to); err != nil {
 		return "", err

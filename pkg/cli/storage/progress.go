@@ -19,7 +19,6 @@ func (t *counter) add(n int) {
 	t.print(false)
 }
 
-// end reports the final number.
 func (t *counter) end() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

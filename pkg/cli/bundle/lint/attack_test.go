@@ -94,7 +94,6 @@ func boundTo(users int) string {
 	return "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: a}\nroleRef: {kind: ClusterRole, name: a}\nsubjects: [" + numbered(users, "{kind: User, name: u%x},") + "]\n"
 }
 
-// definitionWith is a definition with a schema, and with further versions.
 func definitionWith(schema, versions string) string {
 	return "---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.a.b}\n" +
 		"spec: {group: a.b, scope: Namespaced, names: {kind: Good, plural: goods}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: " + schema + "}}," + versions + "]}\n"

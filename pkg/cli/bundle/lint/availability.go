@@ -51,7 +51,6 @@ nothing about it. Where no container declares the webhook's port, the probe of a
 	},
 }
 
-// eachFailClosedDeployment is a check of the Deployments that a webhook calls which fails closed.
 func eachFailClosedDeployment(check func(*subject, deployment) (field, what, remedy string)) func(*subject) []mistake {
 	return eachDeployment(func(s *subject, d deployment) (string, string, string) {
 		if s.failingWork(d) == "" {
@@ -61,7 +60,6 @@ func eachFailClosedDeployment(check func(*subject, deployment) (field, what, rem
 	})
 }
 
-// failingWork is what the webhooks of a Deployment do that fails when they do not answer.
 func (s *subject) failingWork(d deployment) string {
 	var failingWork []string
 	for _, w := range s.webhooks() {

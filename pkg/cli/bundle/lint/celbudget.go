@@ -14,10 +14,8 @@ const (
 	celOverhead = 64
 )
 
-// celBudget counts expressions in CEL.
 type celBudget struct{ spent int }
 
-// spend reports whether an expression may be compiled.
 func (b *celBudget) spend(expression string) bool {
 	b.spent += len(expression) + celOverhead
 	return b.spent <= maxCEL

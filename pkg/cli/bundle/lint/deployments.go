@@ -153,7 +153,6 @@ func eachDeployment(check func(*subject, deployment) (field, what, remedy string
 	}
 }
 
-// eachBackend is a check that looks at a webhook and the pods behind it.
 func eachBackend(check func(webhook, corev1.PodSpec) (field, what, remedy string)) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
@@ -237,7 +236,6 @@ func (s *subject) displaced(d deployment) []string {
 	return render.DisplacedVolumes(d.Spec.Template.Spec)
 }
 
-// createdByManager reports whether the manager creates the Secret for the Deployment.
 func (s *subject) createdByManager(d deployment, r reference) bool {
 	return s.serves(d) && r.kind == "Secret" && r.name == names.Secret(names.Service(d.Name))
 }

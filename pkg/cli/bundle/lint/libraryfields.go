@@ -19,7 +19,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// libraryField is a field of an object.
 type libraryField struct {
 	object *bundle.Object
 	path   string
@@ -58,7 +57,6 @@ func missingField(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 	return []libraryField{{o, strings.Join(path, ".")}}
 }
 
-// wrongCase is the annotation that an error names.
 func wrongCase(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 	words := strings.Fields(strings.TrimPrefix(e.Detail, "provided annotation "))
 	return []libraryField{{o, annotation(words[0])}}
@@ -108,7 +106,6 @@ func describedAPI(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 	return all
 }
 
-// definitionOf are the definitions of the kind that an error is about.
 func definitionOf(s *subject, _ *bundle.Object, e errors.Error) []libraryField {
 	kind, _ := e.BadValue.(schema.GroupVersionKind)
 	var all []libraryField
@@ -121,7 +118,6 @@ func definitionOf(s *subject, _ *bundle.Object, e errors.Error) []libraryField {
 	return all
 }
 
-// serviceAccount is the object of the name that an error is about.
 func serviceAccount(s *subject, _ *bundle.Object, e errors.Error) []libraryField {
 	if o := s.Find(groupkind.ServiceAccount, fmt.Sprint(e.BadValue)); o != nil {
 		return []libraryField{{o, "metadata.name"}}
@@ -129,13 +125,11 @@ func serviceAccount(s *subject, _ *bundle.Object, e errors.Error) []libraryField
 	return nil
 }
 
-// largest is the object that takes most of the bundle.
 func largest(s *subject, _ *bundle.Object, _ errors.Error) []libraryField {
 	size := func(a, b *bundle.Object) int { return a.Size() - b.Size() }
 	return []libraryField{{slices.MaxFunc(s.Objects, size), ""}}
 }
 
-// ruleOf is the rule of a role that an error is about.
 func ruleOf(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 	var role rbacv1.ClusterRole
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role) != nil {
@@ -185,7 +179,6 @@ func withoutRequests(s *subject, o *bundle.Object, e errors.Error) []libraryFiel
 	return all
 }
 
-// channels are where the bundle is published.
 func channels(s *subject, _ *bundle.Object, _ errors.Error) []libraryField {
 	if s.AnnotationsObject == nil {
 		return nil

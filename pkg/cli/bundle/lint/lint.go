@@ -63,7 +63,6 @@ type Check struct {
 	find func(*subject) []mistake
 }
 
-// mistake is what a check finds.
 type mistake struct {
 	object *bundle.Object // nil for the bundle as a whole
 	file   string         // where object is nil
@@ -204,7 +203,6 @@ func (s *subject) inCSV(path, what, remedy string) mistake {
 	return mistake{object: s.CSVObject, path: path, what: what, remedy: remedy}
 }
 
-// webhook is a description and where it stands.
 type webhook struct {
 	operatorsv1alpha1.WebhookDescription
 	path string
@@ -212,7 +210,6 @@ type webhook struct {
 
 func (s *subject) webhooks() []webhook { return s.described }
 
-// admission are the webhooks that are called for requests.
 func (s *subject) admission() []webhook { return s.admitting }
 
 // index takes the parts of the ClusterServiceVersion that checks go through.

@@ -40,7 +40,6 @@ impersonate. Who controls the operator's pods, or reads its token, controls the 
 	},
 }
 
-// eachBinding passes every binding of the bundle, with the object that it is.
 func (s *subject) eachBinding(check func(o *bundle.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject)) {
 	for _, o := range s.Objects {
 		switch b := o.Typed.(type) {

@@ -65,7 +65,6 @@ another operator tomorrow than today. Write a digest, or at least a tag.`,
 	},
 }
 
-// annotationCheck looks at one annotation of the bundle, if it is there.
 func annotationCheck(name string, check func(s *subject, value string) (what, remedy string)) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		value, there := s.Annotations[bundleAnnotation+name]

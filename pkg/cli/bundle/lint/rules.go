@@ -129,7 +129,6 @@ failurePolicy Ignore.`,
 	},
 }
 
-// eachRule is a check that looks at one rule at a time.
 func eachRule(which func(*subject) []webhook, check func(*subject, webhook, admissionregistrationv1.RuleWithOperations) (field, what, remedy string)) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
@@ -219,7 +218,6 @@ func eachWildcard(s *subject) []mistake {
 	return all
 }
 
-// createsNamespaces reports whether a rule is for the creation of Namespaces.
 func createsNamespaces(rule admissionregistrationv1.RuleWithOperations) bool {
 	if !rules.ReachOf(rule).Namespaces {
 		return false
@@ -264,7 +262,6 @@ func selfDeadlocks(s *subject) []mistake {
 	return all
 }
 
-// exemptedRequests are the requests that the manager exempts from a webhook.
 func (s *subject) exemptedRequests(w webhook) []exemptions.Exemption {
 	if s.deadlocks == nil {
 		csv := s.CSV.DeepCopy()

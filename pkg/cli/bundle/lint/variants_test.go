@@ -132,7 +132,6 @@ type breakage struct {
 	want []string
 }
 
-// suggest writes a template of the namespace.
 func suggest(template string) func(files) {
 	return func(f files) {
 		f.at("metadata", "annotations").(map[string]any)["operatorframework.io/suggested-namespace-template"] = template
@@ -444,7 +443,6 @@ func TestBrokenExamplesAreFound(t *testing.T) {
 	}
 }
 
-// mustNameARemedy checks that each finding has a remedy.
 func mustNameARemedy(t *testing.T, r Report) {
 	t.Helper()
 	for _, f := range r.Findings {

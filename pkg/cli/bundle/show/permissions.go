@@ -92,7 +92,6 @@ func (c *contents) permissions() []Permission {
 
 func cluster(namespace string) string { return cmp.Or(namespace, "cluster") }
 
-// rulesOf are the rules that a binding grants.
 func (c *contents) rulesOf(b binding) []rbacv1.PolicyRule {
 	for _, r := range c.roles {
 		if r.is(b) {

@@ -21,7 +21,6 @@ func read(t *testing.T, example string) *bundle.Bundle {
 	return b
 }
 
-// summary is that of an example, installed for some namespaces.
 func summary(t *testing.T, example string, watch []string) Summary {
 	t.Helper()
 	b := read(t, example)

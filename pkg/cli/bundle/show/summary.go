@@ -76,7 +76,6 @@ type Object struct {
 	Details string `json:"details,omitempty"`
 }
 
-// contents are the final objects in their types.
 type contents struct {
 	csv         *operatorsv1alpha1.ClusterServiceVersion
 	group       *operatorsv1.OperatorGroup

@@ -161,7 +161,6 @@ func everyGroup(rule admissionregistrationv1.RuleWithOperations) bool {
 	return slices.Contains(rule.APIGroups, "*") && (rule.Scope == nil || *rule.Scope != admissionregistrationv1.NamespacedScope)
 }
 
-// selecting is what an objectSelector adds.
 func selecting(selector *metav1.LabelSelector) string {
 	if text := selectorText(selector); text != "" {
 		return ", if " + text

@@ -52,7 +52,6 @@ func (o *targetOptions) add(cmd *cobra.Command, connection *flags.Cluster) {
 	}
 }
 
-// options returns the options that the flags set.
 func (o *targetOptions) options() (bundle.Options, error) {
 	options := bundle.Options{Namespace: o.namespace, Watch: o.watch}
 	if o.allNamespaces {

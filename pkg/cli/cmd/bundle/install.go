@@ -55,7 +55,6 @@ func (o *installOptions) add(cmd *cobra.Command, forPeople ...string) {
 	flags.Complete(cmd, "dry-run", dryRunServer, dryRunClient, dryRunNone)
 }
 
-// check returns an error for invalid flags.
 func (o *installOptions) check() error {
 	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
 		return fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
@@ -63,7 +62,6 @@ func (o *installOptions) check() error {
 	return o.output.Check()
 }
 
-// addInstalling adds the flags of install and upgrade.
 func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.certificates, "certificates", "", "the provider of serving certificates: "+issuers.Alternatives()+" (default "+issuers.Names()[0]+")")

@@ -31,7 +31,6 @@ func (f *registryFlags) add(cmd *cobra.Command) {
 	}
 }
 
-// open reads the bundle of a reference.
 func (f *registryFlags) open(ctx context.Context, reference string) (*bundle.Bundle, error) {
 	registry := bundle.Registry{PlainHTTP: f.plainHTTP}
 	if f.ca != "" {

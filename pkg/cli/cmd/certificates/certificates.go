@@ -67,7 +67,6 @@ type certificate struct {
 	managerv1alpha1.CertificateStatus
 }
 
-// certificatesOf are those of all Deployments that have one.
 func certificatesOf(rollouts []managerv1alpha1.WebhookRollout) []certificate {
 	all := []certificate{}
 	for _, r := range rollouts {

@@ -127,7 +127,6 @@ func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion
 	out.Printf("servers that reload serve the new certificate within seconds; the manager restarts the pods of the others one by one\n")
 }
 
-// calls returns the requests that a webhook intercepts.
 func calls(d operatorsv1alpha1.WebhookDescription) string {
 	var all []string
 	for _, r := range d.Rules {

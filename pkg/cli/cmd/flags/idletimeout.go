@@ -75,7 +75,6 @@ func (t *timer) stop() {
 	t.timer.Stop()
 }
 
-// body is the body of a response.
 type body struct {
 	io.ReadCloser
 

@@ -79,7 +79,6 @@ func (o *Objects) Print(to output.Writer, objects []*unstructured.Unstructured) 
 	}
 }
 
-// printYAML writes one document for each object.
 func printYAML(to output.Writer, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
 		to.Printf("---\n")

@@ -18,7 +18,6 @@ func addCertificateFlags(f *pflag.FlagSet, p *certs.Policy) {
 	f.IntVar(&p.Parallel, "certificate-rotations", p.Parallel, "serving certificates replaced at once because they are due")
 }
 
-// keyTypeFlag is a kind of key as a flag.
 type keyTypeFlag struct{ kind *certs.KeyType }
 
 func (k keyTypeFlag) String() string {

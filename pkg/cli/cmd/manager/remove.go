@@ -24,7 +24,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 )
 
-// removeOptions are the flags of remove-manager.
 type removeOptions struct {
 	connection flags.Cluster
 	namespace  string
@@ -150,7 +149,6 @@ func (o removeOptions) lookedAfter(d *appsv1.Deployment, gone bool) ([]string, e
 	}
 }
 
-// stopManager returns when no pod of the manager is left.
 func stopManager(ctx context.Context, kube kubernetes.Interface, o removeOptions, d *appsv1.Deployment) error {
 	deployments := kube.AppsV1().Deployments(o.namespace)
 	none := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace, Name: o.deployment}}

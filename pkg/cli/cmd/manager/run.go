@@ -22,7 +22,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// runOptions are the flags of run.
 type runOptions struct {
 	controller controller.Options
 	election   electionOptions
@@ -111,7 +110,6 @@ func run(ctx context.Context, o runOptions) error {
 	return elector.run(ctx)
 }
 
-// check completes and validates the options.
 func (o *runOptions) check(log *logrus.Logger) (err error) {
 	if o.controller.Rollout.Gate, err = parseGate(o.gate); err != nil {
 		return err

@@ -24,7 +24,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// storageCluster does what a storage migration decides.
 type storageCluster struct {
 	name       string
 	servers    apiServers
@@ -64,7 +63,6 @@ func (c *storageCluster) Record(ctx context.Context, crd *apiextensionsv1.Custom
 	}})
 }
 
-// operation is one of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`

@@ -47,7 +47,6 @@ func (p *progressLine) print(progress storage.Progress) {
 	}
 }
 
-// end starts a new line.
 func (p *progressLine) end() {
 	if p.width > 0 {
 		p.out.Printf("\n")

@@ -42,7 +42,6 @@ func ValidateManifest(ctx context.Context, o *unstructured.Unstructured, definit
 	return fmt.Errorf("%s: %w", deploy.Title(o), errors.Join(errs.ToAggregate()))
 }
 
-// nameErrors validates the name of an object.
 func nameErrors(o *unstructured.Unstructured, at *field.Path) field.ErrorList {
 	validate := apivalidation.NameIsDNSSubdomain
 	switch kind := groupkind.Of(o); {
