@@ -110,9 +110,7 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 			"spec.conversion.webhook.clientConfig.service.name"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			c := csv("operator.v1", "server")
 			if test.resource == "customresourcedefinitions" {
 				c = converting("operator.v1", e.newCRD("axles", "v1", "v2").Name)

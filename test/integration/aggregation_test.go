@@ -35,9 +35,7 @@ func standingAlone(rt http.RoundTripper) http.RoundTripper {
 // An API server that passes no requests on has all that operators need but APIServices. Of the
 // kinds of cert-manager and of OpenShift there are none in this package's cluster either.
 func TestWithoutAggregation(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	config := cluster.Config()
 	config.Wrap(standingAlone)
 	e.manageThrough(config)

@@ -99,9 +99,7 @@ func TestRequiredVersionOfADefinition(t *testing.T) {
 }
 
 func TestMinKubeVersion(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.manage()
 	c := csv("operator.v1", "server")
 	c.Spec.MinKubeVersion = "99.0.0"

@@ -47,9 +47,7 @@ func (e *env) delegations() []string {
 // Deployment, and requests to its group arrive there. When the ClusterServiceVersion goes,
 // nothing stays.
 func TestOwnedAPIService(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	a := e.playAPI()
 	m := e.manage(throughAPIServer)
 	c := a.csv("operator.v1")
@@ -84,9 +82,7 @@ func TestOwnedAPIService(t *testing.T) {
 // A rotation costs no call through the APIService, though it is the only registration: the
 // next certificate waits until it is trusted.
 func TestRotationOfAnAPIService(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	a := e.playAPI()
 	e.manage(throughAPIServer, func(o *controller.Options) { o.Certificates.Settle = 3 * time.Second }) // an API server takes a caBundle up within one
 	e.create(a.csv("operator.v1"))
@@ -112,9 +108,7 @@ func TestRotationOfAnAPIService(t *testing.T) {
 
 // The version that replaces another takes the APIService over, in service all the while.
 func TestUpgradeOfAnAPIService(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	a := e.playAPI()
 	e.manage(throughAPIServer)
 	e.create(a.csv("operator.v1"))
@@ -183,9 +177,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 
 // What a client deletes or edits of an APIService, and of what its server needs, is put right.
 func TestRepairOfAnAPIService(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	a := e.playAPI()
 	e.manage(throughAPIServer)
 	e.create(a.csv("operator.v1"))
@@ -223,9 +215,7 @@ func TestRepairOfAnAPIService(t *testing.T) {
 
 // An APIService that is another client's is left as it is.
 func TestAPIServiceOfSomebodyElse(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	a := e.playAPI()
 	theirs, err := a.apis.ApiregistrationV1().APIServices().Create(e.ctx, &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: a.name()},
@@ -398,9 +388,7 @@ func TestGroupThatOthersServe(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			a := e.playAPI()
 			m := e.manage()
 			test.begin(a)
@@ -421,9 +409,7 @@ func TestGroupThatOthersServe(t *testing.T) {
 // An operator may serve one version of its group by its definition and another by an APIService. A
 // definition of others that comes later changes nothing.
 func TestGroupOfAnOperatorsOwn(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	a := e.playAPI()
 	m := e.manage()
 	e.define(a.group, "v1alpha1")

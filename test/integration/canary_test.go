@@ -79,9 +79,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			if test.mode == nil {
 				test.mode = throughAPIServer
 			}
@@ -116,9 +114,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 // Of several API servers one may have learned of the canary, and another not: what that one
 // lets pass is no proof.
 func TestCanaryThatOneAPIServerHasNotSeen(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	var unseen atomic.Int32
 	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/webhookrollouts") {
@@ -155,9 +151,7 @@ func TestCanaryThatOneAPIServerHasNotSeen(t *testing.T) {
 
 // A manager that dies with a canary in the air leaves it to the next.
 func TestCanaryOfAManagerThatDied(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	created := e.create(csv("operator.v1", "server"))
 	left := render.Canary(created, "server-service", 443, nil)
 	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, left, metav1.CreateOptions{})
@@ -169,9 +163,7 @@ func TestCanaryOfAManagerThatDied(t *testing.T) {
 
 // A manager that may not take its canary away in time takes it away later.
 func TestCanaryThatStays(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	kept := make(chan struct{}, 1)
 	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
 		if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "canary") {
@@ -199,9 +191,7 @@ func TestCanaryThatStays(t *testing.T) {
 // Where the manager dials no endpoint, a rotation comes to its end by what the API server finds
 // behind the Service, and not before every pod serves the new certificate.
 func TestRotationThroughTheAPIServer(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	p, other := e.playPod(), e.playPod() // the other one has another port, so it can be no more than an endpoint
 	m := e.manage(cutOff, graceOf(time.Hour))
 	e.create(p.csv())

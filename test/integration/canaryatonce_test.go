@@ -15,9 +15,7 @@ import (
 func TestCanaryGoesAtOnce(t *testing.T) {
 	for name, serves := range map[string]bool{"it serves": true, "no server listens": false} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			var lock sync.Mutex
 			var writes []string
 			proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {

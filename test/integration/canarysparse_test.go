@@ -16,9 +16,7 @@ import (
 // Of a certificate that the same CA signed as the previous one, calls through the API server report
 // nothing: none is made, independent of what the manager reconciles, and the status says what comes of it.
 func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	ca := e.runServiceCA()
 	var canaries atomic.Int32
 	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {

@@ -14,11 +14,8 @@ import (
 
 // Rotations go on after the highest number that an annotation can have, and the manager then rests.
 func TestHighestCertificateGeneration(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	m := e.runOperator()
 	e.succeeds("operator.v1")
 	before, trust := e.servingCA(), e.watchTrust()
 	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: "4294967295"}}}`, wellknown.AnnotationGeneration)
@@ -27,10 +24,7 @@ func TestHighestCertificateGeneration(t *testing.T) {
 	e.order("once")
 	e.rotates(2)
 	trust.neverWithout(before, e.servingCA())
-	m.looksAgain("operator.v1")
-	quiet := e.auditEnd()
-	m.looksAgain("operator.v1")
-	m.writesNothing(quiet)
+	m.settles("operator.v1")
 }
 
 // What a definition trusts is corrected even where the annotation next to it cannot be distinguished from
@@ -68,10 +62,7 @@ func TestConversionWithTheManagersGeneration(t *testing.T) {
 				definition := e.crd(crd)
 				return bytes.Equal(definition.Spec.Conversion.Webhook.ClientConfig.CABundle, e.servingCA()), definition.Annotations
 			})
-			m.looksAgain("operator.v1")
-			quiet := e.auditEnd()
-			m.looksAgain("operator.v1")
-			m.writesNothing(quiet)
+			m.settles("operator.v1")
 		})
 	}
 }

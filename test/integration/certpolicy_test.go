@@ -13,12 +13,9 @@ import (
 // What a Subscription chooses of its operator's certificate is what is served, and what may
 // break by it is said.
 func TestCertificateAsTheSubscriptionChooses(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.choose(managerv1alpha1.ProviderManager, wellknown.AnnotationCertificateKey, "ed25519", wellknown.AnnotationCertificateValidity, "240h")
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e.runOperator()
 	leaf := e.servingCertificate().Leaf
 	if _, ok := leaf.PublicKey.(ed25519.PublicKey); !ok {
 		t.Errorf("the key is a %T, want Ed25519", leaf.PublicKey)

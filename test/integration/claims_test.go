@@ -82,9 +82,7 @@ func TestUnmanaged(t *testing.T) {
 		"another namespace": func(*operatorsv1alpha1.ClusterServiceVersion) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			m := e.manage(func(o *controller.Options) {
 				if name == "another namespace" {
 					o.Namespaces = []string{"elsewhere"}
@@ -112,9 +110,7 @@ func TestUnmanaged(t *testing.T) {
 // A ClusterServiceVersion without webhooks is installed all the same, and has nothing
 // that is about webhooks.
 func TestNoWebhooks(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.manage()
 	c := csv("operator.v1", "server")
 	c.Spec.WebhookDefinitions = nil

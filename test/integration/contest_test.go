@@ -26,11 +26,8 @@ func TestContest(t *testing.T) {
 		"the object": {(*env).deleter, []string{"a client that field ownership does not show", "the object itself"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
-			m := e.manage()
-			e.install(csv("operator.v1", "server"))
+			e := newOperatorEnv(t)
+			m := e.runOperator()
 			before, since := e.registration("v.example.com"), e.auditEnd()
 			test.adversary(e)
 			e.eventually("the contest is named", func() (bool, any) {
@@ -52,11 +49,8 @@ func TestContest(t *testing.T) {
 
 // While a client holds a registration, no pod may come to serve what it does not trust.
 func TestContestedTrust(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	m := e.runOperator()
 	e.adversary()
 	e.eventually("the contest is named", func() (bool, any) {
 		conditions := e.rollout("operator.v1").Conditions

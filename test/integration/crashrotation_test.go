@@ -18,13 +18,8 @@ import (
 // one takes to its end: what pods serve is trusted all the time, and not more than one
 // certificate is minted in vain.
 func TestCrashDuringRotation(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	p := e.playPod()
-	m := e.manage()
-	e.install(p.csv())
-	p.start()
+	e := newOperatorEnv(t)
+	p, m := e.runPod()
 	m.stop()
 	first, trust := e.servingCA(), e.watchTrust()
 	n := 1

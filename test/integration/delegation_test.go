@@ -49,10 +49,7 @@ func TestDelegation(t *testing.T) {
 			t.Errorf("the %s is annotated %v", name, annotations)
 		}
 	}
-	m.looksAgain("operator.v1")
-	since := e.auditEnd()
-	m.looksAgain("operator.v1")
-	m.writesNothing(since)
+	m.settles("operator.v1")
 	e.uninstall("operator.v1")
 }
 
@@ -63,8 +60,7 @@ func TestHandover(t *testing.T) {
 	e.certManager()
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e.runOperator()
 	first, bundles := e.servingCA(), e.watchTrust()
 	e.signingCA("internal-ca", 1)
 	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
@@ -98,9 +94,7 @@ func TestHandover(t *testing.T) {
 // Pods mount the CA next to the certificate, and do not start without it: an issuer that
 // leaves it out is named.
 func TestDelegatedSecretHasNoCA(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.choose(managerv1alpha1.ProviderNone)
 	e.manage()
 	e.create(csv("operator.v1", "server"))

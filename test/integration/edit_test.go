@@ -77,9 +77,7 @@ func TestEditedWebhooks(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			e.manage()
 			e.install(bundle())
 			e.edit("operator.v1", test.edit)
@@ -122,11 +120,8 @@ func calledAt(o unstructured.Unstructured) string {
 // The number of replicas is an autoscaler's until the ClusterServiceVersion asks for
 // another one.
 func TestReplicas(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	m := e.runOperator()
 	_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, "server", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`), metav1.PatchOptions{})
 	e.must(err)
 	m.looksAgain("operator.v1")
@@ -150,11 +145,8 @@ func TestReplicas(t *testing.T) {
 
 // What the API server does not let an edit change is said, and costs no webhook.
 func TestEditThatIsRefused(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	e.runOperator()
 	before := e.registration("v.example.com").ResourceVersion
 	relabel := func(value string) func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		return func(c *operatorsv1alpha1.ClusterServiceVersion) {

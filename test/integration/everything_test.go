@@ -50,10 +50,7 @@ func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	e.dieUntil("it is installed", atItsFirstWrite, func() bool { return e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded })
 	lives := e.managers
 	m := e.manage(lifting)
-	m.looksAgain("operator.v1")
-	since := e.auditEnd()
-	m.looksAgain("operator.v1")
-	m.writesNothing(since)
+	m.settles("operator.v1")
 	m.stop()
 	e.succeeds("operator.v1")
 	api.isAvailable()

@@ -24,13 +24,8 @@ func TestEvidenceBehindAnEditedService(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
-			p := e.playPod()
-			m := e.manage(graceOf(time.Hour))
-			e.install(p.csv())
-			p.start()
+			e := newOperatorEnv(t)
+			p, m := e.runPod(graceOf(time.Hour))
 			before, trust := e.servingCA(), e.watchTrust()
 			e.order("once")
 			waits := func() (bool, any) {

@@ -168,8 +168,7 @@ func TestFarewellOfALimitedManager(t *testing.T) {
 	legacy := e.neighbour()
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	m := e.runOperator()
 	m.stop()
 
 	theirs := csv("legacy.v1", "server")

@@ -16,9 +16,7 @@ const certificates = "/tmp/k8s-webhook-server/serving-certs"
 // An author's volume for another certificate tool, whose Secret no client makes here, would
 // keep the pod from starting.
 func TestAuthorsCertificateVolume(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.manage()
 	c := csv("operator.v1", "server")
 	pod := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec
@@ -46,9 +44,7 @@ func TestAuthorsCertificateVolume(t *testing.T) {
 // Two descriptions with one containerPort and two targetPorts need two ports of the
 // Service, for a Service has each number once.
 func TestOneContainerPortWithTwoTargetPorts(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.manage()
 	c := csv("operator.v1", "server")
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("w.example.com", "server"))
@@ -82,12 +78,9 @@ func (e *env) authorsService(name string) *corev1.Service {
 
 // An author's own Service keeps its name and its shape; the webhook has another.
 func TestAuthorsServiceHasTheName(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	services, theirs := e.kube.CoreV1().Services(e.namespace), e.authorsService("server-service")
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	m := e.runOperator()
 
 	called := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Name
 	ours, err := services.Get(e.ctx, called, metav1.GetOptions{})
@@ -120,9 +113,7 @@ func TestAuthorsServiceHasTheName(t *testing.T) {
 // The API server accepts a variable or a port twice in a Deployment, but not in an
 // apply; what is written over and over would roll the pods for ever.
 func TestDuplicatesInADeployment(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	m := e.manage()
 	c := csv("operator.v1", "server")
 	container(c).Env = []corev1.EnvVar{{Name: "VARIABLE", Value: "1"}}

@@ -123,8 +123,7 @@ func TestGroupGoes(t *testing.T) {
 	e := newParallelEnv(t)
 	group := e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	m := e.runOperator()
 	before := e.registration("v.example.com").ResourceVersion
 	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)

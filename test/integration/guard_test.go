@@ -51,9 +51,7 @@ func TestForbiddenRules(t *testing.T) {
 		"mutating, in the second place":  {rule([]string{admission}, "validatingadmissionpolicies", "mutatingwebhookconfigurations"), onConfigurations},
 		"registrations, in another case": {rule([]string{"AdmissionRegistration.k8s.io"}, "*"), onConfigurations},
 	}
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	m := e.manage()
 	var last string
 	for name, test := range tests {
@@ -85,9 +83,7 @@ func resourceName(text string) string {
 }
 
 func TestAllowedRules(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.manage()
 	for name, allowed := range map[string]admissionregistrationv1.RuleWithOperations{
 		"other-resource":   rule([]string{admission}, "SomeOtherResource"),
@@ -104,11 +100,8 @@ func TestAllowedRules(t *testing.T) {
 // What is live stays as it was registered while its ClusterServiceVersion asks for what
 // is forbidden.
 func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	m := e.runOperator()
 	before := e.registration("v.example.com").ResourceVersion
 
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {

@@ -78,6 +78,16 @@ func newParallelEnv(t *testing.T) *env {
 	return e
 }
 
+// newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces, where all Deployments
+// become available.
+func newOperatorEnv(t *testing.T) *env {
+	t.Helper()
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments()
+	return e
+}
+
 func typedClients(t *testing.T, config *rest.Config) (kubernetes.Interface, clientset.Interface) {
 	t.Helper()
 	kubeClient, err := kubernetes.NewForConfig(config)

@@ -253,8 +253,7 @@ func TestHeldBesideAnOlderVersion(t *testing.T) {
 	crd := e.newCRD("widgets", "v1", "v2")
 	e.group("og", allNamespaces)
 	e.runDeployments("late")
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e.runOperator()
 	e.newObject(crd)
 	v2 := converting("operator.v2", crd.Name)
 	v2.Spec.Replaces = "operator.v1"

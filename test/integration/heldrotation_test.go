@@ -47,20 +47,14 @@ func TestRotationWhileHeld(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
-			m := e.manage()
-			e.install(csv("operator.v1", "server"))
+			e := newOperatorEnv(t)
+			m := e.runOperator()
 			hold(e)
 			before, trust := e.servingCA(), e.watchTrust()
 			e.order("once")
 			e.rotates(2)
 			trust.neverWithout(before, e.servingCA())
-			m.looksAgain("operator.v1")
-			since := e.auditEnd()
-			m.looksAgain("operator.v1")
-			m.writesNothing(since)
+			m.settles("operator.v1")
 		})
 	}
 }

@@ -58,11 +58,8 @@ func TestInstallPhases(t *testing.T) {
 }
 
 func TestInstallPrinterColumns(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	e.runOperator()
 	table := &metav1.Table{}
 	e.must(e.olm.ManagerV1alpha1().RESTClient().Get().Namespace(e.namespace).Resource("webhookrollouts").
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(e.ctx).Into(table))

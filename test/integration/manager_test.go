@@ -52,6 +52,14 @@ func (e *env) manage(change ...func(*controller.Options)) *manager {
 	return e.manageThrough(cluster.Config(), change...)
 }
 
+// runOperator runs a manager that has installed operator.v1.
+func (e *env) runOperator(change ...func(*controller.Options)) *manager {
+	e.Helper()
+	m := e.manage(change...)
+	e.install(csv("operator.v1", "server"))
+	return m
+}
+
 func (e *env) manageThrough(config *rest.Config, change ...func(*controller.Options)) *manager {
 	e.Helper()
 	e.managers++
@@ -129,6 +137,15 @@ func (m *manager) looksAgain(csv string) {
 	for range 3 {
 		m.looksAfter(func() { m.touch(csv) })
 	}
+}
+
+// settles checks that a manager that reconciles a ClusterServiceVersion again writes nothing.
+func (m *manager) settles(csv string) {
+	m.Helper()
+	m.looksAgain(csv)
+	since := m.auditEnd()
+	m.looksAgain(csv)
+	m.writesNothing(since)
 }
 
 // rests waits until nothing that happened has the manager look at a ClusterServiceVersion any

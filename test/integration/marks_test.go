@@ -55,9 +55,7 @@ func (e *env) mutates(group, resource, condition, patch string, operations ...ad
 // Nothing is made for a ClusterServiceVersion whose finalizer admission takes back: its webhooks would stay
 // registered when it is deleted.
 func TestFinalizerTakenBackByAdmission(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.keepsOut("clusterserviceversions", "finalizers")
 	e.create(csv("operator.v1", "server"))
 	e.eventually("the policy works", func() (bool, any) {

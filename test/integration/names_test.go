@@ -24,9 +24,7 @@ func TestDeploymentNames(t *testing.T) {
 		"a digit, and its replacement": {"3scale", "d-3scale"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			e.manage()
 			c := csv("operator.v1", deployments...)
 			c.Spec.WebhookDefinitions = nil
@@ -66,9 +64,7 @@ func mountedSecret(pod corev1.PodSpec) string {
 // A label has 63 characters, a ClusterServiceVersion's name 253: what is found by its
 // labels has to be found, and gone at the end, all the same.
 func TestLongClusterServiceVersionNames(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.manage()
 	prefix := strings.Repeat("operator-", 10)
 	for i, name := range []string{prefix + "one.v1", prefix + "two.v1"} {
@@ -86,9 +82,7 @@ func TestLongClusterServiceVersionNames(t *testing.T) {
 
 // One generateName in two ClusterServiceVersions is two webhooks.
 func TestSameWebhookNameTwice(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.manage()
 	e.install(csv("one.v1", "one"))
 	e.install(csv("two.v1", "two"))

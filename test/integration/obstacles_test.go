@@ -154,9 +154,7 @@ func TestObstacles(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			m := e.manage()
 			c := csv("operator.v1", "server")
 			test.prepare(e, c)

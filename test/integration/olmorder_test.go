@@ -24,9 +24,7 @@ func TestRotationOrderedAsWithOLM(t *testing.T) {
 		"pods that never serve": func(p *playedPod) { p.must(p.listener.Close()); p.stand() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			p := e.playPod()
 			m := e.manage(graceOf(time.Hour))
 			e.install(p.csv())
@@ -52,11 +50,8 @@ func TestRotationOrderedAsWithOLM(t *testing.T) {
 
 // What the manager itself wrote there is no order when it is over.
 func TestDueCertificateIsNoOrder(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	m := e.runOperator()
 	m.stop()
 	hash := e.templateHash()
 	e.age(80 * 24 * time.Hour)

@@ -10,11 +10,8 @@ import (
 func TestCertificateOfAnotherTime(t *testing.T) {
 	for name, age := range map[string]time.Duration{"it ended": 91 * 24 * time.Hour, "it has not begun": -24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
-			m := e.manage()
-			e.install(csv("operator.v1", "server"))
+			e := newOperatorEnv(t)
+			m := e.runOperator()
 			m.stop()
 			e.age(age)
 			e.manage()

@@ -23,9 +23,7 @@ func TestReadsThatFail(t *testing.T) {
 		"validatingwebhookconfigurations": {anOperator, asksForARotation, endsTheRotation},
 	} {
 		t.Run(resource, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			var down atomic.Bool
 			var failed atomic.Int32
 			config := cluster.Config()

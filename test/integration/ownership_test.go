@@ -187,9 +187,7 @@ func (l labelledObjects) own(csv string) {
 // What bears the labels of a ClusterServiceVersion goes with it when more than the labels says that it
 // belongs to it. What others labelled stays, neither changed nor deleted, and an event lists it.
 func TestOnlyWhatBelongsToItGoes(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	m := e.manage(func(o *controller.Options) { o.LiftRoles = true })
 	a := e.playAPI()
 	c := askingTheCluster(csv("operator.v1", "server"), readPods)

@@ -17,6 +17,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
 // playedPod is behind server-service, and answers on an address of this machine with the
@@ -32,6 +33,16 @@ type playedPod struct {
 func (e *env) playPod() *playedPod {
 	e.Helper()
 	return &playedPod{env: e, listener: e.listen()}
+}
+
+// runPod runs a manager that has installed the ClusterServiceVersion of a pod that serves.
+func (e *env) runPod(change ...func(*controller.Options)) (*playedPod, *manager) {
+	e.Helper()
+	p := e.playPod()
+	m := e.manage(change...)
+	e.install(p.csv())
+	p.start()
+	return p, m
 }
 
 // csv has a validating and a mutating webhook behind the pod.

@@ -52,9 +52,7 @@ func (e *env) leadTo(l net.Listener) {
 // Ports of a live webhook that an edit names are called when they are served. The previous ones stay
 // until then, and what another client edits is repaired.
 func TestPortsThatAreEdited(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	listener := e.listen()
 	var broken atomic.Bool
 	e.manage(routed(listener), func(o *controller.Options) { o.Rollout.Settle = 200 * time.Millisecond })

@@ -100,10 +100,7 @@ func TestCertManagerIssues(t *testing.T) {
 	if err := leaf.VerifyHostname("server-service." + e.namespace + ".svc"); err != nil {
 		t.Error(err)
 	}
-	m.looksAgain("operator.v1")
-	since := e.auditEnd()
-	m.looksAgain("operator.v1")
-	m.writesNothing(since)
+	m.settles("operator.v1")
 	e.uninstall("operator.v1")
 	e.leavesNothing()
 }
@@ -125,8 +122,7 @@ func TestProvidersChange(t *testing.T) {
 	e.runServiceCA()
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e.runOperator()
 	first, bundles := e.servingCA(), e.watchTrust()
 	for i, next := range tour[1:] {
 		before := e.servingCA()
@@ -218,11 +214,8 @@ func (e *env) asked(provider managerv1alpha1.CertificateProvider) (ok bool, seen
 
 // A choice that cannot be read changes nothing of what there is.
 func TestMistakenChoice(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	e.runOperator()
 	before := e.servingCA()
 	e.choose("vault")
 	e.says(`Subscription ` + e.namespace + `/operator, spec.config.annotations: olm-webhook-manager.io/certificate-provider is "vault": use manager`)
@@ -240,8 +233,7 @@ func TestNamedIssuer(t *testing.T) {
 	e.certManager()
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	m := e.runOperator()
 	first, bundles := e.servingCA(), e.watchTrust()
 	e.choose(managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
 	e.says("Issuer " + e.namespace + "/internal does not exist")

@@ -17,9 +17,7 @@ import (
 // Pods that do not reload, and are all ended before new ones start, are restarted when they
 // must be: in the ninth tenth of the time for which they may serve what they do.
 func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	p := e.playPod()
 	m := e.manage(graceOf(time.Millisecond))
 	recreated := p.csv()

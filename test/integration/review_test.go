@@ -50,9 +50,7 @@ func TestPathThatIsNotServed(t *testing.T) {
 		}, "NoReview", `kind "ConversionReview"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			listener := e.listen()
 			e.manage(routed(listener))
 			wrong := csv("operator.v1", "server")
@@ -102,9 +100,7 @@ func TestPathThatIsNotServed(t *testing.T) {
 
 // A server that answers known callers only serves its path.
 func TestServerThatAuthenticatesCallers(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	listener := e.listen()
 	e.manage(routed(listener))
 	c := csv("operator.v1", "server")

@@ -45,9 +45,7 @@ func (e *env) rotates(generation int64) {
 // A rotation that an administrator orders goes through all phases, reports each, and at no time
 // is there a key in the cluster that could sign.
 func TestRotation(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	m := e.manage(func(o *controller.Options) { o.Certificates.Settle = 1100 * time.Millisecond })
 	keys := e.watchKeys()
 	e.install(csv("operator.v1", "server"))
@@ -81,13 +79,8 @@ func TestRotation(t *testing.T) {
 
 // A compromised CA is not trusted any more at once.
 func TestRotationOfACompromisedCA(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	p := e.playPod()
-	m := e.manage(graceOf(time.Hour))
-	e.install(p.csv())
-	p.start()
+	e := newOperatorEnv(t)
+	p, m := e.runPod(graceOf(time.Hour))
 	before := e.servingCA()
 	e.order(wellknown.RotateCompromised + " once")
 	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; no CA but its own is trusted")
@@ -105,13 +98,8 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 // The previous CA is trusted as long as a pod serves under it, and the pod's kubelet is
 // made to look.
 func TestRotationWaitsForPods(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	p := e.playPod()
-	m := e.manage(graceOf(time.Hour))
-	e.install(p.csv())
-	p.start()
+	e := newOperatorEnv(t)
+	p, m := e.runPod(graceOf(time.Hour))
 	before := e.servingCA()
 	e.order("once")
 	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; what they may serve besides stays trusted")
@@ -136,13 +124,8 @@ func TestRotationWaitsForPods(t *testing.T) {
 
 // Pods that do not reload are restarted, by their template.
 func TestRotationRestartsPods(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	p := e.playPod()
-	e.manage(graceOf(time.Second))
-	e.install(p.csv())
-	p.start()
+	e := newOperatorEnv(t)
+	p, _ := e.runPod(graceOf(time.Second))
 	before := e.servingCA()
 	e.order("once")
 	e.eventually("the pods are restarted", func() (bool, any) {

@@ -66,9 +66,7 @@ func TestRotationBesideALeaderOfBefore(t *testing.T) {
 	} {
 		for _, wakesIn := range []managerv1alpha1.CertificatePhase{managerv1alpha1.CertificateDistributing, managerv1alpha1.CertificatePromoting} {
 			t.Run(name+", wakes in "+string(wakesIn), func(t *testing.T) {
-				e := newParallelEnv(t)
-				e.group("og", allNamespaces)
-				e.runDeployments()
+				e := newOperatorEnv(t)
 				p := e.playPod()
 				former := before(e)
 				e.install(p.csv())

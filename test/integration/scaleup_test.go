@@ -11,13 +11,8 @@ import (
 // A pod that comes while others take the next certificate up may have mounted the previous one: that
 // stays trusted until it has shown what it serves, when all others have long followed.
 func TestScaleUpWhilePodsTakeItUp(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	p := e.playPod()
-	m := e.manage(graceOf(time.Hour))
-	e.install(p.csv())
-	p.start()
+	e := newOperatorEnv(t)
+	p, m := e.runPod(graceOf(time.Hour))
 	before, trust := e.servingCA(), e.watchTrust()
 	waitsFor := func(endpoints, why string) {
 		t.Helper()

@@ -47,8 +47,7 @@ func TestScope(t *testing.T) {
 			targets := slices.Sorted(slices.Values(test.targets(e.namespace, other)))
 			group := e.group("og", test.spec(e.namespace, other))
 			e.runDeployments()
-			e.manage()
-			e.install(csv("operator.v1", "server"))
+			e.runOperator()
 
 			if got, want := e.registration("v.example.com").Webhooks[0].NamespaceSelector, selectorOf(group); !gocmp.Equal(got, want) {
 				t.Errorf("namespaceSelector %v, want %v", got, want)
@@ -86,8 +85,7 @@ func TestScopeLabelsNamespacesThatComeLater(t *testing.T) {
 	later := e.namespace + "-later"
 	group := e.group("og", namespaces(e.namespace, later))
 	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e.runOperator()
 	e.newNamespace(later, nil)
 	e.carriesLabel(group, []string{later}, later)
 }

@@ -21,8 +21,7 @@ func TestScopeShrinks(t *testing.T) {
 	other := e.newNamespace("", nil)
 	group := e.group("og", namespaces(e.namespace, other))
 	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e.runOperator()
 	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec.TargetNamespaces = []string{e.namespace} })
 	e.eventually("the group says so", func() (bool, any) {
 		got := e.groupStatus("og").Namespaces
@@ -55,8 +54,7 @@ func TestScopeChangeReachesTheRegistration(t *testing.T) {
 			e.labelNamespace(e.namespace, "test2", e.namespace)
 			e.group("og", test.before(e.namespace))
 			e.runDeployments()
-			e.manage()
-			e.install(csv("operator.v1", "server"))
+			e.runOperator()
 			uid := e.registration("v.example.com").UID
 			group := e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = test.after(e.namespace) })
 			e.eventually("the registration selects again", func() (bool, any) {
@@ -73,9 +71,7 @@ func TestScopeChangeReachesTheRegistration(t *testing.T) {
 
 // In between, no Namespace of the old or the new scope is without its webhook.
 func TestScopeNarrowsOnceNamespacesAreLabelled(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	var labelling atomic.Bool // is let through
 	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
 		if strings.Contains(r.URL.Path, "/namespaces/"+e.namespace) && strings.Count(r.URL.Path, "/") == 4 && !labelling.Load() {
@@ -124,7 +120,6 @@ func TestScopeCoversTerminatingNamespaces(t *testing.T) {
 	e.must(e.kube.CoreV1().Namespaces().Delete(e.ctx, other, metav1.DeleteOptions{}))
 	group := e.group("og", namespaces(e.namespace, other))
 	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e.runOperator()
 	e.carriesLabel(group, []string{e.namespace, other}, e.namespace, other)
 }

@@ -35,11 +35,8 @@ func TestSecretIsLost(t *testing.T) {
 		"of another type":          makeAnew(func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
-			e.manage()
-			e.install(csv("operator.v1", "server"))
+			e := newOperatorEnv(t)
+			e.runOperator()
 			lost, bundles := e.servingCA(), e.watchTrust()
 
 			lose(e)
@@ -76,11 +73,8 @@ func makeAnew(change func(*corev1.Secret)) func(*env) {
 
 // A Secret that lacks nothing but the manager's label gets it back.
 func TestSecretLosesItsLabel(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	e.runOperator()
 	before := e.certificate()
 	patchSecret(`{"metadata": {"labels": null}}`)(e)
 	e.eventually("it has its label", func() (bool, any) {
@@ -95,11 +89,8 @@ func TestSecretLosesItsLabel(t *testing.T) {
 // A Secret that another client lays claim to is not modified, and said to
 // be in the way; the webhook goes on with the certificate that its pods have.
 func TestSecretIsClaimed(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	m := e.runOperator()
 	served := e.servingCA()
 
 	since := e.auditEnd()

@@ -42,13 +42,8 @@ func (e *env) replaceBare() {
 // While a pod serves the previous certificate, its CA stays trusted, also when a client writes the
 // Secret back without its annotations.
 func TestSecretIsReplacedWithoutItsNotes(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	p := e.playPod()
-	m := e.manage(graceOf(time.Hour))
-	e.install(p.csv())
-	p.start()
+	e := newOperatorEnv(t)
+	p, m := e.runPod(graceOf(time.Hour))
 	before := e.servingCA()
 	e.order("once")
 	e.eventually("the pod serves the previous certificate", func() (bool, any) {
@@ -72,13 +67,8 @@ func TestSecretIsReplacedWithoutItsNotes(t *testing.T) {
 // What an injector put into the caBundle under the provider none stays trusted until pods are seen
 // to serve the certificate in the Secret.
 func TestTheManagerFollowsNone(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	p := e.playPod()
-	e.manage(graceOf(time.Hour))
-	e.install(p.csv())
-	p.start()
+	e := newOperatorEnv(t)
+	p, _ := e.runPod(graceOf(time.Hour))
 	first := e.servingCA()
 	e.choose(managerv1alpha1.ProviderNone)
 	e.eventually("only the administrator issues", func() (bool, any) { c := e.rotation(); return c.Provider == managerv1alpha1.ProviderNone, c })
@@ -134,13 +124,8 @@ func (e *env) injectBundle(bundle []byte) {
 // A Secret that a client made immutable is created again with the same content, and can be
 // changed again.
 func TestSecretBecomesImmutable(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	p := e.playPod()
-	m := e.manage()
-	e.install(p.csv())
-	p.start()
+	e := newOperatorEnv(t)
+	p, m := e.runPod()
 	before, trust := e.certificate(), e.watchTrust()
 	patchSecret(`{"immutable": true}`)(e)
 	e.eventually("it can be changed again", func() (bool, any) {
@@ -164,10 +149,7 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	e.freezeSecrets()
-	p := e.playPod()
-	m := e.manage(graceOf(time.Hour))
-	e.install(p.csv())
-	p.start()
+	p, m := e.runPod(graceOf(time.Hour))
 	e.eventually("the Secret was created again once", func() (bool, any) {
 		s, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
 		return err == nil && s.Immutable != nil && s.Annotations[wellknown.AnnotationRecreatedFor] != "", err
@@ -242,11 +224,8 @@ func TestExpiredCAInTheSecret(t *testing.T) {
 		"the CA is removed":   {func(*env) string { return `{"data": {"ca.crt": null, "olmCAKey": null}}` }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
-			e.manage()
-			e.install(csv("operator.v1", "server"))
+			e := newOperatorEnv(t)
+			e.runOperator()
 			before, trust, hash := e.servingCA(), e.watchTrust(), e.templateHash()
 			patchSecret(test.patch(e))(e)
 			e.eventually("there is another certificate", func() (bool, any) {

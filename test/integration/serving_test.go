@@ -45,9 +45,7 @@ func TestNobodyServes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments()
+			e := newOperatorEnv(t)
 			e.manage(serving)
 			e.create(csv("operator.v1", "server"))
 			if test.serve != nil {
@@ -71,11 +69,8 @@ func TestNobodyServes(t *testing.T) {
 
 // The loss of all endpoints shows, and changes nothing of the registration.
 func TestEndpointsGo(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	available := e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	available := e.runOperator()
 	available.stop()
 	before := e.registration("v.example.com").ResourceVersion
 

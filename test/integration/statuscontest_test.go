@@ -16,11 +16,8 @@ import (
 // Another client that sets the phase of a ClusterServiceVersion back as often as the manager writes it,
 // such as an OLM v0 that was started later, ends in a contest: the manager pauses, and reports it.
 func TestContestOverTheStatus(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	e.runOperator()
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
@@ -42,11 +39,8 @@ func TestContestOverTheStatus(t *testing.T) {
 }
 
 func TestContestOverTheStatusOfAWebhookRollout(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	m := e.runOperator()
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	client := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace)

@@ -55,8 +55,7 @@ func TestSubscriptionConfig(t *testing.T) {
 		Annotations:  map[string]string{"example.com/team": "red", "cert-manager.io/inject-ca-from": "a/b", "olm-webhook-manager.io/anything": "x"},
 	})
 	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	m := e.runOperator()
 
 	pod := e.deployment("server").Spec.Template
 	if env := pod.Spec.Containers[0].Env; env[0].Name != "HTTP_PROXY" || pod.Spec.NodeSelector["kind"] != "infra" || len(pod.Spec.Tolerations) != 1 {
@@ -263,8 +262,7 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 	e.group("og", namespaces(e.namespace))
 	e.subscribe(&operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "red"}})
 	e.runDeployments("last")
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	m := e.runOperator()
 	v2 := csv("operator.v2", "server", "last")
 	v2.Spec.Replaces = "operator.v1"
 	e.create(v2)

@@ -58,8 +58,7 @@ func TestNamespaceSelectorsAsTheyAreWritten(t *testing.T) {
 			e := newParallelEnv(t)
 			e.group("og", test.spec)
 			e.runDeployments()
-			e.manage()
-			e.install(csv("operator.v1", "server"))
+			e.runOperator()
 			if diff := gocmp.Diff(test.want, e.registration("v.example.com").Webhooks[0].NamespaceSelector); diff != "" {
 				t.Errorf("namespaceSelector (-want +got):\n%s", diff)
 			}
@@ -70,11 +69,8 @@ func TestNamespaceSelectorsAsTheyAreWritten(t *testing.T) {
 // What another client writes into the status is no installation: it is found out again, and
 // certificates that are valid are used again, as they are after an edit.
 func TestStatusIsSetBack(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	e.runOperator()
 	secret, registered := e.certificate(), e.registration("v.example.com")
 	for _, phase := range []operatorsv1alpha1.ClusterServiceVersionPhase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseNone} {
 		e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -156,11 +152,8 @@ func TestRequirementToTheLetter(t *testing.T) {
 
 // Versions that come all at once no longer exist through to the last.
 func TestUpgradeThroughIntermediates(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage(func(o *controller.Options) { o.Workers = 1 })
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	e.runOperator(func(o *controller.Options) { o.Workers = 1 })
 	for i, name := range []string{"operator.v2", "operator.v3", "operator.v4"} {
 		c := csv(name, "server")
 		c.Spec.Replaces = []string{"operator.v1", "operator.v2", "operator.v3"}[i]
@@ -176,11 +169,8 @@ func TestUpgradeThroughIntermediates(t *testing.T) {
 // Who orphans what an operator owns keeps it. Its webhook goes all the same, and so does
 // the manager's record; the operator that comes again takes over what is there.
 func TestUninstallThatOrphans(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage()
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	e.runOperator()
 	uid := e.deployment("server").UID
 	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))

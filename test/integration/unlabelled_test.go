@@ -16,11 +16,8 @@ import (
 // A registration that a client takes the labels off is called as before: the settle time
 // counts for it, too, and pods are given no certificate that it may not trust yet.
 func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	e.manage(func(o *controller.Options) { o.Certificates.Settle = time.Hour })
-	e.install(csv("operator.v1", "server"))
+	e := newOperatorEnv(t)
+	e.runOperator(func(o *controller.Options) { o.Certificates.Settle = time.Hour })
 	before := e.servingCA()
 	e.order("once")
 	e.eventually("API servers are given time to learn", func() (bool, any) {

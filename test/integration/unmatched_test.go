@@ -14,9 +14,7 @@ import (
 // Rules that match nothing keep no webhook from being registered. They are reported until what
 // they name is served.
 func TestRulesThatMatchNothing(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	m := e.manage()
 	group := e.namespace + ".ponds.example.com"
 	c := csv("operator.v1", "server")

@@ -41,9 +41,7 @@ func versions() (v1, v2 *operatorsv1alpha1.ClusterServiceVersion) {
 // An unchanged webhook keeps its registration and its certificate; the old version goes
 // when the new one has succeeded, through OLM's phases, and leaves nothing.
 func TestUpgrade(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.manage()
 	v1, v2 := versions()
 	e.install(v1)
@@ -256,9 +254,7 @@ func TestUpgradeWaits(t *testing.T) {
 // A version that is itself replaced before it was installed does not stand in the way
 // for ever; one that is skipped goes as if it were replaced.
 func TestUpgradeChains(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	e.manage()
 	v1, v2 := versions()
 	_, v3 := versions()
@@ -279,9 +275,7 @@ func TestUpgradeChains(t *testing.T) {
 // An operator that minds is upgraded once it does not any more, which the manager watches
 // for. What it says is copied to the status.
 func TestUpgradeableAgain(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := newOperatorEnv(t)
 	m := e.manage()
 	v1, v2 := versions()
 	e.install(v1)

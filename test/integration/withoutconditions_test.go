@@ -23,16 +23,12 @@ func TestWithoutOperatorConditions(t *testing.T) {
 	e.must(kube.AwaitRemoval(e.ctx, crds, name))
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	m := e.manage()
-	e.install(csv("operator.v1", "server"))
+	m := e.runOperator()
 	roles := e.kube.RbacV1().Roles(e.namespace)
 	if _, err := roles.Get(e.ctx, "operator.v1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("there is a Role for an OperatorCondition that there cannot be: %v", err)
 	}
-	m.looksAgain("operator.v1")
-	since := e.auditEnd()
-	m.looksAgain("operator.v1")
-	m.writesNothing(since)
+	m.settles("operator.v1")
 
 	restore()
 	e.eventually("it has an OperatorCondition, and the Role for it", func() (bool, any) {
