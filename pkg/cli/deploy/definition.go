@@ -58,12 +58,12 @@ func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 // Awaited returns the versions of a definition that are served only once a webhook of the
 // operator converts to them: the versions that the cluster does not serve yet, where it has others.
 func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	if live == nil || csvspec.Converts(csv, next.Name) < 0 || !slices.ContainsFunc(next.Spec.Versions, named(stored(live))) {
+	if live == nil || csvspec.Converts(csv, next.Name) < 0 || !slices.ContainsFunc(next.Spec.Versions, named(storage.Stored(live))) {
 		return nil
 	}
 	var awaited []string
 	for _, v := range next.Spec.Versions {
-		if v.Served && v.Name != stored(live) && !serves(live, v.Name) {
+		if v.Served && v.Name != storage.Stored(live) && !serves(live, v.Name) {
 			awaited = append(awaited, v.Name)
 		}
 	}
@@ -85,7 +85,7 @@ func Settled(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 }
 
 func keepStorage(opening, live *apiextensionsv1.CustomResourceDefinition) {
-	kept := stored(live)
+	kept := storage.Stored(live)
 	if !slices.ContainsFunc(opening.Spec.Versions, named(kept)) {
 		return
 	}
@@ -93,16 +93,6 @@ func keepStorage(opening, live *apiextensionsv1.CustomResourceDefinition) {
 		v := &opening.Spec.Versions[i]
 		v.Storage = v.Name == kept
 	}
-}
-
-// stored is the version that objects are written in.
-func stored(crd *apiextensionsv1.CustomResourceDefinition) string {
-	for _, v := range crd.Spec.Versions {
-		if v.Storage {
-			return v.Name
-		}
-	}
-	return ""
 }
 
 func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
@@ -162,7 +152,7 @@ func mayBeStored(live *apiextensionsv1.CustomResourceDefinition, version string)
 func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing string) string {
 	to := staying(live, next)
 	if to == "" {
-		to = stored(next)
+		to = storage.Stored(next)
 		return fmt.Sprintf("upgrade first to a bundle that serves both %s and %s and converts between them, then %s", vanishing, to, wellknown.StorageMigration(live.Name, to))
 	}
 	if err := storage.Check(live, to); err != nil {
@@ -174,7 +164,7 @@ func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing stri
 // staying is a version that is served now and that the next definition has, too, best the one
 // that objects are written in now, else the one that they will be; empty where there is none.
 func staying(live, next *apiextensionsv1.CustomResourceDefinition) string {
-	candidates := []string{stored(live), stored(next)}
+	candidates := []string{storage.Stored(live), storage.Stored(next)}
 	for _, v := range next.Spec.Versions {
 		candidates = append(candidates, v.Name)
 	}

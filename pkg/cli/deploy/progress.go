@@ -12,6 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // Observation is what one look at an installation shows.
@@ -139,15 +140,10 @@ func (l Observation) pendingProblem() string {
 	return withMessage(fmt.Sprintf("Deployment %s: %s", l.Pending.Name, l.Pending.Message), warning)
 }
 
-// HasRollout reports whether a WebhookRollout speaks of what a ClusterServiceVersion brings.
-func HasRollout(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
-}
-
 // isCurrent reports whether the status of the manager is about the applied objects, not about the
 // previous ones.
 func (l Observation) isCurrent() bool {
-	if !HasRollout(l.CSV) {
+	if !csvspec.HasRegistrations(l.CSV) {
 		return true
 	}
 	if l.Rollout == nil || l.Rollout.Status.ObservedGeneration != l.CSV.Generation {
@@ -167,7 +163,7 @@ func (l Observation) isCurrent() bool {
 // allWebhooksLive also reads the WebhookRollout: the manager records there first what it begins to
 // change.
 func (l Observation) allWebhooksLive() bool {
-	if !HasRollout(l.CSV) {
+	if !csvspec.HasRegistrations(l.CSV) {
 		return true
 	}
 	return meta.IsStatusConditionTrue(l.Rollout.Status.Conditions, managerv1alpha1.ConditionReady) &&

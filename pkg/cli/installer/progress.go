@@ -17,6 +17,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // watch follows an installation until it is done, or until its problem lasts for too long.
@@ -48,7 +49,7 @@ var ErrInterrupted = errors.New("interrupted: nothing is undone; run the same co
 func (v *watch) wait(ctx context.Context) error {
 	v.began = time.Now()
 	atLeast := min(v.Timeout, cluster.ResyncPeriod)
-	if !deploy.HasRollout(v.Bundle.CSV) {
+	if !csvspec.HasRegistrations(v.Bundle.CSV) {
 		atLeast = min(atLeast, pollInterval)
 	}
 	err := v.Watch(ctx, v.Namespace(), atLeast, v.reconcile)
@@ -132,7 +133,7 @@ func (v *watch) observe(ctx context.Context) (deploy.Observation, error) {
 // pendingDeployment returns the Deployment in progress. If Deployments may not be read,
 // the phase has to do.
 func (v *watch) pendingDeployment(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*deploy.PendingDeployment, error) {
-	if deploy.HasRollout(csv) || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
+	if csvspec.HasRegistrations(csv) || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
 		return nil, nil
 	}
 	list, err := v.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, metav1.ListOptions{})
