@@ -18,7 +18,6 @@ func upgradeable(status metav1.ConditionStatus, observed int64) []metav1.Conditi
 	return []metav1.Condition{{Type: operatorsv2.Upgradeable, Status: status, Message: "migrating", ObservedGeneration: observed, LastTransitionTime: at}}
 }
 
-// conditionOf is an OperatorCondition of generation 2.
 func conditionOf(overrides, conditions metav1.ConditionStatus, status []metav1.Condition) *operatorsv2.OperatorCondition {
 	return &operatorsv2.OperatorCondition{
 		ObjectMeta: metav1.ObjectMeta{Generation: 2},

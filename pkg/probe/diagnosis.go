@@ -109,7 +109,6 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timed) && timed.Timeout()
 }
 
-// describe returns what identifies a certificate.
 func describe(c *x509.Certificate) string {
 	return fmt.Sprintf("for %q, subject %q, issuer %q, serial %x, from %s to %s", c.DNSNames, c.Subject, c.Issuer,
 		c.SerialNumber, c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339))

@@ -22,7 +22,6 @@ func at(address string) Target {
 	return Target{Address: address, ServerName: serverName, What: "pod shop/manager-0"}
 }
 
-// probeOne probes a single address.
 func probeOne(t *testing.T, address string, trust []byte, o Options) Result {
 	t.Helper()
 	results := All(t.Context(), []Target{at(address)}, trust, o)

@@ -174,7 +174,6 @@ func TestGroupStatus(t *testing.T) {
 	}
 }
 
-// emptyIsNil: no conditions are no conditions, as they are in JSON.
 var emptyIsNil = cmp.Transformer("emptyIsNil", func(conditions []metav1.Condition) map[string]metav1.Condition {
 	byType := map[string]metav1.Condition{}
 	for _, condition := range conditions {

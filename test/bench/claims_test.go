@@ -52,7 +52,6 @@ func BenchmarkTeams(b *testing.B) {
 	}
 }
 
-// team is the operator of one team.
 func team(number int, covers func(string) []string) *scope.Rival {
 	name := fmt.Sprintf("team-%04d", number)
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "op.v1", UID: types.UID(name)}}

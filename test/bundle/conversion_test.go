@@ -113,7 +113,6 @@ func (e *env) write(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition)
 	})
 }
 
-// read reads that object in a version.
 func (e *env) read(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
 	t.Helper()
 	object := custom(crd, version)

@@ -198,7 +198,6 @@ func schemaOf(t *testing.T, spec string) *apiextensionsv1.CustomResourceValidati
 	return &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": s}}}
 }
 
-// bundleWith is a bundle that brings a definition.
 func bundleWith(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *bundle.Bundle {
 	t.Helper()
 	folder := t.TempDir()

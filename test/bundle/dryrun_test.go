@@ -21,7 +21,6 @@ spec:
   install: {strategy: deployment, spec: {deployments: []}}
 `
 
-// folder is a bundle in a folder of this name.
 func folder(t *testing.T, name string, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)

@@ -252,7 +252,6 @@ func TestDryRunOfWhatDoesNotExist(t *testing.T) {
 	}
 }
 
-// classes are the PriorityClasses.
 func (e *env) classes(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
 	class := &unstructured.Unstructured{}

@@ -17,7 +17,6 @@ func suggesting(what string) []string {
 	return []string{"    capabilities: Basic Install\n", "    capabilities: Basic Install\n    " + annotation + ": " + value + "\n"}
 }
 
-// namespaceOf is the Namespace that the bundle is installed into.
 func namespaceOf(t *testing.T, b *bundle.Bundle) *unstructured.Unstructured {
 	t.Helper()
 	manifests, err := bundle.Manifests(b, bundle.Options{})

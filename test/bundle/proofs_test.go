@@ -146,7 +146,6 @@ const anotherKind = `    - name: tills
       containerPort: 8443
 `
 
-// evidence is a case of a test.
 type evidence struct{ folder, test, name string }
 
 // provedElsewhere are the checks whose claims need more than an API server, or none.
@@ -228,7 +227,6 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// finds reports whether a bundle has a finding of a code.
 func finds(b *bundle.Bundle, code string) bool {
 	return slices.ContainsFunc(lint.Run(b).Findings, func(f lint.Finding) bool { return f.Code == code })
 }
@@ -249,7 +247,6 @@ func TestTheExamplesAreAccepted(t *testing.T) {
 	}
 }
 
-// edited is the example with its edits.
 func edited(t *testing.T, p proof) *bundle.Bundle {
 	t.Helper()
 	source := os.DirFS("../../examples/" + p.example)

@@ -53,7 +53,6 @@ func inNamespace(name string) *unstructured.Unstructured {
 	return csv
 }
 
-// saysAll reports whether an error says each of these.
 func saysAll(err error, parts ...string) bool {
 	for _, part := range parts {
 		if err == nil || !strings.Contains(err.Error(), part) {
@@ -63,7 +62,6 @@ func saysAll(err error, parts ...string) bool {
 	return true
 }
 
-// isGone reports whether nothing is there of that name.
 func isGone(t *testing.T, resource dynamic.ResourceInterface, name string) bool {
 	t.Helper()
 	_, err := resource.Get(t.Context(), name, metav1.GetOptions{})

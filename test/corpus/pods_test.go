@@ -25,7 +25,6 @@ func hasVolume(o *unstructured.Unstructured, name any) bool {
 	return slices.ContainsFunc(volumes(o), func(v map[string]any) bool { return v["name"] == name })
 }
 
-// mounts reports whether any container mounts the volume.
 func mounts(o *unstructured.Unstructured, volume any) bool {
 	for _, container := range slices.Concat(itemsOf(podOf(o)["containers"]), itemsOf(podOf(o)["initContainers"])) {
 		if mountsIn(container, volume) {
@@ -39,7 +38,6 @@ func mountsIn(container map[string]any, volume any) bool {
 	return slices.ContainsFunc(itemsOf(container["volumeMounts"]), func(m map[string]any) bool { return m["name"] == volume })
 }
 
-// itemsOf are the items of a list.
 func itemsOf(list any) []map[string]any {
 	items, _ := list.([]any)
 	all := make([]map[string]any, 0, len(items))
@@ -57,5 +55,4 @@ func listOf(items []map[string]any) []any {
 	return all
 }
 
-// text is a number or a text.
 func text(value any) string { return fmt.Sprint(value) }

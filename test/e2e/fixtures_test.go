@@ -39,7 +39,6 @@ func hookCSV(name string, hook operatorsv1alpha1.StrategyDeploymentSpec, before 
 	}
 }
 
-// hook is a Deployment of the hook program.
 func hook(name string, replicas int32, args ...string) operatorsv1alpha1.StrategyDeploymentSpec {
 	labels := map[string]string{"app": name}
 	yes, no := true, false

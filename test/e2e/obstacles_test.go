@@ -172,7 +172,6 @@ func TestNeverRegistered(t *testing.T) {
 	}
 }
 
-// mount has a pod mount a volume.
 func mount(pod *corev1.PodSpec, source corev1.VolumeSource) {
 	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "tls", VolumeSource: source})
 	pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: "/tls"})

@@ -18,7 +18,6 @@ const (
 	managerClusterRole = "olm-webhook-manager"
 )
 
-// permission is one verb on one kind of resource.
 type permission struct{ group, resource, verb string }
 
 func (p permission) String() string {
@@ -67,7 +66,6 @@ var notAlways = map[string][]string{
 	},
 }
 
-// excepted are the permissions of notAlways.
 func excepted() map[permission]bool {
 	all := map[permission]bool{}
 	for _, permissions := range notAlways {

@@ -26,7 +26,6 @@ func presentedBy(ctx context.Context, ip string) (*x509.Certificate, error) {
 	return presented, connection.Close()
 }
 
-// hookPods are the pods that do not end.
 func (e *env) hookPods() (staying []corev1.Pod) {
 	e.Helper()
 	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: "app=hook"})

@@ -50,7 +50,6 @@ func (e *env) warned(csv, reason string) string {
 	return message
 }
 
-// registration is the only one of the Namespace.
 func (e *env) registration() admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
 	list, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, e.ours())

@@ -121,7 +121,6 @@ func missingPonds(group string) operatorsv1alpha1.RequirementStatus {
 	}
 }
 
-// definitions are the CustomResourceDefinitions.
 func (e *env) definitions() dynamic.ResourceInterface {
 	return e.any.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }

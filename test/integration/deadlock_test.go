@@ -253,7 +253,6 @@ func interceptor() *operatorsv1alpha1.ClusterServiceVersion {
 	return c
 }
 
-// everything is a rule on all operations on the resources.
 func everything(group string, resources ...string) admissionregistrationv1.RuleWithOperations {
 	r := rule([]string{group}, resources...)
 	r.Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll}

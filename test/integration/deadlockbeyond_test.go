@@ -91,7 +91,6 @@ func serviceRange(ctx context.Context, client kubernetes.Interface) error {
 	return err
 }
 
-// boundVolume is one that is bound to a claim.
 func boundVolume(namespace, claim string) deed {
 	return func(ctx context.Context, client kubernetes.Interface) error {
 		_, err := client.CoreV1().PersistentVolumes().Create(ctx, &corev1.PersistentVolume{
@@ -106,7 +105,6 @@ func boundVolume(namespace, claim string) deed {
 	}
 }
 
-// certificateOf asks a signer for a certificate.
 func (e *env) certificateOf(signer string) deed {
 	e.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -89,7 +89,6 @@ func TestNoScope(t *testing.T) {
 	}
 }
 
-// support sets the install modes of a ClusterServiceVersion.
 func support(c *operatorsv1alpha1.ClusterServiceVersion, modes ...operatorsv1alpha1.InstallModeType) {
 	c.Spec.InstallModes = nil
 	for _, mode := range modes {

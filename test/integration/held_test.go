@@ -169,7 +169,6 @@ func (e *env) namespaced() []unstructured.Unstructured {
 	return all
 }
 
-// keptBy is what of it a definition is an owner of.
 func (e *env) keptBy(crd *apiextensionsv1.CustomResourceDefinition) []unstructured.Unstructured {
 	e.Helper()
 	return slices.DeleteFunc(e.namespaced(), func(o unstructured.Unstructured) bool {

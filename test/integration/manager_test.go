@@ -23,7 +23,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// manager is a manager that runs.
 type manager struct {
 	*env
 	userAgent string // of its own, for the audit log

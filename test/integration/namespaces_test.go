@@ -9,7 +9,6 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
 
-// selecting is an OperatorGroup that selects Namespaces by a label.
 func selecting(label, value string) operatorsv1.OperatorGroupSpec {
 	return operatorsv1.OperatorGroupSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{label: value}}}
 }

@@ -25,7 +25,6 @@ func (e *env) group(name string, spec operatorsv1.OperatorGroupSpec) *operatorsv
 	return group
 }
 
-// editGroup changes an OperatorGroup.
 func (e *env) editGroup(name string, change func(*operatorsv1.OperatorGroup)) (group *operatorsv1.OperatorGroup) {
 	e.Helper()
 	client := e.olm.OperatorsV1().OperatorGroups(e.namespace)
@@ -154,7 +153,6 @@ func (e *env) registered() map[string]admissionregistrationv1.ValidatingWebhookC
 	return found
 }
 
-// registration is the live one of a validating webhook.
 func (e *env) registration(generateName string) admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
 	found, ok := e.registered()[generateName]

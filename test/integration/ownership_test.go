@@ -70,7 +70,6 @@ func (e *env) defineInstallPlans() {
 	e.must(kube.WaitUntilServed(e.ctx, e.extensions(), crd.Name))
 }
 
-// put creates an object of any kind.
 func (e *env) put(resource schema.GroupVersionResource, kind string, o metav1.Object) {
 	e.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)

@@ -135,7 +135,6 @@ func (e *env) bindRole(namespace string) (revoke func()) {
 	return e.bindRoleIn(namespace, "reader")
 }
 
-// bindRoleCalled lets it by a Role and a binding of that name.
 func (e *env) bindRoleCalled(name string) {
 	e.Helper()
 	e.bindRoleIn(e.namespace, name)

@@ -59,7 +59,6 @@ func (p *playedPod) csv() *operatorsv1alpha1.ClusterServiceVersion {
 
 func (p *playedPod) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// start plays what the kubelet does with a pod.
 func (p *playedPod) start() {
 	p.Helper()
 	p.serve()

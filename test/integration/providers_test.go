@@ -23,7 +23,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// runCertManager starts the one cert-manager of this package.
 var runCertManager = sync.OnceValue(func() error { return cluster.StartCertManager(context.Background()) })
 
 func (e *env) certManager() {
@@ -174,7 +173,6 @@ func (e *env) collectRequests() {
 	}
 }
 
-// asked reports whether what there is of others' was asked of this provider.
 func (e *env) asked(provider managerv1alpha1.CertificateProvider) (ok bool, seen []string) {
 	e.Helper()
 	for _, resource := range []string{"certificates", "issuers"} {
@@ -288,7 +286,6 @@ func (e *env) signs(issuer, ca string) {
 	})
 }
 
-// issued is the Secret that the issuer issues into.
 func (e *env) issued() *corev1.Secret {
 	e.Helper()
 	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret+"-issued", metav1.GetOptions{})

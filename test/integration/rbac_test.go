@@ -83,7 +83,6 @@ func (m *manager) permissionsUsed() sets.Set[permission] {
 	return used
 }
 
-// permission is one verb on one resource.
 type permission struct{ group, resource, verb string }
 
 func (p permission) String() string {

@@ -156,7 +156,6 @@ func (e *env) endpoint(l net.Listener) {
 	e.endpointOf("server-0", l)
 }
 
-// endpointOf is one that belongs to a pod, there or not.
 func (e *env) endpointOf(pod string, l net.Listener) {
 	e.Helper()
 	e.endpointBehind("server-service", pod, l)

@@ -27,7 +27,6 @@ func (e *env) subscribe(config *operatorsv1alpha1.SubscriptionConfig) {
 	e.must(err)
 }
 
-// reconfigure changes the Subscription's config.
 func (e *env) reconfigure(change func(*operatorsv1alpha1.SubscriptionConfig)) {
 	e.Helper()
 	client := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace)
@@ -124,7 +123,6 @@ func (e *env) comesToBear(team string) {
 	})
 }
 
-// annotations are those of all that is derived.
 func (e *env) annotations() map[string]map[string]string {
 	e.Helper()
 	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})

@@ -71,7 +71,6 @@ func (s *server) waitUntilReady(ctx context.Context) error {
 	return nil
 }
 
-// answers returns nil if there is an answer at each of the paths.
 func answers(ctx context.Context, client kubernetes.Interface, paths ...string) error {
 	for _, path := range paths {
 		if err := client.Discovery().RESTClient().Get().AbsPath(path).Do(ctx).Error(); err != nil {

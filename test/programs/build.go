@@ -99,7 +99,6 @@ func (p program) command(ctx context.Context, root, output string) (*exec.Cmd, e
 	return command, nil
 }
 
-// run runs a build and reports its progress.
 func run(command *exec.Cmd, title string, progress io.Writer) error {
 	output, err := command.StderrPipe()
 	if err != nil {

@@ -75,7 +75,6 @@ func (p program) called(name string) bool {
 	return false
 }
 
-// built reports whether all files of the program are in dir.
 func (p program) built(dir string) bool {
 	for _, name := range append([]string{p.name}, p.links...) {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {

@@ -23,7 +23,6 @@ type subject struct {
 	bare        bool // the object in the request has no labels
 }
 
-// changes are the operations that change objects.
 var changes = []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update, admissionregistrationv1.Delete}
 
 func namespacedSubjects(group, resource string, subresources ...string) []subject {

@@ -205,7 +205,6 @@ func (o Ownership) installed(object metav1.Object) bool {
 	return o.grantsOwn(object) && (o.planned(lifted, name) || o.recordsName(name))
 }
 
-// inOwnNamespace reports whether an object is in the namespace of one of the versions.
 func (o Ownership) inOwnNamespace(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Namespace == object.GetNamespace() })
 }

@@ -107,7 +107,6 @@ func TestLift(t *testing.T) {
 	}
 }
 
-// linesOf returns a line for each lifted permission.
 func linesOf(t *testing.T, l Lifted) []string {
 	t.Helper()
 	var lines []string

@@ -48,7 +48,6 @@ func configureContainer(container *corev1.Container, config subscriptions.Config
 	}
 }
 
-// appendNew appends the items that are not in the list.
 func appendNew[T any](items, more []T) []T {
 	for _, item := range more {
 		if !slices.ContainsFunc(items, func(other T) bool { return equality.Semantic.DeepEqual(item, other) }) {

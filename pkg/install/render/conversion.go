@@ -18,7 +18,6 @@ type Conversion struct {
 	Annotations map[string]string
 }
 
-// conversions returns the conversion of each CRD of a conversion webhook.
 func conversions(in Input, d operatorsv1alpha1.WebhookDescription, port int32) []Conversion {
 	path := "/"
 	if d.WebhookPath != nil {

@@ -24,7 +24,6 @@ type Interception struct {
 	Exempt []string
 }
 
-// interceptionOf returns the interception of a webhook.
 func interceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Interception {
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
 		return Interception{Text: "reading and writing of " + strings.Join(d.ConversionCRDs, ", ") + " in another version than the stored one"}
@@ -48,7 +47,6 @@ func interceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Intercepti
 	return i
 }
 
-// operations formats the operations of a rule.
 func operations(rule admissionregistrationv1.RuleWithOperations) string {
 	var all []string
 	for _, o := range rule.Operations {

@@ -35,7 +35,6 @@ func secretAccess(in Input, secretName string, pod corev1.PodSpec) (*rbacv1.Role
 	return role, binding
 }
 
-// serviceAccountOf returns the ServiceAccount of pods as the subject of a binding.
 func serviceAccountOf(in Input, pod corev1.PodSpec) []rbacv1.Subject {
 	account := cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
 	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: in.CSV.Namespace}}

@@ -92,7 +92,6 @@ func TestRequiredCRDNames(t *testing.T) {
 	}
 }
 
-// describing are descriptions of names and versions in turn.
 func describing(nameVersion ...string) []operatorsv1alpha1.CRDDescription {
 	var all []operatorsv1alpha1.CRDDescription
 	for pair := range slices.Chunk(nameVersion, 2) {

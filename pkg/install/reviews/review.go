@@ -271,7 +271,6 @@ func skeleton(kind schema.GroupVersionKind) map[string]any {
 	return map[string]any{"spec": map[string]any{}}
 }
 
-// selected returns labels that a selector matches.
 func selected(selector *metav1.LabelSelector) map[string]string {
 	if selector == nil {
 		return nil

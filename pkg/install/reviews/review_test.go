@@ -21,7 +21,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// reviewed is the review of a webhook on some resources, and its request.
 func reviewed(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) (Request, admissionv1.AdmissionRequest) {
 	t.Helper()
 	r := For(csv, d, installtest.SomeCatalog())

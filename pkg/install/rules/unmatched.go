@@ -65,7 +65,6 @@ func (c Catalog) explain(rule admissionregistrationv1.RuleWithOperations, named 
 	}
 }
 
-// absent returns the groups that are not served.
 func (c Catalog) absent(groups []string) []string {
 	return slices.DeleteFunc(slices.Clone(groups), func(group string) bool { return c.Groups[group] != nil })
 }
@@ -130,7 +129,6 @@ func (c Catalog) nearestResource(rule admissionregistrationv1.RuleWithOperations
 	return "correct the name (kubectl api-resources lists them), or install what serves it"
 }
 
-// elsewhere returns a group that serves a resource.
 func (c Catalog) elsewhere(named string) (group string, served bool) {
 	for _, group := range SortedKeys(c.Groups) {
 		rule := admissionregistrationv1.RuleWithOperations{Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}}}
