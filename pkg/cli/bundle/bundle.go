@@ -1,5 +1,5 @@
-// Package bundle reads registry+v1 operator bundles, from folders and from images, and
-// turns them into plain manifests. What is wrong with a bundle says pkg/cli/bundle/lint.
+// Package bundle reads registry+v1 operator bundles from folders and images, and renders their
+// manifests. pkg/cli/bundle/lint validates them.
 package bundle
 
 import (
@@ -18,30 +18,30 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
 
-// Bundle is what a registry+v1 bundle holds.
+// Bundle is the content of a registry+v1 bundle.
 type Bundle struct {
-	// Source says where it was read from: a folder, or an image with its digest.
+	// Source is the folder, or the image with its digest.
 	Source string
-	// Annotations are those of metadata/annotations.yaml.
+	// Annotations are the annotations in metadata/annotations.yaml.
 	Annotations map[string]string
-	// AnnotationsObject is that file as it is written; nil when there is none that can be read.
+	// AnnotationsObject is the content of that file; nil if it is missing or cannot be read.
 	AnnotationsObject *Object
-	// CSV is the ClusterServiceVersion; nil when there is none that can be understood.
+	// CSV is the ClusterServiceVersion; nil if it is missing or cannot be decoded.
 	CSV *operatorsv1alpha1.ClusterServiceVersion
-	// CSVObject is the same as it is written, also when CSV is nil for its mistakes.
+	// CSVObject is the ClusterServiceVersion as it is written. It is set also if it cannot be decoded.
 	CSVObject *Object
-	// Objects are all objects of the manifests folder, the ClusterServiceVersion among
-	// them, sorted by file.
+	// Objects are all objects of the manifests folder, including the ClusterServiceVersion, sorted
+	// by file.
 	Objects []*Object
-	// Problems are what kept files or fields from being read.
+	// Problems are the files and fields that could not be read.
 	Problems []Problem
-	// Size is that of all files together.
+	// Size is the size of all files.
 	Size int64
 
 	files map[string][]byte
 }
 
-// Err is nil when the bundle can be installed, and else says all that is in the way.
+// Err returns the problems that prevent the installation; nil if there are none.
 func (b *Bundle) Err() error {
 	var all []error
 	for _, p := range b.Problems {
@@ -56,10 +56,10 @@ func (b *Bundle) has(kind Kind, file string) bool {
 	return slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind == kind && p.File == file })
 }
 
-// Package is the name of the package that the bundle is a version of.
+// Package returns the name of the package.
 func (b *Bundle) Package() string { return b.Annotations[packageAnnotation] }
 
-// DefaultChannel is empty when the bundle names none.
+// DefaultChannel returns the default channel; empty if the bundle has none.
 func (b *Bundle) DefaultChannel() string { return b.Annotations[defaultChannelAnnotation] }
 
 // Channels returns the channels that the bundle is published in.
@@ -78,12 +78,12 @@ func (b *Bundle) Supports(mode operatorsv1alpha1.InstallModeType) bool {
 	return slices.ContainsFunc(b.CSV.Spec.InstallModes, func(m operatorsv1alpha1.InstallMode) bool { return m.Type == mode && m.Supported })
 }
 
-// CRDs are the CustomResourceDefinitions that can be understood.
+// CRDs returns the CustomResourceDefinitions that can be decoded.
 func (b *Bundle) CRDs() []*apiextensionsv1.CustomResourceDefinition {
 	return OfType[*apiextensionsv1.CustomResourceDefinition](b)
 }
 
-// Kinds are those of the bundle's objects, each once.
+// Kinds returns the distinct kinds of the objects.
 func (b *Bundle) Kinds() []schema.GroupKind {
 	var kinds []schema.GroupKind
 	for _, o := range b.Objects {
@@ -94,7 +94,7 @@ func (b *Bundle) Kinds() []schema.GroupKind {
 	return kinds
 }
 
-// Find is the object of a kind and name, or nil.
+// Find returns the object of a kind and name, or nil.
 func (b *Bundle) Find(kind schema.GroupKind, name string) *Object {
 	for _, o := range b.Objects {
 		if groupkind.Is(o, kind) && o.GetName() == name {
@@ -104,13 +104,14 @@ func (b *Bundle) Find(kind schema.GroupKind, name string) *Object {
 	return nil
 }
 
-// File is the text of a file of the bundle, of those in the metadata folder as well.
+// File returns the text of a file in the manifests or the metadata folder.
 func (b *Bundle) File(name string) ([]byte, bool) {
 	text, ok := b.files[name]
 	return text, ok
 }
 
-// CompressedSize is that of all files as OLM stores them in the cluster: compressed, in base64.
+// CompressedSize returns the size of all files in the form in which OLM stores them: compressed, in
+// base64.
 func (b *Bundle) CompressedSize() (int64, error) {
 	var size int64
 	for _, text := range b.files {
@@ -123,7 +124,7 @@ func (b *Bundle) CompressedSize() (int64, error) {
 	return size, nil
 }
 
-// OfType are the objects of a bundle that are of a Go type, in the order of files.
+// OfType returns the objects of a Go type, in the order of files.
 func OfType[T any](b *Bundle) []T {
 	var all []T
 	for _, o := range b.Objects {
@@ -134,15 +135,15 @@ func OfType[T any](b *Bundle) []T {
 	return all
 }
 
-// Object is one object of a bundle and where it stands.
+// Object is an object of a bundle and its position.
 type Object struct {
 	// Unstructured is the object as it is written, without the fields that its type does not
-	// have: those are among the Problems.
+	// have. They are reported as Problems.
 	*unstructured.Unstructured
-	// Typed is the same object in its Go type: nil for kinds that are not Kubernetes' or
-	// OLM's own, and for objects that do not fit their type.
+	// Typed is the same object in its Go type. It is nil for kinds of other APIs than Kubernetes and
+	// OLM, and for objects that cannot be decoded.
 	Typed any
-	// File is relative to the bundle, with slashes.
+	// File is the path in the bundle, with slashes.
 	File string
 
 	text      []byte
@@ -150,5 +151,5 @@ type Object struct {
 	positions positions
 }
 
-// Size is that of the text of an object.
+// Size returns the size of the text.
 func (o *Object) Size() int { return len(o.text) }

@@ -21,27 +21,27 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Options are what an administrator decides about an installation.
+// Options are the choices of an administrator.
 type Options struct {
-	// Namespace is the operator's own. By default it is the one that the bundle
-	// suggests, else the name of its package.
+	// Namespace is the operator's own namespace. The default is the namespace that the bundle
+	// suggests, or the name of its package.
 	Namespace string
-	// Watch are the namespaces that the operator is for; one empty string is all of
-	// them. By default it is all where the bundle supports that, else the operator's own.
+	// Watch are the namespaces that the operator watches; one empty string means all. The default is
+	// all if the bundle supports it, and the operator's own namespace otherwise.
 	Watch []string
-	// Config is what goes into the Subscription.
+	// Config is spec.config of the Subscription.
 	Config *operatorsv1alpha1.SubscriptionConfig
 	// Labels are added to the labels of every object.
 	Labels map[string]string
-	// Namespaced is whether objects of a kind are in a namespace, as the API server reports it.
-	// Kinds that are known (see groupkind.ClusterScoped) and those of the bundle need no entry.
+	// Namespaced reports for each kind whether the API server has it in namespaces. Known kinds (see
+	// groupkind.ClusterScoped) and kinds of the bundle need no entry.
 	Namespaced map[schema.GroupKind]bool
-	// AllowKinds are applied in addition to the kinds that every bundle may bring.
+	// AllowKinds are applied in addition to the kinds that every bundle may have.
 	AllowKinds []schema.GroupKind
 }
 
-// RefusedError is returned for a bundle with objects that are not applied. It carries all objects,
-// so that a person is shown what is refused.
+// RefusedError is returned for a bundle with objects that are not applied. It has all objects, so that
+// commands can show the refused ones.
 type RefusedError struct {
 	Manifests []*unstructured.Unstructured
 	Refusals  []Refusal
@@ -55,10 +55,10 @@ func (e *RefusedError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Manifests are the objects that install a bundle, in an order in which they can be
-// applied: a namespace before what is in it, a definition before its resources, the
-// ClusterServiceVersion last. The same bundle and options give the same manifests. The error is a
-// RefusedError for a bundle with objects that are not applied.
+// Manifests returns the objects that install a bundle, in the order in which they are applied: a
+// namespace before its objects, a definition before its resources, the ClusterServiceVersion last. The
+// same bundle and options give the same manifests. The error is a RefusedError for a bundle with
+// objects that are not applied.
 func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	all, err := render(b, o)
 	if err != nil {
@@ -73,7 +73,7 @@ func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// render makes the final objects: what is shown, printed, tried and applied are these.
+// render returns the final objects. They are shown, printed, dry-run and applied without a change.
 func render(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	if err := b.Err(); err != nil {
 		return nil, err
@@ -127,13 +127,13 @@ func (i installation) operatorGroup() (*operatorsv1.OperatorGroup, error) {
 	return group, nil
 }
 
-// installationMeta names an object that is none of the bundle's own, and goes with it.
+// installationMeta returns the metadata of an object that is created with a bundle and not in it.
 func installationMeta(name, namespace string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: namespace, Annotations: map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}}
 }
 
-// subscription ties a configuration to the ClusterServiceVersion. It names no catalog:
-// the bundle is what is installed.
+// subscription returns the Subscription that has the configuration. It names no existing catalog,
+// because the bundle itself is installed.
 func (i installation) subscription() *operatorsv1alpha1.Subscription {
 	return &operatorsv1alpha1.Subscription{
 		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1alpha1.SubscriptionCRDAPIVersion, Kind: operatorsv1alpha1.SubscriptionKind},
@@ -152,7 +152,7 @@ func label(object *unstructured.Unstructured, add map[string]string) {
 	}
 }
 
-// plain is an object as a person would write it: without status, and without what is empty.
+// plain returns an object without status and empty fields.
 func plain(object runtime.Object) *unstructured.Unstructured {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -166,7 +166,7 @@ func plain(object runtime.Object) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: content}
 }
 
-// unique refuses two objects of one name: the second would overwrite the first.
+// unique returns an error for two objects of one name: the second would overwrite the first.
 func unique(all []*unstructured.Unstructured) error {
 	seen := map[string]bool{}
 	for _, object := range all {

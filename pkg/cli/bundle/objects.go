@@ -9,7 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
 
-// objectsByOrder are those of the bundle besides the ClusterServiceVersion, by when they are applied.
+// objectsByOrder are the objects except the ClusterServiceVersion, by the order in which they are applied.
 type objectsByOrder struct{ definitions, accounts, rest []*unstructured.Unstructured }
 
 func (i installation) otherObjects() objectsByOrder {
@@ -31,7 +31,7 @@ func (i installation) otherObjects() objectsByOrder {
 	return others
 }
 
-// installable is an object of the bundle as it goes into a namespace.
+// installable returns an object of the bundle in the form in which it is applied.
 func (i installation) installable(o *Object) *unstructured.Unstructured {
 	object := o.DeepCopy()
 	unstructured.RemoveNestedField(object.Object, "status")
@@ -44,8 +44,8 @@ func (i installation) installable(o *Object) *unstructured.Unstructured {
 	return object
 }
 
-// namespaced reports whether objects of a kind are in a namespace: the bundle's own definition
-// states it, else Kubernetes, else the cluster. A kind that none of them knows counts as namespaced.
+// namespaced reports whether objects of a kind are in a namespace, by the bundle's own definition, by
+// the known kinds, or by the cluster. An unknown kind is namespaced.
 func (i installation) namespaced(kind schema.GroupKind) bool {
 	for _, crd := range i.CRDs() {
 		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
@@ -59,8 +59,8 @@ func (i installation) namespaced(kind schema.GroupKind) bool {
 	return namespaced || !answered
 }
 
-// dropNulls removes fields without a value: the API server drops them when an object
-// is created, and refuses them when it is applied.
+// dropNulls removes null fields: the API server drops them when an object is created, and refuses
+// them when it is applied.
 func dropNulls(in any) {
 	switch value := in.(type) {
 	case map[string]any:
@@ -77,8 +77,7 @@ func dropNulls(in any) {
 	}
 }
 
-// completeSubjects says which namespace the accounts of a binding are in, where the author
-// could not know.
+// completeSubjects sets the namespace of ServiceAccounts in a binding if the author left it out.
 func completeSubjects(object *unstructured.Unstructured, namespace string) {
 	if object.GroupVersionKind().Group != rbacv1.GroupName {
 		return

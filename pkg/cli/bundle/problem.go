@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// Problem is something in a bundle that cannot be read, or is read otherwise than it is written.
+// Problem is a part of a bundle that cannot be read, or is not read as it is written.
 type Problem struct {
 	// Kind is one of the constants below.
 	Kind Kind
-	// File is relative to the bundle; empty when the bundle itself is what is wrong.
+	// File is the path in the bundle; empty if the problem is about the whole bundle.
 	File string
-	// Line counts from 1; 0 is no line in particular.
+	// Line counts from 1; 0 is the whole file.
 	Line int
-	// Object and Path are set when a field is what is wrong.
+	// Object and Path are set if the problem is about a field.
 	Object *Object
 	Path   string
-	// Detail says what, and what comes of it.
+	// Detail is the problem and its consequence.
 	Detail string
 	Remedy string
 }
 
-// Kind is a sort of problem. Its text is stable: waivers and programs name it.
+// Kind is the kind of a problem. Its text is stable, because waivers and programs use it.
 type Kind string
 
-// The first ones leave nothing that could be installed.
+// The kinds of problems. Fatal separates those that prevent the installation.
 const (
 	NotABundle     Kind = "not-a-bundle"
 	TooBig         Kind = "too-big"
@@ -71,8 +71,7 @@ func (p Problem) String() string {
 	return place.String() + p.Detail + "; " + p.Remedy
 }
 
-// maxProblems is how many problems of one kind are reported for one file. A file of 1 MiB may have
-// 100,000 of them.
+// maxProblems limits the reported problems of one kind in one file. A file of 1 MiB may have 100,000.
 const maxProblems = 200
 
 type problemsOf struct {
@@ -80,7 +79,7 @@ type problemsOf struct {
 	file string
 }
 
-// report adds a problem. The last one of its kind and file says that more of them are not reported.
+// report adds a problem. The last one of its kind and file reports that the others are left out.
 func (r *reader) report(p Problem) {
 	key := problemsOf{p.Kind, p.File}
 	r.reported[key]++

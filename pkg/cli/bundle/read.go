@@ -14,8 +14,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// What a bundle may be at most. OLM takes a megabyte, compressed; the largest file of the
-// bundles that are published has two.
+// The limits of a bundle. OLM accepts 1 MB, compressed; the largest file of the published bundles has
+// 2 MB.
 const (
 	maxFile  = 8 << 20
 	maxSize  = 32 << 20
@@ -29,8 +29,7 @@ const (
 	manifestsFolder = "manifests"
 )
 
-// Read reads the bundle in a folder. The error says all that keeps it from being
-// installed.
+// Read reads the bundle in a folder. The error has all problems that prevent the installation.
 func Read(dir string) (*Bundle, error) {
 	b, err := Inspect(dir)
 	if err != nil {
@@ -39,8 +38,8 @@ func Read(dir string) (*Bundle, error) {
 	return b, b.Err()
 }
 
-// Inspect reads the bundle in a folder as far as it can be read: what cannot is among its
-// Problems. The error is about the folder itself.
+// Inspect reads the bundle in a folder. What cannot be read is reported as its Problems. The error is
+// about the folder itself.
 func Inspect(dir string) (*Bundle, error) {
 	// A root does not follow symbolic links that lead out of the bundle.
 	root, err := os.OpenRoot(dir)
@@ -51,7 +50,7 @@ func Inspect(dir string) (*Bundle, error) {
 	return InspectFS(root.FS(), dir), nil
 }
 
-// InspectFS is Inspect for a file system. Source is what messages call it.
+// InspectFS is Inspect for a file system. Messages name it as source.
 func InspectFS(fsys fs.FS, source string) *Bundle {
 	r := newReader(source)
 	if r.walk(fsys, metadataFolder) != nil {
@@ -80,7 +79,7 @@ func (r *reader) unreadable(name string, err error) {
 	r.addProblem(BrokenFile, name, 0, "cannot be read: "+cause(err).Error(), "put a plain file in its place that may be read")
 }
 
-// walk takes the files of a folder, which need not exist.
+// walk reads the files of a folder, which need not exist.
 func (r *reader) walk(fsys fs.FS, folder string) error {
 	return fs.WalkDir(fsys, folder, func(name string, entry fs.DirEntry, err error) error {
 		switch {
@@ -116,8 +115,7 @@ const oneVersion = "keep one version of one operator: a bundle holds no more"
 
 var errTooBig = errors.New("too big")
 
-// addFile keeps the text of a file, within bounds. The error is errTooBig for a bundle of
-// which no more is read.
+// addFile keeps the text of a file within the limits. After errTooBig, no more of the bundle is read.
 func (r *reader) addFile(name string, open func() (io.ReadCloser, error)) error {
 	if len(r.files) == maxFiles {
 		r.addProblem(TooBig, "", 0, fmt.Sprintf("has more than %d files", maxFiles), oneVersion)
@@ -145,7 +143,7 @@ func (r *reader) addFile(name string, open func() (io.ReadCloser, error)) error 
 	return nil
 }
 
-// read makes of the files what they mean.
+// read parses the files.
 func (r *reader) read() *Bundle {
 	r.readManifests()
 	r.checkWhole()
@@ -154,7 +152,7 @@ func (r *reader) read() *Bundle {
 	return r.Bundle
 }
 
-// manifestsFolder is the folder that the annotations name; the usual one, if they name none.
+// manifestsFolder returns the folder in the annotations, or the default.
 func (b *Bundle) manifestsFolder() string {
 	named := path.Clean(b.Annotations[manifestsAnnotation])
 	if named == "." || named == metadataFolder || !fs.ValidPath(named) {
@@ -163,8 +161,8 @@ func (b *Bundle) manifestsFolder() string {
 	return named
 }
 
-// readManifests reads the files of the manifests folder. OLM refuses a bundle for what else
-// it finds there.
+// readManifests reads the files of the manifests folder. OLM refuses a bundle that has other files
+// there.
 func (r *reader) readManifests() {
 	folder := r.manifestsFolder()
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
@@ -211,7 +209,7 @@ func (r *reader) setCSV(csv *Object) {
 	}
 }
 
-// cause leaves out of an error what its reader knows: the operation and the path.
+// cause returns an error without the operation and the path, which the message has already.
 func cause(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
