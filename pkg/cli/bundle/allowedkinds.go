@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// supportedKinds are the kinds that every bundle may bring: the kinds that OLM v0 supports in bundles,
+// supportedKinds are the kinds that every bundle may have: the kinds that OLM v0 supports in bundles,
 // and PodMonitor, which belongs to ServiceMonitor.
 var supportedKinds = grouped(map[string][]string{
 	"":                          {"ConfigMap", "Secret", "Service", "ServiceAccount"},
@@ -56,8 +56,8 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s: %s %s: %s; %s", r.Object.File, r.Object.GetKind(), r.Object.GetName(), r.What, r.Remedy)
 }
 
-// Refusals are the objects of a bundle that are not applied: those of kinds that a bundle must not
-// bring, or only with --allow-kind, and webhook configurations with forbidden rules.
+// Refusals returns the objects that are not applied: forbidden kinds, kinds that need --allow-kind, and
+// webhook configurations with forbidden rules.
 func (b *Bundle) Refusals(allowed []schema.GroupKind) []Refusal {
 	var all []Refusal
 	for _, o := range b.Objects {
@@ -102,7 +102,7 @@ func forbiddenRules(o *Object) []Refusal {
 	return all
 }
 
-// plainWebhook is a webhook of a configuration that a bundle brings.
+// plainWebhook is a webhook of a configuration in a bundle.
 type plainWebhook struct {
 	name  string
 	rules []admissionregistrationv1.RuleWithOperations
@@ -123,7 +123,7 @@ func webhooksOf(typed any) []plainWebhook {
 	return all
 }
 
-// KindsToAllow are the kinds for which the bundle needs --allow-kind.
+// KindsToAllow returns the kinds for which the bundle needs --allow-kind.
 func (b *Bundle) KindsToAllow() []schema.GroupKind {
 	var all []schema.GroupKind
 	for _, r := range b.Refusals(nil) {

@@ -13,7 +13,7 @@ import (
 
 const annotationsFile = metadataFolder + "/annotations.yaml"
 
-// The annotations of a bundle that begin so are OLM's, and there are no others.
+// OLM defines all bundle annotations with this prefix.
 const (
 	annotationPrefix         = "operators.operatorframework.io.bundle."
 	mediaTypeAnnotation      = annotationPrefix + "mediatype.v1"
@@ -26,7 +26,7 @@ const (
 
 var bundleAnnotations = []string{mediaTypeAnnotation, manifestsAnnotation, metadataAnnotation, packageAnnotation, channelsAnnotation, defaultChannelAnnotation}
 
-// readAnnotations reads metadata/annotations.yaml, and reports what no program reads.
+// readAnnotations reads metadata/annotations.yaml, and reports unknown fields and annotations.
 func (r *reader) readAnnotations() {
 	text, ok := r.files[annotationsFile]
 	if !ok {
@@ -41,7 +41,7 @@ func (r *reader) readAnnotations() {
 	var content struct {
 		Annotations map[string]string `json:"annotations"`
 	}
-	// This makes texts of what is none, as OLM does: true and 1 are written without quotes.
+	// This converts other values to strings, as OLM does: true and 1 are often written without quotes.
 	err := yaml.Unmarshal(text, &content)
 	if err == nil {
 		err = strictjson.UnmarshalCaseSensitivePreserveInts(json, &fields)
@@ -65,7 +65,7 @@ func (r *reader) readAnnotations() {
 	}
 }
 
-// checkAnnotations looks for those by which a catalog places the bundle.
+// checkAnnotations reports missing annotations that a catalog needs.
 func (r *reader) checkAnnotations() {
 	if r.has(NotABundle, "") || r.has(BrokenFile, annotationsFile) {
 		return

@@ -12,12 +12,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// maxText is how many bytes the rules of a bundle may have where each combination of their lists is written out, as
-// people are shown it: two lists of 20,000 items each fit into a small file and have 400,000,000 combinations.
+// maxText limits the bytes of the rules of a bundle in the form in which commands print them, with each combination
+// of their lists. Two lists of 20,000 items each fit into a small file and have 400,000,000 combinations.
 const maxText = 4 << 20
 
 // limitCombinations reports rules whose lists have too many combinations: rules that the manager refuses, and rules
-// with which all rules that were read have more than maxText. It returns whether there are none.
+// with which all rules that were read have more than maxText. It reports whether there are none.
 func (r *reader) limitCombinations(o *Object, typed any) bool {
 	if csv, ok := typed.(*operatorsv1alpha1.ClusterServiceVersion); ok {
 		if narrow := csvspec.WebhooksWithinLimit(csv); narrow < len(csv.Spec.WebhookDefinitions) {
@@ -61,7 +61,7 @@ func (r *reader) limitGrantedRules() {
 	}
 }
 
-// givenText returns how many bytes of rules an object gives, and the field that says to whom.
+// givenText returns how many bytes of rules an object grants, and the field of its subjects.
 func givenText(typed any, roles map[rbacv1.RoleRef]table) (path string, bytes int) {
 	switch o := typed.(type) {
 	case *rbacv1.RoleBinding:
@@ -92,7 +92,7 @@ const (
 	unbounded = 1 << 30
 )
 
-// table is how large rules are where each combination is written out, a row for each rule.
+// table is the size of rules with each combination written out. It has a row for each rule.
 type table struct{ rows, bytes int }
 
 func (t table) plus(other table) table {
@@ -217,7 +217,7 @@ func pairText(some, others []string) int {
 	return min(times(len(some), listText(others))+times(len(others), listText(some)), unbounded)
 }
 
-// times returns a product of two lengths, or enough where it is larger.
+// times returns the product of two lengths, at most unbounded.
 func times(a, b int) int {
 	if b > 0 && a > unbounded/b {
 		return unbounded

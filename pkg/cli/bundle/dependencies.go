@@ -19,8 +19,8 @@ type fault struct{ path, what, remedy string }
 // valueCheck finds what is wrong with the value of an entry.
 type valueCheck func(json.RawMessage) []fault
 
-// valueChecks are of the types that OLM resolves by. What else is among the properties is for
-// others to read.
+// valueChecks has the types that OLM uses to resolve dependencies. Other programs read the other
+// properties.
 var valueChecks = map[string]map[string]valueCheck{
 	dependencies: {
 		"olm.gvk":        decoded(gvkFaults),

@@ -20,15 +20,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// What the layers of a bundle's image may have at most, as they are stored and unpacked.
+// The limits of the layers of an image, compressed and unpacked.
 const (
 	maxImage    = 64 << 20
 	maxUnpacked = 256 << 20
 )
 
-// Open reads the bundle that a reference names: a folder with a bundle, a folder with an
-// OCI layout, or an image in a registry, which is pinned to its digest: Source names it. What
-// cannot be read of it is among its Problems.
+// Open reads a folder with a bundle, a folder with an OCI layout, or an image in a registry. Source has
+// the digest of the image. What cannot be read is reported as its Problems.
 func Open(ctx context.Context, reference string, registry Registry) (*Bundle, error) {
 	reference = strings.TrimRight(reference, "/")
 	isPath := strings.HasPrefix(reference, ".") || filepath.IsAbs(reference)
@@ -55,8 +54,8 @@ func pinned(reference string) bool {
 	return err == nil
 }
 
-// InspectImage reads the bundle in an image. Source is what messages call it. Nothing of
-// the image is written to disk.
+// InspectImage reads the bundle in an image. Messages name it as source. Nothing of the image is written
+// to disk.
 func InspectImage(image v1.Image, source string) (*Bundle, error) {
 	if err := checkSize(image); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
@@ -75,7 +74,7 @@ func InspectImage(image v1.Image, source string) (*Bundle, error) {
 	return r.read(), nil
 }
 
-// checkSize looks at what the manifest says, before any layer is fetched.
+// checkSize checks the sizes in the manifest, before any layer is downloaded.
 func checkSize(image v1.Image) error {
 	manifest, err := image.Manifest()
 	if err != nil {
@@ -97,8 +96,8 @@ func checkSize(image v1.Image) error {
 	return nil
 }
 
-// unpack takes the files of an image, by name. The library refuses names that lead out of
-// the image; links, which could, are refused here.
+// unpack reads the files of an image. The library refuses names that lead out of the image. unpack
+// refuses links, which could lead out of it too.
 func (r *reader) unpack(image io.Reader) error {
 	files := tar.NewReader(image)
 	header, err := files.Next()
@@ -108,7 +107,7 @@ func (r *reader) unpack(image io.Reader) error {
 		}
 	}
 	if errors.Is(err, io.EOF) {
-		// The archive ends well even where the library stopped: it says so after the end.
+		// The library ends the archive also after an error, and returns the error after the end.
 		_, err = io.Copy(io.Discard, image)
 	}
 	if err != nil {
@@ -168,7 +167,7 @@ func (l boundedLayer) Uncompressed() (io.ReadCloser, error) {
 // maxWindow limits the memory of a decompressor.
 const maxWindow = 8 << 20
 
-// decompressed reads a layer by its first bytes: media types may be wrong.
+// decompressed selects the format by the first bytes: media types may be wrong.
 func decompressed(stored io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReader(stored)
 	first, err := buffered.Peek(4)

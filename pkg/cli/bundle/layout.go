@@ -51,8 +51,8 @@ func openLayout(dir string) (*Bundle, error) {
 	return InspectImage(image, source)
 }
 
-// plainFiles returns an error for a layout with anything but regular files of a bounded size: the
-// library reads each whole.
+// plainFiles returns an error for a layout with other files than regular files of a limited size: the
+// library reads whole files.
 func plainFiles(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -72,8 +72,8 @@ func plainFiles(dir string) error {
 	})
 }
 
-// checkContent compares what a layout holds with the digests that it is stored under: the
-// library does so for registries alone.
+// checkContent verifies the digests of the content of a layout. The library does so only for
+// registries.
 func checkContent(image v1.Image, digest v1.Hash) error {
 	manifest, err := image.RawManifest()
 	if err != nil {
@@ -118,12 +118,12 @@ func checkDigest(what string, content io.Reader, want v1.Hash) error {
 	return nil
 }
 
-// defaultPlatform is the platform whose image is taken of an index that has several. A bundle is the same
-// on all: builders only make one for each requested platform.
+// defaultPlatform selects the image of an index with several platforms. The bundle is the same in all of
+// them.
 const defaultPlatform = "linux/amd64"
 
-// imageIn is the image of an index: builders put one around the image of a single platform, and
-// next to it the attestations of the build.
+// imageIn returns the image of an index. Builders create an index also for a single platform, and add
+// the attestations of the build.
 func imageIn(index v1.ImageIndex) (v1.Image, v1.Hash, error) {
 	manifest, err := index.IndexManifest()
 	if err != nil {
@@ -148,7 +148,7 @@ func imageIn(index v1.ImageIndex) (v1.Image, v1.Hash, error) {
 	return image, images[taken].Digest, err
 }
 
-// isAttestation reports whether a builder marked an image as none that runs.
+// isAttestation reports whether a builder marked an image as not runnable.
 func isAttestation(d v1.Descriptor) bool {
 	return d.Platform != nil && d.Platform.OS == "unknown" && d.Platform.Architecture == "unknown"
 }

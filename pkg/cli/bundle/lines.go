@@ -8,17 +8,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// positions finds fields in the text of an object. It parses the text a second time, and
-// only when a line is asked for: most objects of most bundles have nothing to point to.
+// positions finds fields in the text of an object. It parses the text a second time when the first line
+// is needed: most objects have no problems.
 type positions struct {
 	parse sync.Once
 	root  *yaml.Node
 	keys  map[*yaml.Node]map[string]int // the indexes of the keys of mappings
 }
 
-// Line is where a field stands in the object's file: "spec.rules[0].apiGroups", and
-// "metadata.annotations[example.com/key]" for keys with dots. A field that is not there has
-// the line of the innermost one around it that is.
+// Line returns the line of a field in the object's file. Paths are written as "spec.rules[0].apiGroups",
+// and "metadata.annotations[example.com/key]" for keys with dots. A missing field has the line of the
+// innermost existing field around it.
 func (o *Object) Line(path string) int { return o.lineAt(steps(path)) }
 
 func (o *Object) lineAt(at keyPath) int {
@@ -43,8 +43,8 @@ func (o *Object) lineAt(at keyPath) int {
 	return o.firstLine + line - 1
 }
 
-// steps takes a path apart: a.b[0][c.d] is a, b, 0, c.d. It serves to find a line only: a text
-// cannot hold every path.
+// steps splits a path: a.b[0][c.d] is a, b, 0, c.d. It is used only to find a line: a string cannot
+// represent every path.
 func steps(path string) keyPath {
 	var all []string
 	for path != "" {
@@ -68,7 +68,7 @@ func steps(path string) keyPath {
 	return all
 }
 
-// child is the field or item of a node and its line: a field's is its key's.
+// child returns the field or item of a node, and the line of its key.
 func (p *positions) child(node *yaml.Node, step string) (*yaml.Node, int) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias
@@ -86,7 +86,7 @@ func (p *positions) child(node *yaml.Node, step string) (*yaml.Node, int) {
 	return node.Content[i+1], node.Content[i].Line
 }
 
-// keysOf are the keys of a mapping. They are listed once: a mapping may have 100,000 of them.
+// keysOf returns the keys of a mapping. They are listed once: a mapping may have 100,000 of them.
 func (p *positions) keysOf(node *yaml.Node) map[string]int {
 	keys, listed := p.keys[node]
 	if listed {

@@ -10,8 +10,8 @@ import (
 	strictjson "sigs.k8s.io/json"
 )
 
-// The lists in the metadata folder from which catalogs take what a bundle asks for and
-// what it offers. Each is alone in a file of its name.
+// The lists in the metadata folder from which catalogs read the dependencies and properties of a bundle.
+// Each has its own file with its name.
 const (
 	dependencies = "dependencies"
 	properties   = "properties"
@@ -23,8 +23,8 @@ type entry struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// readMetadata reports what catalogs cannot read in the other files of metadata/. None of
-// it keeps a bundle from being installed: commands that name one resolve nothing.
+// readMetadata reports what catalogs cannot read in the other files of metadata/. It never prevents an
+// installation: the commands do not resolve dependencies.
 func (r *reader) readMetadata() {
 	for _, list := range []string{dependencies, properties} {
 		file := metadataFolder + "/" + list + ".yaml"
@@ -49,7 +49,7 @@ func (r *reader) readMetadata() {
 	}
 }
 
-// readList are the entries of a file that has one list and nothing else.
+// readList returns the entries of a file that has only one list.
 func (r *reader) readList(o *Object, list string) []entry {
 	content, ok := r.toJSON(BrokenMetadata, o.File, document{text: o.text, line: o.firstLine})
 	if !ok {
@@ -79,5 +79,5 @@ func (r *reader) readList(o *Object, list string) []entry {
 	return entries
 }
 
-// decodingError is what an error of decoding says, without whose it is.
+// decodingError returns the message of a JSON error without its prefix.
 func decodingError(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }

@@ -10,26 +10,26 @@ import (
 	strictjson "sigs.k8s.io/json"
 )
 
-// The annotations of a ClusterServiceVersion by which its author suggests a namespace. Where
-// both are, the template counts.
+// The annotations of a ClusterServiceVersion by which its author suggests a namespace. The template
+// takes precedence.
 const (
 	NamespaceAnnotation         = "operatorframework.io/suggested-namespace"
 	NamespaceTemplateAnnotation = "operatorframework.io/suggested-namespace-template"
 )
 
-// SuggestedNamespace is the namespace that the author had in mind.
+// SuggestedNamespace returns the default namespace of an installation.
 func (b *Bundle) SuggestedNamespace() string {
 	return cmp.Or(b.namespaceMeta().Name, b.CSV.Annotations[NamespaceAnnotation], b.Package(), "operators")
 }
 
-// AuthorsNamespace is the namespace that an annotation suggests, if one does.
+// AuthorsNamespace returns the namespace in an annotation, if there is one.
 func (b *Bundle) AuthorsNamespace() (name string, suggests bool) {
 	name = cmp.Or(b.namespaceMeta().Name, b.CSV.Annotations[NamespaceAnnotation])
 	return name, name != ""
 }
 
-// NamespaceTemplate is the author's Namespace, nil when there is none, and the fields of it
-// that no Namespace has. The error reports why the template is invalid.
+// NamespaceTemplate returns the author's Namespace, nil if there is none, and its unknown fields. The
+// error is why the template is invalid.
 func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, unknown []string, err error) {
 	text := b.CSV.Annotations[NamespaceTemplateAnnotation]
 	if text == "" {
@@ -49,7 +49,7 @@ func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, unknown []stri
 	return template, unknown, nil
 }
 
-// namespaceMeta are name, labels and annotations of the template: none if it cannot be read.
+// namespaceMeta returns name, labels and annotations of the template; none if it is invalid.
 func (b *Bundle) namespaceMeta() metav1.ObjectMeta {
 	template, _, err := b.NamespaceTemplate()
 	if err != nil || template == nil {

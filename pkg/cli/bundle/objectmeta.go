@@ -18,8 +18,7 @@ var appliedMetadata = []string{"name", "namespace", "labels", "annotations", "cr
 var annotationsOfAuthors = []string{wellknown.AnnotationMatchConditions, wellknown.AnnotationProbe}
 
 // dropClusterMetadata removes and reports the other fields of metadata: an author cannot know which controller of a
-// cluster takes a finalizer away, or which uid an owner has there. With an unknown owner the garbage collector
-// deletes the object.
+// cluster removes a finalizer, or the uid of an owner. The garbage collector deletes an object with an unknown owner.
 func (r *reader) dropClusterMetadata(o *Object) {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, field := range slices.Sorted(maps.Keys(metadata)) {

@@ -60,7 +60,7 @@ type document struct {
 	line int // of the file, where it begins
 }
 
-// documents takes a file apart at the lines that begin with three dashes.
+// documents splits a file at the lines that begin with three dashes.
 func documents(text []byte) []document {
 	var all []document
 	current := document{line: 1}
@@ -111,8 +111,8 @@ func (r *reader) parseDocument(file string, d document) {
 	r.decode(o)
 }
 
-// toJSON is a document as JSON; false for what is no YAML, which is a problem of the kind. Every
-// text of a bundle is parsed here first, within limits.
+// toJSON converts a document to JSON. For invalid YAML it reports a problem of kind broken and returns
+// false. Every text of a bundle is parsed here first, within limits.
 func (r *reader) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 	if err := yamltext.Check(d.text); err != nil {
 		r.addProblem(broken, file, d.line, err.Error(), "write it in more files, and without aliases")
@@ -126,7 +126,7 @@ func (r *reader) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 			r.addProblem(broken, file, line, detail, "correct the YAML there, or just above")
 			return nil, false
 		}
-		// A key twice: most readers take the last.
+		// For a repeated key, most readers use the last value.
 		line, detail := yamlError(err, d.line)
 		r.addProblem(RepeatedField, file, line, detail+": all but the last are ignored", "keep one")
 		content = lenient
@@ -147,8 +147,8 @@ func missingIdentity(o *Object) string {
 	return ""
 }
 
-// decode gives an object its type. The fields that the type does not have are removed first: the
-// typed and the unstructured object are always the same.
+// decode sets Typed. It removes unknown fields first: the typed and the unstructured object are always
+// the same.
 func (r *reader) decode(o *Object) {
 	target := newTyped(o.GroupVersionKind())
 	if target == nil {
@@ -170,8 +170,8 @@ func (r *reader) decode(o *Object) {
 	}
 }
 
-// newTyped is an empty object of a kind; nil for one that is not known. What calls itself a
-// ClusterServiceVersion is read as one, so that its other mistakes are found as well.
+// newTyped returns an empty object of a kind; nil for an unknown one. A ClusterServiceVersion of a wrong
+// group is decoded as well, so that its other problems are reported.
 func newTyped(kind schema.GroupVersionKind) any {
 	if kind.Kind == operatorsv1alpha1.ClusterServiceVersionKind {
 		return &operatorsv1alpha1.ClusterServiceVersion{}
@@ -183,8 +183,8 @@ func newTyped(kind schema.GroupVersionKind) any {
 	return object
 }
 
-// checkKind finds the kinds and versions that there are not in a group whose kinds are all
-// known: those of Kubernetes and of OLM. What kinds other groups have says the cluster.
+// checkKind reports unknown kinds and versions in the groups of Kubernetes and OLM. Only the cluster has
+// the kinds of other groups.
 func (r *reader) checkKind(o *Object) {
 	version := o.GroupVersionKind().GroupVersion()
 	switch {
@@ -235,8 +235,8 @@ func wrongType(o *Object, err error) Problem {
 
 var lineNumber = regexp.MustCompile(`(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
 
-// yamlError is what a YAML error says and the line that it names, counted in the file: the
-// parser counts from where the document begins.
+// yamlError returns the message of a YAML error and its line in the file: the parser counts from the
+// beginning of the document.
 func yamlError(err error, first int) (line int, detail string) {
 	detail = strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	at := lineNumber.FindStringSubmatchIndex(detail)
@@ -247,7 +247,7 @@ func yamlError(err error, first int) (line int, detail string) {
 	return first + n - 1, strings.TrimSpace(detail[:at[0]] + detail[at[1]:])
 }
 
-// Typed is an object in the Go type of its kind: nil for a kind that is not known.
+// Typed returns an object in the Go type of its kind; nil for an unknown kind.
 func Typed(o *unstructured.Unstructured) any {
 	target := newTyped(o.GroupVersionKind())
 	if target == nil || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, target) != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Account is what a ClusterServiceVersion asks for a ServiceAccount.
+// Account has the permissions that a ClusterServiceVersion requests for a ServiceAccount.
 type Account struct {
 	Name string
 	// Namespaced are the rules for the namespaces that the operator watches, Cluster those
@@ -26,7 +26,7 @@ type Account struct {
 	Namespaced, Cluster []rbacv1.PolicyRule
 }
 
-// Accounts are the ServiceAccounts that a ClusterServiceVersion asks permissions for, by name.
+// Accounts returns the permissions that a ClusterServiceVersion requests, sorted by ServiceAccount.
 func Accounts(csv *operatorsv1alpha1.ClusterServiceVersion) []Account {
 	accounts := map[string]*Account{}
 	of := func(name string) *Account {
@@ -49,9 +49,9 @@ func Accounts(csv *operatorsv1alpha1.ClusterServiceVersion) []Account {
 	return all
 }
 
-// permissions are the ServiceAccounts and their RBAC. For an operator of all namespaces the
-// namespaced rules are lifted to the cluster; else they are granted in the operator's own
-// namespace and in each that it watches, as OLM v0 does.
+// permissions returns the ServiceAccounts and their RBAC objects. As with OLM v0, an operator that watches
+// all namespaces has its namespaced rules in a ClusterRole. Any other operator has them in its own
+// namespace and in each watched namespace.
 func (i installation) permissions(watch []string) []*unstructured.Unstructured {
 	var accounts, roles []*unstructured.Unstructured
 	for _, a := range Accounts(i.CSV) {
@@ -70,9 +70,9 @@ func (i installation) permissions(watch []string) []*unstructured.Unstructured {
 	return slices.Concat(accounts, roles)
 }
 
-// ownership are the labels by which the manager, or OLM v0, knows what goes with a
-// ClusterServiceVersion and cannot have an owner, or is there before it: it goes when another
-// version replaces it, too.
+// ownership returns the labels by which the manager and OLM v0 find the objects of a ClusterServiceVersion
+// that cannot have an owner reference, or are created before it. These objects are also deleted when
+// another version replaces it.
 func (i installation) ownership() map[string]string {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: i.CSV.Name, Namespace: i.Namespace}}
 	labels := csvspec.OwnerLabels(csv)
@@ -118,8 +118,8 @@ func (a Account) grants(namespace, csv string, watch []string) []runtime.Object 
 	return all
 }
 
-// readNamespaces is what OLM v0 adds to permissions that it lifts: an operator that watches
-// all namespaces learns which ones there are.
+// readNamespaces is the rule that OLM v0 adds in the ClusterRole: an operator that watches all namespaces
+// has to list them.
 var readNamespaces = []rbacv1.PolicyRule{{
 	APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"},
 }}

@@ -15,16 +15,16 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Registry says how to talk to registries that are not as most are.
+// Registry configures the connection to a registry.
 type Registry struct {
-	// CA is a PEM bundle, which is trusted in addition to the CAs of the machine.
+	// CA is a PEM bundle that is trusted in addition to the CAs of the machine.
 	CA []byte
-	// PlainHTTP asks a registry without TLS, if it does not answer with TLS. Without it no request
-	// is sent in plain text: it may carry a password.
+	// PlainHTTP allows requests without TLS if the registry does not support TLS. By default no request is
+	// sent in plain text: it may have a password.
 	PlainHTTP bool
 }
 
-// pull reads the image of the digest that the reference has now.
+// pull reads the image of the current digest of a reference.
 func (r Registry) pull(ctx context.Context, reference string) (*Bundle, error) {
 	var naming []name.Option
 	if r.PlainHTTP {
@@ -68,7 +68,7 @@ func imageOfDescriptor(d *remote.Descriptor) (v1.Image, error) {
 
 const maxAnswer = maxImage + 1<<20
 
-// limitedTransport limits the answers of a registry, and asks none without TLS unless it is allowed.
+// limitedTransport limits the size of answers, and refuses requests without TLS unless they are allowed.
 type limitedTransport struct {
 	next      http.RoundTripper
 	plainHTTP bool

@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// limitQuantities reports the quantities of an object that must not be decoded into a type. It returns
+// limitQuantities reports the quantities of an object that must not be decoded into a type. It reports
 // whether there are none.
 func (r *reader) limitQuantities(o *Object, into any) bool {
 	all := quantities.Find(o.Object, reflect.TypeOf(into), maxProblems+1)
@@ -72,11 +72,11 @@ func (p *pruning) add(at keyPath, t reflect.Type) {
 	}
 }
 
-// keyPath leads to a field: the keys of mappings and the indexes of lists.
+// keyPath is the path to a field: the keys of mappings and the indexes of lists.
 type keyPath []string
 
-// String is the path as messages have it: "spec.rules[0]", and "metadata.annotations[example.com/key]"
-// for keys that are no plain names.
+// String returns "spec.rules[0]", and "metadata.annotations[example.com/key]" for keys that are no plain
+// names.
 func (p keyPath) String() string {
 	var text strings.Builder
 	for _, key := range p {
@@ -99,8 +99,7 @@ func isIndex(key string) bool {
 
 var decodesItself = reflect.TypeFor[json.Unmarshaler]()
 
-// value does not look into types that decode themselves: what they accept is not written in
-// their fields.
+// value skips types that decode themselves: their fields do not show what they accept.
 func (p *pruning) value(value any, t reflect.Type, at keyPath) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -143,7 +142,7 @@ func (p *pruning) mapping(value map[string]any, t reflect.Type, at keyPath) {
 	}
 }
 
-// nearestField is the field of a struct that a misspelled key is most similar to.
+// nearestField returns the field of a struct that is most similar to a misspelled key.
 func nearestField(key string, t reflect.Type) string {
 	return rules.Nearest(key, slices.Sorted(maps.Keys(jsonfields.Of(t))))
 }
