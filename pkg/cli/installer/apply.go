@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/restmapper"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
@@ -93,4 +96,74 @@ func (a applier) clientFor(ctx context.Context, o *unstructured.Unstructured) (d
 		return a.dynamic.Resource(mapping.Resource), nil
 	}
 	return a.dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace()), nil
+}
+
+// apply writes a definition as it may be before its operator runs, a ClusterServiceVersion with the
+// versions that it has to wait for, and any other object unchanged.
+func (c *Installer) apply(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
+	if crd := p.definition(s.Object); crd != nil {
+		return c.definitions.open(ctx, s, crd, p.CSV(), dryRun...)
+	}
+	if groupkind.Is(s.Object, groupkind.ClusterServiceVersion) {
+		s.Object = withAwaitedVersions(s.Object, p.awaited)
+	}
+	return a.apply(ctx, s, dryRun...)
+}
+
+// missing is what has to be there before the API server can judge an object: a dry run
+// leaves nothing for the next one to stand on.
+func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (string, error) {
+	if !a.hasKind(o) {
+		return missingDefinition(o.GroupVersionKind().Group, o.GetKind()), nil
+	}
+	if o.GetNamespace() == "" {
+		return "", nil
+	}
+	_, err := a.kube.CoreV1().Namespaces().Get(ctx, o.GetNamespace(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "namespace " + o.GetNamespace(), nil
+	}
+	return "", err
+}
+
+// dryRunInDefault dry-runs an object of a built-in kind whose namespace does not exist yet in a
+// namespace that exists. It returns why its own namespace would refuse it as well.
+func (a applier) dryRunInDefault(ctx context.Context, o *unstructured.Unstructured) (refused, err error) {
+	if !a.hasKind(o) {
+		return nil, nil
+	}
+	elsewhere := deploy.DryRunCopy(o)
+	client, err := a.clientFor(ctx, elsewhere)
+	if err != nil {
+		return nil, err
+	}
+	_, answer := client.Apply(ctx, elsewhere.GetName(), elsewhere, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
+	return deploy.DryRunRefusal(o, answer), nil
+}
+
+func missingDefinition(group, kind string) string {
+	return "the definition of " + schema.GroupKind{Group: group, Kind: kind}.String()
+}
+
+// live is the object that exists, or nil.
+func (a applier) live(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	if groupkind.Is(o, groupkind.CustomResourceDefinition) {
+		crd, err := a.definitions.get(ctx, o.GetName())
+		if err != nil || crd == nil {
+			return nil, err
+		}
+		return definitionObject(crd) // in the form in which it is compared
+	}
+	client, err := a.clientFor(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", deploy.Title(o), err)
+	}
+	return live, nil
 }

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
@@ -31,41 +30,6 @@ func (c *Installer) DryRunInstall(p Plan) ([]*unstructured.Unstructured, error) 
 		}
 	}
 	return taken, p.Err()
-}
-
-// missing is what has to be there before the API server can judge an object: a dry run
-// leaves nothing for the next one to stand on.
-func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (string, error) {
-	if !a.hasKind(o) {
-		return missingDefinition(o.GroupVersionKind().Group, o.GetKind()), nil
-	}
-	if o.GetNamespace() == "" {
-		return "", nil
-	}
-	_, err := a.kube.CoreV1().Namespaces().Get(ctx, o.GetNamespace(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return "namespace " + o.GetNamespace(), nil
-	}
-	return "", err
-}
-
-// dryRunInDefault dry-runs an object of a built-in kind whose namespace does not exist yet in a
-// namespace that exists. It returns why its own namespace would refuse it as well.
-func (a applier) dryRunInDefault(ctx context.Context, o *unstructured.Unstructured) (refused, err error) {
-	if !a.hasKind(o) {
-		return nil, nil
-	}
-	elsewhere := deploy.DryRunCopy(o)
-	client, err := a.clientFor(ctx, elsewhere)
-	if err != nil {
-		return nil, err
-	}
-	_, answer := client.Apply(ctx, elsewhere.GetName(), elsewhere, metav1.ApplyOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
-	return deploy.DryRunRefusal(o, answer), nil
-}
-
-func missingDefinition(group, kind string) string {
-	return "the definition of " + schema.GroupKind{Group: group, Kind: kind}.String()
 }
 
 // DryRunUninstall asks the API server for its answer to each deletion, without effect, and

@@ -6,49 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
-
-// Installation is a bundle on its way into a cluster.
-type Installation struct {
-	Bundle    *bundle.Bundle
-	Manifests []*unstructured.Unstructured
-	// KeptGroup is the message about an existing OperatorGroup that is not changed; empty for none.
-	KeptGroup string
-	// Timeout is how long a problem may last before it ends the command.
-	Timeout time.Duration
-	// Adopted are the objects of other owners that may be overwritten and removed (see deploy.Reference).
-	Adopted []string
-	// Print reports progress.
-	Print func(format string, args ...any)
-}
-
-// Namespace is the operator's own.
-func (i Installation) Namespace() string { return i.Manifests[len(i.Manifests)-1].GetNamespace() }
-
-// Objects are the manifests that are written: all, except for a group that stays as it is.
-func (i Installation) Objects() []*unstructured.Unstructured {
-	return slices.DeleteFunc(slices.Clone(i.Manifests), func(o *unstructured.Unstructured) bool {
-		return i.KeptGroup != "" && groupkind.Is(o, groupkind.OperatorGroup)
-	})
-}
-
-// CSV is the ClusterServiceVersion as it is installed.
-func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
-	csv := i.Bundle.CSV.DeepCopy()
-	csv.Namespace = i.Namespace()
-	return csv
-}
 
 // Install carries a plan out, and follows what comes of it to the end. What the installation has
 // created before is applied again: an installation that was interrupted goes on. It returns
@@ -189,18 +154,6 @@ func (c *Installer) checkUnchecked(ctx context.Context, a applier, p Plan, steps
 	return nil
 }
 
-// apply writes a definition as it may be before its operator runs, a ClusterServiceVersion with the
-// versions that it has to wait for, and any other object unchanged.
-func (c *Installer) apply(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
-	if crd := p.definition(s.Object); crd != nil {
-		return c.definitions.open(ctx, s, crd, p.CSV(), dryRun...)
-	}
-	if groupkind.Is(s.Object, groupkind.ClusterServiceVersion) {
-		s.Object = withAwaitedVersions(s.Object, p.awaited)
-	}
-	return a.apply(ctx, s, dryRun...)
-}
-
 // settle writes definitions as the bundle has them, once the operator is installed, and
 // removes the list of versions to wait for.
 func (c *Installer) settle(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
@@ -217,13 +170,4 @@ func (c *Installer) settle(ctx context.Context, a applier, p Plan, applied []*un
 	}
 	_, err := a.apply(ctx, deploy.Step{Object: p.steps[len(p.steps)-1].Object, Live: applied[csv], Action: deploy.Update})
 	return err
-}
-
-// Others are the ClusterServiceVersions of a namespace but the one of that name, and copies.
-func (c *Installer) Others(ctx context.Context, namespace, name string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
-	list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
-	}
-	return slices.DeleteFunc(list.Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == name || csv.IsCopied() }), nil
 }

@@ -249,3 +249,12 @@ func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.Clus
 	}
 	return all, nil
 }
+
+// Others are the ClusterServiceVersions of a namespace but the one of that name, and copies.
+func (c *Installer) Others(ctx context.Context, namespace, name string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+	list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == name || csv.IsCopied() }), nil
+}

@@ -188,39 +188,6 @@ func (p Plan) creates(missing string) bool {
 	return false
 }
 
-// definition returns the bundle's definition behind a manifest, or nil.
-func (i Installation) definition(o *unstructured.Unstructured) *apiextensionsv1.CustomResourceDefinition {
-	for _, crd := range i.Bundle.CRDs() {
-		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == crd.Name {
-			return crd
-		}
-	}
-	return nil
-}
-
-// live is the object that exists, or nil.
-func (a applier) live(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if groupkind.Is(o, groupkind.CustomResourceDefinition) {
-		crd, err := a.definitions.get(ctx, o.GetName())
-		if err != nil || crd == nil {
-			return nil, err
-		}
-		return definitionObject(crd) // in the form in which it is compared
-	}
-	client, err := a.clientFor(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", deploy.Title(o), err)
-	}
-	return live, nil
-}
-
 // definitionOf is the definition of an object's kind: the bundle's, else the cluster's; nil for a
 // kind of Kubernetes itself.
 func (a applier) definitionOf(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition, o *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {

@@ -157,13 +157,6 @@ func (v *watch) pendingDeployment(ctx context.Context, csv *operatorsv1alpha1.Cl
 // pollInterval is the interval between polls of Deployments, which no watch reports.
 const pollInterval = time.Second
 
-func orNil[T any](object *T, err error) (*T, error) {
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return object, err
-}
-
 func subscriptionIn(applied []*unstructured.Unstructured) managerv1alpha1.SubscriptionReference {
 	for _, o := range applied {
 		if groupkind.Is(o, groupkind.Subscription) {

@@ -1,7 +1,6 @@
 package installer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,13 +16,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
-
-func (i Installation) packageName() string { return packageOf(i.Bundle) }
-
-func packageOf(b *bundle.Bundle) string { return cmp.Or(b.Package(), b.CSV.Name) }
 
 // record reads what an installation has created and changed; empty where there is none yet.
 func (c *Installer) record(ctx context.Context, i Installation) (deploy.Record, error) {
@@ -166,4 +160,11 @@ func (s recordStore) delete(ctx context.Context, rest deploy.Record) error {
 		return nil
 	}
 	return err
+}
+
+func orNil[T any](object *T, err error) (*T, error) {
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return object, err
 }

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/pager"
 
@@ -131,10 +130,6 @@ func (c *Installer) countObjects(ctx context.Context, i Installation) (map[strin
 		}
 	}
 	return counts, nil
-}
-
-func resourceOf(crd *apiextensionsv1.CustomResourceDefinition, version string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural}
 }
 
 // countPage is how many objects are read at once.

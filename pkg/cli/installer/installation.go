@@ -1,0 +1,60 @@
+package installer
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+)
+
+// Installation is a bundle on its way into a cluster.
+type Installation struct {
+	Bundle    *bundle.Bundle
+	Manifests []*unstructured.Unstructured
+	// KeptGroup is the message about an existing OperatorGroup that is not changed; empty for none.
+	KeptGroup string
+	// Timeout is how long a problem may last before it ends the command.
+	Timeout time.Duration
+	// Adopted are the objects of other owners that may be overwritten and removed (see deploy.Reference).
+	Adopted []string
+	// Print reports progress.
+	Print func(format string, args ...any)
+}
+
+// Namespace is the operator's own.
+func (i Installation) Namespace() string { return i.Manifests[len(i.Manifests)-1].GetNamespace() }
+
+// Objects are the manifests that are written: all, except for a group that stays as it is.
+func (i Installation) Objects() []*unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(i.Manifests), func(o *unstructured.Unstructured) bool {
+		return i.KeptGroup != "" && groupkind.Is(o, groupkind.OperatorGroup)
+	})
+}
+
+// CSV is the ClusterServiceVersion as it is installed.
+func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
+	csv := i.Bundle.CSV.DeepCopy()
+	csv.Namespace = i.Namespace()
+	return csv
+}
+
+// definition returns the bundle's definition behind a manifest, or nil.
+func (i Installation) definition(o *unstructured.Unstructured) *apiextensionsv1.CustomResourceDefinition {
+	for _, crd := range i.Bundle.CRDs() {
+		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == crd.Name {
+			return crd
+		}
+	}
+	return nil
+}
+
+func (i Installation) packageName() string { return packageOf(i.Bundle) }
+
+func packageOf(b *bundle.Bundle) string { return cmp.Or(b.Package(), b.CSV.Name) }
