@@ -150,7 +150,7 @@ func (e *env) dryRun(t *testing.T, dir string) error {
 }
 
 func renderedFrom(dir string) ([]*unstructured.Unstructured, error) {
-	b, err := bundle.Read(dir)
+	b, err := bundle.Inspect(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (t *terminal) rendersAndApplies(folder, apply string) {
 		t.shell(render + " | kubectl delete -f - --ignore-not-found")
 	})
 	t.shell(render + " | " + apply)
-	b, err := bundle.Read("../../" + folder)
+	b, err := bundle.Inspect("../../" + folder)
 	t.must(err)
 	t.succeeds(b.CSV.Name)
 }

@@ -104,12 +104,6 @@ func (b *Bundle) Find(kind schema.GroupKind, name string) *Object {
 	return nil
 }
 
-// File returns the text of a file in the manifests or the metadata folder.
-func (b *Bundle) File(name string) ([]byte, bool) {
-	text, ok := b.files[name]
-	return text, ok
-}
-
 // CompressedSize returns the size of all files in the form in which OLM stores them: compressed, in
 // base64.
 func (b *Bundle) CompressedSize() (int64, error) {

@@ -201,7 +201,7 @@ func TestExamplesRenderTheSameTwice(t *testing.T) {
 		dir := filepath.Dir(metadata)
 		var texts []string
 		for range 2 {
-			b, err := Read(dir)
+			b, err := Inspect(dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,15 +29,6 @@ const (
 	manifestsFolder = "manifests"
 )
 
-// Read reads the bundle in a folder. The error has all problems that prevent the installation.
-func Read(dir string) (*Bundle, error) {
-	b, err := Inspect(dir)
-	if err != nil {
-		return nil, err
-	}
-	return b, b.Err()
-}
-
 // Inspect reads the bundle in a folder. What cannot be read is reported as its Problems. The error is
 // about the folder itself.
 func Inspect(dir string) (*Bundle, error) {

@@ -169,8 +169,9 @@ func TestLinksOutOfTheBundleAreNotFollowed(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "secret.yaml"), filepath.Join(dir, "bundle/manifests/csv.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Read(filepath.Join(dir, "bundle"))
-	if err == nil || !strings.Contains(err.Error(), "manifests/csv.yaml: cannot be read: path escapes") {
+	b, err := Inspect(filepath.Join(dir, "bundle"))
+	must(t, err)
+	if err := b.Err(); err == nil || !strings.Contains(err.Error(), "manifests/csv.yaml: cannot be read: path escapes") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -19,9 +19,6 @@ type Writer struct{ to io.Writer }
 // New returns a Writer that writes to a stream.
 func New(to io.Writer) Writer { return Writer{to} }
 
-// Discard writes nothing.
-func Discard() Writer { return Writer{io.Discard} }
-
 // IsTerminal reports whether a person watches the text as it is written.
 func (w Writer) IsTerminal() bool {
 	file, isFile := w.to.(*os.File)

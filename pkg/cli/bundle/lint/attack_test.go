@@ -3,6 +3,7 @@ package lint
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -126,7 +127,7 @@ func TestAttacks(t *testing.T) {
 func all(t testing.TB, b *bundle.Bundle) Report {
 	t.Helper()
 	report := Run(b)
-	report.Print(output.Discard())
+	report.Print(output.New(io.Discard))
 	if b.Err() != nil {
 		return report
 	}
@@ -139,7 +140,7 @@ func all(t testing.TB, b *bundle.Bundle) Report {
 		manifests = refused.Manifests
 	}
 	if len(manifests) > 0 {
-		show.Of(b, manifests).Print(output.Discard())
+		show.Of(b, manifests).Print(output.New(io.Discard))
 	}
 	return report
 }

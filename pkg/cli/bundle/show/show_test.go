@@ -14,7 +14,7 @@ import (
 
 func read(t *testing.T, example string) *bundle.Bundle {
 	t.Helper()
-	b, err := bundle.Read("../../../../examples/" + example)
+	b, err := bundle.Inspect("../../../../examples/" + example)
 	if err != nil {
 		t.Fatal(err)
 	}

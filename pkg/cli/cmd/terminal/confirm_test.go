@@ -29,7 +29,7 @@ func TestConfirm(t *testing.T) {
 			cmd.SetContext(t.Context())
 			cmd.SetIn(strings.NewReader(test.typed))
 			for _, want := range test.want {
-				err := Confirm(cmd, output.Discard(), false, "Really?")
+				err := Confirm(cmd, output.New(io.Discard), false, "Really?")
 				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 					t.Errorf("the error is %v, want %q", err, want)
 				}
@@ -46,7 +46,7 @@ func TestConfirmInterrupted(t *testing.T) {
 	silence, typed := io.Pipe()
 	t.Cleanup(func() { typed.Close() })
 	cmd.SetIn(silence)
-	err := Confirm(cmd, output.Discard(), false, "Really?")
+	err := Confirm(cmd, output.New(io.Discard), false, "Really?")
 	if exitcode.Of(t.Context(), err) != exitcode.Interrupted {
 		t.Errorf("the error is %v, want exit code %d", err, exitcode.Interrupted)
 	}
