@@ -22,9 +22,7 @@ func TestAuditLogEndsBetweenLines(t *testing.T) {
 		"{}\n{}\n" + `{"ve`:                6,
 		"{}\n" + `{"verb":"` + long + "\"": 3,
 	} {
-		if err := os.WriteFile(string(log), []byte(written), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(string(log), []byte(written), 0o600))
 		if end, err := log.End(); end != want || err != nil {
 			t.Errorf("of %d bytes: %d, %v; want %d", len(written), end, err, want)
 		}
@@ -39,9 +37,7 @@ func TestAuditLogCountsWrites(t *testing.T) {
 	config.UserAgent = "auditor-under-test"
 	client := newClient(t, config)
 	place, err := cluster.Audit.End()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	name := createConfigMap(t, client)
 	if _, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 		t.Fatal(err)
@@ -57,9 +53,7 @@ func TestAuditLogCountsWrites(t *testing.T) {
 	var got, told []string
 	eventually(t, "the requests are in the audit log", func() bool {
 		events, err := cluster.Audit.Since(place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, told = nil, nil
 		seen := 0
 		for _, e := range events {

@@ -16,13 +16,9 @@ import (
 
 // cert-manager issues what a test asks for.
 func TestCertManager(t *testing.T) {
-	if err := cluster.StartCertManager(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cluster.StartCertManager(t.Context()))
 	client, err := dynamic.NewForConfig(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for resource, object := range map[string]map[string]any{
 		"issuers": {"kind": "Issuer", "spec": map[string]any{"selfSigned": map[string]any{}}},
 		"certificates": {"kind": "Certificate", "spec": map[string]any{

@@ -16,19 +16,13 @@ import (
 
 func TestInstallCRDs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "crds.yaml")
-	if err := os.WriteFile(file, []byte("---\n"+crdOf("gauges")+"---\n"+crdOf("valves")), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("---\n"+crdOf("gauges")+"---\n"+crdOf("valves")), 0o644))
 	t.Cleanup(func() { deleteCRDs(t, "gauges", "valves") })
 	for range 2 { // the second finds them there
-		if err := cluster.InstallCRDs(t.Context(), file); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cluster.InstallCRDs(t.Context(), file))
 	}
 	client, err := dynamic.NewForConfig(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, resource := range []string{"gauges", "valves"} {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "kube.example.com/v1", "kind": strings.ToUpper(resource), "metadata": map[string]any{"generateName": "x-"},
@@ -42,9 +36,7 @@ func TestInstallCRDs(t *testing.T) {
 
 func TestInstallCRDsRefusesOtherKinds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "other.yaml")
-	if err := os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"), 0o644))
 	err := cluster.InstallCRDs(t.Context(), file)
 	if err == nil || !strings.Contains(err.Error(), "other.yaml: apply ConfigMap x: it is no CustomResourceDefinition") {
 		t.Errorf("InstallCRDs = %v, want one that names the file, the object and the fault", err)
@@ -54,9 +46,7 @@ func TestInstallCRDsRefusesOtherKinds(t *testing.T) {
 func deleteCRDs(t *testing.T, plurals ...string) {
 	t.Helper()
 	client, err := apiextensions.NewForConfig(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, plural := range plurals {
 		name := plural + ".kube.example.com"
 		if err := client.ApiextensionsV1().CustomResourceDefinitions().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {

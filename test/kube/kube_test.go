@@ -50,9 +50,7 @@ func TestRoleBasedAccessControl(t *testing.T) {
 func newClient(t *testing.T, config *rest.Config) kubernetes.Interface {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return client
 }
 
@@ -88,5 +86,12 @@ func eventually(t *testing.T, what string, so func() bool) {
 		case <-deadline:
 			t.Fatalf("never: %s", what)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

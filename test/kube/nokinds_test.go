@@ -31,13 +31,9 @@ func TestClustersWithoutTheKinds(t *testing.T) {
 	for name, config := range map[string]*rest.Config{"an administrator": cluster.Config(), "who may read nothing of OLM": readerOfWebhooks(t)} {
 		t.Run(name, func(t *testing.T) {
 			c, err := clusterpkg.New(config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			facts, err := c.Examine(t.Context(), true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if found := doctor.Diagnose(facts, time.Now()); len(found) != 1 || found[0].Code != "ServiceMissing" || !facts.NoCSVs {
 				t.Errorf("doctor finds %+v, and takes the kinds for missing: %t", found, facts.NoCSVs)
 			}
@@ -81,9 +77,7 @@ func abandoned(t *testing.T, name string) {
 			}},
 		}},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := all.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
@@ -100,16 +94,12 @@ func readerOfWebhooks(t *testing.T) *rest.Config {
 		{APIGroups: []string{"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "discovery.k8s.io"}, Resources: []string{"*"}, Verbs: read},
 		{APIGroups: []string{""}, Resources: []string{"namespaces", "pods", "services"}, Verbs: read},
 	}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: meta.Name}},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: meta.Name, Groups: []string{"system:authenticated"}}
 	reader := newClient(t, config)

@@ -19,9 +19,7 @@ func TestProxyCountsWrites(t *testing.T) {
 	if _, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := client.CoreV1().ConfigMaps("default").Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.CoreV1().ConfigMaps("default").Delete(t.Context(), name, metav1.DeleteOptions{}))
 	want := []string{"POST /api/v1/namespaces/default/configmaps", "DELETE /api/v1/namespaces/default/configmaps/" + name}
 	if diff := cmp.Diff(want, proxy.Writes()); diff != "" {
 		t.Errorf("the writes differ (-want +got):\n%s", diff)
@@ -72,9 +70,7 @@ func TestProxyCutsOffWrites(t *testing.T) {
 func TestProxyPassesWatchEventsAtOnce(t *testing.T) {
 	proxy := newProxy(t, nil)
 	watch, err := newClient(t, proxy.Config()).CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{LabelSelector: "test=watch"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer watch.Stop()
 	object := configMap(t)
 	object.Labels = map[string]string{"test": "watch"}
@@ -94,9 +90,7 @@ func TestProxyPassesWatchEventsAtOnce(t *testing.T) {
 func newProxy(t *testing.T, judge Judge) *Proxy {
 	t.Helper()
 	proxy, err := NewProxy(cluster.Config(), judge)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(proxy.Close)
 	return proxy
 }

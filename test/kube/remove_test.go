@@ -17,16 +17,10 @@ func TestAwaitRemoval(t *testing.T) {
 	object := configMap(t)
 	object.Finalizers = []string{"example.com/forgetful"}
 	created, err := client.Create(t.Context(), object, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := client.Delete(t.Context(), object.Name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, client.Delete(t.Context(), object.Name, metav1.DeleteOptions{}))
 	changes, err := client.Watch(t.Context(), metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", object.Name).String(), ResourceVersion: created.ResourceVersion})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer changes.Stop()
 	go func() {
 		<-changes.ResultChan() // the deletion, which it forgets
@@ -36,9 +30,7 @@ func TestAwaitRemoval(t *testing.T) {
 		}
 	}()
 	resources, err := dynamic.NewForConfig(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := AwaitRemoval(t.Context(), resources.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default"), object.Name); err != nil {
 		t.Error(err)
 	}

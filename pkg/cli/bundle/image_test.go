@@ -31,9 +31,7 @@ func imageOf(t *testing.T, layers ...[]tar.Header) v1.Image {
 	for _, files := range layers {
 		text := archive(t, files)
 		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if image, err = mutate.AppendLayers(image, layer); err != nil {
 			t.Fatal(err)
 		}
@@ -48,16 +46,12 @@ func archive(t testing.TB, files []tar.Header) []byte {
 	for _, header := range files {
 		text := header.PAXRecords["text"]
 		header.PAXRecords, header.Size, header.Mode = nil, int64(len(text)), 0o644
-		if err := w.WriteHeader(&header); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.WriteHeader(&header))
 		if _, err := io.WriteString(w, text); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, w.Close())
 	return archive.Bytes()
 }
 
@@ -124,15 +118,11 @@ func (s sized) Manifest() (*v1.Manifest, error) {
 func TestOpen(t *testing.T) {
 	image := imageOf(t, bundleFiles)
 	digest, err := image.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	repository := serve(t, image, "shop-bundle", "v1")
 	one, two, empties := layoutOf(t, image), layoutOf(t, image, image), layoutOf(t)
 	plainFile := empties + "/file"
-	if err := os.WriteFile(plainFile, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(plainFile, nil, 0o600))
 
 	for reference, want := range map[string]string{
 		repository + ":v1":                       repository + "@" + digest.String(),
@@ -208,12 +198,8 @@ func push(t *testing.T, server *httptest.Server, image v1.Image, repository, tag
 	t.Helper()
 	repository = server.Listener.Addr().String() + "/" + repository
 	reference, err := name.ParseReference(repository+":"+tag, name.Insecure)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := remote.Write(reference, image, remote.WithTransport(server.Client().Transport)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, remote.Write(reference, image, remote.WithTransport(server.Client().Transport)))
 	return repository
 }
 
@@ -221,13 +207,9 @@ func layoutOf(t *testing.T, images ...v1.Image) string {
 	t.Helper()
 	dir := t.TempDir()
 	path, err := layout.Write(dir, empty.Index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, image := range images {
-		if err := path.AppendImage(mutate.Annotations(image, map[string]string{"n": strconv.Itoa(i)}).(v1.Image)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, path.AppendImage(mutate.Annotations(image, map[string]string{"n": strconv.Itoa(i)}).(v1.Image)))
 	}
 	return dir
 }

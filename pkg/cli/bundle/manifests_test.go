@@ -33,9 +33,7 @@ func withPermissions(t *testing.T, modes string) *Bundle {
 		"manifests/role.yaml":  "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: more, creationTimestamp: null}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}\nsubjects: [{kind: ServiceAccount, name: shop}, {kind: Group, name: all}]\n",
 		"manifests/a-crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.shop.example.com}\nspec: {group: shop.example.com}\nstatus: {storedVersions: [v1]}\n",
 	}), "test")
-	if err := b.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Err())
 	return b
 }
 
@@ -70,9 +68,7 @@ func TestManifestsAreInAnOrderThatApplies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			manifests, err := Manifests(withPermissions(t, c.modes), c.options)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var got []string
 			for _, m := range manifests {
 				identity := m.GetKind() + " " + m.GetNamespace() + "/" + m.GetName()
@@ -94,9 +90,7 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 		Config: &operatorsv1alpha1.SubscriptionConfig{Env: []corev1.EnvVar{{Name: "A", Value: "1"}}},
 		Labels: map[string]string{"team": "shop"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	find := func(kind string) map[string]any {
 		i := slices.IndexFunc(manifests, func(m *unstructured.Unstructured) bool { return m.GetKind() == kind })
 		return manifests[i].Object
@@ -120,9 +114,7 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 		"Subscription":  "{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, spec: {name: shop, channel: stable, startingCSV: shop.v1.0.0, source: bundle, sourceNamespace: shop, config: {env: [{name: A, value: '1'}]}}}",
 	} {
 		var expected map[string]any
-		if err := yaml.Unmarshal([]byte(want), &expected); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal([]byte(want), &expected))
 		got := find(kind)
 		delete(got, "metadata")
 		if diff := cmp.Diff(expected, got); diff != "" {
@@ -154,13 +146,9 @@ func TestTheAuthorsNamespace(t *testing.T) {
 				"manifests/csv.yaml": strings.Replace(csvText, "  name: shop.v1.0.0\n", "  name: shop.v1.0.0\n  annotations:\n    "+c.annotation+"\n", 1),
 			}), "test")
 			manifests, err := Manifests(b, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var want map[string]any
-			if err := yaml.Unmarshal([]byte(c.want), &want); err != nil {
-				t.Fatal(err)
-			}
+			must(t, yaml.Unmarshal([]byte(c.want), &want))
 			if diff := cmp.Diff(want, manifests[0].Object["metadata"]); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -202,17 +190,11 @@ func TestExamplesRenderTheSameTwice(t *testing.T) {
 		var texts []string
 		for range 2 {
 			b, err := Inspect(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			manifests, err := Manifests(b, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			text, err := yaml.Marshal(manifests)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			texts = append(texts, string(text))
 		}
 		if texts[0] != texts[1] {
@@ -238,9 +220,7 @@ func TestKindsOfOtherGroups(t *testing.T) {
 		"manifests/good.yaml":    "apiVersion: shop.example.com/v1\nkind: Good\nmetadata: {name: e}\n",
 	}), "test")
 	all, err := Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespaced: map[schema.GroupKind]bool{{Group: "other.example.com", Kind: "Thing"}: false}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, o := range all {
 		if o.GroupVersionKind().Group != "operators.coreos.com" && !strings.HasPrefix(o.GetName(), "shop.v1") {

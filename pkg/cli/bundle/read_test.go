@@ -159,16 +159,10 @@ func TestLinksOutOfTheBundleAreNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"secret.yaml": csvText, "bundle/manifests/x": ""} {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
-	if err := os.Symlink(filepath.Join(dir, "secret.yaml"), filepath.Join(dir, "bundle/manifests/csv.yaml")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(filepath.Join(dir, "secret.yaml"), filepath.Join(dir, "bundle/manifests/csv.yaml")))
 	b, err := Inspect(filepath.Join(dir, "bundle"))
 	must(t, err)
 	if err := b.Err(); err == nil || !strings.Contains(err.Error(), "manifests/csv.yaml: cannot be read: path escapes") {

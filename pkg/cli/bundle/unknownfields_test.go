@@ -42,9 +42,7 @@ func TestUnknownFieldsAreRemovedByKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(map[string]string{"manifests/csv.yaml": c.csv, "manifests/role.yaml": c.role}), "test")
 			manifests, err := Manifests(b, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			csv := manifests[len(manifests)-1]
 			want := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText + webhookText}), "test").CSVObject.Object["spec"]
 			if diff := cmp.Diff(want, csv.Object["spec"]); diff != "" || len(csv.Object) != 4 {
@@ -121,9 +119,7 @@ func TestMetadataOfAClusterIsRemoved(t *testing.T) {
 				t.Errorf("reported (-want +got):\n%s", diff)
 			}
 			manifests, err := Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespace: "shop"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := map[string]any{"name": "a", "namespace": "shop", "labels": map[string]any{"a": "b"}, "annotations": map[string]any{"c": "d"}}
 			for _, o := range manifests {
 				if o.GetName() == "a" {

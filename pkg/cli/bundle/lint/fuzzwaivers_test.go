@@ -22,9 +22,7 @@ func FuzzWaivers(f *testing.F) {
 			return
 		}
 		file := filepath.Join(t.TempDir(), "waivers.yaml")
-		if err := os.WriteFile(file, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, text, 0o600))
 		need.Limited(t, func() {
 			waivers, err := ReadWaivers(file)
 			if err != nil && waivers != nil {

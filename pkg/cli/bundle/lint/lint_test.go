@@ -25,13 +25,9 @@ func examples(t *testing.T) []string {
 func TestExamplesAreStrictlyValid(t *testing.T) {
 	for _, dir := range examples(t) {
 		b, err := bundle.Inspect(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		waivers, err := ReadWaivers(dir + ".waivers.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, f := range Run(b, waivers...).Findings {
 			if f.Waived == "" {
 				t.Errorf("%s: %s %s: %s", dir, f.Code, f.place(), f.What)
@@ -68,4 +64,11 @@ func codes(r Report) []string {
 		}
 	}
 	return all
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -47,9 +47,7 @@ func TestOLMReadsItSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := readTexts(t, "../../../../examples/projectpolicy/bundle").change(test.change).write(t)
 			read, err := bundle.Inspect(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var found []string
 			report := Run(read)
 			mustNameARemedy(t, report)
@@ -90,9 +88,7 @@ func readTexts(t *testing.T, dir string) texts {
 		all[name] = string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
@@ -106,12 +102,8 @@ func (f texts) write(t *testing.T) string {
 	dir := t.TempDir()
 	for name, text := range f {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	return dir
 }

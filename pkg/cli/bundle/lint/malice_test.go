@@ -19,9 +19,7 @@ import (
 // Everything that the fixture tries is named, at the object that tries it.
 func TestMaliceIsNamed(t *testing.T) {
 	b, err := bundle.Inspect("../testdata/malice")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var found []string
 	for _, f := range Run(b).Findings {
 		if f.Code == "rule-matches-nothing" && strings.Contains(f.What, "Namespace") && f.Level != Error {
@@ -113,9 +111,7 @@ func TestUnreadableMaliceIsNamed(t *testing.T) {
 		files[name] = &fstest.MapFile{Data: text}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var report Report
 	need.Limited(t, func() { report = Run(bundle.InspectFS(files, "malice\x1b[2J")) })
 	var found []string

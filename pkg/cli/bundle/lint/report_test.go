@@ -41,13 +41,9 @@ shop: 3 errors, 0 warnings, 1 waived
 
 func TestSARIFIsValid(t *testing.T) {
 	var text bytes.Buffer
-	if err := SARIF(output.New(&text), "v1.0.0", printed); err != nil {
-		t.Fatal(err)
-	}
+	must(t, SARIF(output.New(&text), "v1.0.0", printed))
 	log, err := sarif.FromBytes(text.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := log.Validate(); err != nil {
 		t.Error(err)
 	}

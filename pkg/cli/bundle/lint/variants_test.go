@@ -480,22 +480,14 @@ func readFiles(t testing.TB, dir string) files {
 	t.Helper()
 	all := files{}
 	names, err := filepath.Glob(dir + "/*/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range names {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var object map[string]any
-		if err := yaml.Unmarshal(text, &object); err != nil {
-			t.Fatal(err)
-		}
+		must(t, yaml.Unmarshal(text, &object))
 		relative, err := filepath.Rel(dir, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[filepath.ToSlash(relative)] = object
 	}
 	return all
@@ -511,9 +503,7 @@ func (f files) fs(t testing.TB) fs.FS {
 	fsys := fstest.MapFS{}
 	for name, object := range f {
 		text, err := yaml.Marshal(object)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fsys[name] = &fstest.MapFile{Data: text, Mode: fs.ModePerm}
 	}
 	return fsys

@@ -58,9 +58,7 @@ func TestReadWaivers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "waivers.yaml")
-			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, []byte(c.text), 0o600))
 			waivers, err := ReadWaivers(file)
 			for _, f := range waive(nil, waivers) {
 				if f.File != file || f.artifact("bundle") != file {

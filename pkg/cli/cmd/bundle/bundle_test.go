@@ -27,9 +27,7 @@ func command(t *testing.T, args ...string) (out string, err error) {
 func TestBundleCommands(t *testing.T) {
 	const example = "../../../../examples/projectpolicy/bundle"
 	config := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(config, []byte("nodeSelector: {disk: ssd}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(config, []byte("nodeSelector: {disk: ssd}\n"), 0o600))
 	for name, c := range map[string]struct {
 		args []string
 		want string // in the output
@@ -79,14 +77,17 @@ func TestBundleCommands(t *testing.T) {
 
 func TestValidateIsReadByPrograms(t *testing.T) {
 	out, err := command(t, "validate", "-o", "json", "../../../../examples/projectpolicy/bundle")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var reports []lint.Report
-	if err := json.Unmarshal([]byte(out), &reports); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(out), &reports))
 	if len(reports) != 1 || len(reports[0].Findings) != 4 || reports[0].Findings[0].Waived == "" {
 		t.Errorf("got %+v", reports)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

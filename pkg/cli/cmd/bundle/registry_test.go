@@ -30,9 +30,7 @@ func TestRegistryFlags(t *testing.T) {
 	plain.Start()
 	t.Cleanup(plain.Close)
 	ca := filepath.Join(t.TempDir(), "ca.crt")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600))
 	withTLS, without := secure.Listener.Addr().String()+"/shop:v1", plain.Listener.Addr().String()+"/shop:v1"
 	for _, verb := range []string{"validate", "show", "render"} {
 		for want, args := range map[string][]string{

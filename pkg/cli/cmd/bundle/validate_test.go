@@ -19,18 +19,12 @@ import (
 func TestWaiversBesideTheBundle(t *testing.T) {
 	const example = "../../../../examples/projectpolicy/bundle"
 	root := t.TempDir()
-	if err := os.CopyFS(filepath.Join(root, "bundle"), os.DirFS(example)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(root, "bundle"), os.DirFS(example)))
 	writeLayout(t, filepath.Join(root, "layout"), example)
 	waivers, err := os.ReadFile(example + ".waivers.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, file := range []string{"bundle.waivers.yaml", "layout.waivers.yaml"} {
-		if err := os.WriteFile(filepath.Join(root, file), waivers, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(root, file), waivers, 0o600))
 	}
 	for name, test := range map[string]struct{ in, reference string }{
 		"a name":                        {"", "bundle"},
@@ -58,36 +52,22 @@ func writeLayout(t *testing.T, dir, bundle string) {
 	t.Helper()
 	archive := filepath.Join(t.TempDir(), "layer.tar")
 	file, err := os.Create(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := tar.NewWriter(file)
-	if err := errors.Join(w.AddFS(os.DirFS(bundle)), w.Close(), file.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(w.AddFS(os.DirFS(bundle)), w.Close(), file.Close()))
 	layer, err := tarball.LayerFromFile(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	image, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path, err := layout.Write(dir, empty.Index)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := path.AppendImage(image); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, path.AppendImage(image))
 }
 
 // The file of waivers may be a named pipe: the command does not read it.
 func TestWaiversBesideAreARegularFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shop")
-	if err := errors.Join(os.Mkdir(dir, 0o700), syscall.Mkfifo(dir+".waivers.yaml", 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(dir, 0o700), syscall.Mkfifo(dir+".waivers.yaml", 0o600)))
 	if waivers, err := (validateOptions{}).waiversOf(dir); err == nil || !strings.Contains(err.Error(), "shop.waivers.yaml is no regular file") {
 		t.Errorf("got %v and %v", waivers, err)
 	}

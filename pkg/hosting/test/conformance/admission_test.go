@@ -137,9 +137,7 @@ func TestMutating(t *testing.T) {
 	object.Data["secret"] = "x"
 	object.Annotations = map[string]string{"by/author": "kept"}
 	got, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), object, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := object.DeepCopy()
 	want.Labels = map[string]string{"by/hosting": "yes"}
 	want.Data = map[string]string{"do": "label"}
@@ -171,9 +169,7 @@ func TestV1beta1(t *testing.T) {
 		{"op":"replace","path":"/webhooks/0/name","value":"old.` + namespace + `.hosting"}]`)
 	_, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(
 		t.Context(), namespace+"-judge", types.JSONPatchType, patch, metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	hostingtest.Eventually(t, "the API server asks in v1beta1 and is answered", func() bool {
 		err := dryRun(t.Context(), client, namespace, "deny")
 		return err != nil && strings.Contains(err.Error(), `webhook "old.`+namespace+`.hosting" denied the request: ConfigMap deny asked for it`)

@@ -21,9 +21,7 @@ func startBalancer(t *testing.T, endpoints ...string) *balancer {
 	t.Helper()
 	b := &balancer{address: newAddress(), endpoints: endpoints}
 	listener, err := net.Listen("tcp", b.address+":9443")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {

@@ -88,9 +88,7 @@ func TestCallersWithCertificates(t *testing.T) {
 	known, stranger := clientCertificate(t, "kube-apiserver"), clientCertificate(t, "kube-apiserver")
 	caFile := filepath.Join(t.TempDir(), "ca.crt")
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate[0]})
-	if err := os.WriteFile(caFile, authority, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(caFile, authority, 0o600))
 	h := start(t, judging(), "--authenticate-callers", "--client-ca-file="+caFile, "--authentication-skip-lookup")
 	for name, test := range map[string]struct {
 		certificates []tls.Certificate
@@ -104,9 +102,7 @@ func TestCallersWithCertificates(t *testing.T) {
 			transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: test.certificates}}
 			defer transport.CloseIdleConnections()
 			response, err := (&http.Client{Transport: transport}).Get(h.url("/judge"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer response.Body.Close()
 			if response.StatusCode != test.want {
 				t.Errorf("HTTP %d, want %d", response.StatusCode, test.want)
@@ -118,9 +114,7 @@ func TestCallersWithCertificates(t *testing.T) {
 func clientCertificate(t *testing.T, user string) tls.Certificate {
 	t.Helper()
 	certificate, err := newClientCertificate(user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return certificate
 }
 
@@ -144,9 +138,7 @@ func newClientCertificate(user string) (tls.Certificate, error) {
 func send(t *testing.T, method, url, token string) (code int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
@@ -154,14 +146,10 @@ func send(t *testing.T, method, url, token string) (code int, body string) {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport}).Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return response.StatusCode, string(data)
 }
 
@@ -172,9 +160,7 @@ func tokenOf(t *testing.T, client kubernetes.Interface, namespace, name string) 
 		t.Fatal(err)
 	}
 	request, err := accounts.CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return request.Status.Token
 }
 
@@ -191,9 +177,7 @@ func allowPost(t *testing.T, client kubernetes.Interface, namespace, user, path 
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user, NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: "post"},
 	}}

@@ -102,13 +102,9 @@ type pair struct {
 func newPair(t *testing.T, host string) pair {
 	t.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	chain, err := cert.ParseCertsPEM(certificate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain[1].Raw})
 	return pair{certificate, key, ca, chain[0].Raw}
 }
@@ -125,9 +121,7 @@ func (v *secretVolume) mount(t *testing.T, p pair) {
 	version := fmt.Sprintf("..%d", v.mounts)
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	must(os.Mkdir(filepath.Join(v.dir, version), 0o700))
 	must(os.Symlink(version, filepath.Join(v.dir, "..tmp")))

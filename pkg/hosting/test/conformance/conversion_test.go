@@ -47,9 +47,7 @@ func join(from, to *window) error {
 
 func TestConversion(t *testing.T) {
 	namespace := newNamespace(t)
-	if err := cluster.InstallCRDs(t.Context(), "testdata/windows.yaml"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cluster.InstallCRDs(t.Context(), "testdata/windows.yaml"))
 	kind := schema.GroupVersionKind{Group: "house.example.com", Version: "v2", Kind: "Window"}
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("windows", hosting.Webhook{
@@ -68,9 +66,7 @@ func TestConversion(t *testing.T) {
 		return err == nil && got.Object["width"] == "2"
 	})
 	read, err := v2.Get(t.Context(), "one", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := made.DeepCopy()
 	want.SetAPIVersion("house.example.com/v2")
 	delete(want.Object, "size")
@@ -85,9 +81,7 @@ func TestConversion(t *testing.T) {
 	}
 	create(t, v2, map[string]any{"metadata": map[string]any{"name": "two"}, "width": "5", "height": "6"})
 	list, err := v1.List(t.Context(), metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sizes := map[string]any{}
 	for _, w := range list.Items {
 		sizes[w.GetName()] = w.Object["size"]
@@ -106,9 +100,7 @@ func TestConversion(t *testing.T) {
 func windowsOf(t *testing.T, namespace, version string) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := dynamic.NewForConfig(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return client.Resource(schema.GroupVersionResource{Group: "house.example.com", Version: version, Resource: "windows"}).Namespace(namespace)
 }
 

@@ -112,8 +112,6 @@ func (h *host) get(t *testing.T, path string) (code int, body string) {
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return response.StatusCode, string(data)
 }

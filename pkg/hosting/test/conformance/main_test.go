@@ -27,3 +27,10 @@ func run(m *testing.M) int {
 	}
 	return kube.Run(m, &cluster, flags...)
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -21,9 +21,7 @@ func newClient(t *testing.T) (kubernetes.Interface, *warnings) {
 	w := &warnings{}
 	config.WarningHandler = w
 	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return client, w
 }
 
@@ -59,9 +57,7 @@ func newNamespaceOf(t *testing.T, name string) string {
 	client, _ := newClient(t)
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
 	made, err := client.CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { unregister(t, client, made.Name) })
 	return made.Name
 }
@@ -71,9 +67,7 @@ func unregister(t *testing.T, client kubernetes.Interface, builder string) {
 	ctx := context.Background()
 	validating := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	vs, err := validating.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, v := range vs.Items {
 		if strings.HasPrefix(v.Name, builder+"-") {
 			mustBeGone(t, validating.Delete(ctx, v.Name, metav1.DeleteOptions{}))
@@ -81,9 +75,7 @@ func unregister(t *testing.T, client kubernetes.Interface, builder string) {
 	}
 	mutating := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	ms, err := mutating.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, m := range ms.Items {
 		if strings.HasPrefix(m.Name, builder+"-") {
 			mustBeGone(t, mutating.Delete(ctx, m.Name, metav1.DeleteOptions{}))
@@ -125,9 +117,7 @@ func logEnd(t *testing.T) int64 {
 		t.Skip("the audit log of the cluster that KUBECONFIG names cannot be read")
 	}
 	place, err := cluster.Audit.End()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return place
 }
 
@@ -135,9 +125,7 @@ func waitForAnnotation(t *testing.T, place int64, key, value string) {
 	t.Helper()
 	hostingtest.Eventually(t, "the audit log has "+key, func() bool {
 		events, err := cluster.Audit.Since(place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, event := range events {
 			if event.Annotations[key] == value {
 				return true

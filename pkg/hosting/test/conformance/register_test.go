@@ -165,9 +165,7 @@ func TestRegistrationWaitsForTheKind(t *testing.T) {
 	if _, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Fatalf("registered for what there is not: %v", err)
 	}
-	if err := cluster.InstallCRDs(t.Context(), "testdata/doors.yaml"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cluster.InstallCRDs(t.Context(), "testdata/doors.yaml"))
 	if got := mutatingOf(t, client, name).Webhooks[0].Rules[0].Resources; !cmp.Equal(got, []string{"doors"}) {
 		t.Errorf("registered for %v", got)
 	}
@@ -188,8 +186,6 @@ func mutatingOf(t *testing.T, client kubernetes.Interface, name string) *admissi
 func (h *host) authority(t *testing.T) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(h.certs, "ca.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }

@@ -29,9 +29,7 @@ func TestCallsByService(t *testing.T) {
 func serveBehindService(t *testing.T, client kubernetes.Interface, namespace string) *net.TCPAddr {
 	t.Helper()
 	ip, err := kube.Outside() // an endpoint has no loopback address
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	address := kube.Reserve(t, ip)
 	createService(t, client, namespace, address)
 	h := execute(t, judgingIn(namespace), newAddress(), []string{

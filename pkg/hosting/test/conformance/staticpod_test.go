@@ -20,22 +20,16 @@ import (
 // The sample runs the program of examples/volumelabels.
 func TestStaticPod(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/static-pod.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var pod corev1.Pod
-	if err := yaml.UnmarshalStrict(data, &pod); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalStrict(data, &pod))
 	client, _ := newClient(t)
 	hostingtest.Eventually(t, "the API server takes the pod", func() bool {
 		// The API server may not have created the priority class yet.
 		_, err = client.CoreV1().Pods(pod.Namespace).Create(t.Context(), &pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil || !strings.Contains(err.Error(), "PriorityClass")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	runSample(t, pod.Spec.Containers[0].Args)
 
 	t.Cleanup(func() { unregister(t, client, "volumelabels") })
@@ -58,20 +52,14 @@ func runSample(t *testing.T, args []string) {
 	t.Helper()
 	dir := t.TempDir()
 	program, err := programs.Path(programs.VolumeLabels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kubeconfig, err := os.ReadFile(cluster.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for file, content := range map[string]string{
 		"kubeconfig":   string(kubeconfig),
 		"volumes.yaml": "volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {topology.kubernetes.io/zone: north-1}}]",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
 	}
 	here := strings.NewReplacer("127.0.0.1", newAddress(), "/etc/volumelabels", dir, "/certs", filepath.Join(dir, "certs"))
 	var own []string
@@ -81,9 +69,7 @@ func runSample(t *testing.T, args []string) {
 	var log bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program, own...)
 	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Wait()
 		if t.Failed() {

@@ -37,30 +37,22 @@ func TestAWebhookIn30Lines(t *testing.T) {
 func startQuickStart(t *testing.T) (address string, pid int) {
 	t.Helper()
 	page, err := os.ReadFile("../../../../docs/author/hosting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	code, err := programs.ProgramOf(string(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if lines := strings.Count(code, "\n"); lines > 30 {
 		t.Errorf("it has %d lines", lines)
 	}
 	dir := t.TempDir()
 	program, err := programs.Path(programs.TeamLabel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	address = newAddress()
 	var log bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program,
 		"--cert-dir="+dir, "--self-signed-certificate", "--register-webhooks", "--webhook-url=https://"+address+":9443", "--kubeconfig="+cluster.Kubeconfig,
 		"--bind-address="+address, "--health-bind-address=")
 	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	client, _ := newClient(t)
 	t.Cleanup(func() {
 		_ = cmd.Wait()
