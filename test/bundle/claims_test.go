@@ -230,7 +230,7 @@ func droppedUnlessStrict(t *testing.T, e *env, b *bundle.Bundle) {
 // neverCalled: no endpoint answers the webhook, its policy is Fail, and nothing fails.
 func neverCalled(t *testing.T, e *env, b *bundle.Bundle) {
 	e.registered(t, first(b), nil)
-	e.followed(t)
+	followed(t, e)
 	if err := e.tryNamespace(t, nil); err != nil {
 		t.Errorf("the webhook is called: %v", err)
 	}
@@ -238,7 +238,7 @@ func neverCalled(t *testing.T, e *env, b *bundle.Bundle) {
 
 // followed waits until the API server goes by all registrations that there are: it learns of
 // them one after the other, and calls the last, which is the whole example's.
-func (e *env) followed(t *testing.T) {
+func followed(t *testing.T, e *env) {
 	t.Helper()
 	control := map[string]string{"claim": "control"}
 	d := first(edited(t, proof{example: admission}))

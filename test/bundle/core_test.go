@@ -63,7 +63,7 @@ func (e *env) account(t *testing.T) string {
 }
 
 // quota makes the API server count pods, which it does where the status says so.
-func (e *env) quota(t *testing.T) {
+func quota(t *testing.T, e *env) {
 	t.Helper()
 	quotas, many := e.kube.CoreV1().ResourceQuotas(testNamespace), corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1k")}
 	quota, err := quotas.Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "core"}, Spec: corev1.ResourceQuotaSpec{Hard: many}}, metav1.CreateOptions{})
@@ -80,7 +80,7 @@ func (e *env) quota(t *testing.T) {
 // countedPod creates a pod where pods are counted; what a dry run creates is not.
 func (e *env) countedPod(t *testing.T) error {
 	t.Helper()
-	e.quota(t)
+	quota(t, e)
 	pods := e.kube.CoreV1().Pods(testNamespace)
 	pod, err := pods.Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "core-"},

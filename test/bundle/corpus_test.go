@@ -101,7 +101,7 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 	}
 	for name, dir := range bundles {
 		t.Run(name, func(t *testing.T) {
-			err := e.dryRun(t, dir)
+			err := dryRun(t, e, dir)
 			want, known := refused[name]
 			if !known {
 				must(t, err)
@@ -126,7 +126,7 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 
 // dryRun applies a bundle's manifests without effect, except for the Namespace, without which
 // nothing could be in it.
-func (e *env) dryRun(t *testing.T, dir string) error {
+func dryRun(t *testing.T, e *env, dir string) error {
 	t.Helper()
 	manifests, err := renderedFrom(dir)
 	if err != nil {

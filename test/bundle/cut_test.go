@@ -35,7 +35,7 @@ func TestKilledUpgrades(t *testing.T) {
 				versions := map[int]*bundle.Bundle{1: upgradable(t, name, 1), 2: upgradable(t, name, 2)}
 				e.namespace(t, name)
 				must(t, interrupted(t, whole, e.planned(t, whole, versions[1], name)))
-				killed = e.upgradeWithin(t, versions[2], name, writes)
+				killed = upgradeWithin(t, e, versions[2], name, writes)
 				if test.repeat {
 					must(t, interrupted(t, whole, e.planned(t, whole, versions[2], name)))
 				}
@@ -70,7 +70,7 @@ func (e *env) planned(t *testing.T, c *installer.Installer, b *bundle.Bundle, na
 }
 
 // upgradeWithin is an upgrade that is killed after so many writes, and reports whether it was.
-func (e *env) upgradeWithin(t *testing.T, b *bundle.Bundle, namespace string, writes int) (killed bool) {
+func upgradeWithin(t *testing.T, e *env, b *bundle.Bundle, namespace string, writes int) (killed bool) {
 	t.Helper()
 	config := rest.CopyConfig(cluster.Config())
 	left := &atomic.Int64{}

@@ -21,13 +21,13 @@ const ownedGroup, ownedVersion = "echo.example.com", "v1"
 func TestAPIServiceUnderLoad(t *testing.T) {
 	e := newBareEnv(t)
 	clean := e.restingCluster()
-	e.group()
+	group(e)
 	csv := owningAPI(hookCSV("hook.v1", draining(server("hook", "--reload"))))
 	csv.Spec.WebhookDefinitions = nil
 	e.create(csv)
 	e.succeeds("hook.v1")
-	registered := e.apiService()
-	if ready := e.firstReady(); registered.CreationTimestamp.Time.Before(ready) {
+	registered := apiService(e)
+	if ready := firstReady(e); registered.CreationTimestamp.Time.Before(ready) {
 		t.Errorf("the APIService was registered at %s, and the first pod was ready at %s", registered.CreationTimestamp, ready)
 	}
 
@@ -37,7 +37,7 @@ func TestAPIServiceUnderLoad(t *testing.T) {
 	e.rotates("hook.v1", 2)
 	load.goesOn(served)
 	load.end(never)
-	if now := e.apiService(); now.UID != registered.UID || string(now.Spec.CABundle) == string(registered.Spec.CABundle) {
+	if now := apiService(e); now.UID != registered.UID || string(now.Spec.CABundle) == string(registered.Spec.CABundle) {
 		t.Errorf("after the rotation the APIService is %s, and was %s; it trusts\n%s", now.UID, registered.UID, now.Spec.CABundle)
 	}
 
@@ -55,7 +55,7 @@ func owningAPI(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.
 	return csv
 }
 
-func (e *env) apiService() *apiregistrationv1.APIService {
+func apiService(e *env) *apiregistrationv1.APIService {
 	e.Helper()
 	client, err := aggregator.NewForConfig(config)
 	e.must(err)
@@ -65,7 +65,7 @@ func (e *env) apiService() *apiregistrationv1.APIService {
 }
 
 // firstReady is when the first of the Namespace's pods was, to the second.
-func (e *env) firstReady() (first time.Time) {
+func firstReady(e *env) (first time.Time) {
 	e.Helper()
 	for _, pod := range e.pods() {
 		for _, c := range pod.Status.Conditions {

@@ -55,7 +55,7 @@ func TestAuthorsService(t *testing.T) {
 // TestUpgradeUnderLoad allow no delay.
 func (e *env) denies() {
 	e.Helper()
-	e.callsAre(denied)
+	callsAre(e, denied)
 	e.eventually("the webhook allows the rest", func() (bool, any) {
 		c := e.call(e.ctx, false)
 		return c.outcome == uncovered, c.err

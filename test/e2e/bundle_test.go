@@ -74,7 +74,7 @@ func TestBundleUpgrades(t *testing.T) {
 	client.Get(t, convert.V1, "sessions")
 	term.works("y\ny\n", "bundle", "uninstall", v2, "--delete-crds")
 	term.golden("upgrade")
-	term.removeNamespace()
+	removeNamespace(term.env)
 	term.clusterIs(clean)
 }
 
@@ -86,11 +86,11 @@ func (t *terminal) startReads(client *caches.Client, name string) (before, after
 	converted := old.DeepCopy()
 	converted.SetGroupVersionKind(convert.V2.WithKind(convert.Kind))
 	t.must(convert.ToV2(old, converted))
-	return t.startLoadOf(between, t.reads(client, old)), t.startLoadOf(between, t.reads(client, converted))
+	return t.startLoadOf(between, reads(t.env, client, old)), t.startLoadOf(between, reads(t.env, client, converted))
 }
 
 // reads reads a Cache, and compares what people wrote of it.
-func (e *env) reads(client *caches.Client, want *unstructured.Unstructured) func(context.Context) call {
+func reads(e *env, client *caches.Client, want *unstructured.Unstructured) func(context.Context) call {
 	return func(ctx context.Context) call {
 		c := call{sent: time.Now(), outcome: converted}
 		read, err := client.In(want.GroupVersionKind().GroupVersion()).Get(ctx, want.GetName(), metav1.GetOptions{})
@@ -117,11 +117,11 @@ func TestBundleInstalls(t *testing.T) {
 	term.Cleanup(func() { term.must(removeProjectPolicy(term.ctx)) })
 
 	term.works("y\n", "bundle", "install", bundle, "--all-namespaces", "--certificates=manager", "--config", "test/e2e/testdata/config.yaml")
-	term.allHave("projectpolicy-webhook", "STAGE", "test")
+	allHave(term.env, "projectpolicy-webhook", "STAGE", "test")
 	term.kubectl("apply", "-f", policyFiles+"/samples/projectpolicy.yaml")
 	term.kubectl("wait", "projectpolicy/shared-cluster", "--for=condition=Valid")
-	term.bothServersKnow()
-	term.isDenied("shop")
+	bothServersKnow(term.env)
+	isDenied(term.env, "shop")
 	term.works("", "status", "-n", policyNamespace)
 
 	unrecorded := &terminal{env: term.env}
@@ -133,7 +133,7 @@ func TestBundleInstalls(t *testing.T) {
 	}
 	// What is there already is applied again, and what is another is waited for.
 	term.works("", "bundle", "install", bundle, "--config", "test/e2e/testdata/changed.yaml", "--yes", "-o", "wide")
-	term.allHave("projectpolicy-webhook", "STAGE", "production")
+	allHave(term.env, "projectpolicy-webhook", "STAGE", "production")
 	term.fails(1, []string{"so is projectpolicy.v0.1.0"}, "bundle", "install", "examples/crdconversion/bundle-v1", "-n", policyNamespace, "--watch-namespaces", "default", "--yes")
 	term.works("y\n", "bundle", "uninstall", bundle)
 	term.golden("install")
@@ -147,9 +147,9 @@ func TestBundleInstalls(t *testing.T) {
 }
 
 // allHave reports whether an environment variable has reached the pods of a Deployment.
-func (e *env) allHave(deployment, name, value string) {
+func allHave(e *env, deployment, name, value string) {
 	e.Helper()
-	for _, pod := range e.podsOf(deployment) {
+	for _, pod := range podsOf(e, deployment) {
 		if pod.DeletionTimestamp == nil && !hasEnv(pod, name, value) {
 			e.Errorf("%s=%s did not reach pod %s: %+v", name, value, pod.Name, pod.Spec.Containers)
 		}

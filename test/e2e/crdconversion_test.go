@@ -31,16 +31,16 @@ func TestCRDConversion(t *testing.T) {
 	e.kubectl("apply", "--server-side", "-k", files+"/install")
 	client := &caches.Client{Dynamic: dynamicClient, Namespace: "default"} // where the samples are
 
-	e.applyBundle(files+"/bundle-v1", "crdconversion.v1.0.0")
+	applyBundle(e, files+"/bundle-v1", "crdconversion.v1.0.0")
 	// It goes while there is a webhook to convert what goes with it.
 	e.Cleanup(func() { e.kubectl("delete", "crd", crd, "--wait", "--ignore-not-found") })
 	e.kubectl("apply", "-f", files+"/samples/cache-v1.yaml")
-	e.reportsMemory(client, "sessions", "1536Mi")
+	reportsMemory(e, client, "sessions", "1536Mi")
 
-	readers := e.startLoadOf(20*time.Millisecond, e.readsCaches(client, caches.Authored, []schema.GroupVersion{convert.V1}, "sessions"))
+	readers := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Authored, []schema.GroupVersion{convert.V1}, "sessions"))
 	readers.goesOn(converted)
-	e.applyBundle(files+"/bundle-v2", "crdconversion.v2.0.0") // which replaces it
-	e.isReplaced("crdconversion.v1.0.0")
+	applyBundle(e, files+"/bundle-v2", "crdconversion.v2.0.0") // which replaces it
+	isReplaced(e, "crdconversion.v1.0.0")
 	e.eventually("both versions are served", func() (bool, any) {
 		for _, version := range caches.Versions {
 			if err := client.TryDryRun(t, version); err != nil {
@@ -53,36 +53,36 @@ func TestCRDConversion(t *testing.T) {
 	readers.end(never)
 	client.RoundTrips(t, 50)
 	e.kubectl("apply", "-f", files+"/samples/cache-v2.yaml")
-	e.reportsMemory(client, "pages", "2Gi")
+	reportsMemory(e, client, "pages", "2Gi")
 
-	load := e.startLoadOf(20*time.Millisecond, e.readsCaches(client, caches.Content, caches.Versions, "sessions", "pages"))
+	load := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Content, caches.Versions, "sessions", "pages"))
 	load.goesOn(converted)
-	e.create(e.nextRelease("crdconversion.v2.0.0", "crdconversion.v2.1.0"))
+	e.create(nextRelease(e, "crdconversion.v2.0.0", "crdconversion.v2.1.0"))
 	e.succeeds("crdconversion.v2.1.0")
-	e.isReplaced("crdconversion.v2.0.0")
+	isReplaced(e, "crdconversion.v2.0.0")
 	e.order("crdconversion.v2.1.0", "once")
 	e.rotates("crdconversion.v2.1.0", 2)
-	e.kill("crdconversion-operator")
+	kill(e, "crdconversion-operator")
 	load.goesOn(converted)
 	load.end(never)
 
-	if w := e.conversionOf("crdconversion.v2.1.0"); w.LastGap != nil {
+	if w := conversionOf(e, "crdconversion.v2.1.0"); w.LastGap != nil {
 		t.Errorf("a gap is reported before there was one: %+v", w.LastGap)
 	}
 	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
-	e.tellsOfTheGap("crdconversion.v2.1.0")
+	tellsOfTheGap(e, "crdconversion.v2.1.0")
 	client.RoundTrips(t, 10)
-	e.goesBack(client, files, crd)
-	e.goesInTheForeground(client, files, crd)
+	goesBack(e, client, files, crd)
+	goesInTheForeground(e, client, files, crd)
 }
 
 // tellsOfTheGap waits until a WebhookRollout says for how long its definition went without
 // the conversion that another client overwrote. By whom is known of fields that were written,
 // not of the ones that were removed, as the caBundle here.
-func (e *env) tellsOfTheGap(csv string) {
+func tellsOfTheGap(e *env, csv string) {
 	e.Helper()
 	e.eventually("the conversion is back, and the gap is reported", func() (bool, any) {
-		w := e.conversionOf(csv)
+		w := conversionOf(e, csv)
 		if w.LastGap == nil || w.LastGap.To == nil || w.State != managerv1alpha1.WebhookRegistered {
 			return false, w
 		}
@@ -92,7 +92,7 @@ func (e *env) tellsOfTheGap(csv string) {
 }
 
 // conversionOf is what a WebhookRollout says of its conversion webhook.
-func (e *env) conversionOf(csv string) managerv1alpha1.WebhookStatus {
+func conversionOf(e *env, csv string) managerv1alpha1.WebhookStatus {
 	e.Helper()
 	rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	e.must(err)
@@ -109,7 +109,7 @@ func (e *env) conversionOf(csv string) managerv1alpha1.WebhookStatus {
 
 // readsCaches reads Caches in some versions, and compares each field of a part of them with what it is now.
 // They are stored in one of two versions: every read in the other needs the webhook.
-func (e *env) readsCaches(client *caches.Client, part func(*unstructured.Unstructured) map[string]any, versions []schema.GroupVersion, names ...string) func(context.Context) call {
+func readsCaches(e *env, client *caches.Client, part func(*unstructured.Unstructured) map[string]any, versions []schema.GroupVersion, names ...string) func(context.Context) call {
 	e.Helper()
 	want := map[schema.GroupVersion]map[string]map[string]any{}
 	for _, version := range versions {
@@ -140,7 +140,7 @@ func (e *env) readsCaches(client *caches.Client, part func(*unstructured.Unstruc
 
 // nextRelease is a ClusterServiceVersion like another, which it replaces, and whose pods are
 // others.
-func (e *env) nextRelease(before, name string) *operatorsv1alpha1.ClusterServiceVersion {
+func nextRelease(e *env, before, name string) *operatorsv1alpha1.ClusterServiceVersion {
 	e.Helper()
 	installed := e.get(before)
 	next := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *installed.Spec.DeepCopy()}
@@ -157,7 +157,7 @@ func (e *env) nextRelease(before, name string) *operatorsv1alpha1.ClusterService
 // goesBack is the README's way back to the version that has no webhook, with a thousand
 // Caches more. One that is older than v2 is what it was, and of one that was born in v2
 // nothing is lost either.
-func (e *env) goesBack(client *caches.Client, files, crd string) {
+func goesBack(e *env, client *caches.Client, files, crd string) {
 	e.Helper()
 	client.Fill(e.T, 1000)
 	before := client.All(e.T, convert.V1, caches.Authored)
@@ -176,7 +176,7 @@ func (e *env) goesBack(client *caches.Client, files, crd string) {
 	}
 	// The operator of v1 is at work: it takes the change that only it can have seen.
 	e.kubectl("patch", "caches.v1.crdconversion.example.com/pages", "-n", "default", "--type=merge", "-p", `{"spec":{"size":"5x1Gi"}}`)
-	e.reportsMemory(client, "pages", "5Gi")
+	reportsMemory(e, client, "pages", "5Gi")
 }
 
 // manager runs the manager's program as an administrator does, from this source.
@@ -186,7 +186,7 @@ func (e *env) manager(arguments ...string) {
 }
 
 // isReplaced waits until the ClusterServiceVersion before no longer exists.
-func (e *env) isReplaced(csv string) {
+func isReplaced(e *env, csv string) {
 	e.Helper()
 	e.eventually(csv+" is replaced", func() (bool, any) {
 		before, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
@@ -195,7 +195,7 @@ func (e *env) isReplaced(csv string) {
 }
 
 // reportsMemory waits for what the operator writes into a status.
-func (e *env) reportsMemory(client *caches.Client, name, want string) {
+func reportsMemory(e *env, client *caches.Client, name, want string) {
 	e.Helper()
 	e.eventually("the operator reports on Cache "+name, func() (bool, any) {
 		memory, _, err := unstructured.NestedString(client.Get(e.T, convert.V1, name).Object, "status", "memory")

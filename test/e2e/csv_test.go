@@ -26,7 +26,7 @@ func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
 }
 
 // reaches waits for a ClusterServiceVersion's phase and reason, and returns what explains it.
-func (e *env) reaches(csv string, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) string {
+func reaches(e *env, csv string, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) string {
 	e.Helper()
 	var status operatorsv1alpha1.ClusterServiceVersionStatus
 	e.eventually(fmt.Sprintf("%s is %s/%s", csv, phase, reason), func() (bool, any) {
@@ -39,7 +39,7 @@ func (e *env) reaches(csv string, phase operatorsv1alpha1.ClusterServiceVersionP
 // succeeds waits for a ClusterServiceVersion, and says when it did.
 func (e *env) succeeds(csv string) time.Time {
 	e.Helper()
-	e.reaches(csv, operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful)
+	reaches(e, csv, operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful)
 	return time.Now()
 }
 

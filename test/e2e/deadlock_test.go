@@ -31,35 +31,35 @@ func TestInterceptsItsOwnPods(t *testing.T) {
 	e.must(err)
 	e.create(podInterceptor())
 	e.succeeds("hook.v1")
-	before := e.podUIDs()
+	before := podUIDs(e)
 
-	e.deletePodsAtOnce()
-	e.eventually("another client's pod is refused while no endpoint reviews it", func() (bool, any) { return e.nobodyJudges(), nil })
+	deletePodsAtOnce(e)
+	e.eventually("another client's pod is refused while no endpoint reviews it", func() (bool, any) { return nobodyJudges(e), nil })
 	e.eventually("all its pods are others, and ready", func() (bool, any) {
 		d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
 		e.must(err)
-		return d.Status.ReadyReplicas == 2 && e.podUIDs().Intersection(before).Len() == 0, d.Status
+		return d.Status.ReadyReplicas == 2 && podUIDs(e).Intersection(before).Len() == 0, d.Status
 	})
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
 	e.eventually("another client's pod is judged again", func() (bool, any) {
-		err := e.tryAPod(map[string]string{"deny": "true"})
+		err := tryAPod(e, map[string]string{"deny": "true"})
 		return err != nil && strings.Contains(err.Error(), "labelled deny=true"), err
 	})
-	e.must(e.tryAPod(nil))
-	e.staysDownUnguarded()
+	e.must(tryAPod(e, nil))
+	staysDownUnguarded(e)
 }
 
 // staysDownUnguarded is the control: without its matchConditions, as OLM v0 registers it, the
 // webhook keeps its own pods from returning. They do once the manager is back and has
 // repaired it. Left out are the manager's Namespace, since the manager could not be recreated
 // either, and deletions, since this test has to delete what pods that are ending still let in.
-func (e *env) staysDownUnguarded() {
+func staysDownUnguarded(e *env) {
 	e.Helper()
 	guarded := e.registration()
 	if len(guarded.Webhooks[0].MatchConditions) == 0 {
 		e.Fatal("there are no matchConditions: nothing guards this webhook")
 	}
-	e.stopManager()
+	stopManager(e)
 	unguarded := guarded.DeepCopy()
 	unguarded.Webhooks[0].MatchConditions = nil
 	for i := range unguarded.Webhooks[0].Rules {
@@ -76,26 +76,26 @@ func (e *env) staysDownUnguarded() {
 		return err == nil, err
 	})
 
-	e.deletePods()
-	_, before := e.refusedPods()
+	deletePods(e)
+	_, before := refusedPods(e)
 	e.eventually("no pod is there any more, and none returns in three attempts", func() (bool, any) {
-		said, refused := e.refusedPods()
+		said, refused := refusedPods(e)
 		left := e.pods()
 		// What one that was ending has let in goes when it lets in no others. No other client deletes any, so that none is missed.
-		if len(left) > 0 && (e.nobodyJudges() || slices.ContainsFunc(left, isReady)) {
-			e.deletePods()
-			_, before = e.refusedPods()
+		if len(left) > 0 && (nobodyJudges(e) || slices.ContainsFunc(left, isReady)) {
+			deletePods(e)
+			_, before = refusedPods(e)
 		}
 		return len(left) == 0 && refused >= before+3, fmt.Sprintf("%d pods left, %d were refused since: %s", len(left), refused-before, said)
 	})
-	said, refused := e.refusedPods()
+	said, refused := refusedPods(e)
 	e.Logf("without matchConditions %d pods were refused: %s", refused, said)
 	(&terminal{env: e}).fails(2, []string{
 		"ERROR Deadlock\n  ValidatingWebhookConfiguration " + unguarded.Name + ": webhook configmaps.hook.example.com\n" +
 			"  none of its pods is called, and none can become ready: it intercepts what the pods behind its own Service " + e.namespace + "/hook-service need to start\n" +
 			"  Way out: kubectl delete validatingwebhookconfiguration " + unguarded.Name + ` ("Emergency: a webhook blocks the cluster" in docs/admin/emergency.md)`,
 	}, "doctor")
-	e.startManager()
+	startManager(e)
 	e.rolledOut("hook")
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
 	if now := e.registration(); !equality.Semantic.DeepEqual(now.Webhooks, guarded.Webhooks) {
@@ -105,7 +105,7 @@ func (e *env) staysDownUnguarded() {
 
 // refusedPods is what the replicaset controller says when the webhook cannot be asked about a
 // pod, and how often it has said so.
-func (e *env) refusedPods() (said string, times int32) {
+func refusedPods(e *env) (said string, times int32) {
 	e.Helper()
 	events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=ReplicaSet,reason=FailedCreate"})
 	e.must(err)
@@ -141,7 +141,7 @@ func everything(group string, resources ...string) admissionregistrationv1.RuleW
 
 // deletePodsAtOnce deletes all pods side by side: each deletion is judged by a pod that is
 // about to go, and is asked for again where that one had gone already.
-func (e *env) deletePodsAtOnce() {
+func deletePodsAtOnce(e *env) {
 	e.Helper()
 	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{})
 	e.must(err)
@@ -156,7 +156,7 @@ func (e *env) deletePodsAtOnce() {
 	e.must(deletions.Wait())
 }
 
-func (e *env) podUIDs() sets.Set[types.UID] {
+func podUIDs(e *env) sets.Set[types.UID] {
 	e.Helper()
 	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{})
 	e.must(err)
@@ -168,8 +168,8 @@ func (e *env) podUIDs() sets.Set[types.UID] {
 }
 
 // nobodyJudges reports whether a person's pod is refused for want of an answer.
-func (e *env) nobodyJudges() bool {
-	return isUnjudged(e.tryAPod(nil))
+func nobodyJudges(e *env) bool {
+	return isUnjudged(tryAPod(e, nil))
 }
 
 func isUnjudged(err error) bool {
@@ -177,7 +177,7 @@ func isUnjudged(err error) bool {
 }
 
 // tryAPod asks whether a person may create one.
-func (e *env) tryAPod(labels map[string]string) error {
+func tryAPod(e *env, labels map[string]string) error {
 	_, err := kubeClient.CoreV1().Pods(e.namespace).Create(e.ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "somebody", Labels: labels},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "somebody", Image: hookImage}}},

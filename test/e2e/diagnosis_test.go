@@ -41,7 +41,7 @@ func TestBundleDiagnosis(t *testing.T) {
 		},
 		"a quota": {
 			spoil:   unspoilt,
-			prepare: func(e *env) { e.quota("pods", "1") },
+			prepare: func(e *env) { quota(e, "pods", "1") },
 			says:    []string{"does not progress", "exceeded quota: pods"},
 		},
 		"a Secret that no client creates": {
@@ -78,7 +78,7 @@ func TestBundleDiagnosis(t *testing.T) {
 					ServiceAccountName: "hook", Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"list"}}},
 				}}
 			},
-			prepare: (*env).allowInstalling,
+			prepare: allowInstalling,
 			as:      "shop-admin",
 			says:    []string{`"shop-admin"`, "attempting to grant RBAC permissions not currently held", `Resources:["secrets"]`},
 		},
@@ -99,7 +99,7 @@ func TestBundleDiagnosis(t *testing.T) {
 }
 
 // quota limits what there may be in the Namespace.
-func (e *env) quota(of corev1.ResourceName, limit string) {
+func quota(e *env, of corev1.ResourceName, limit string) {
 	e.Helper()
 	_, err := kubeClient.CoreV1().ResourceQuotas(e.namespace).Create(e.ctx, &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: string(of)}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{of: resource.MustParse(limit)}},
@@ -114,7 +114,7 @@ func (e *env) quota(of corev1.ResourceName, limit string) {
 
 // allowInstalling lets the user shop-admin write all that an installation consists of, but
 // grant only what shop-admin has.
-func (e *env) allowInstalling() {
+func allowInstalling(e *env) {
 	e.Helper()
 	rbac, meta, after := kubeClient.RbacV1(), metav1.ObjectMeta{Name: e.namespace}, context.WithoutCancel(e.ctx)
 	_, err := rbac.ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{

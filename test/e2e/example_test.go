@@ -33,7 +33,7 @@ func newExample(t *testing.T, namespace, installed string) *env {
 }
 
 // applyBundle applies the manifests of a bundle and waits for the CSV.
-func (e *env) applyBundle(folder, csv string) {
+func applyBundle(e *env, folder, csv string) {
 	e.Helper()
 	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", folder+"/manifests")
 	e.succeeds(csv)
@@ -41,7 +41,7 @@ func (e *env) applyBundle(folder, csv string) {
 
 // restart replaces a Deployment's pods one after the other, and returns when the last of
 // them no longer exists.
-func (e *env) restart(deployment string) {
+func restart(e *env, deployment string) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
 	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, deployment, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
@@ -54,13 +54,13 @@ func (e *env) rolledOut(deployment string) {
 	e.eventually(deployment+" is rolled out", func() (bool, any) {
 		d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, deployment, metav1.GetOptions{})
 		e.must(err)
-		s, wanted, there := d.Status, *d.Spec.Replicas, int32(len(e.podsOf(deployment)))
+		s, wanted, there := d.Status, *d.Spec.Replicas, int32(len(podsOf(e, deployment)))
 		return s.ObservedGeneration == d.Generation && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted && there == wanted, s
 	})
 }
 
 // podsOf are the pods of a Deployment, the ones that are ending included.
-func (e *env) podsOf(deployment string) []corev1.Pod {
+func podsOf(e *env, deployment string) []corev1.Pod {
 	e.Helper()
 	d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, deployment, metav1.GetOptions{})
 	e.must(err)
@@ -77,17 +77,17 @@ func isReady(pod corev1.Pod) bool {
 
 // kill takes the pods of a Deployment away at once and leaves them no time. It returns
 // when others work in their place.
-func (e *env) kill(deployment string) {
+func kill(e *env, deployment string) {
 	e.Helper()
 	killed := map[types.UID]bool{}
-	for _, pod := range e.podsOf(deployment) {
+	for _, pod := range podsOf(e, deployment) {
 		killed[pod.UID] = true
 		if err := kubeClient.CoreV1().Pods(e.namespace).Delete(e.ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}); !apierrors.IsNotFound(err) {
 			e.must(err)
 		}
 	}
 	e.eventually("other pods are there for "+deployment, func() (bool, any) {
-		for _, pod := range e.podsOf(deployment) {
+		for _, pod := range podsOf(e, deployment) {
 			if killed[pod.UID] {
 				return false, pod.Name
 			}

@@ -31,11 +31,11 @@ func (e *env) explain() {
 	for _, event := range events.Items {
 		e.Logf("event %s %s %s: %s", event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Reason, event.Message)
 	}
-	e.explainManager()
+	explainManager(e)
 }
 
 // explainManager prints what the manager logged about the Namespace during the test.
-func (e *env) explainManager() {
+func explainManager(e *env) {
 	for _, pod := range e.managerPods() {
 		log, err := kubeClient.CoreV1().Pods(managerNamespace).GetLogs(pod.Name, &corev1.PodLogOptions{SinceTime: &e.began}).DoRaw(e.ctx)
 		if err != nil {

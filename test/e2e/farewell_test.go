@@ -17,7 +17,7 @@ func TestManagerUninstalled(t *testing.T) {
 	before := (&env{T: t, ctx: t.Context()}).restingCluster()
 	e := newEnv(t)
 	e.create(owningAPI(hookCSV("hook.v1", server("hook"))))
-	stored := e.storesACache()
+	stored := storesACache(e)
 	e.succeeds("hook.v1")
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
 	e.Cleanup(e.bringManagerBack)
@@ -33,13 +33,13 @@ func TestManagerUninstalled(t *testing.T) {
 			t.Errorf("%s is left of hook.v1", left)
 		}
 	}
-	e.callsAre(uncovered)
+	callsAre(e, uncovered)
 	e.rolledOut("hook")
 	e.kubectl("delete", "-k", "manifests/manager")
 	e.kubectl("delete", "-k", "manifests/crds")
 
 	e.uninstall("hook.v1")
-	e.removeNamespace()
+	removeNamespace(e)
 	e.eventually("nothing is left of the manager, and all else is as before it installed anything", func() (bool, any) {
 		changes := before.changes(e.snapshot())
 		for _, change := range changes {
@@ -59,12 +59,12 @@ type storedCache struct {
 	client     *caches.Client
 }
 
-func (e *env) storesACache() *storedCache {
+func storesACache(e *env) *storedCache {
 	e.Helper()
 	const files = "examples/crdconversion"
 	s := &storedCache{newExample(e.T, "crdconversion", files+"/install"), files, "caches.crdconversion.example.com", &caches.Client{Dynamic: dynamicClient, Namespace: "default"}}
 	s.kubectl("apply", "--server-side", "-k", files+"/install")
-	s.applyBundle(files+"/bundle-v2", "crdconversion.v2.0.0")
+	applyBundle(s.env, files+"/bundle-v2", "crdconversion.v2.0.0")
 	s.Cleanup(func() { s.kubectl("delete", "crd", s.crd, "--wait", "--ignore-not-found") })
 	s.eventually("a Cache is converted and stored", func() (bool, any) {
 		_, err := kubectl(s.ctx, "apply", "-f", files+"/samples/cache-v1.yaml")
@@ -105,5 +105,5 @@ func (e *env) bringManagerBack() {
 	e.Helper()
 	e.ctx = context.WithoutCancel(e.ctx)
 	e.kubectl("apply", "--server-side", "-k", "out/deploy")
-	e.startManager()
+	startManager(e)
 }

@@ -85,7 +85,7 @@ func readiness(scheme corev1.URIScheme) *corev1.Probe {
 
 // allowConfigMaps lets the pods of the Namespace create ConfigMaps, which is how the
 // waiting operator asks whether its webhook denies.
-func (e *env) allowConfigMaps() {
+func allowConfigMaps(e *env) {
 	e.Helper()
 	rbac := kubeClient.RbacV1()
 	meta := metav1.ObjectMeta{Name: "configmaps"}

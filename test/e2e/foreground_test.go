@@ -22,26 +22,26 @@ import (
 // goesInTheForeground upgrades again, so that all Caches are stored in another version than they
 // are written in, and deletes the operator in the foreground. What converts them stays, pods that go
 // return, until they are migrated; then nothing is left.
-func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
+func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	e.Helper()
 	const csv, converter = "crdconversion.v2.0.0", "crdconversion-webhook"
 	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
 	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", files+"/bundle-v2/manifests/crdconversion.clusterserviceversion.yaml")
 	e.succeeds(csv)
-	e.isReplaced("crdconversion.v1.0.0")
-	e.ownAccount(csv, converter) // as catalogs do
+	isReplaced(e, "crdconversion.v1.0.0")
+	ownAccount(e, csv, converter) // as catalogs do
 
-	load := e.startLoadOf(20*time.Millisecond, e.readsCaches(client, caches.Content, caches.Versions, "sessions", "pages"))
+	load := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Content, caches.Versions, "sessions", "pages"))
 	load.goesOn(converted)
 	e.kubectl("delete", "-n", e.namespace, "csv/"+csv, "--cascade=foreground", "--wait=false")
 	e.eventually("the garbage collector is done, and the operator says what holds it", func() (bool, any) {
 		c := e.get(csv)
 		return slices.Equal(c.Finalizers, []string{wellknown.FinalizerCSV}) && c.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting &&
-			strings.Contains(c.Status.Message, "describe webhookrollouts "+csv) && strings.Contains(e.inUse(csv), "storage migrate "+crd+" --to v2"), c.Status.Message
+			strings.Contains(c.Status.Message, "describe webhookrollouts "+csv) && strings.Contains(inUse(e, csv), "storage migrate "+crd+" --to v2"), c.Status.Message
 	})
 	load.goesOn(converted)
 	e.rolledOut(converter) // the pods of the version before have ended
-	e.kubectl("delete", "pod", "-n", e.namespace, e.podsOf(converter)[0].Name)
+	e.kubectl("delete", "pod", "-n", e.namespace, podsOf(e, converter)[0].Name)
 	e.rolledOut(converter) // its account is there
 	e.manager("storage", "migrate", crd, "--to", "v2")
 	load.goesOn(converted)
@@ -54,13 +54,13 @@ func (e *env) goesInTheForeground(client *caches.Client, files, crd string) {
 	e.eventually(csv+" no longer exists, and with it all that was its own", func() (bool, any) {
 		_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 		_, account := kubeClient.CoreV1().ServiceAccounts(e.namespace).Get(e.ctx, converter, metav1.GetOptions{})
-		left := e.labelled()
+		left := labelled(e)
 		return apierrors.IsNotFound(err) && apierrors.IsNotFound(account) && len(left) == 0, left
 	})
 }
 
 // inUse is what a WebhookRollout says of conversions that objects need.
-func (e *env) inUse(csv string) string {
+func inUse(e *env, csv string) string {
 	e.Helper()
 	rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	e.must(err)
@@ -72,7 +72,7 @@ func (e *env) inUse(csv string) string {
 
 // ownAccount lets a ServiceAccount go with a ClusterServiceVersion, and waits until the definition
 // keeps it.
-func (e *env) ownAccount(csv, account string) {
+func ownAccount(e *env, csv, account string) {
 	e.Helper()
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []metav1.OwnerReference{{
 		APIVersion: operatorsv1alpha1.ClusterServiceVersionAPIVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: csv, UID: e.get(csv).UID,

@@ -77,7 +77,7 @@ type env struct {
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	e := newBareEnv(t)
-	e.group()
+	group(e)
 	return e
 }
 
@@ -99,7 +99,7 @@ func newBareEnv(t *testing.T) *env {
 }
 
 // group makes the Namespace's OperatorGroup, which targets the Namespace.
-func (e *env) group() {
+func group(e *env) {
 	e.Helper()
 	_, err := olmClient.OperatorsV1().OperatorGroups(e.namespace).Create(e.ctx, &operatorsv1.OperatorGroup{
 		ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}},
@@ -116,13 +116,13 @@ func (e *env) clean() {
 	}
 	// The Namespace controller looks only every few seconds whether a finalizer no longer exists.
 	e.must(olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
-	e.removeNamespace()
+	removeNamespace(e)
 	if left := e.registrations(); len(left) > 0 {
 		e.Errorf("the Namespace no longer exists and these registrations are still there: %v", left)
 	}
 }
 
-func (e *env) removeNamespace() {
+func removeNamespace(e *env) {
 	e.Helper()
 	client := kubeClient.CoreV1().Namespaces()
 	if err := client.Delete(e.ctx, e.namespace, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
@@ -144,10 +144,10 @@ func (e *env) must(err error) {
 // eventually waits until a condition holds, and fails with what it saw last.
 func (e *env) eventually(what string, condition func() (ok bool, seen any)) {
 	e.Helper()
-	e.within(2*time.Minute, what, condition)
+	within(e, 2*time.Minute, what, condition)
 }
 
-func (e *env) within(limit time.Duration, what string, condition func() (ok bool, seen any)) {
+func within(e *env, limit time.Duration, what string, condition func() (ok bool, seen any)) {
 	e.Helper()
 	var last any
 	err := wait.PollUntilContextTimeout(e.ctx, 20*time.Millisecond, limit, true, func(context.Context) (bool, error) {

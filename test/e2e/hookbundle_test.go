@@ -16,11 +16,11 @@ func (e *env) hookBundle(name string, spoil func(*operatorsv1alpha1.ClusterServi
 	e.Helper()
 	csv := hookCSV(name+".v1", server(name))
 	spoil(csv, &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec)
-	return e.bundleOf(name, csv)
+	return bundleOf(e, name, csv)
 }
 
 // bundleOf writes a bundle with a ClusterServiceVersion and returns its folder.
-func (e *env) bundleOf(name string, csv *operatorsv1alpha1.ClusterServiceVersion) string {
+func bundleOf(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	e.Helper()
 	csv = csv.DeepCopy()
 	csv.APIVersion, csv.Kind = operatorsv1alpha1.SchemeGroupVersion.String(), operatorsv1alpha1.ClusterServiceVersionKind

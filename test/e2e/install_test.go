@@ -21,7 +21,7 @@ func TestInstallUnderLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
-			e.allowConfigMaps()
+			allowConfigMaps(e)
 			load := e.startLoad()
 			e.create(csv)
 			live := e.succeeds(csv.Name)

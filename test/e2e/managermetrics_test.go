@@ -22,17 +22,17 @@ func TestMetricsAccess(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	pod := e.managerPods()[0].Name
-	for token, want := range map[string]int{"": http.StatusUnauthorized, "forged": http.StatusUnauthorized, e.token("stranger"): http.StatusForbidden, e.scraperToken(): http.StatusOK} {
-		if code, body := e.scrape(pod, token); code != want {
+	for token, want := range map[string]int{"": http.StatusUnauthorized, "forged": http.StatusUnauthorized, token(e, "stranger"): http.StatusForbidden, scraperToken(e): http.StatusOK} {
+		if code, body := scrape(e, pod, token); code != want {
 			t.Errorf("a scrape is answered with %d, want %d: %.200s", code, want, body)
 		}
 	}
 }
 
 // metrics is what a pod of the manager reports to Prometheus.
-func (e *env) metrics(pod string) string {
+func metrics(e *env, pod string) string {
 	e.Helper()
-	code, body := e.scrape(pod, e.scraperToken())
+	code, body := scrape(e, pod, scraperToken(e))
 	if code != http.StatusOK {
 		e.Fatalf("a scrape is answered with %d: %s", code, body)
 	}
@@ -40,12 +40,12 @@ func (e *env) metrics(pod string) string {
 }
 
 // scraperToken belongs to a ServiceAccount that may get the metrics.
-func (e *env) scraperToken() string {
+func scraperToken(e *env) string {
 	e.Helper()
 	if e.scraper != "" {
 		return e.scraper
 	}
-	e.scraper = e.token("scraper")
+	e.scraper = token(e, "scraper")
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-scraper"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "olm-webhook-manager-metrics-reader"},
@@ -60,7 +60,7 @@ func (e *env) scraperToken() string {
 }
 
 // token makes a ServiceAccount.
-func (e *env) token(account string) string {
+func token(e *env, account string) string {
 	e.Helper()
 	accounts := kubeClient.CoreV1().ServiceAccounts(e.namespace)
 	_, err := accounts.Create(e.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
@@ -71,7 +71,7 @@ func (e *env) token(account string) string {
 }
 
 // scrape reaches a pod by way of its kubelet: no NetworkPolicy stands in its way.
-func (e *env) scrape(pod, token string) (code int, body string) {
+func scrape(e *env, pod, token string) (code int, body string) {
 	e.Helper()
 	transport, upgrader, err := spdy.RoundTripperFor(config)
 	e.must(err)

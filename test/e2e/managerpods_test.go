@@ -45,7 +45,7 @@ func (e *env) leader() string {
 
 // killLeader deletes the manager's pod that works. The API server forgets the pod at once, and
 // its process is asked to end: it gives up the lead as one does that has time.
-func (e *env) killLeader() (killed string) {
+func killLeader(e *env) (killed string) {
 	e.Helper()
 	killed = e.leader()
 	e.must(kubeClient.CoreV1().Pods(managerNamespace).Delete(e.ctx, killed, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
@@ -53,7 +53,7 @@ func (e *env) killLeader() (killed string) {
 }
 
 // anotherLeadsThan waits until another replica leads.
-func (e *env) anotherLeadsThan(leader string) {
+func anotherLeadsThan(e *env, leader string) {
 	e.Helper()
 	e.eventually("another replica leads", func() (bool, any) {
 		now := e.leader()
@@ -64,7 +64,7 @@ func (e *env) anotherLeadsThan(leader string) {
 // restartManager replaces the manager's pods one after the other, as kubectl rollout
 // restart does, and returns when a new one leads and has looked at a
 // ClusterServiceVersion.
-func (e *env) restartManager() (leader string) {
+func restartManager(e *env) (leader string) {
 	e.Helper()
 	before := map[string]bool{}
 	for _, pod := range e.managerPods() {
@@ -84,20 +84,20 @@ func (e *env) restartManager() (leader string) {
 		return leader != "" && !before[leader], leader
 	})
 	e.eventually("the new leader has looked at a ClusterServiceVersion", func() (bool, any) {
-		n := e.passes(leader)
+		n := passes(e, leader)
 		return n > 0, n
 	})
 	return leader
 }
 
 // stopManager returns when no pod of the manager is left. It is there again for the next test.
-func (e *env) stopManager() {
+func stopManager(e *env) {
 	e.Helper()
 	e.Cleanup(func() {
 		e.ctx = context.WithoutCancel(e.ctx)
-		e.startManager()
+		startManager(e)
 	})
-	e.scaleManager(0)
+	scaleManager(e, 0)
 	e.eventually("no pod of the manager is left", func() (bool, any) {
 		pods := e.managerPods()
 		return len(pods) == 0, len(pods)
@@ -105,9 +105,9 @@ func (e *env) stopManager() {
 }
 
 // startManager returns when both replicas run, and one of them leads.
-func (e *env) startManager() {
+func startManager(e *env) {
 	e.Helper()
-	e.scaleManager(2)
+	scaleManager(e, 2)
 	e.eventually("the manager is back", func() (bool, any) {
 		ready, leads := 0, false
 		for _, pod := range e.managerPods() {
@@ -120,17 +120,17 @@ func (e *env) startManager() {
 	})
 }
 
-func (e *env) scaleManager(replicas int) {
+func scaleManager(e *env, replicas int) {
 	e.Helper()
-	(&env{T: e.T, ctx: e.ctx, namespace: managerNamespace}).scale(managerDeployment, replicas)
+	scale((&env{T: e.T, ctx: e.ctx, namespace: managerNamespace}), managerDeployment, replicas)
 }
 
 // passes is how often a pod of the manager has looked at a ClusterServiceVersion, to
 // the end and without an error.
-func (e *env) passes(pod string) int {
+func passes(e *env, pod string) int {
 	e.Helper()
 	n := 0
-	for line := range strings.Lines(e.metrics(pod)) {
+	for line := range strings.Lines(metrics(e, pod)) {
 		const passes = `olm_webhook_manager_reconcile_duration_seconds_count{kind="ClusterServiceVersion",outcome="ok"} `
 		if count, found := strings.CutPrefix(line, passes); found {
 			_, err := fmt.Sscan(count, &n)

@@ -19,7 +19,7 @@ func TestMonitoring(t *testing.T) {
 	e.create(csv)
 	e.succeeds(csv.Name)
 	exposed := map[string]bool{}
-	for line := range strings.Lines(e.metrics(e.leader())) {
+	for line := range strings.Lines(metrics(e, e.leader())) {
 		if name, _, found := strings.Cut(strings.ReplaceAll(line, " ", "{"), "{"); found && !strings.HasPrefix(line, "#") {
 			exposed[name] = true
 		}

@@ -148,24 +148,24 @@ func TestNeverRegistered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
-			registrations := e.watchRegistrations()
+			registrations := watchRegistrations(e)
 			csv := hookCSV("hook.v1", server("hook"))
 			test.spoil(csv, &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec)
 			if test.foretold != "" {
-				e.foretells(csv, test.foretold)
+				foretells(e, csv, test.foretold)
 			}
 			e.create(csv)
-			e.says("its WebhookRollout", test.says, func() string {
+			says(e, "its WebhookRollout", test.says, func() string {
 				return e.webhookIs(csv.Name, test.state, test.why).Message
 			})
-			e.says("the condition Ready of its WebhookRollout", test.says, func() string {
-				return e.notReady(csv.Name)
+			says(e, "the condition Ready of its WebhookRollout", test.says, func() string {
+				return notReady(e, csv.Name)
 			})
-			e.says("the ClusterServiceVersion", test.says, func() string {
-				return e.reaches(csv.Name, test.phase, test.reason)
+			says(e, "the ClusterServiceVersion", test.says, func() string {
+				return reaches(e, csv.Name, test.phase, test.reason)
 			})
 			if test.event != "" {
-				e.kubeletSays(test.event)
+				kubeletSays(e, test.event)
 			}
 			registrations.none()
 		})
@@ -179,9 +179,9 @@ func mount(pod *corev1.PodSpec, source corev1.VolumeSource) {
 
 // predicts: bundle validate finds in a bundle with the ClusterServiceVersion what it does not
 // find in a whole one.
-func (e *env) foretells(csv *operatorsv1alpha1.ClusterServiceVersion, code string) {
+func foretells(e *env, csv *operatorsv1alpha1.ClusterServiceVersion, code string) {
 	e.Helper()
-	for folder, want := range map[string]bool{e.bundleOf("hook", csv): true, e.hookBundle("hook", unspoilt): false} {
+	for folder, want := range map[string]bool{bundleOf(e, "hook", csv): true, e.hookBundle("hook", unspoilt): false} {
 		b, err := bundle.Inspect(folder)
 		e.must(err)
 		findings := lint.Run(b).Findings
@@ -192,7 +192,7 @@ func (e *env) foretells(csv *operatorsv1alpha1.ClusterServiceVersion, code strin
 }
 
 // kubeletSays waits for an event about a pod.
-func (e *env) kubeletSays(part string) {
+func kubeletSays(e *env, part string) {
 	e.Helper()
 	e.eventually("a kubelet says "+part, func() (bool, any) {
 		events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=Pod"})
@@ -202,7 +202,7 @@ func (e *env) kubeletSays(part string) {
 }
 
 // says waits until a message has all parts: a cause may take a moment to show.
-func (e *env) says(who string, parts []string, message func() string) {
+func says(e *env, who string, parts []string, message func() string) {
 	e.Helper()
 	last := ""
 	e.eventually(who+" names the cause", func() (bool, any) {
@@ -218,7 +218,7 @@ func (e *env) says(who string, parts []string, message func() string) {
 }
 
 // notReady is the message of a WebhookRollout's condition Ready; empty when it is true.
-func (e *env) notReady(csv string) string {
+func notReady(e *env, csv string) string {
 	e.Helper()
 	rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	e.must(err)

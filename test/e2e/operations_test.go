@@ -113,13 +113,13 @@ func (g *guide) works(begins string, replace ...string) string {
 func TestOperationsGuide(t *testing.T) {
 	term := newTerminal(t, "shop")
 	for _, name := range []string{"shop", "stock"} {
-		term.makeNamespace(name)
+		makeNamespace(term.env, name)
 	}
 	g := newGuide(term)
 	v1, v2 := term.hookBundle("shop", shopBundle("shop.v1", "")), term.hookBundle("shop", shopBundle("shop.v2", "shop.v1"))
 
 	g.works("kubectl webhooks bundle install ./bundle", "./bundle", v1, "install", "install --yes")
-	g.contains(g.works("kubectl webhooks status -n shop"), "v.shop.io", "Registered")
+	contains(g.terminal.env, g.works("kubectl webhooks status -n shop"), "v.shop.io", "Registered")
 	g.seesWhatBlocks()
 	g.keepsAWebhookOff()
 	g.leavesTheEmergency()
@@ -146,7 +146,7 @@ func shopBundle(name, replaces string) func(*operatorsv1alpha1.ClusterServiceVer
 	}
 }
 
-func (e *env) makeNamespace(name string) {
+func makeNamespace(e *env, name string) {
 	e.Helper()
 	_, err := kubeClient.CoreV1().Namespaces().Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	e.must(err)
@@ -161,7 +161,7 @@ func (e *env) makeNamespace(name string) {
 	})
 }
 
-func (e *env) contains(said string, parts ...string) {
+func contains(e *env, said string, parts ...string) {
 	e.Helper()
 	for _, part := range parts {
 		if !strings.Contains(said, part) {
@@ -174,11 +174,11 @@ func (e *env) contains(said string, parts ...string) {
 // another that a client left behind.
 func (g *guide) seesWhatBlocks() {
 	g.Helper()
-	g.leaveBehind("left-behind")
+	leaveBehind(g.terminal.env, "left-behind")
 	following := g.start(strings.Fields(strings.TrimPrefix(g.find("kubectl webhooks status -A -w"), "kubectl webhooks "))...)
 	following.says("Registered")
 	following.says("Registrations that belong to no ClusterServiceVersion")
-	g.scale("shop", 0)
+	scale(g.terminal.env, "shop", 0)
 	following.says("Unreachable")
 	if said, exit := following.interrupt(); exit != 0 {
 		g.Errorf("status -w ends with %d\n%s", exit, said)
@@ -187,12 +187,12 @@ func (g *guide) seesWhatBlocks() {
 	if exit != 2 {
 		g.Errorf("doctor: exit code %d, want 2", exit)
 	}
-	g.contains(said, "ERROR NoReadyEndpoints", "v.shop.io", "the API server refuses CREATE of configmaps", "no endpoint of Service shop/shop-service is ready",
+	contains(g.terminal.env, said, "ERROR NoReadyEndpoints", "v.shop.io", "the API server refuses CREATE of configmaps", "no endpoint of Service shop/shop-service is ready",
 		"ERROR ServiceMissing", "left-behind", "Service shop/missing does not exist")
 }
 
 // leaveBehind registers a webhook that no server serves, of a resource that does not exist unless it is changed.
-func (e *env) leaveBehind(name string, changes ...func(*admissionregistrationv1.ValidatingWebhook)) {
+func leaveBehind(e *env, name string, changes ...func(*admissionregistrationv1.ValidatingWebhook)) {
 	e.Helper()
 	none := admissionregistrationv1.SideEffectClassNone
 	client := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations()
@@ -222,13 +222,13 @@ func (e *env) leaveBehind(name string, changes ...func(*admissionregistrationv1.
 // keepsAWebhookOff: the Subscription switches the webhook off, and on again.
 func (g *guide) keepsAWebhookOff() {
 	g.Helper()
-	g.callsAre(failed)
+	callsAre(g.terminal.env, failed)
 	g.works("kubectl -n shop patch subscription shop")
-	g.callsAre(uncovered)
+	callsAre(g.terminal.env, uncovered)
 	g.kubectl("-n", "shop", "patch", "subscription", "shop", "--type=merge", "-p", `{"spec":{"config":{"annotations":{"olm-webhook-manager.io/disabled-webhooks":null}}}}`)
-	g.scale("shop", 2)
+	scale(g.terminal.env, "shop", 2)
 	g.webhookIs("shop.v1", managerv1alpha1.WebhookRegistered, "Serving")
-	g.callsAre(denied)
+	callsAre(g.terminal.env, denied)
 }
 
 // leavesTheEmergency: every write in the Namespace fails because of a registration that no ClusterServiceVersion
@@ -236,7 +236,7 @@ func (g *guide) keepsAWebhookOff() {
 func (g *guide) leavesTheEmergency() {
 	g.Helper()
 	const name = "blocks-shop"
-	g.leaveBehind(name, func(w *admissionregistrationv1.ValidatingWebhook) {
+	leaveBehind(g.terminal.env, name, func(w *admissionregistrationv1.ValidatingWebhook) {
 		scope := admissionregistrationv1.NamespacedScope
 		w.Rules = []admissionregistrationv1.RuleWithOperations{{
 			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
@@ -274,12 +274,12 @@ func (g *guide) writesAre(possible bool) {
 // webhook serves, and not before.
 func (g *guide) deletesARegistration() {
 	g.Helper()
-	g.scale("shop", 0)
-	g.callsAre(failed)
+	scale(g.terminal.env, "shop", 0)
+	callsAre(g.terminal.env, failed)
 	g.kubectl("delete", "validatingwebhookconfiguration", g.registration().Name)
-	g.callsAre(uncovered)
-	g.scale("shop", 2)
-	g.callsAre(denied)
+	callsAre(g.terminal.env, uncovered)
+	scale(g.terminal.env, "shop", 2)
+	callsAre(g.terminal.env, denied)
 }
 
 // stopsTheManager: nothing is repaired until it runs again.
@@ -290,22 +290,22 @@ func (g *guide) stopsTheManager() {
 		pods := g.managerPods()
 		return len(pods) == 0, len(pods)
 	})
-	g.scale("shop", 0)
-	g.callsAre(failed)
+	scale(g.terminal.env, "shop", 0)
+	callsAre(g.terminal.env, failed)
 	g.eventually("status sees that no endpoint is ready", func() (bool, any) {
 		said := g.terminal.works("", "status", "-n", "shop")
 		return strings.Contains(said, "no endpoint of Service shop/shop-service is ready"), said
 	})
-	g.contains(g.terminal.works("", "status", "-n", "shop"), "No manager holds Lease olm-webhook-manager/olm-webhook-manager", "Unreachable")
+	contains(g.terminal.env, g.terminal.works("", "status", "-n", "shop"), "No manager holds Lease olm-webhook-manager/olm-webhook-manager", "Unreachable")
 	g.kubectl("delete", "validatingwebhookconfiguration", g.registration().Name)
-	g.contains(g.terminal.works("", "status", "-n", "shop"), "Waiting", "no longer registers it")
-	g.callsAre(uncovered)
-	g.scale("shop", 2)
+	contains(g.terminal.env, g.terminal.works("", "status", "-n", "shop"), "Waiting", "no longer registers it")
+	callsAre(g.terminal.env, uncovered)
+	scale(g.terminal.env, "shop", 2)
 	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=2")
-	g.callsAre(denied)
+	callsAre(g.terminal.env, denied)
 }
 
-func (e *env) callsAre(o outcome) {
+func callsAre(e *env, o outcome) {
 	e.Helper()
 	e.eventually("a call is "+o.String(), func() (bool, any) {
 		c := e.call(e.ctx, true)
@@ -320,7 +320,7 @@ func (g *guide) upgradesTheManagerUnderLoad() {
 	load.goesOn(denied)
 	g.works("kubectl apply --server-side -k manifests/crds")
 	g.works("kubectl apply --server-side -k manifests/manager")
-	g.restartManager()
+	restartManager(g.terminal.env)
 	load.goesOn(denied)
 	load.end(never)
 }
@@ -346,7 +346,7 @@ func (g *guide) letsPrometheusScrape() {
 func (g *guide) rendersWithoutNetwork(folder string) {
 	g.Helper()
 	rendered := filepath.Join(g.TempDir(), "bundle.yaml")
-	command := g.find("kubectl webhooks bundle render ./bundle", "./bundle", g.ociLayout(folder), "bundle.yaml", rendered)
+	command := g.find("kubectl webhooks bundle render ./bundle", "./bundle", ociLayout(g.terminal.env, folder), "bundle.yaml", rendered)
 	cmd := exec.CommandContext(g.ctx, "unshare", "--net", "bash", "-c", command)
 	path, err := plugin()
 	g.must(err)
@@ -356,11 +356,11 @@ func (g *guide) rendersWithoutNetwork(folder string) {
 	}
 	text, err := os.ReadFile(rendered)
 	g.must(err)
-	g.contains(string(text), "kind: ClusterServiceVersion", "name: shop.v1")
+	contains(g.terminal.env, string(text), "kind: ClusterServiceVersion", "name: shop.v1")
 }
 
 // ociLayout writes a bundle's folder as the only layer of the only image of a layout.
-func (e *env) ociLayout(folder string) string {
+func ociLayout(e *env, folder string) string {
 	e.Helper()
 	var files bytes.Buffer
 	archive := tar.NewWriter(&files)

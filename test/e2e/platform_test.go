@@ -35,8 +35,8 @@ func TestPlatformThatMutates(t *testing.T) {
 	platform, e := newEnv(t), newEnv(t)
 	platform.create(hookCSV("platform.v1", server("platform", "--reload")))
 	platform.succeeds("platform.v1")
-	platform.setsResources(e.namespace)
-	e.mirrorsImages()
+	setsResources(platform, e.namespace)
+	mirrorsImages(e)
 
 	version := func(name, replaces string) *operatorsv1alpha1.ClusterServiceVersion {
 		csv := hookCSV(name, draining(server("hook", "--reload", "--drain")))
@@ -51,7 +51,7 @@ func TestPlatformThatMutates(t *testing.T) {
 	e.create(version("hook.v1", ""))
 	e.succeeds("hook.v1")
 	live := time.Now()
-	e.isMutated("hook.v1")
+	isMutated(e, "hook.v1")
 	load.goesOn(denied)
 
 	e.create(version("hook.v2", "hook.v1"))
@@ -60,14 +60,14 @@ func TestPlatformThatMutates(t *testing.T) {
 		_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, "hook.v1", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), err
 	})
-	e.isMutated("hook.v2")
+	isMutated(e, "hook.v2")
 	load.goesOn(denied)
 
 	e.order("hook.v2", "once")
 	e.rotates("hook.v2", 2)
 	e.haveFollowed(2)
-	e.isMutated("hook.v2")
-	e.writesNothingFor(time.Minute, log, load)
+	isMutated(e, "hook.v2")
+	writesNothingFor(e, time.Minute, log, load)
 
 	deleted := time.Now()
 	e.uninstall("hook.v2")
@@ -76,20 +76,20 @@ func TestPlatformThatMutates(t *testing.T) {
 }
 
 // writesNothingFor fails when the manager writes anything while calls go on for a time.
-func (e *env) writesNothingFor(quiet time.Duration, log kube.AuditLog, load *load) {
+func writesNothingFor(e *env, quiet time.Duration, log kube.AuditLog, load *load) {
 	e.Helper()
 	start, err := log.End()
 	e.must(err)
 	for began := time.Now(); time.Since(began) < quiet; {
 		load.goesOn(denied)
 	}
-	for _, request := range kube.Writes(e.audited(log, start), userAgent) {
+	for _, request := range kube.Writes(audited(e, log, start), userAgent) {
 		e.Errorf("a manager that had nothing to do sent: %s %s", request.Verb, request.RequestURI)
 	}
 }
 
 // mirrorsImages has a policy replace the image of the Namespace's Deployments, and add a toleration.
-func (e *env) mirrorsImages() {
+func mirrorsImages(e *env) {
 	e.Helper()
 	admission := kubeClient.AdmissionregistrationV1()
 	name := e.namespace + "-mirror"
@@ -130,7 +130,7 @@ func (e *env) mirrorsImages() {
 
 // setsResources registers the server of the platform's operator as a webhook that sets resources of
 // another Namespace's Deployments.
-func (e *env) setsResources(namespace string) {
+func setsResources(e *env, namespace string) {
 	e.Helper()
 	secret, err := kubeClient.CoreV1().Secrets(e.namespace).Get(e.ctx, "platform-service-cert", metav1.GetOptions{})
 	e.must(err)
@@ -159,7 +159,7 @@ func onWrites(group, resource string) admissionregistrationv1.RuleWithOperations
 }
 
 // isMutated waits until a WebhookRollout names what the platform changed.
-func (e *env) isMutated(csv string) {
+func isMutated(e *env, csv string) {
 	e.Helper()
 	e.eventually("the condition names what admission changed", func() (bool, any) {
 		rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
@@ -172,13 +172,13 @@ func (e *env) isMutated(csv string) {
 		}
 		return !slices.ContainsFunc([]string{"image", "resources.requests.cpu", "changed by admission"}, func(part string) bool { return !strings.Contains(c.Message, part) }), c.Message
 	})
-	d := e.hookSpec()
+	d := hookSpec(e)
 	if container := d.Containers[0]; container.Image != hookImage || container.Resources.Requests.Cpu().String() != "7m" || len(d.Tolerations) != 1 {
 		e.Errorf("the Deployment has the image %s, resources %v and tolerations %v", container.Image, container.Resources, d.Tolerations)
 	}
 }
 
-func (e *env) hookSpec() corev1.PodSpec {
+func hookSpec(e *env) corev1.PodSpec {
 	e.Helper()
 	d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
 	e.must(err)

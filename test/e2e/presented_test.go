@@ -26,7 +26,7 @@ func presentedBy(ctx context.Context, ip string) (*x509.Certificate, error) {
 	return presented, connection.Close()
 }
 
-func (e *env) hookPods() (staying []corev1.Pod) {
+func hookPods(e *env) (staying []corev1.Pod) {
 	e.Helper()
 	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: "app=hook"})
 	e.must(err)
@@ -40,10 +40,10 @@ func (e *env) hookPods() (staying []corev1.Pod) {
 
 // follow is how many pods there are that stay, and what those do that do not answer with the
 // certificate that they are to serve.
-func (e *env) follow() (pods int, instead map[string]string) {
+func follow(e *env) (pods int, instead map[string]string) {
 	e.Helper()
-	current, _ := pem.Decode([]byte(e.leaf()))
-	staying := e.hookPods()
+	current, _ := pem.Decode([]byte(leaf(e)))
+	staying := hookPods(e)
 	instead = map[string]string{}
 	for _, pod := range staying {
 		if pod.Status.PodIP == "" {
@@ -63,32 +63,32 @@ func (e *env) follow() (pods int, instead map[string]string) {
 // of them once rolling updates have ended.
 func (e *env) haveFollowed(want int) {
 	e.Helper()
-	if pods, instead := e.follow(); pods == 0 || len(instead) > 0 {
+	if pods, instead := follow(e); pods == 0 || len(instead) > 0 {
 		e.Errorf("not each of %d pods serves the current certificate: %v", pods, instead)
 	}
-	e.eventually(fmt.Sprintf("there are %d pods", want), func() (bool, any) { pods := len(e.hookPods()); return pods == want, pods })
+	e.eventually(fmt.Sprintf("there are %d pods", want), func() (bool, any) { pods := len(hookPods(e)); return pods == want, pods })
 }
 
 // takeUp waits until so many pods serve the current certificate, and has their kubelets look
 // at once, as the manager does where it is asked to see to certificates.
-func (e *env) takeUp(pods int) {
+func takeUp(e *env, pods int) {
 	e.Helper()
 	var told time.Time
 	e.eventually("pods take up the certificate", func() (bool, any) {
 		if time.Since(told) > time.Second {
 			told = time.Now()
-			e.haveKubeletsLook()
+			haveKubeletsLook(e)
 		}
-		there, instead := e.follow()
+		there, instead := follow(e)
 		return there == pods && len(instead) == 0, instead
 	})
 }
 
 // haveKubeletsLook changes the pods: their kubelets bring them their Secrets then.
-func (e *env) haveKubeletsLook() {
+func haveKubeletsLook(e *env) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"e2e.example.com/look":%q}}}`, time.Now().Format(time.RFC3339Nano))
-	for _, pod := range e.hookPods() {
+	for _, pod := range hookPods(e) {
 		_, err := kubeClient.CoreV1().Pods(e.namespace).Patch(e.ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 		e.must(err)
 	}

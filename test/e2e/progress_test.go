@@ -28,10 +28,10 @@ func TestBundleInstallTellsProgress(t *testing.T) {
 	for _, step := range steps {
 		command.says(step.waits)
 	}
-	issued := term.mint("hook-service")
-	term.storeCertificate(issued)
+	issued := mint(term.env, "hook-service")
+	storeCertificate(term.env, issued)
 	command.says("no client has injected a caBundle")
-	term.inject(issued.CA)
+	inject(term.env, issued.CA)
 	said, exit := command.end()
 	if exit != 0 {
 		t.Errorf("exit code %d", exit)
@@ -59,7 +59,7 @@ func inOrder(said string, parts ...string) bool {
 }
 
 // mint makes a certificate for a Service of the Namespace, of a CA of its own.
-func (e *env) mint(service string) certs.Generation {
+func mint(e *env, service string) certs.Generation {
 	e.Helper()
 	name := service + "." + e.namespace + ".svc"
 	g, err := certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(0, 6, 0)})
@@ -68,7 +68,7 @@ func (e *env) mint(service string) certs.Generation {
 }
 
 // inject puts a caBundle into the registration, as cainjectors do.
-func (e *env) inject(ca []byte) {
+func inject(e *env, ca []byte) {
 	e.Helper()
 	registered := e.registration()
 	patch := fmt.Appendf(nil, `[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":%q}]`, base64.StdEncoding.EncodeToString(ca))
@@ -77,7 +77,7 @@ func (e *env) inject(ca []byte) {
 }
 
 // storeCertificate puts a certificate where the pods of the plain webhook server look for it.
-func (e *env) storeCertificate(g certs.Generation) {
+func storeCertificate(e *env, g certs.Generation) {
 	e.Helper()
 	_, err := kubeClient.CoreV1().Secrets(e.namespace).Create(e.ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: hookCertificate}, Type: corev1.SecretTypeTLS,

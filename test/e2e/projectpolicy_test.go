@@ -41,9 +41,9 @@ func TestProjectPolicy(t *testing.T) {
 	e.succeeds(policyCSV)
 	e.kubectl("apply", "-f", policyFiles+"/samples/projectpolicy.yaml")
 	e.kubectl("wait", "projectpolicy/shared-cluster", "--for=condition=Valid")
-	e.bothServersKnow()
+	bothServersKnow(e)
 
-	e.isDenied("shop")
+	isDenied(e, "shop")
 	e.kubectl("apply", "-f", policyFiles+"/samples/namespace-allowed.yaml")
 	for _, value := range []string{`"nothing"`, `null`} {
 		patch := fmt.Sprintf(`{"metadata":{"annotations":{"e2e.example.com/changes":%s}}}`, value)
@@ -53,9 +53,9 @@ func TestProjectPolicy(t *testing.T) {
 		}
 	}
 
-	e.restartsUnderLoad("projectpolicy-webhook")
+	restartsUnderLoad(e, "projectpolicy-webhook")
 
-	e.deletePods()
+	deletePods(e)
 	e.eventually("two other pods serve", func() (bool, any) {
 		pods := e.pods()
 		ready := 0
@@ -68,7 +68,7 @@ func TestProjectPolicy(t *testing.T) {
 	})
 	e.webhookIs(policyCSV, managerv1alpha1.WebhookRegistered, "Serving")
 	e.succeeds(policyCSV)
-	e.isDenied("shop")
+	isDenied(e, "shop")
 
 	e.must(removeProjectPolicy(e.ctx))
 	older.clusterIs(before)
@@ -76,11 +76,11 @@ func TestProjectPolicy(t *testing.T) {
 
 // restartsUnderLoad replaces a hosting server's pods one after the other while it is
 // called a hundred times a second, failurePolicy Fail: every call is answered.
-func (e *env) restartsUnderLoad(deployment string) {
+func restartsUnderLoad(e *env, deployment string) {
 	e.Helper()
 	load := e.startLoadOf(10*time.Millisecond, e.askForShop)
 	load.goesOn(denied)
-	e.restart(deployment)
+	restart(e, deployment)
 	load.goesOn(denied)
 	load.end(never)
 }
@@ -102,7 +102,7 @@ func (e *env) askForShop(ctx context.Context) call {
 
 // bothServersKnow waits until twenty calls in a row are denied: one of the two servers says that
 // a policy is valid, and the other may hear of it later.
-func (e *env) bothServersKnow() {
+func bothServersKnow(e *env) {
 	e.Helper()
 	inRow := 0
 	e.eventually("twenty calls in a row are denied", func() (bool, any) {
@@ -116,7 +116,7 @@ func (e *env) bothServersKnow() {
 
 // isDenied asks for the namespace of the sample that breaks the policy in every way,
 // until it is answered: a Service's address may lag behind its pods.
-func (e *env) isDenied(name string) {
+func isDenied(e *env, name string) {
 	e.Helper()
 	e.eventually("the policy's webhook answers", func() (bool, any) {
 		output, err := kubectl(e.ctx, "apply", "-f", policyFiles+"/samples/namespace-denied.yaml")
@@ -143,7 +143,7 @@ func (e *env) pods() []corev1.Pod {
 }
 
 // deletePods takes all pods of the Namespace away at once and leaves them no time.
-func (e *env) deletePods() {
+func deletePods(e *env) {
 	e.Helper()
 	e.must(kubeClient.CoreV1().Pods(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}))
 }

@@ -27,13 +27,13 @@ import (
 // to, no call fails while each pod comes to serve it, and none is restarted for it. cert-manager and its cainjector are the real ones.
 func TestProvidersUnderLoad(t *testing.T) {
 	e := newBareEnv(t)
-	e.certManager()
+	certManager(e)
 	term := &terminal{env: e}
 	install := []string{"bundle", "install", e.hookBundle("hook", reloading), "-n", e.namespace, "--yes"}
 	term.works("", install...)
 	load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 	load.goesOn(denied)
-	template := e.hookTemplate()
+	template := hookTemplate(e)
 	for _, change := range []struct {
 		name string
 		do   func()
@@ -52,7 +52,7 @@ func TestProvidersUnderLoad(t *testing.T) {
 		load.goesOn(denied)
 	}
 	load.end(never)
-	if now := e.hookTemplate(); !maps.Equal(now, template) {
+	if now := hookTemplate(e); !maps.Equal(now, template) {
 		t.Errorf("the pods were restarted: their template was annotated %v and is %v", template, now)
 	}
 }
@@ -66,13 +66,13 @@ func reloading(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) 
 // is installed again.
 func (e *terminal) changeToCertManager(install ...string) {
 	e.Helper()
-	e.declare(issuers.Issuers, "Issuer", "root", map[string]any{"selfSigned": map[string]any{}})
-	e.declare(issuers.Certificates, "Certificate", "ca", map[string]any{
+	declare(e.env, issuers.Issuers, "Issuer", "root", map[string]any{"selfSigned": map[string]any{}})
+	declare(e.env, issuers.Certificates, "Certificate", "ca", map[string]any{
 		"isCA": true, "commonName": "e2e", "secretName": "ca", "issuerRef": map[string]any{"kind": "Issuer", "name": "root"},
 	})
-	e.declare(issuers.Issuers, "Issuer", "internal", map[string]any{"ca": map[string]any{"secretName": "ca"}})
+	declare(e.env, issuers.Issuers, "Issuer", "internal", map[string]any{"ca": map[string]any{"secretName": "ca"}})
 	e.works("", append(install, "--certificates=cert-manager", "--issuer=Issuer/internal")...)
-	e.provides(managerv1alpha1.ProviderCertManager, 2)
+	provides(e.env, managerv1alpha1.ProviderCertManager, 2)
 }
 
 // changeCA has the issuer sign with another CA, and at once.
@@ -85,65 +85,65 @@ func (e *env) changeCA() {
 		return err == nil && len(ca.Data[corev1.TLSCertKey]) > 0, err
 	})
 	e.must(secrets.Delete(e.ctx, hookCertificate+"-issued", metav1.DeleteOptions{}))
-	e.provides(managerv1alpha1.ProviderCertManager, 3)
+	provides(e, managerv1alpha1.ProviderCertManager, 3)
 }
 
 // changeToNone lets the administrator's own Certificate, of the same issuer, take over. No client
 // sees to it then that kubelets look, and they would take a minute.
 func (e *env) changeToNone() {
 	e.Helper()
-	before := e.leaf()
-	e.choose(managerv1alpha1.ProviderNone, "cert-manager.io/inject-ca-from", e.namespace+"/own")
+	before := leaf(e)
+	choose(e, managerv1alpha1.ProviderNone, "cert-manager.io/inject-ca-from", e.namespace+"/own")
 	e.eventually("the manager does not modify the objects", func() (bool, any) {
 		c := e.certificate("hook.v1")
 		return c.Provider == managerv1alpha1.ProviderNone, c
 	})
-	e.declare(issuers.Certificates, "Certificate", "own", map[string]any{
+	declare(e, issuers.Certificates, "Certificate", "own", map[string]any{
 		"secretName": hookCertificate, "dnsNames": []any{"hook-service." + e.namespace + ".svc"},
 		"issuerRef": map[string]any{"kind": "Issuer", "name": "internal"},
 	})
-	e.eventually("the administrator's certificate is there", func() (bool, any) { return e.leaf() != before, nil })
+	e.eventually("the administrator's certificate is there", func() (bool, any) { return leaf(e) != before, nil })
 	e.eventually("the cainjector has a hand in the registration", func() (bool, any) {
 		fields := e.registration().ManagedFields
 		return slices.ContainsFunc(fields, func(f metav1.ManagedFieldsEntry) bool { return strings.Contains(f.Manager, "cainjector") }), fields
 	})
-	e.takeUp(2)
+	takeUp(e, 2)
 }
 
 func (e *env) changeToManager() {
 	e.Helper()
-	e.choose(managerv1alpha1.ProviderManager)
+	choose(e, managerv1alpha1.ProviderManager)
 	e.must(dynamicClient.Resource(issuers.Certificates).Namespace(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
-	e.provides(managerv1alpha1.ProviderManager, 4)
+	provides(e, managerv1alpha1.ProviderManager, 4)
 }
 
 // changeToOwnCA names no issuer: cert-manager makes a CA for the operator.
 func (e *env) changeToOwnCA() {
 	e.Helper()
-	e.choose(managerv1alpha1.ProviderCertManager)
-	e.provides(managerv1alpha1.ProviderCertManager, 5)
+	choose(e, managerv1alpha1.ProviderCertManager)
+	provides(e, managerv1alpha1.ProviderCertManager, 5)
 }
 
 // renewOwnCA has cert-manager renew that CA, as cmctl renew does, and what it signed.
 func (e *env) renewOwnCA() {
 	e.Helper()
 	ca := names.CA("hook-service")
-	before := e.secret(names.Issued(ca)).Data[corev1.TLSCertKey]
-	e.renew(ca)
+	before := secret(e, names.Issued(ca)).Data[corev1.TLSCertKey]
+	renew(e, ca)
 	e.eventually("the CA is another", func() (bool, any) {
-		now := e.secret(names.Issued(ca)).Data[corev1.TLSCertKey]
+		now := secret(e, names.Issued(ca)).Data[corev1.TLSCertKey]
 		return len(now) > 0 && !bytes.Equal(now, before), string(now)
 	})
 	e.order("hook.v1", "of the renewed CA")
-	e.provides(managerv1alpha1.ProviderCertManager, 6)
-	served, signer := e.secret(hookCertificate).Data["ca.crt"], e.secret(names.Issued(ca)).Data[corev1.TLSCertKey]
+	provides(e, managerv1alpha1.ProviderCertManager, 6)
+	served, signer := secret(e, hookCertificate).Data["ca.crt"], secret(e, names.Issued(ca)).Data[corev1.TLSCertKey]
 	if !bytes.Equal(served, signer) {
 		e.Errorf("what is served is signed by\n%s, not by the CA that was renewed\n%s", served, signer)
 	}
 }
 
 // renew asks cert-manager to issue a Certificate again.
-func (e *env) renew(certificate string) {
+func renew(e *env, certificate string) {
 	e.Helper()
 	certificates := dynamicClient.Resource(issuers.Certificates).Namespace(e.namespace)
 	e.eventually("cert-manager is asked to renew "+certificate, func() (bool, any) {
@@ -164,7 +164,7 @@ func (e *env) renew(certificate string) {
 	})
 }
 
-func (e *env) secret(name string) *corev1.Secret {
+func secret(e *env, name string) *corev1.Secret {
 	e.Helper()
 	secret, err := kubeClient.CoreV1().Secrets(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
@@ -173,7 +173,7 @@ func (e *env) secret(name string) *corev1.Secret {
 
 // certManager runs the real one next to the cluster until the test ends, unless the
 // cluster is not one of ours and has its own.
-func (e *env) certManager() {
+func certManager(e *env) {
 	e.Helper()
 	_, err := dynamicClient.Resource(issuers.Certificates).List(e.ctx, metav1.ListOptions{Limit: 1})
 	if err == nil && !auditLog().Available() {
@@ -186,20 +186,20 @@ func (e *env) certManager() {
 }
 
 // declare creates an object of cert-manager's.
-func (e *env) declare(resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
+func declare(e *env, resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
 	e.Helper()
 	e.must(kube.Declare(e.ctx, dynamicClient, e.namespace, resource, kind, name, spec))
 }
 
 // choose sets the provider of the operator's certificates.
-func (e *env) choose(provider managerv1alpha1.CertificateProvider, more ...string) {
+func choose(e *env, provider managerv1alpha1.CertificateProvider, more ...string) {
 	e.Helper()
 	e.must(kube.Choose(e.ctx, olmClient, e.namespace, "hook", "hook.v1", provider, more...))
 }
 
 // provides waits until a provider's certificate of a generation is the only one that is
 // served and trusted.
-func (e *env) provides(provider managerv1alpha1.CertificateProvider, generation int64) {
+func provides(e *env, provider managerv1alpha1.CertificateProvider, generation int64) {
 	e.Helper()
 	e.rotates("hook.v1", generation)
 	e.eventually("certificates are those of "+string(provider), func() (bool, any) {
@@ -209,7 +209,7 @@ func (e *env) provides(provider managerv1alpha1.CertificateProvider, generation 
 }
 
 // leaf is the certificate that pods mount.
-func (e *env) leaf() string {
+func leaf(e *env) string {
 	e.Helper()
-	return string(e.secret(hookCertificate).Data[corev1.TLSCertKey])
+	return string(secret(e, hookCertificate).Data[corev1.TLSCertKey])
 }

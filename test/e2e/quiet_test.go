@@ -42,7 +42,7 @@ func TestQuiet(t *testing.T) {
 		e.must(err)
 		return len(events.Items) == len(operators), len(events.Items)
 	})
-	made := e.audited(log, start)
+	made := audited(e, log, start)
 	if writes, told := kube.Writes(made, userAgent), kube.Reported(made, userAgent); len(writes) < 7*len(operators) || len(told) < len(operators) {
 		t.Fatalf("the audit log shows %d writes and %d events by the manager for %d installations: is this test looking?", len(writes), len(told), len(operators))
 	}
@@ -50,14 +50,14 @@ func TestQuiet(t *testing.T) {
 	installed := lastReceived(made)
 	start, err = log.End()
 	e.must(err)
-	leader := e.restartManager()
+	leader := restartManager(e)
 	looked := 0
 	looks := func() {
 		e.eventually("the manager has looked at all of them", func() (bool, any) {
-			now := e.passes(leader)
+			now := passes(e, leader)
 			return now >= looked+len(operators), now - looked
 		})
-		looked = e.passes(leader)
+		looked = passes(e, leader)
 	}
 	looks()
 	for again := range 3 {
@@ -67,7 +67,7 @@ func TestQuiet(t *testing.T) {
 		looks()
 	}
 	// What was asked for before may stand in the log behind what was asked for later.
-	idle := slices.DeleteFunc(e.audited(log, start), func(event auditv1.Event) bool { return !event.RequestReceivedTimestamp.After(installed) })
+	idle := slices.DeleteFunc(audited(e, log, start), func(event auditv1.Event) bool { return !event.RequestReceivedTimestamp.After(installed) })
 	for _, request := range slices.Concat(kube.Writes(idle, userAgent), kube.Reported(idle, userAgent)) {
 		t.Errorf("a manager that had nothing to do sent: %s %s", request.Verb, request.RequestURI)
 	}
@@ -97,7 +97,7 @@ func auditLog() kube.AuditLog {
 
 // audited are the events from a place in the log on, up to this call: a request of its
 // own shows the progress of the log.
-func (e *env) audited(log kube.AuditLog, start int64) (events []auditv1.Event) {
+func audited(e *env, log kube.AuditLog, start int64) (events []auditv1.Event) {
 	e.Helper()
 	marker := rest.CopyConfig(config)
 	marker.UserAgent = fmt.Sprintf("%s at %d", e.namespace, start)

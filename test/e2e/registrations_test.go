@@ -11,7 +11,7 @@ type registrationWatch struct {
 	watches []watch.Interface
 }
 
-func (e *env) watchRegistrations() registrationWatch {
+func watchRegistrations(e *env) registrationWatch {
 	e.Helper()
 	validating, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, e.ours())
 	e.must(err)

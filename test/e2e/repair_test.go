@@ -50,7 +50,7 @@ func TestRepairUnderLoad(t *testing.T) {
 		}
 		missed := load.count(uncovered) + load.count(failed)
 		e.must(d.damage())
-		e.within(time.Second, "the registration, "+d.name+", is as it was", func() (bool, any) {
+		within(e, time.Second, "the registration, "+d.name+", is as it was", func() (bool, any) {
 			now, err := registrations.Get(e.ctx, before.Name, metav1.GetOptions{})
 			return err == nil && equality.Semantic.DeepEqual(now.Webhooks, before.Webhooks), now.Webhooks
 		})

@@ -42,9 +42,9 @@ func TestLeaderDeletedDuringInstall(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Fatalf("%s: it was not made within a minute", name)
 		}
-		killed := e.killLeader()
+		killed := killLeader(e)
 		w.Stop()
-		e.anotherLeadsThan(killed)
+		anotherLeadsThan(e, killed)
 		if phase := e.get(csv.Name).Status.Phase; phase == operatorsv1alpha1.CSVPhaseSucceeded {
 			t.Fatalf("%s: the installation was over before the other replica led, so this shows nothing", name)
 		}
@@ -64,8 +64,8 @@ func TestManagerRestartsUnderLoad(t *testing.T) {
 	e.succeeds("hook.v1")
 	registered := e.registration()
 	load := e.startLoad()
-	e.restartManager()
+	restartManager(e)
 	load.goesOn(denied)
 	load.end(never)
-	e.isUntouched(registered)
+	isUntouched(e, registered)
 }

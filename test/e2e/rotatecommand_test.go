@@ -9,7 +9,7 @@ import (
 )
 
 // orderByCommand orders a rotation as a person does, and follows it as the command says.
-func (e *env) orderByCommand() (generation int64) {
+func orderByCommand(e *env) (generation int64) {
 	e.Helper()
 	term := &terminal{env: e}
 	said := term.works("", "certificates", "rotate", "hook.v1", "-n", e.namespace)
@@ -34,13 +34,13 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	e := newEnv(t)
 	e.create(hookCSV("hook.v1", server("hook")))
 	e.succeeds("hook.v1")
-	compromised := e.caBundle()
+	compromised := caBundle(e)
 	said := (&terminal{env: e}).works("", "certificates", "rotate", "hook.v1", "--compromised", "-n", e.namespace)
 	if want := "configmaps.hook.example.com: CREATE of configmaps fails (failurePolicy Fail)"; !strings.Contains(said, want) {
 		t.Errorf("the command does not say %q:\n%s", want, said)
 	}
 	e.eventually("the CA is not trusted any more", func() (bool, any) {
-		now := e.caBundle()
+		now := caBundle(e)
 		return !bytes.Contains(now, compromised), string(now)
 	})
 	e.eventually("calls fail", func() (bool, any) {
@@ -49,7 +49,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	})
 	e.rotates("hook.v1", 2)
 	e.haveFollowed(2)
-	if bytes.Contains(e.caBundle(), compromised) {
+	if bytes.Contains(caBundle(e), compromised) {
 		t.Error("the CA is trusted again")
 	}
 	e.eventually("calls are answered again", func() (bool, any) {
@@ -59,7 +59,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 }
 
 // caBundle is what the webhook trusts.
-func (e *env) caBundle() []byte {
+func caBundle(e *env) []byte {
 	e.Helper()
 	return e.registration().Webhooks[0].ClientConfig.CABundle
 }

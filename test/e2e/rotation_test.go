@@ -42,33 +42,33 @@ func TestRotationUnderLoad(t *testing.T) {
 		restarts bool
 	}{
 		"a server that reloads":                    {flags: []string{"--reload"}, do: orderedWhile(func(*env) {})},
-		"a server that drains and does not reload": {flags: []string{"--drain"}, do: (*env).orderByCommand, restarts: true},
+		"a server that drains and does not reload": {flags: []string{"--drain"}, do: orderByCommand, restarts: true},
 		"a rolling update meanwhile":               {flags: []string{"--reload", "--drain"}, do: orderedWhile(rollingUpdate)},
-		"a scale-up meanwhile":                     {flags: []string{"--reload"}, do: orderedWhile(distributing((*env).scaleUp)), pods: 4},
-		"the Secret deleted":                       {flags: []string{"--reload"}, do: (*env).loseCertificate},
-		"the Secret emptied":                       {flags: []string{"--reload"}, do: (*env).emptyCertificate},
-		"the Secret foreign":                       {flags: []string{"--reload"}, do: (*env).replaceCertificate},
-		"the Secret made again by another client":  {flags: []string{"--reload"}, do: (*env).remakeCertificate},
+		"a scale-up meanwhile":                     {flags: []string{"--reload"}, do: orderedWhile(distributing(scaleUp)), pods: 4},
+		"the Secret deleted":                       {flags: []string{"--reload"}, do: loseCertificate},
+		"the Secret emptied":                       {flags: []string{"--reload"}, do: emptyCertificate},
+		"the Secret foreign":                       {flags: []string{"--reload"}, do: replaceCertificate},
+		"the Secret made again by another client":  {flags: []string{"--reload"}, do: remakeCertificate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := newEnv(t)
 			e.create(hookCSV("hook.v1", draining(server("hook", test.flags...))))
 			e.succeeds("hook.v1")
-			e.haveKubeletsLook() // by themselves they will not for a minute: nothing but the manager's word, nor what is foreign, reaches pods before
+			haveKubeletsLook(e) // by themselves they will not for a minute: nothing but the manager's word, nor what is foreign, reaches pods before
 			load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 			load.goesOn(denied)
 			record := func([]call) {}
 			if name == "a server that reloads" {
-				record = e.recordTimeline().leads
+				record = recordTimeline(e).leads
 			}
 			began := time.Now()
-			e.rotatesSince(began, test.do(e))
+			rotatesSince(e, began, test.do(e))
 			e.haveFollowed(cmp.Or(test.pods, 2))
 			load.goesOn(denied)
 			load.end(never)
 			record(load.calls)
-			if restarted := e.hookTemplate()[wellknown.AnnotationRestartedFor] != ""; restarted != test.restarts {
+			if restarted := hookTemplate(e)[wellknown.AnnotationRestartedFor] != ""; restarted != test.restarts {
 				t.Errorf("the manager restarted the pods: %t, want %t", restarted, test.restarts)
 			}
 		})
@@ -105,23 +105,23 @@ func distributing(do func(*env)) func(*env) {
 // the previous ones go on serving theirs for as long as they drain.
 func rollingUpdate(e *env) {
 	e.Helper()
-	before := e.podUIDs()
-	distributing((*env).restartHook)(e)
+	before := podUIDs(e)
+	distributing(restartHook)(e)
 	e.eventually("pods are given the next certificate", func() (bool, any) {
 		c := e.certificate("hook.v1")
 		return c.Phase != managerv1alpha1.CertificateDistributing, c
 	})
-	now := e.podUIDs()
+	now := podUIDs(e)
 	if old, others := now.Intersection(before).Len(), now.Difference(before).Len(); old == 0 || others == 0 {
 		e.Fatalf("there are %d pods that predate the rolling update, and %d others: this shows nothing of its middle", old, others)
 	}
 }
 
 // scaleUp returns when the pods are there that it adds.
-func (e *env) scaleUp() {
+func scaleUp(e *env) {
 	e.Helper()
-	e.scaleHook(4)
-	e.eventually("there are four pods", func() (bool, any) { pods := len(e.hookPods()); return pods == 4, pods })
+	scaleHook(e, 4)
+	e.eventually("there are four pods", func() (bool, any) { pods := len(hookPods(e)); return pods == 4, pods })
 }
 
 // A manager that goes in the middle of a rotation leaves the rest to its successor.
@@ -137,16 +137,16 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 		phase := e.certificate("hook.v1").Phase
 		return phase != managerv1alpha1.CertificateStable, phase
 	})
-	killed := e.killLeader()
+	killed := killLeader(e)
 	if phase := e.certificate("hook.v1").Phase; phase == managerv1alpha1.CertificateStable {
 		t.Fatal("the rotation was over before the manager's pod was deleted, so this shows nothing of its middle")
 	}
-	e.rotatesSince(began, 2)
-	e.anotherLeadsThan(killed)
+	rotatesSince(e, began, 2)
+	anotherLeadsThan(e, killed)
 	e.haveFollowed(2)
 	load.goesOn(denied)
 	load.end(never)
-	if e.hookTemplate()[wellknown.AnnotationRestartedFor] != "" {
+	if hookTemplate(e)[wellknown.AnnotationRestartedFor] != "" {
 		t.Error("the manager restarted pods that reload their certificate")
 	}
 }
@@ -164,13 +164,13 @@ func TestRotationThatCostsCalls(t *testing.T) {
 		"neither reloads nor drains": {
 			change: func(*appsv1.DeploymentSpec) {},
 			says:   "which makes calls fail if it does not drain",
-			act:    (*env).awaitRestart,
+			act:    awaitRestart,
 			most:   200, // a second for each of the two pods; a few were seen
 		},
 		"Recreate": {
 			change: func(d *appsv1.DeploymentSpec) { d.Strategy.Type = appsv1.RecreateDeploymentStrategyType },
 			says:   "the strategy Recreate of deployment hook ends all pods before it starts new ones: it is put off until",
-			act:    func(e *env) time.Time { before := time.Now(); e.restartHook(); return before },
+			act:    func(e *env) time.Time { before := time.Now(); restartHook(e); return before },
 			most:   1500, // no pod at all for as long as a new one takes, 2 s as a rule
 		},
 	} {
@@ -193,7 +193,7 @@ func TestRotationThatCostsCalls(t *testing.T) {
 				t.Errorf("%d calls failed before the restart", n)
 			}
 			before := test.act(e)
-			e.rotatesSince(began, 2)
+			rotatesSince(e, began, 2)
 			load.goesOn(denied)
 			load.end(func(c call) bool { return c.outcome == failed && c.answered.After(before) }) // that is what was predicted
 			if n := load.count(failed); n > test.most {
@@ -240,13 +240,13 @@ func (e *env) rotates(csv string, generation int64) {
 }
 
 // rotatesSince waits for the same of hook.v1, and logs how long that took since the order, or the loss.
-func (e *env) rotatesSince(began time.Time, generation int64) {
+func rotatesSince(e *env, began time.Time, generation int64) {
 	e.Helper()
 	e.rotates("hook.v1", generation)
 	e.Logf("%s after the order, or the loss, nothing but the new certificate is trusted", time.Since(began).Round(100*time.Millisecond))
 }
 
-func (e *env) hookTemplate() map[string]string {
+func hookTemplate(e *env) map[string]string {
 	e.Helper()
 	d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
 	e.must(err)
@@ -255,11 +255,11 @@ func (e *env) hookTemplate() map[string]string {
 
 // awaitRestart waits until the manager restarts the pods, and returns an instant at which it
 // had not yet.
-func (e *env) awaitRestart() (before time.Time) {
+func awaitRestart(e *env) (before time.Time) {
 	e.Helper()
 	e.eventually("the manager restarts the pods", func() (bool, any) {
 		asked := time.Now()
-		template := e.hookTemplate()
+		template := hookTemplate(e)
 		if template[wellknown.AnnotationRestartedFor] != "" {
 			return true, nil
 		}
@@ -270,48 +270,48 @@ func (e *env) awaitRestart() (before time.Time) {
 }
 
 // restartHook does what kubectl rollout restart does.
-func (e *env) restartHook() {
+func restartHook(e *env) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
 	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, "hook", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
 	e.must(err)
 }
 
-func (e *env) scaleHook(replicas int32) {
+func scaleHook(e *env, replicas int32) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
 	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, "hook", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	e.must(err)
 }
 
-func (e *env) loseCertificate() (generation int64) {
+func loseCertificate(e *env) (generation int64) {
 	e.Helper()
 	e.must(kubeClient.CoreV1().Secrets(e.namespace).Delete(e.ctx, hookCertificate, metav1.DeleteOptions{}))
 	return 2
 }
 
-func (e *env) emptyCertificate() (generation int64) {
+func emptyCertificate(e *env) (generation int64) {
 	e.Helper()
-	e.editCertificate(func(s *corev1.Secret) {
+	editCertificate(e, func(s *corev1.Secret) {
 		s.Data = map[string][]byte{corev1.TLSCertKey: {}, corev1.TLSPrivateKeyKey: {}}
 	})
 	return 2
 }
 
 // replaceCertificate puts a pair of another client's there, whole and of a piece.
-func (e *env) replaceCertificate() (generation int64) {
+func replaceCertificate(e *env) (generation int64) {
 	e.Helper()
-	foreign := e.foreignCertificate()
-	e.editCertificate(func(s *corev1.Secret) { s.Data = foreign })
+	foreign := foreignCertificate(e)
+	editCertificate(e, func(s *corev1.Secret) { s.Data = foreign })
 	return 2
 }
 
 // remakeCertificate is what another client does that deletes the Secret, and creates one of
 // its own. The manager may be quicker, and is ordered again then.
-func (e *env) remakeCertificate() (generation int64) {
+func remakeCertificate(e *env) (generation int64) {
 	e.Helper()
 	secrets := kubeClient.CoreV1().Secrets(e.namespace)
-	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: hookCertificate}, Type: corev1.SecretTypeTLS, Data: e.foreignCertificate()}
+	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: hookCertificate}, Type: corev1.SecretTypeTLS, Data: foreignCertificate(e)}
 	for generation = 2; ; generation++ {
 		e.must(secrets.Delete(e.ctx, hookCertificate, metav1.DeleteOptions{}))
 		_, err := secrets.Create(e.ctx, foreign, metav1.CreateOptions{})
@@ -324,7 +324,7 @@ func (e *env) remakeCertificate() (generation int64) {
 }
 
 // foreignCertificate is one that no client trusts, as a Secret holds it.
-func (e *env) foreignCertificate() map[string][]byte {
+func foreignCertificate(e *env) map[string][]byte {
 	e.Helper()
 	names := certs.DNSNames("hook-service", e.namespace)
 	foreign, err := certs.Mint(certs.Request{Number: 1, Names: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
@@ -335,7 +335,7 @@ func (e *env) foreignCertificate() map[string][]byte {
 	}
 }
 
-func (e *env) editCertificate(edit func(*corev1.Secret)) {
+func editCertificate(e *env, edit func(*corev1.Secret)) {
 	e.Helper()
 	secret, err := kubeClient.CoreV1().Secrets(e.namespace).Get(e.ctx, hookCertificate, metav1.GetOptions{})
 	e.must(err)

@@ -22,9 +22,9 @@ import (
 func TestDoctorSeesAStrangersCertificate(t *testing.T) {
 	e := newBareEnv(t)
 	term := &terminal{env: e}
-	served, other := e.mint("stranger"), e.mint("stranger")
-	e.storeCertificate(served)
-	e.strangersServer()
+	served, other := mint(e, "stranger"), mint(e, "stranger")
+	storeCertificate(e, served)
+	strangersServer(e)
 	e.rolledOut("stranger")
 	e.eventually("its Service has two ready endpoints", func() (bool, any) {
 		slices, err := kubeClient.DiscoveryV1().EndpointSlices(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=stranger"})
@@ -39,7 +39,7 @@ func TestDoctorSeesAStrangersCertificate(t *testing.T) {
 		}
 		return ready == 2, ready
 	})
-	registered := e.strangersWebhook(served.CA)
+	registered := strangersWebhook(e, served.CA)
 	if said := term.works("", "doctor"); strings.Contains(said, e.namespace) {
 		t.Errorf("nothing is wrong with it, and doctor says\n%s", said)
 	}
@@ -54,7 +54,7 @@ func TestDoctorSeesAStrangersCertificate(t *testing.T) {
 }
 
 // strangersServer is a Deployment that serves what is stored in the Namespace, behind a Service.
-func (e *env) strangersServer() {
+func strangersServer(e *env) {
 	e.Helper()
 	labels, deployment := map[string]string{"app": "stranger"}, server("stranger")
 	pod := &deployment.Spec.Template.Spec
@@ -70,7 +70,7 @@ func (e *env) strangersServer() {
 }
 
 // strangersWebhook registers it by hand, for a resource that there is not.
-func (e *env) strangersWebhook(ca []byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
+func strangersWebhook(e *env, ca []byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
 	none, client := admissionregistrationv1.SideEffectClassNone, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	registered, err := client.Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{

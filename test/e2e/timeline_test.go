@@ -46,7 +46,7 @@ const (
 
 // recordTimeline watches the phase of the certificate and the trust of the registration,
 // and asks each of the pods for its certificate, again and again.
-func (e *env) recordTimeline() *timeline {
+func recordTimeline(e *env) *timeline {
 	e.Helper()
 	ctx, cancel := context.WithCancel(e.ctx)
 	l := &timeline{env: e, began: time.Now(), names: []string{lanePhase, laneTrust}, lanes: map[string][]change{}}

@@ -17,7 +17,7 @@ import (
 func TestUninstallUnderLoad(t *testing.T) {
 	e := newBareEnv(t)
 	before := e.restingCluster()
-	e.group()
+	group(e)
 	e.create(hookCSV("hook.v1", server("hook")))
 	e.succeeds("hook.v1")
 	if made := e.derived(); len(made) < 7 {
@@ -47,7 +47,7 @@ func TestNamespaceDeleted(t *testing.T) {
 	e := newEnv(t)
 	e.create(hookCSV("hook.v1", server("hook")))
 	e.succeeds("hook.v1")
-	e.removeNamespace()
+	removeNamespace(e)
 }
 
 // However the deletion cascades, the webhook goes first, and nothing is left but what was to
@@ -80,7 +80,7 @@ func TestUninstallCascades(t *testing.T) {
 				t.Errorf("still registered: %v", registered)
 			}
 			e.eventually("nothing is left but what was to be", func() (bool, any) {
-				left := e.labelled()
+				left := labelled(e)
 				return slices.Equal(left, test.left), left
 			})
 			if len(test.left) > 0 {
@@ -92,7 +92,7 @@ func TestUninstallCascades(t *testing.T) {
 
 // labelled are the kinds of objects in the Namespace that bear the labels of an owner,
 // whether they still have one or not.
-func (e *env) labelled() []string {
+func labelled(e *env) []string {
 	e.Helper()
 	var kinds []string
 	for _, kind := range []schema.GroupVersionResource{

@@ -21,9 +21,9 @@ func TestLosesAllPods(t *testing.T) {
 	e.succeeds("hook.v1")
 	registered := e.registration()
 
-	e.scale("hook", 0)
+	scale(e, "hook", 0)
 	lost := e.webhookIs("hook.v1", managerv1alpha1.WebhookUnreachable, "NoReadyEndpoints")
-	event := e.warned("hook.v1", "WebhookUnreachable")
+	event := warned(e, "hook.v1", "WebhookUnreachable")
 	for _, message := range []string{lost.Message, event} {
 		if !strings.Contains(message, "deployment hook is scaled to 0") {
 			t.Errorf("the message does not say why no endpoint answers: %q", message)
@@ -33,19 +33,19 @@ func TestLosesAllPods(t *testing.T) {
 		c := e.call(e.ctx, false) // pods that are ending may still answer
 		return c.outcome == failed && strings.Contains(c.err.Error(), "failed calling webhook"), c.err
 	})
-	e.isUntouched(registered)
+	isUntouched(e, registered)
 
-	e.scale("hook", 2)
+	scale(e, "hook", 2)
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
 	e.eventually("the webhook denies again", func() (bool, any) {
 		c := e.call(e.ctx, true)
 		return c.outcome == denied, c.err
 	})
-	e.isUntouched(registered)
+	isUntouched(e, registered)
 }
 
 // scale is what an administrator or an autoscaler does.
-func (e *env) scale(deployment string, replicas int) {
+func scale(e *env, deployment string, replicas int) {
 	e.Helper()
 	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, deployment, types.MergePatchType,
 		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas), metav1.PatchOptions{}, "scale")
@@ -53,7 +53,7 @@ func (e *env) scale(deployment string, replicas int) {
 }
 
 // isUntouched fails when anybody has written to the registration.
-func (e *env) isUntouched(registered admissionregistrationv1.ValidatingWebhookConfiguration) {
+func isUntouched(e *env, registered admissionregistrationv1.ValidatingWebhookConfiguration) {
 	e.Helper()
 	now := e.registration()
 	if now.UID != registered.UID || now.ResourceVersion != registered.ResourceVersion {

@@ -16,8 +16,8 @@ import (
 func TestUpgradeUnderLoad(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	v1, v2, v3 := e.version("hook.v1", "", 10), e.version("hook.v2", "hook.v1", 9), e.version("hook.v3", "hook.v2", 8)
-	v4 := behind("renamed", e.version("hook.v4", "hook.v3", 7))
+	v1, v2, v3 := version(e, "hook.v1", "", 10), version(e, "hook.v2", "hook.v1", 9), version(e, "hook.v3", "hook.v2", 8)
+	v4 := behind("renamed", version(e, "hook.v4", "hook.v3", 7))
 	e.create(v1)
 	e.succeeds("hook.v1")
 	load := e.startLoad()
@@ -30,7 +30,7 @@ func TestUpgradeUnderLoad(t *testing.T) {
 			return apierrors.IsNotFound(err), err
 		})
 		want := []string{"changed.hook.example.com", "configmaps.hook.example.com", "only-in-" + next.Name + ".example.com"}
-		if got := e.webhookNames(); !slices.Equal(got, want) {
+		if got := webhookNames(e); !slices.Equal(got, want) {
 			t.Errorf("with %s these are registered: %q, want %q", next.Name, got, want)
 		}
 		load.goesOn(denied)
@@ -60,14 +60,14 @@ func behind(deployment string, csv *operatorsv1alpha1.ClusterServiceVersion) *op
 func TestFailedUpgradeUnderLoad(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	v1, v2 := e.version("hook.v1", "", 10), e.version("hook.v2", "hook.v1", 9)
+	v1, v2 := version(e, "hook.v1", "", 10), version(e, "hook.v2", "hook.v1", 9)
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0].Args = []string{"nothing"}
 	e.create(v1)
 	e.succeeds("hook.v1")
-	before := e.webhookNames()
+	before := webhookNames(e)
 	load := e.startLoad()
 	e.create(v2)
-	e.reaches("hook.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
+	reaches(e, "hook.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	e.eventually("the new version is rolled out, and fails", func() (bool, any) {
 		d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
 		e.must(err)
@@ -77,7 +77,7 @@ func TestFailedUpgradeUnderLoad(t *testing.T) {
 	e.must(olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "hook.v2", metav1.DeleteOptions{}))
 	e.eventually("the version before has succeeded again", func() (bool, any) {
 		status := e.get("hook.v1").Status
-		return status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && slices.Equal(e.webhookNames(), before), status.Message
+		return status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && slices.Equal(webhookNames(e), before), status.Message
 	})
 	load.goesOn(denied)
 	load.end(never)
@@ -86,7 +86,7 @@ func TestFailedUpgradeUnderLoad(t *testing.T) {
 // version is one of an operator of which a webhook stays as it is: the one that denies
 // ConfigMaps. Another has a timeout of its own in each version, and a third is in
 // this version only; they are about Secrets, which no client here creates.
-func (e *env) version(name, replaces string, timeout int32) *operatorsv1alpha1.ClusterServiceVersion {
+func version(e *env, name, replaces string, timeout int32) *operatorsv1alpha1.ClusterServiceVersion {
 	spec := server("hook", "--drain")
 	spec.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(10))
 	csv := hookCSV(name, spec)
@@ -101,7 +101,7 @@ func (e *env) version(name, replaces string, timeout int32) *operatorsv1alpha1.C
 }
 
 // webhookNames are those of the validating registrations for the Namespace.
-func (e *env) webhookNames() []string {
+func webhookNames(e *env) []string {
 	e.Helper()
 	list, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, e.ours())
 	e.must(err)

@@ -22,37 +22,37 @@ func TestVolumeLabels(t *testing.T) {
 		{"bundle-two-processes", "volumelabels-two-processes.v0.1.0"},
 		{"bundle-one-process", "volumelabels-one-process.v0.1.0"},
 	} {
-		e.isUnlabelled(e.createVolume("older", "vol-0002"))
-		e.applyBundle(files+"/"+test.bundle, test.csv)
-		e.isLabelledLater("older", "north-2")
+		isUnlabelled(e, createVolume(e, "older", "vol-0002"))
+		applyBundle(e, files+"/"+test.bundle, test.csv)
+		isLabelledLater(e, "older", "north-2")
 
-		if zone := e.createVolume("in-line", "vol-0001").Labels[corev1.LabelTopologyZone]; zone != "north-1" {
+		if zone := createVolume(e, "in-line", "vol-0001").Labels[corev1.LabelTopologyZone]; zone != "north-1" {
 			t.Errorf("%s: a PersistentVolume is created in zone %q", test.csv, zone)
 		}
-		e.isUnlabelled(e.createVolume("unknown", "vol-9999"))
-		e.sampleIsLabelled("persistentvolume.yaml", "north-1")
-		e.sampleIsLabelled("persistentvolume-unknown.yaml", "")
+		isUnlabelled(e, createVolume(e, "unknown", "vol-9999"))
+		sampleIsLabelled(e, "persistentvolume.yaml", "north-1")
+		sampleIsLabelled(e, "persistentvolume-unknown.yaml", "")
 
-		switchOn := e.switchOff(test.csv)
-		e.isUnlabelled(e.createVolume("while-off", "vol-0001"))
-		e.isLabelledLater("while-off", "north-1")
+		switchOn := switchOff(e, test.csv)
+		isUnlabelled(e, createVolume(e, "while-off", "vol-0001"))
+		isLabelledLater(e, "while-off", "north-1")
 		switchOn()
 
 		e.kubectl("delete", "csv", test.csv, "-n", e.namespace, "--wait")
-		e.isUnlabelled(e.createVolume("later", "vol-0001"))
+		isUnlabelled(e, createVolume(e, "later", "vol-0001"))
 		e.deleteVolumes()
 	}
 }
 
 // sampleIsLabelled asks in which zone a sample would be created, none if zone is empty.
-func (e *env) sampleIsLabelled(sample, zone string) {
+func sampleIsLabelled(e *env, sample, zone string) {
 	e.Helper()
-	if got := e.zoneOf(sample); got != zone {
+	if got := zoneOf(e, sample); got != zone {
 		e.Errorf("%s is created in zone %q, want %q", sample, got, zone)
 	}
 }
 
-func (e *env) zoneOf(sample string) string {
+func zoneOf(e *env, sample string) string {
 	e.Helper()
 	zone, err := kubectl(e.ctx, "create", "--dry-run=server", "-f", "examples/volumelabels/samples/"+sample,
 		"-o", `jsonpath={.metadata.labels.topology\.kubernetes\.io/zone}`)
@@ -62,7 +62,7 @@ func (e *env) zoneOf(sample string) string {
 
 // switchOff has the webhook unregistered as an administrator does, by the sample
 // of a Subscription, and returns when no client calls it any more.
-func (e *env) switchOff(csv string) (switchOn func()) {
+func switchOff(e *env, csv string) (switchOn func()) {
 	e.Helper()
 	const sample, webhook = "examples/volumelabels/samples/webhook-off.yaml", "the webhook of volumelabels"
 	e.kubectl("apply", "-n", e.namespace, "-f", sample)
@@ -72,7 +72,7 @@ func (e *env) switchOff(csv string) (switchOn func()) {
 		return len(left) == 0, left
 	})
 	e.eventually("the API server does not call "+webhook+" any more", func() (bool, any) {
-		zone := e.zoneOf("persistentvolume.yaml")
+		zone := zoneOf(e, "persistentvolume.yaml")
 		return zone == "", zone
 	})
 	return func() {
@@ -89,7 +89,7 @@ func (e *env) switchOff(csv string) (switchOn func()) {
 const volumeLabel = "e2e.example.com/namespace"
 
 // createVolume returns a PersistentVolume as the API server has created it.
-func (e *env) createVolume(name, handle string) *corev1.PersistentVolume {
+func createVolume(e *env, name, handle string) *corev1.PersistentVolume {
 	e.Helper()
 	created, err := kubeClient.CoreV1().PersistentVolumes().Create(e.ctx, &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-" + name, Labels: map[string]string{volumeLabel: e.namespace}},
@@ -106,14 +106,14 @@ func (e *env) createVolume(name, handle string) *corev1.PersistentVolume {
 	return created
 }
 
-func (e *env) isUnlabelled(volume *corev1.PersistentVolume) {
+func isUnlabelled(e *env, volume *corev1.PersistentVolume) {
 	e.Helper()
 	if len(volume.Labels) > 1 {
 		e.Errorf("PersistentVolume %s is created with labels %v", volume.Name, volume.Labels)
 	}
 }
 
-func (e *env) isLabelledLater(name, zone string) {
+func isLabelledLater(e *env, name, zone string) {
 	e.Helper()
 	e.eventually("the controller labels PersistentVolume "+name, func() (bool, any) {
 		volume, err := kubeClient.CoreV1().PersistentVolumes().Get(e.ctx, e.namespace+"-"+name, metav1.GetOptions{})

@@ -34,7 +34,7 @@ func (e *env) webhookIs(csv string, state managerv1alpha1.WebhookState, reason s
 }
 
 // warned waits for a warning about a ClusterServiceVersion, and returns its message.
-func (e *env) warned(csv, reason string) string {
+func warned(e *env, csv, reason string) string {
 	e.Helper()
 	message := ""
 	e.eventually(fmt.Sprintf("there is a warning %s about %s", reason, csv), func() (bool, any) {

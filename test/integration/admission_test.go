@@ -39,11 +39,11 @@ func TestChangedByAdmission(t *testing.T) {
 	e := newEnv(t) // it waits until the manager rests
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	removePolicy := e.mutate([]string{"deployments"},
+	removePolicy := mutate(e, []string{"deployments"},
 		`JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "mirror.example.com/" + object.spec.template.spec.containers[0].image.replace("mirror.example.com/", "")}`,
 		`JSONPatch{op: "add", path: "/spec/template/spec/tolerations", value: [{"key": "platform", "operator": "Exists"}]}`)
-	e.mutate([]string{"*"}, mark)
-	e.mutatingWebhook("resources.example.com", []map[string]any{
+	mutate(e, []string{"*"}, mark)
+	mutatingWebhook(e, "resources.example.com", []map[string]any{
 		{"op": "add", "path": "/spec/template/spec/containers/0/resources", "value": map[string]any{"requests": map[string]string{"cpu": "50m"}}},
 	})
 	m := e.manage()
@@ -51,7 +51,7 @@ func TestChangedByAdmission(t *testing.T) {
 	container(v1).Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("10m")}
 	e.install(v1)
 	m.changedByAdmission("operator.v1", "image", "resources.requests.cpu")
-	e.runs("mirror.example.com/example.com/server:1")
+	runs(e, "mirror.example.com/example.com/server:1")
 	m.restsWithoutWriting("operator.v1", "mirror")
 
 	before := e.deployment("server").Generation
@@ -77,7 +77,7 @@ func TestChangedByAdmission(t *testing.T) {
 	container(v2).Image = "example.com/server:2"
 	container(v2).Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("10m")}
 	e.install(v2)
-	e.runs("mirror.example.com/example.com/server:2")
+	runs(e, "mirror.example.com/example.com/server:2")
 	m.changedByAdmission("operator.v2", "image", "resources.requests.cpu")
 	m.restsWithoutWriting("operator.v2", "upgrade")
 
@@ -113,11 +113,11 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 			e := newOperatorEnv(t)
 			c := csv("operator.v1", "server")
 			if test.resource == "customresourcedefinitions" {
-				c = converting("operator.v1", e.newCRD("axles", "v1", "v2").Name)
+				c = converting("operator.v1", newCRD(e, "axles", "v1", "v2").Name)
 			}
-			e.mutate([]string{test.resource}, test.patch)
+			mutate(e, []string{test.resource}, test.patch)
 			m := e.manage()
-			since := e.auditEnd()
+			since := auditEnd(e)
 			e.create(c)
 			e.eventually("the contest is named", func() (bool, any) {
 				conditions := e.rollout("operator.v1").Conditions
@@ -138,7 +138,7 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 // A Namespace whose label admission takes back is shown as one whose label is refused.
 func TestNamespaceLabelTakenBackByAdmission(t *testing.T) {
 	e := newParallelEnv(t)
-	target := e.newNamespace("", map[string]string{"protected": e.namespace})
+	target := newNamespace(e, "", map[string]string{"protected": e.namespace})
 	name, admission := "label-"+e.namespace, e.kube.AdmissionregistrationV1()
 	_, err := admission.MutatingAdmissionPolicies().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
 		FailurePolicy: new(admissionregistrationv1.Fail), ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
@@ -169,9 +169,9 @@ func TestNamespaceLabelTakenBackByAdmission(t *testing.T) {
 	})
 	e.group("og", namespaces(target))
 	m := e.manage()
-	since := e.auditEnd()
+	since := auditEnd(e)
 	e.eventually("the OperatorGroup says which Namespace is refused", func() (bool, any) {
-		c := meta.FindStatusCondition(e.groupStatus("og").Conditions, scope.ConditionLabelRefused)
+		c := meta.FindStatusCondition(groupStatus(e, "og").Conditions, scope.ConditionLabelRefused)
 		return c != nil && strings.Contains(c.Message, target) && strings.Contains(c.Message, "admission takes back the change"), c
 	})
 	if writes := slices.DeleteFunc(m.writes(since), func(w string) bool { return !strings.HasSuffix(w, target) }); len(writes) == 0 || len(writes) > 12 {
@@ -185,13 +185,13 @@ func TestContestOfCABundles(t *testing.T) {
 	for name, clients := range map[string][]string{"one client": {"cainjector"}, "two clients": {"cainjector", "other"}} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			crd := e.newCRD("wheels", "v1", "v2")
+			crd := newCRD(e, "wheels", "v1", "v2")
 			e.group("og", allNamespaces)
 			e.runDeployments()
 			m := e.manage()
 			e.install(converting("operator.v1", crd.Name))
-			since := e.auditEnd()
-			e.inject(crd.Name, clients...)
+			since := auditEnd(e)
+			inject(e, crd.Name, clients...)
 			e.eventually("the contest is named", func() (bool, any) {
 				conditions := e.rollout("operator.v1").Conditions
 				c := meta.FindStatusCondition(conditions, "Contested")
@@ -215,7 +215,7 @@ JSONPatch{op: "add", path: "/metadata/labels", value: has(object.metadata.labels
 JSONPatch{op: "add", path: "/metadata/labels/platform.example.com~1seen", value: "yes"}`
 
 // mutate adds a MutatingAdmissionPolicy for the manager's objects of some resources, and waits until it works.
-func (e *env) mutate(resources []string, patches ...string) (remove func()) {
+func mutate(e *env, resources []string, patches ...string) (remove func()) {
 	e.Helper()
 	policies := e.kube.AdmissionregistrationV1()
 	if resources[0] != "*" {
@@ -265,16 +265,16 @@ func (e *env) probe() (map[string]string, error) {
 }
 
 // mutatingWebhook runs a webhook that patches every Deployment of the test's Namespace.
-func (e *env) mutatingWebhook(name string, patch []map[string]any) {
+func mutatingWebhook(e *env, name string, patch []map[string]any) {
 	e.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	e.must(err)
-	generation := e.nobodysCA("localhost")
+	generation := nobodysCA(e, "localhost")
 	certificate, err := tls.X509KeyPair(generation.Certificate, generation.Key)
 	e.must(err)
 	text, err := json.Marshal(patch)
 	e.must(err)
-	e.answer(listener, certificate, func(w http.ResponseWriter, r *http.Request) {
+	answer(e, listener, certificate, func(w http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
 			http.Error(w, "no AdmissionReview", http.StatusBadRequest)
@@ -302,7 +302,7 @@ func (e *env) mutatingWebhook(name string, patch []map[string]any) {
 }
 
 // nobodysCA is a CA without an owner, and a certificate of it.
-func (e *env) nobodysCA(name string) certs.Generation {
+func nobodysCA(e *env, name string) certs.Generation {
 	e.Helper()
 	generation, err := certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
 	e.must(err)
@@ -311,10 +311,10 @@ func (e *env) nobodysCA(name string) certs.Generation {
 
 // inject has clients write their own caBundle into a definition whenever a client writes another one:
 // each in its turn.
-func (e *env) inject(crd string, clients ...string) {
+func inject(e *env, crd string, clients ...string) {
 	e.Helper()
-	definitions := e.extensions().ApiextensionsV1().CustomResourceDefinitions()
-	bundle := e.nobodysCA("other.example.com").CA
+	definitions := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
+	bundle := nobodysCA(e, "other.example.com").CA
 	others, err := json.Marshal(bundle)
 	e.must(err)
 	w, err := definitions.Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + crd, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
@@ -337,7 +337,7 @@ func (e *env) inject(crd string, clients ...string) {
 }
 
 // runs waits for the image of the server.
-func (e *env) runs(image string) {
+func runs(e *env, image string) {
 	e.Helper()
 	e.eventually("the server runs "+image, func() (bool, any) {
 		now := e.deployment("server").Spec.Template.Spec.Containers[0].Image
@@ -363,7 +363,7 @@ func (m *manager) restsWithoutWriting(csv, after string) {
 	m.Helper()
 	m.rests()
 	m.succeeds(csv)
-	since := m.auditEnd()
+	since := auditEnd(m.env)
 	m.looksAgain(csv)
 	if writes := m.writes(since); len(writes) > 0 {
 		m.Errorf("after %s the manager goes on to write:\n%s", after, strings.Join(writes, "\n"))

@@ -38,24 +38,24 @@ func TestWithoutAggregation(t *testing.T) {
 	e := newOperatorEnv(t)
 	config := cluster.Config()
 	config.Wrap(standingAlone)
-	e.manageThrough(config)
+	manageThrough(e, config)
 	group := e.namespace + ".example.com"
 
 	c := csv("operator.v1", "server")
 	c.Spec.NativeAPIs = []metav1.GroupVersionKind{{Group: group, Version: "v1", Kind: "Pond"}}
 	e.create(c)
-	e.comesToSay("operator.v1", says{"Pending", "RequirementsNotMet", requirementsNotMet})
-	e.define(group, "v1")
+	comesToSay(e, "operator.v1", says{"Pending", "RequirementsNotMet", requirementsNotMet})
+	define(e, group, "v1")
 	e.succeeds("operator.v1")
 	e.order("once")
-	e.rotates(2)
+	rotates(e, 2)
 
 	v2 := csv("operator.v2", "server")
 	v2.Spec.Replaces = "operator.v1"
 	e.create(v2)
 	e.succeeds("operator.v2")
-	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
-	e.collect()
+	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	collect(e)
 
 	serving := csv("serving.v1", "api")
 	serving.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Group: "owned." + group, Version: "v1", Kind: "Lake", DeploymentName: "api"}}
@@ -70,5 +70,5 @@ func TestWithoutAggregation(t *testing.T) {
 	e.must(err)
 	e.uninstall("serving.v1")
 	e.uninstall("operator.v2")
-	e.leavesNothing()
+	leavesNothing(e)
 }

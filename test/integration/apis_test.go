@@ -28,21 +28,21 @@ func TestRequiredAPIs(t *testing.T) {
 			func(c *operatorsv1alpha1.ClusterServiceVersion, group string) {
 				c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + group, Version: "v1", Kind: "Pond"}}
 			},
-			func(e *env, group string) { e.define(group, "v1") },
+			func(e *env, group string) { define(e, group, "v1") },
 			missingPonds, "CRD is not present",
 		},
 		"a required definition": {
 			func(c *operatorsv1alpha1.ClusterServiceVersion, group string) {
 				c.Spec.CustomResourceDefinitions.Required = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + group, Version: "v1", Kind: "Pond"}}
 			},
-			func(e *env, group string) { e.define(group, "v1") },
+			func(e *env, group string) { define(e, group, "v1") },
 			missingPonds, "CRD is not present",
 		},
 		"a native API": {
 			func(c *operatorsv1alpha1.ClusterServiceVersion, group string) {
 				c.Spec.NativeAPIs = []metav1.GroupVersionKind{{Group: group, Version: "v1", Kind: "Pond"}}
 			},
-			func(e *env, group string) { e.define(group, "v1") },
+			func(e *env, group string) { define(e, group, "v1") },
 			func(group string) operatorsv1alpha1.RequirementStatus {
 				return operatorsv1alpha1.RequirementStatus{Group: group, Version: "v1", Kind: "Pond", Name: "Pond.v1." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
 			}, "Native API does not exist",
@@ -51,7 +51,7 @@ func TestRequiredAPIs(t *testing.T) {
 			func(c *operatorsv1alpha1.ClusterServiceVersion, group string) {
 				c.Spec.APIServiceDefinitions.Required = []operatorsv1alpha1.APIServiceDescription{{Group: group, Version: "v1", Kind: "Pond"}}
 			},
-			func(e *env, group string) { e.define(group, "v1") },
+			func(e *env, group string) { define(e, group, "v1") },
 			func(group string) operatorsv1alpha1.RequirementStatus {
 				return operatorsv1alpha1.RequirementStatus{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: "v1." + group, Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
 			}, "APIService is not present",
@@ -70,7 +70,7 @@ func TestRequiredAPIs(t *testing.T) {
 			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
 				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
 			}
-			e.requires(test.want(group))
+			requires(e, test.want(group))
 			test.provide(e, group)
 			e.succeeds("operator.v1")
 		})
@@ -81,7 +81,7 @@ func TestRequiredAPIs(t *testing.T) {
 func TestRequiredVersionOfADefinition(t *testing.T) {
 	e := newParallelEnv(t)
 	group := e.namespace + ".example.com"
-	e.define(group, "v1")
+	define(e, group, "v1")
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	e.manage()
@@ -108,7 +108,7 @@ func TestMinKubeVersion(t *testing.T) {
 	if want := "CSV version requirement not met: minKubeVersion (99.0.0) > server version ("; !strings.Contains(message, want) {
 		t.Errorf("message %q, want %q", message, want)
 	}
-	e.requires(operatorsv1alpha1.RequirementStatus{
+	requires(e, operatorsv1alpha1.RequirementStatus{
 		Group: "operators.coreos.com", Version: "v1alpha1", Kind: "ClusterServiceVersion", Name: "operator.v1", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
 	})
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.MinKubeVersion = "1.20.0" })
@@ -121,21 +121,21 @@ func missingPonds(group string) operatorsv1alpha1.RequirementStatus {
 	}
 }
 
-func (e *env) definitions() dynamic.ResourceInterface {
+func definitions(e *env) dynamic.ResourceInterface {
 	return e.any.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
 // define has the API server serve ponds of a group.
-func (e *env) define(group, version string) {
+func define(e *env, group, version string) {
 	e.Helper()
-	e.defineKind("Pond", group, version)
+	defineKind(e, "Pond", group, version)
 }
 
 // defineKind has the API server serve a kind of a group.
-func (e *env) defineKind(kind, group, version string) {
+func defineKind(e *env, kind, group, version string) {
 	e.Helper()
 	plural := strings.ToLower(kind) + "s"
-	_, err := e.definitions().Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
+	_, err := definitions(e).Create(e.ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": plural + "." + group},
 		"spec": map[string]any{
 			"group": group, "scope": "Namespaced", "names": map[string]any{"plural": plural, "kind": kind},
@@ -145,19 +145,19 @@ func (e *env) defineKind(kind, group, version string) {
 		},
 	}}, metav1.CreateOptions{})
 	e.must(err)
-	e.Cleanup(func() { e.undefine(plural, group) })
+	e.Cleanup(func() { undefine(e, plural, group) })
 }
 
 // undefine removes what define created, unless that is done.
-func (e *env) undefine(plural, group string) {
+func undefine(e *env, plural, group string) {
 	e.Helper()
-	if err := e.definitions().Delete(context.Background(), plural+"."+group, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+	if err := definitions(e).Delete(context.Background(), plural+"."+group, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 		e.must(err)
 	}
 }
 
 // serves waits until the API server says that it serves a kind.
-func (e *env) serves(groupVersion, kind string) {
+func serves(e *env, groupVersion, kind string) {
 	e.Helper()
 	e.eventually(kind+" of "+groupVersion+" is served", func() (bool, any) {
 		list, err := e.kube.Discovery().ServerResourcesForGroupVersion(groupVersion)

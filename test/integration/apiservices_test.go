@@ -31,7 +31,7 @@ var outside = []schema.GroupVersionResource{
 }
 
 // delegations are the bindings for the servers of APIServices in the test's Namespace.
-func (e *env) delegations() []string {
+func delegations(e *env) []string {
 	e.Helper()
 	var found []string
 	for _, o := range e.owned(outside[1:]) {
@@ -48,7 +48,7 @@ func (e *env) delegations() []string {
 // nothing stays.
 func TestOwnedAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := e.playAPI()
+	a := playAPI(e)
 	m := e.manage(throughAPIServer)
 	c := a.csv("operator.v1")
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
@@ -72,7 +72,7 @@ func TestOwnedAPIService(t *testing.T) {
 	if status := e.rollout("operator.v1"); status.ReadyRegistrations != 2 || status.Registrations != 2 {
 		t.Errorf("%d of %d are ready, want a webhook and an APIService", status.ReadyRegistrations, status.Registrations)
 	}
-	e.requires(operatorsv1alpha1.RequirementStatus{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: a.name(), Status: "DeploymentFound"})
+	requires(e, operatorsv1alpha1.RequirementStatus{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: a.name(), Status: "DeploymentFound"})
 	m.emits("Normal APIServiceRegistered")
 
 	e.uninstall("operator.v1")
@@ -83,17 +83,17 @@ func TestOwnedAPIService(t *testing.T) {
 // next certificate waits until it is trusted.
 func TestRotationOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := e.playAPI()
+	a := playAPI(e)
 	e.manage(throughAPIServer, func(o *controller.Options) { o.Certificates.Settle = 3 * time.Second }) // an API server takes a caBundle up within one
 	e.create(a.csv("operator.v1"))
 	a.start()
 	e.succeeds("operator.v1")
-	before, trust := e.servingCA(), e.watchTrust()
+	before, trust := e.servingCA(), watchTrust(e)
 
 	ended := a.callAllTheTime()
 	e.order("once")
 	e.eventually("the certificate is rotated", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Generation == 2 && c.Phase == "Stable" && string(a.registered().Spec.CABundle) == string(e.servingCA()), c
 	})
 	calls, failures := ended()
@@ -109,19 +109,19 @@ func TestRotationOfAnAPIService(t *testing.T) {
 // The version that replaces another takes the APIService over, in service all the while.
 func TestUpgradeOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := e.playAPI()
+	a := playAPI(e)
 	e.manage(throughAPIServer)
 	e.create(a.csv("operator.v1"))
 	a.start()
 	e.succeeds("operator.v1")
-	before, bindings := a.registered(), e.delegations()
+	before, bindings := a.registered(), delegations(e)
 
 	ended := a.callAllTheTime()
 	next := a.csv("operator.v2")
 	next.Spec.Replaces = "operator.v1"
 	e.create(next)
 	e.succeeds("operator.v2")
-	e.eventually("the replaced version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the replaced version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 	calls, failures := ended()
 	if len(failures) > 0 || calls == 0 {
 		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
@@ -130,7 +130,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 	if after.UID != before.UID || after.Labels["olm.owner"] != "operator.v2" || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
 		t.Errorf("the APIService is not the previous one, in other hands: %+v", after)
 	}
-	if again := e.delegations(); !slices.Equal(again, bindings) {
+	if again := delegations(e); !slices.Equal(again, bindings) {
 		t.Errorf("the bindings are %v, and were %v", again, bindings)
 	}
 	e.uninstall("operator.v2")
@@ -143,7 +143,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments("last")
-	a := e.playAPI()
+	a := playAPI(e)
 	e.manage(throughAPIServer)
 	e.create(a.csv("operator.v1"))
 	a.start()
@@ -178,7 +178,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 // What a client deletes or edits of an APIService, and of what its server needs, is put right.
 func TestRepairOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := e.playAPI()
+	a := playAPI(e)
 	e.manage(throughAPIServer)
 	e.create(a.csv("operator.v1"))
 	a.start()
@@ -187,9 +187,9 @@ func TestRepairOfAnAPIService(t *testing.T) {
 		if o.GetNamespace() == e.namespace {
 			continue
 		}
-		e.must(e.client(o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
+		e.must(client(e, o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
 		e.eventually(o.GetKind()+" "+o.GetName()+" is there again", func() (bool, any) {
-			return a.registered() != nil && len(e.delegations()) == 2, e.delegations()
+			return a.registered() != nil && len(delegations(e)) == 2, delegations(e)
 		})
 	}
 	e.eventually("the operator is well again", func() (bool, any) {
@@ -216,7 +216,7 @@ func TestRepairOfAnAPIService(t *testing.T) {
 // An APIService that is another client's is left as it is.
 func TestAPIServiceOfSomebodyElse(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := e.playAPI()
+	a := playAPI(e)
 	theirs, err := a.apis.ApiregistrationV1().APIServices().Create(e.ctx, &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: a.name()},
 		Spec: apiregistrationv1.APIServiceSpec{
@@ -274,7 +274,7 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 		},
 		"before": func(e *env) {
 			e.install(csv("operator.v1", "server"))
-			a := e.playAPI()
+			a := playAPI(e)
 			_, err := a.apis.ApiregistrationV1().APIServices().Create(e.ctx, &apiregistrationv1.APIService{
 				ObjectMeta: metav1.ObjectMeta{Name: reserved, Labels: csvspec.OwnerLabels(e.get("operator.v1"))},
 				Spec: apiregistrationv1.APIServiceSpec{
@@ -291,8 +291,8 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 			e.group("og", namespaces(e.namespace))
 			e.runDeployments()
 			m := e.manage()
-			a := e.playAPI()
-			since := e.auditEnd()
+			a := playAPI(e)
+			since := auditEnd(e)
 			prepare(e)
 			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
 			if !strings.Contains(message, `group "scheduling.k8s.io" is not for operators to serve`) {
@@ -308,8 +308,8 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 					t.Errorf("the manager wrote: %s", write)
 				}
 			}
-			if name != "by a label" && len(e.registered()) != 1 {
-				t.Errorf("registered are %v, and the webhook was before", e.registered())
+			if name != "by a label" && len(registered(e)) != 1 {
+				t.Errorf("registered are %v, and the webhook was before", registered(e))
 			}
 		})
 	}
@@ -320,7 +320,7 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 func TestDelegationsOfTwoNamespaces(t *testing.T) {
 	e := newParallelEnv(t)
 	other := *e
-	other.namespace = e.newNamespace("", nil)
+	other.namespace = newNamespace(e, "", nil)
 	deployment := e.namespace
 	for _, in := range []*env{e, &other} {
 		in.group("og", namespaces(in.namespace))
@@ -333,7 +333,7 @@ func TestDelegationsOfTwoNamespaces(t *testing.T) {
 			{Group: in.namespace + ".example.com", Version: "v1", Kind: "Pond", Name: "ponds", DeploymentName: deployment, ContainerPort: 6443},
 		}
 		in.create(c)
-		in.eventually("there are bindings", func() (bool, any) { found := in.delegations(); return len(found) == 2, found })
+		in.eventually("there are bindings", func() (bool, any) { found := delegations(in); return len(found) == 2, found })
 		for _, o := range in.owned(outside[1:]) {
 			var binding rbacv1.RoleBinding
 			in.must(runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &binding))
@@ -342,16 +342,16 @@ func TestDelegationsOfTwoNamespaces(t *testing.T) {
 			}
 		}
 	}
-	if usual := []string{"kube-system/" + deployment + "-service-auth-reader", deployment + "-service-system:auth-delegator"}; !slices.Equal(e.delegations(), usual) {
-		t.Errorf("the first one's bindings are %v, want %v", e.delegations(), usual)
+	if usual := []string{"kube-system/" + deployment + "-service-auth-reader", deployment + "-service-system:auth-delegator"}; !slices.Equal(delegations(e), usual) {
+		t.Errorf("the first one's bindings are %v, want %v", delegations(e), usual)
 	}
 	e.uninstall("operator.v1")
-	if left, others := e.delegations(), other.delegations(); len(left) != 0 || len(others) != 2 {
+	if left, others := delegations(e), delegations(&other); len(left) != 0 || len(others) != 2 {
 		t.Errorf("bindings left: %v, of the other Namespace: %v", left, others)
 	}
 	other.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.APIServiceDefinitions.Owned = nil })
 	other.eventually("a server of webhooks alone has no bindings", func() (bool, any) {
-		found := other.delegations()
+		found := delegations(&other)
 		return len(found) == 0, found
 	})
 	other.succeeds("operator.v1")
@@ -367,8 +367,8 @@ func TestGroupThatOthersServe(t *testing.T) {
 		says   string
 	}{
 		"a definition without an owner": {
-			begin: func(a *playedAPI) { a.define(a.group, "v1alpha1"); a.create(a.csv("operator.v1")) },
-			end:   func(a *playedAPI) { a.undefine("ponds", a.group) },
+			begin: func(a *playedAPI) { define(a.env, a.group, "v1alpha1"); a.create(a.csv("operator.v1")) },
+			end:   func(a *playedAPI) { undefine(a.env, "ponds", a.group) },
 			says:  "CustomResourceDefinition ponds.",
 		},
 		"an APIService of another namespace": {
@@ -378,18 +378,18 @@ func TestGroupThatOthersServe(t *testing.T) {
 		},
 		"an edit": {
 			begin: func(a *playedAPI) {
-				a.define(a.group, "v1alpha1")
+				define(a.env, a.group, "v1alpha1")
 				a.install(csv("operator.v1", "server"))
 				a.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { a.ownedBy(c) })
 			},
-			end:    func(a *playedAPI) { a.undefine("ponds", a.group) },
+			end:    func(a *playedAPI) { undefine(a.env, "ponds", a.group) },
 			reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription,
 			says:   "CustomResourceDefinition ponds.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			a := e.playAPI()
+			a := playAPI(e)
 			m := e.manage()
 			test.begin(a)
 			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, cmp.Or(test.reason, operatorsv1alpha1.CSVReasonOwnerConflict))
@@ -410,16 +410,16 @@ func TestGroupThatOthersServe(t *testing.T) {
 // definition of others that comes later changes nothing.
 func TestGroupOfAnOperatorsOwn(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := e.playAPI()
+	a := playAPI(e)
 	m := e.manage()
-	e.define(a.group, "v1alpha1")
+	define(e, a.group, "v1alpha1")
 	c := a.csv("operator.v1")
 	c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + a.group, Version: "v1alpha1", Kind: "Pond"}}
 	e.create(c)
 	a.start()
 	e.eventually("it is registered", func() (bool, any) { return a.registered() != nil, nil })
 	before := a.registered()
-	e.defineKind("Lake", a.group, "v1alpha1")
+	defineKind(e, "Lake", a.group, "v1alpha1")
 	m.looksAgain("operator.v1")
 	_, err := a.apis.ApiregistrationV1().APIServices().Patch(e.ctx, a.name(), types.MergePatchType, []byte(`{"spec":{"caBundle":null}}`), metav1.PatchOptions{})
 	e.must(err)

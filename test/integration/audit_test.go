@@ -14,7 +14,7 @@ import (
 )
 
 // auditEnd is where the audit log ends now.
-func (e *env) auditEnd() int64 {
+func auditEnd(e *env) int64 {
 	e.Helper()
 	end, err := cluster.Audit.End()
 	e.must(err)

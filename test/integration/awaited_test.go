@@ -38,26 +38,26 @@ func TestVersionsThatAreAwaited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			crd := e.newCRD("gears", "v1")
+			crd := newCRD(e, "gears", "v1")
 			e.manage()
-			writes := e.watchServed(crd.Name, "v2")
+			writes := watchServed(e, crd.Name, "v2")
 			b := e.bundleOf(adding(crd, "v2"), converting("operator.v1", crd.Name))
-			install := e.installing(b, patience)
+			install := installing(e, b, patience)
 			e.eventually("its Deployment is there", func() (bool, any) { return e.deployment("server") != nil, install.said() })
 			if awaited := e.get("operator.v1").Annotations[wellknown.AnnotationAwaitedVersions]; awaited != crd.Name+"/v2" || writes.served() {
 				t.Errorf("awaited are %q, v2 is served: %t", awaited, writes.served())
 			}
 			if test.waits {
-				e.notReady("server")
+				notReady(e, "server")
 				e.eventually("the manager sees it", func() (bool, any) {
 					deployments := e.rollout("operator.v1").Deployments
 					return len(deployments) == 1 && deployments[0].Reason == "PodNotReady", deployments
 				})
 				install.interrupt()
-				install = e.installing(b, 5*time.Second) // and as long again until its webhook serves
+				install = installing(e, b, 5*time.Second) // and as long again until its webhook serves
 				e.eventually("the version is served", func() (bool, any) { return writes.served(), install.said() })
 			}
-			e.setAvailable("server", true)
+			setAvailable(e, "server", true)
 			install.ends()
 			install.says(test.says)
 			e.eventually("the watch has reported v2", func() (bool, any) { return writes.served(), nil })
@@ -118,7 +118,7 @@ type installation struct {
 }
 
 // installing is for all namespaces, unless some are named.
-func (e *env) installing(b *bundlepkg.Bundle, patience time.Duration, watch ...string) *installation {
+func installing(e *env, b *bundlepkg.Bundle, patience time.Duration, watch ...string) *installation {
 	e.Helper()
 	if len(watch) == 0 {
 		watch = []string{metav1.NamespaceAll}
@@ -190,9 +190,9 @@ type versionWatch struct {
 }
 
 // watchServed sees every write of a definition.
-func (e *env) watchServed(crd, version string) *versionWatch {
+func watchServed(e *env, crd, version string) *versionWatch {
 	e.Helper()
-	w, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + crd})
+	w, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + crd})
 	e.must(err)
 	e.Cleanup(w.Stop)
 	s := &versionWatch{}
@@ -230,17 +230,17 @@ func (s *versionWatch) first() *apiextensionsv1.CustomResourceDefinition {
 
 func (e *env) crd(name string) *apiextensionsv1.CustomResourceDefinition {
 	e.Helper()
-	crd, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, name, metav1.GetOptions{})
+	crd, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
 	return crd
 }
 
 // notReady plays a pod of a Deployment that runs and does not get ready, and the kubelet
 // that warns of it.
-func (e *env) notReady(deployment string) {
+func notReady(e *env, deployment string) {
 	e.Helper()
-	e.setAvailable(deployment, false)
-	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, e.ownPod(deployment+"-6d4cf56db6"), metav1.CreateOptions{})
+	setAvailable(e, deployment, false)
+	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, ownPod(e, deployment+"-6d4cf56db6"), metav1.CreateOptions{})
 	e.must(err)
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: deployment, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
 	_, err = e.kube.CoreV1().Pods(e.namespace).UpdateStatus(e.ctx, pod, metav1.UpdateOptions{})

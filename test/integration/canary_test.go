@@ -51,7 +51,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			mode: cutOff, handler: permitAtValidate,
 		},
 		"a foreign certificate, and the manager dials no endpoint": {
-			mode: cutOff, serve: func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), permitAtValidate) },
+			mode: cutOff, serve: func(e *env, l net.Listener) { answer(e, l, foreignCertificate(e), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
 		"no server listens, and the manager dials no endpoint": {
@@ -70,7 +70,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			reason:  "Interrupted", message: "lets the request for it pass",
 		},
 		"a foreign certificate": {
-			serve:  func(e *env, l net.Listener) { e.answer(l, e.foreignCertificate(), permitAtValidate) },
+			serve:  func(e *env, l net.Listener) { answer(e, l, foreignCertificate(e), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
 		"no server listens": {
@@ -86,27 +86,27 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			e.manage(test.mode)
 			e.create(csv("operator.v1", "server"))
 			e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
-			listener := e.listen()
+			listener := listen(e)
 			if test.serve == nil {
-				test.serve = func(e *env, l net.Listener) { e.answer(l, e.servingCertificate(), test.handler) }
+				test.serve = func(e *env, l net.Listener) { answer(e, l, servingCertificate(e), test.handler) }
 			}
 			test.serve(e, listener)
-			e.endpoint(listener)
+			endpoint(e, listener)
 			if test.reason == "" {
 				e.succeeds("operator.v1")
-				if w := e.webhookStatus("operator.v1", "v.example.com"); w.Reason != "ProvedThroughAPIServer" {
+				if w := webhookStatus(e, "operator.v1", "v.example.com"); w.Reason != "ProvedThroughAPIServer" {
 					t.Errorf("the webhook says %s: %s", w.Reason, w.Message)
 				}
 			} else {
 				e.eventually("the WebhookRollout says why not", func() (bool, any) {
-					w := e.webhookStatus("operator.v1", "v.example.com")
+					w := webhookStatus(e, "operator.v1", "v.example.com")
 					return w.Reason == test.reason && strings.Contains(w.Message, test.message), w
 				})
-				if len(e.registered()) != 0 {
+				if len(registered(e)) != 0 {
 					t.Error("it is registered all the same")
 				}
 			}
-			e.removesCanaries()
+			removesCanaries(e)
 		})
 	}
 }
@@ -116,7 +116,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 func TestCanaryThatOneAPIServerHasNotSeen(t *testing.T) {
 	e := newOperatorEnv(t)
 	var unseen atomic.Int32
-	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+	proxy := proxy(e, func(_ int, r *http.Request) kube.Verdict {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/webhookrollouts") {
 			return kube.Pass
 		}
@@ -130,23 +130,23 @@ func TestCanaryThatOneAPIServerHasNotSeen(t *testing.T) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		return kube.Pass
 	})
-	e.manageThrough(proxy.Config(), throughAPIServer)
+	manageThrough(e, proxy.Config(), throughAPIServer)
 	e.create(csv("operator.v1", "server"))
 	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
-	listener := e.listen()
+	listener := listen(e)
 	e.must(listener.Close())
-	e.endpoint(listener)
+	endpoint(e, listener)
 	e.eventually("the WebhookRollout says why not", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "v.example.com")
+		w := webhookStatus(e, "operator.v1", "v.example.com")
 		return w.Reason == "Refused", w
 	})
-	if len(e.registered()) != 0 {
+	if len(registered(e)) != 0 {
 		t.Error("it is registered all the same")
 	}
 	if unseen.Load() <= 3 {
 		t.Errorf("%d calls were asked for, and the last of them was not seen either", unseen.Load())
 	}
-	e.leavesNoCanary()
+	leavesNoCanary(e)
 }
 
 // A manager that dies with a canary in the air leaves it to the next.
@@ -158,14 +158,14 @@ func TestCanaryOfAManagerThatDied(t *testing.T) {
 	e.must(err)
 	e.manage()
 	e.succeeds("operator.v1")
-	e.leavesNoCanary()
+	leavesNoCanary(e)
 }
 
 // A manager that may not take its canary away in time takes it away later.
 func TestCanaryThatStays(t *testing.T) {
 	e := newOperatorEnv(t)
 	kept := make(chan struct{}, 1)
-	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+	proxy := proxy(e, func(_ int, r *http.Request) kube.Verdict {
 		if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "canary") {
 			select {
 			case kept <- struct{}{}:
@@ -175,36 +175,36 @@ func TestCanaryThatStays(t *testing.T) {
 		}
 		return kube.Pass
 	})
-	e.manageThrough(proxy.Config(), throughAPIServer)
+	manageThrough(e, proxy.Config(), throughAPIServer)
 	e.create(csv("operator.v1", "server"))
 	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
-	listener := e.listen()
-	e.answer(listener, e.servingCertificate(), permitAtValidate)
-	e.endpoint(listener)
+	listener := listen(e)
+	answer(e, listener, servingCertificate(e), permitAtValidate)
+	endpoint(e, listener)
 	e.succeeds("operator.v1")
 	if len(kept) != 1 {
 		t.Fatal("no canary was to be removed")
 	}
-	e.leavesNoCanary()
+	leavesNoCanary(e)
 }
 
 // Where the manager dials no endpoint, a rotation comes to its end by what the API server finds
 // behind the Service, and not before every pod serves the new certificate.
 func TestRotationThroughTheAPIServer(t *testing.T) {
 	e := newOperatorEnv(t)
-	p, other := e.playPod(), e.playPod() // the other one has another port, so it can be no more than an endpoint
+	p, other := playPod(e), playPod(e) // the other one has another port, so it can be no more than an endpoint
 	m := e.manage(cutOff, graceOf(time.Hour))
 	e.create(p.csv())
 	e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
 	p.start()
 	other.serve()
-	e.endpoint(p.listener)
-	e.endpointOf("other", other.listener)
+	endpoint(e, p.listener)
+	endpointOf(e, "other", other.listener)
 	e.succeeds("operator.v1")
-	before, trust := e.servingCA(), e.watchTrust()
+	before, trust := e.servingCA(), watchTrust(e)
 	e.order("once")
 	e.eventually("the API server finds the previous certificate", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Endpoints.String() == "0/2 new, 2 old, 0 unknown" && strings.Contains(c.Message, "serves another certificate to the API server"), c
 	})
 	if p.get().Annotations[wellknown.AnnotationTouchedAt] == "" {
@@ -212,36 +212,36 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 	}
 	p.reload()
 	m.looksAgain("operator.v1")
-	if c := e.rotation(); !e.trusts(before) || c.Phase != managerv1alpha1.CertificatePromoting {
+	if c := rotation(e); !trusts(e, before) || c.Phase != managerv1alpha1.CertificatePromoting {
 		t.Errorf("a pod serves the previous certificate still, and it is %+v", c)
 	}
 	other.reload()
-	e.rotates(2)
+	rotates(e, 2)
 	trust.neverWithout(before, e.servingCA())
-	e.leavesNoCanary()
+	leavesNoCanary(e)
 }
 
-func (e *env) leavesNoCanary() {
+func leavesNoCanary(e *env) {
 	e.Helper()
 	e.eventually("no canary is left", func() (bool, any) {
-		left := e.canaries()
+		left := canaries(e)
 		return len(left) == 0, left
 	})
 }
 
 // removesCanaries waits until each canary that exists now is deleted. Where the manager asks again and
 // again, there may be another of the same name by then.
-func (e *env) removesCanaries() {
+func removesCanaries(e *env) {
 	e.Helper()
-	now := e.canaries()
+	now := canaries(e)
 	e.eventually("the canaries no longer exist", func() (bool, any) {
-		left := e.canaries()
+		left := canaries(e)
 		return !slices.ContainsFunc(left, func(uid types.UID) bool { return slices.Contains(now, uid) }), left
 	})
 }
 
 // canaries are the uids of the canaries of the test's Namespace.
-func (e *env) canaries() []types.UID {
+func canaries(e *env) []types.UID {
 	e.Helper()
 	all, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
 		LabelSelector: wellknown.LabelCanary + ",olm.owner.namespace=" + e.namespace,
@@ -276,7 +276,7 @@ func permitAtValidate(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer plays a webhook's server.
-func (e *env) answer(l net.Listener, certificate tls.Certificate, handler http.HandlerFunc) {
+func answer(e *env, l net.Listener, certificate tls.Certificate, handler http.HandlerFunc) {
 	server := &http.Server{Handler: handler, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
 	go func() { _ = server.ServeTLS(l, "", "") }() // it ends with the test
 	e.Cleanup(func() { _ = server.Close() })

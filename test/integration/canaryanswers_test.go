@@ -116,8 +116,8 @@ func (e *env) hookServer(service string) *hookServer {
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "https", Port: 443}}},
 	}, metav1.CreateOptions{})
 	e.must(err)
-	s := &hookServer{env: e, Listener: e.listen(), service: service}
-	e.endpointBehind(service, service+"-0", s.Listener)
+	s := &hookServer{env: e, Listener: listen(e), service: service}
+	endpointBehind(e, service, service+"-0", s.Listener)
 	return s
 }
 

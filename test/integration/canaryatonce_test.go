@@ -18,7 +18,7 @@ func TestCanaryGoesAtOnce(t *testing.T) {
 			e := newOperatorEnv(t)
 			var lock sync.Mutex
 			var writes []string
-			proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+			proxy := proxy(e, func(_ int, r *http.Request) kube.Verdict {
 				if !r.URL.Query().Has("dryRun") {
 					lock.Lock()
 					defer lock.Unlock()
@@ -26,18 +26,18 @@ func TestCanaryGoesAtOnce(t *testing.T) {
 				}
 				return kube.Pass
 			})
-			e.manageThrough(proxy.Config(), throughAPIServer)
+			manageThrough(e, proxy.Config(), throughAPIServer)
 			e.create(csv("operator.v1", "server"))
 			e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
-			listener := e.listen()
-			e.endpoint(listener)
+			listener := listen(e)
+			endpoint(e, listener)
 			if serves {
-				e.answer(listener, e.servingCertificate(), permitAtValidate)
+				answer(e, listener, servingCertificate(e), permitAtValidate)
 				e.succeeds("operator.v1")
 			} else {
 				e.must(listener.Close())
 				e.eventually("the WebhookRollout says why not", func() (bool, any) {
-					w := e.webhookStatus("operator.v1", "v.example.com")
+					w := webhookStatus(e, "operator.v1", "v.example.com")
 					return w.Reason == "Refused", w
 				})
 			}

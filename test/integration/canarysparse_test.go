@@ -17,24 +17,24 @@ import (
 // nothing: none is made, independent of what the manager reconciles, and the status says what comes of it.
 func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	e := newOperatorEnv(t)
-	ca := e.runServiceCA()
+	ca := runServiceCA(e)
 	var canaries atomic.Int32
-	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+	proxy := proxy(e, func(_ int, r *http.Request) kube.Verdict {
 		if r.Method != http.MethodGet && r.Method != http.MethodDelete && strings.Contains(r.URL.Path, "olm-webhook-manager-canary") {
 			canaries.Add(1)
 		}
 		return kube.Pass
 	})
-	p := e.playPod()
-	e.choose(managerv1alpha1.ProviderServiceCA)
-	m := e.manageThrough(proxy.Config(), throughAPIServer, graceOf(time.Millisecond))
+	p := playPod(e)
+	choose(e, managerv1alpha1.ProviderServiceCA)
+	m := manageThrough(e, proxy.Config(), throughAPIServer, graceOf(time.Millisecond))
 	e.create(p.csv())
 	e.eventually("there is a certificate to serve", func() (bool, any) {
 		_, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
 		return err == nil, err
 	})
 	p.start()
-	e.endpoint(p.listener)
+	endpoint(e, p.listener)
 	e.succeeds("operator.v1")
 	if canaries.Load() == 0 {
 		t.Fatal("the API server was not asked before the webhook was registered")
@@ -48,18 +48,18 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	if asked := canaries.Load() - before; asked != 0 {
 		t.Errorf("%d canaries were made for nothing", asked)
 	}
-	if c := e.rotation(); c.Phase != managerv1alpha1.CertificatePromoting || e.restartedFor() != "" {
-		t.Errorf("the pods are restarted for generation %q, and it is %+v", e.restartedFor(), c)
+	if c := rotation(e); c.Phase != managerv1alpha1.CertificatePromoting || restartedFor(e) != "" {
+		t.Errorf("the pods are restarted for generation %q, and it is %+v", restartedFor(e), c)
 	}
-	e.leavesNoCanary()
+	leavesNoCanary(e)
 
-	e.ageRotation(82 * 24 * time.Hour) // of 90 days
+	ageRotation(e, 82*24*time.Hour) // of 90 days
 	e.eventually("no restart is predicted of a pod that was created since", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Endpoints.String() == "0/1 new, 0 old, 1 unknown" && !strings.Contains(c.Message, "restarted"), c
 	})
 	m.looksAgain("operator.v1")
-	if restarted := e.restartedFor(); restarted != "" {
+	if restarted := restartedFor(e); restarted != "" {
 		t.Errorf("it is restarted for generation %s", restarted)
 	}
 }

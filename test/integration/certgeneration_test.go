@@ -15,14 +15,14 @@ import (
 // Rotations go on after the highest number that an annotation can have, and the manager then rests.
 func TestHighestCertificateGeneration(t *testing.T) {
 	e := newOperatorEnv(t)
-	m := e.runOperator()
+	m := runOperator(e)
 	e.succeeds("operator.v1")
-	before, trust := e.servingCA(), e.watchTrust()
+	before, trust := e.servingCA(), watchTrust(e)
 	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: "4294967295"}}}`, wellknown.AnnotationGeneration)
 	_, err := e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, patch, metav1.PatchOptions{})
 	e.must(err)
 	e.order("once")
-	e.rotates(2)
+	rotates(e, 2)
 	trust.neverWithout(before, e.servingCA())
 	m.settles("operator.v1")
 }
@@ -41,7 +41,7 @@ func TestConversionWithTheManagersGeneration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			crd := e.newCRD("widgets", "v1", "v2").Name
+			crd := newCRD(e, "widgets", "v1", "v2").Name
 			e.group("og", allNamespaces)
 			e.runDeployments()
 			m := e.manage()
@@ -56,7 +56,7 @@ func TestConversionWithTheManagersGeneration(t *testing.T) {
 			}
 			body, err := json.Marshal(patch)
 			e.must(err)
-			_, err = e.extensions().ApiextensionsV1().CustomResourceDefinitions().Patch(e.ctx, crd, types.MergePatchType, body, c.options)
+			_, err = extensions(e).ApiextensionsV1().CustomResourceDefinitions().Patch(e.ctx, crd, types.MergePatchType, body, c.options)
 			e.must(err)
 			e.eventually("the definition trusts what its pods serve", func() (bool, any) {
 				definition := e.crd(crd)

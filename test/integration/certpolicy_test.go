@@ -14,9 +14,9 @@ import (
 // break by it is said.
 func TestCertificateAsTheSubscriptionChooses(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.choose(managerv1alpha1.ProviderManager, wellknown.AnnotationCertificateKey, "ed25519", wellknown.AnnotationCertificateValidity, "240h")
-	e.runOperator()
-	leaf := e.servingCertificate().Leaf
+	choose(e, managerv1alpha1.ProviderManager, wellknown.AnnotationCertificateKey, "ed25519", wellknown.AnnotationCertificateValidity, "240h")
+	runOperator(e)
+	leaf := servingCertificate(e).Leaf
 	if _, ok := leaf.PublicKey.(ed25519.PublicKey); !ok {
 		t.Errorf("the key is a %T, want Ed25519", leaf.PublicKey)
 	}

@@ -85,7 +85,7 @@ func TestPhasesOfAPatientManager(t *testing.T) {
 			test.change(c)
 			e.create(c)
 			e.reaches("operator.v1", test.phase.phase, test.phase.reason)
-			e.saidInOrder("operator.v1", append(test.passed, test.phase)...)
+			saidInOrder(e, "operator.v1", append(test.passed, test.phase)...)
 		})
 	}
 }
@@ -93,10 +93,10 @@ func TestPhasesOfAPatientManager(t *testing.T) {
 // A definition whose kind another one has is there, and not available.
 func TestDefinitionWhoseKindIsTaken(t *testing.T) {
 	e := newParallelEnv(t)
-	crds := e.extensions().ApiextensionsV1().CustomResourceDefinitions()
+	crds := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
 	var made []*apiextensionsv1.CustomResourceDefinition
 	for _, plural := range []string{"takers", "losers"} {
-		crd, err := crds.Create(e.ctx, e.things(plural, "v1"), metav1.CreateOptions{})
+		crd, err := crds.Create(e.ctx, things(e, plural, "v1"), metav1.CreateOptions{})
 		e.must(err)
 		made = append(made, crd)
 		e.eventually("it is decided who has the kind", func() (bool, any) {
@@ -113,13 +113,13 @@ func TestDefinitionWhoseKindIsTaken(t *testing.T) {
 	c := csv("operator.v1", "server")
 	c.Spec.CustomResourceDefinitions.Required = []operatorsv1alpha1.CRDDescription{{Name: loser.Name, Version: "v1", Kind: "Thing"}}
 	e.create(c)
-	e.comesToSay("operator.v1", says{"Pending", "RequirementsNotMet", requirementsNotMet})
+	comesToSay(e, "operator.v1", says{"Pending", "RequirementsNotMet", requirementsNotMet})
 	want := operatorsv1alpha1.RequirementStatus{
 		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: loser.Name, Status: "PresentNotAvailable", UUID: string(loser.UID),
 	}
-	e.requires(want)
+	requires(e, want)
 	e.must(crds.Delete(e.ctx, taker.Name, metav1.DeleteOptions{}))
 	e.succeeds("operator.v1")
 	want.Status = operatorsv1alpha1.RequirementStatusReasonPresent
-	e.requires(want)
+	requires(e, want)
 }

@@ -33,7 +33,7 @@ func TestTwoClusterServiceVersionsWithOneDeployment(t *testing.T) {
 		t.Errorf("message %q does not name the other ClusterServiceVersion", message)
 	}
 	m.looksAgain("operator.v2")
-	if taken := e.ownedBy("operator.v2"); len(taken) > 0 {
+	if taken := ownedBy(e, "operator.v2"); len(taken) > 0 {
 		t.Errorf("it was given %v although it cannot be installed", taken)
 	}
 	if difference := gocmp.Diff(before, e.versions("operator.v1")); difference != "" {
@@ -59,7 +59,7 @@ func (e *env) versions(csv string) map[string]string {
 
 // owners are the owners of what bears the label of a ClusterServiceVersion and is written by
 // server-side apply. On a Deployment and a Secret an owner that no longer exists is left to the garbage collector.
-func (e *env) owners(csv string) []string {
+func owners(e *env, csv string) []string {
 	e.Helper()
 	names := map[string]bool{}
 	for _, o := range e.owned(derived) {
@@ -96,7 +96,7 @@ func TestUnmanaged(t *testing.T) {
 			e.must(err)
 			m.looksAgain("operator.v1")
 			left := e.get("operator.v1")
-			e.same("its status", left.Status, c.Status)
+			same(e, "its status", left.Status, c.Status)
 			if len(left.Finalizers) > 0 || len(left.Annotations) > 0 {
 				t.Errorf("it has finalizers %v and annotations %v", left.Finalizers, left.Annotations)
 			}

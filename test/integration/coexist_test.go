@@ -34,7 +34,7 @@ func TestRefuseBesideOLM(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
-			e.olmOperator(test.args, test.scaled)
+			olmOperator(e, test.args, test.scaled)
 			err := coexistence.RefuseBesideOLM(e.ctx, e.kube, test.ours)
 			switch {
 			case test.refused == "" && err != nil:
@@ -52,7 +52,7 @@ func TestRefuseBesideOLM(t *testing.T) {
 	})
 }
 
-func (e *env) olmOperator(args []string, scaled bool) {
+func olmOperator(e *env, args []string, scaled bool) {
 	e.Helper()
 	spec := deploymentSpec("olm-operator").Spec
 	spec.Template.Spec.Containers = []corev1.Container{{Name: "olm-operator", Image: "example.com/olm:1", Command: []string{"/bin/olm"}, Args: args}}

@@ -24,7 +24,7 @@ func owning(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
 }
 
 // fails waits for a failure whose message begins with OLM v0's words.
-func (e *env) fails(csv string, reason operatorsv1alpha1.ConditionReason, words string) {
+func fails(e *env, csv string, reason operatorsv1alpha1.ConditionReason, words string) {
 	e.Helper()
 	if message := e.reaches(csv, operatorsv1alpha1.CSVPhaseFailed, reason); !strings.HasPrefix(message, words+": ") {
 		e.Errorf("message %q, want %q and a cause", message, words)
@@ -37,12 +37,12 @@ func TestOwnerConflict(t *testing.T) {
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	m := e.manage()
-	crd := e.newCRD("things", "v1").Name
+	crd := newCRD(e, "things", "v1").Name
 	e.install(owning("first", crd))
 	e.create(owning("second", crd))
-	e.fails("second", operatorsv1alpha1.CSVReasonOwnerConflict, "conflicting CRD owner in namespace")
+	fails(e, "second", operatorsv1alpha1.CSVReasonOwnerConflict, "conflicting CRD owner in namespace")
 	m.looksAgain("second")
-	expect(t, e.webhooks(), "first.example.com first first-service /validate")
+	expect(t, webhooks(e), "first.example.com first first-service /validate")
 	if e.deployment("second") != nil {
 		t.Error("the second operator was started")
 	}
@@ -56,33 +56,33 @@ func TestOwnerConflict(t *testing.T) {
 // they do not any more, it returns.
 func TestIntersectingGroups(t *testing.T) {
 	e := newParallelEnv(t)
-	second := e.neighbour()
+	second := neighbour(e)
 	e.group("og", namespaces(e.namespace))
 	second.group("og", namespaces(second.namespace))
 	e.runDeployments()
 	second.runDeployments()
 	m := e.manage(func(o *controller.Options) { o.Namespaces = append(o.Namespaces, second.namespace) })
-	crd := e.newCRD("things", "v1").Name
+	crd := newCRD(e, "things", "v1").Name
 	e.install(owning("first", crd))
 	second.install(owning("second", crd))
 	api := "Thing.v1." + e.namespace + ".example.com"
-	e.tellsOf(api)
-	second.tellsOf(api)
+	tellsOf(e, api)
+	tellsOf(second, api)
 
-	intersected := e.auditEnd()
-	second.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace, second.namespace) })
-	second.fails("second", operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict, "intersecting operatorgroups provide the same apis")
+	intersected := auditEnd(e)
+	editGroup(second, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace, second.namespace) })
+	fails(second, "second", operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict, "intersecting operatorgroups provide the same apis")
 	e.eventually("the second operator is stopped", func() (bool, any) { return second.deployment("second") == nil, nil })
-	second.registersNothing()
-	second.tellsOf("")
+	registersNothing(second)
+	tellsOf(second, "")
 	webhooksFirst(m, intersected)
 	e.succeeds("first")
-	e.tellsOf(api)
+	tellsOf(e, api)
 
-	second.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(second.namespace) })
+	editGroup(second, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(second.namespace) })
 	second.succeeds("second")
-	second.tellsOf(api)
-	expect(t, second.webhooks(), "second.example.com second second-service /validate")
+	tellsOf(second, api)
+	expect(t, webhooks(second), "second.example.com second second-service /validate")
 }
 
 // An operator does not get at another one's definition by another spelling of its kind, or by another
@@ -96,19 +96,19 @@ func TestConflictOverADefinitionByAnotherName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			second := e.neighbour()
+			second := neighbour(e)
 			e.group("og", allNamespaces)
 			second.group("og", allNamespaces)
 			e.runDeployments()
 			second.runDeployments()
 			e.manage(func(o *controller.Options) { o.Namespaces = append(o.Namespaces, second.namespace) })
-			crd := e.newCRD("things", "v1", "v2").Name
+			crd := newCRD(e, "things", "v1", "v2").Name
 			e.install(owning("first", crd))
 			hostile := converting("hostile", crd)
 			misspell(&hostile.Spec.CustomResourceDefinitions.Owned[0])
 			second.create(hostile)
-			second.fails("hostile", operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict, "intersecting operatorgroups provide the same apis")
-			if conversion := e.conversion(crd); conversion.Strategy != apiextensionsv1.NoneConverter {
+			fails(second, "hostile", operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict, "intersecting operatorgroups provide the same apis")
+			if conversion := conversion(e, crd); conversion.Strategy != apiextensionsv1.NoneConverter {
 				t.Errorf("it converts the other one's definition: %+v", conversion)
 			}
 			e.succeeds("first")
@@ -122,12 +122,12 @@ func TestStaticProvidedAPIsByAnotherName(t *testing.T) {
 	e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})
 	e.runDeployments()
 	e.manage()
-	e.provide("Other.v1." + e.namespace + ".example.com")
-	hostile := owning("operator", e.newCRD("things", "v1").Name)
+	provide(e, "Other.v1."+e.namespace+".example.com")
+	hostile := owning("operator", newCRD(e, "things", "v1").Name)
 	hostile.Spec.CustomResourceDefinitions.Owned[0].Kind = "Other"
 	e.create(hostile)
-	e.fails("operator", operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, "static provided api operatorgroup cannot be modified by these apis")
-	e.registersNothing()
+	fails(e, "operator", operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, "static provided api operatorgroup cannot be modified by these apis")
+	registersNothing(e)
 }
 
 // webhooksFirst compares the order of the manager's deletions, the last of which may have been
@@ -150,19 +150,19 @@ func TestStaticProvidedAPIs(t *testing.T) {
 	e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})
 	e.runDeployments()
 	m := e.manage()
-	crd := e.newCRD("things", "v1").Name
+	crd := newCRD(e, "things", "v1").Name
 	e.create(owning("operator", crd))
 	const reason, words = operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, "static provided api operatorgroup cannot be modified by these apis"
-	e.fails("operator", reason, words)
-	e.registersNothing()
-	e.provide("Thing.v1." + e.namespace + ".example.com")
+	fails(e, "operator", reason, words)
+	registersNothing(e)
+	provide(e, "Thing.v1."+e.namespace+".example.com")
 	e.succeeds("operator")
-	taken := e.auditEnd()
-	e.provide("Other.v1.example.com")
-	e.fails("operator", reason, words)
+	taken := auditEnd(e)
+	provide(e, "Other.v1.example.com")
+	fails(e, "operator", reason, words)
 	e.eventually("the operator is stopped", func() (bool, any) { return e.deployment("operator") == nil, nil })
 	webhooksFirst(m, taken)
-	e.tellsOf("Other.v1.example.com")
+	tellsOf(e, "Other.v1.example.com")
 	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 	e.reaches("operator", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
 }

@@ -22,13 +22,13 @@ func TestContest(t *testing.T) {
 		adversary func(*env)
 		named     []string
 	}{
-		"a field":    {(*env).adversary, []string{`field manager "adversary"`, "failurePolicy"}},
-		"the object": {(*env).deleter, []string{"a client that field ownership does not show", "the object itself"}},
+		"a field":    {adversary, []string{`field manager "adversary"`, "failurePolicy"}},
+		"the object": {deleter, []string{"a client that field ownership does not show", "the object itself"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			m := e.runOperator()
-			before, since := e.registration("v.example.com"), e.auditEnd()
+			m := runOperator(e)
+			before, since := e.registration("v.example.com"), auditEnd(e)
 			test.adversary(e)
 			e.eventually("the contest is named", func() (bool, any) {
 				conditions := e.rollout("operator.v1").Conditions
@@ -40,7 +40,7 @@ func TestContest(t *testing.T) {
 			if len(repairs) > 4 {
 				t.Errorf("repaired %d times:\n%s", len(repairs), strings.Join(repairs, "\n"))
 			}
-			if now, there := e.registered()["v.example.com"]; there && !bytes.Equal(now.Webhooks[0].ClientConfig.CABundle, before.Webhooks[0].ClientConfig.CABundle) {
+			if now, there := registered(e)["v.example.com"]; there && !bytes.Equal(now.Webhooks[0].ClientConfig.CABundle, before.Webhooks[0].ClientConfig.CABundle) {
 				t.Error("the trust was changed")
 			}
 		})
@@ -50,8 +50,8 @@ func TestContest(t *testing.T) {
 // While a client holds a registration, no pod may come to serve what it does not trust.
 func TestContestedTrust(t *testing.T) {
 	e := newOperatorEnv(t)
-	m := e.runOperator()
-	e.adversary()
+	m := runOperator(e)
+	adversary(e)
 	e.eventually("the contest is named", func() (bool, any) {
 		conditions := e.rollout("operator.v1").Conditions
 		return meta.IsStatusConditionTrue(conditions, "Contested"), conditions
@@ -63,10 +63,10 @@ func TestContestedTrust(t *testing.T) {
 		return err == nil, err
 	})
 	m.looksAgain("operator.v1")
-	since := e.auditEnd()
+	since := auditEnd(e)
 	for range 3 {
 		m.looksAgain("operator.v1")
-		if ca := e.servingCA(); ca != nil && !e.trusts(ca) {
+		if ca := e.servingCA(); ca != nil && !trusts(e, ca) {
 			t.Fatal("pods serve a certificate that the webhook does not trust")
 		}
 	}
@@ -75,11 +75,11 @@ func TestContestedTrust(t *testing.T) {
 
 // adversary sets the failurePolicy of every validating webhook of the test to Ignore,
 // whenever a client sets it to anything else.
-func (e *env) adversary() {
+func adversary(e *env) {
 	e.Helper()
 	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	patch := fmt.Sprintf(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": %q}]`, admissionregistrationv1.Ignore)
-	e.undo(func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
+	undo(e, func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
 		if *c.Webhooks[0].FailurePolicy == admissionregistrationv1.Ignore {
 			return nil
 		}
@@ -89,16 +89,16 @@ func (e *env) adversary() {
 }
 
 // deleter deletes every validating webhook of the test.
-func (e *env) deleter() {
+func deleter(e *env) {
 	e.Helper()
 	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	e.undo(func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
+	undo(e, func(c *admissionregistrationv1.ValidatingWebhookConfiguration) error {
 		return client.Delete(e.ctx, c.Name, metav1.DeleteOptions{})
 	})
 }
 
 // undo calls f with every state of the validating registrations of the test.
-func (e *env) undo(f func(*admissionregistrationv1.ValidatingWebhookConfiguration) error) {
+func undo(e *env, f func(*admissionregistrationv1.ValidatingWebhookConfiguration) error) {
 	e.Helper()
 	w, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, metav1.ListOptions{
 		LabelSelector: "olm.owner.namespace=" + e.namespace, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,

@@ -29,22 +29,22 @@ import (
 // applied over it.
 func TestConversion(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("gadgets", "v1", "v2")
+	crd := newCRD(e, "gadgets", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})
-	m := e.manageByOwnClock(cluster.Config())
+	m := manageByOwnClock(e, cluster.Config())
 	stop := m.flows()
 	e.create(converting("operator.v1", crd.Name))
 	e.eventually("its Deployment is there", func() (bool, any) {
 		_, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, "server", metav1.GetOptions{})
 		return err == nil, err
 	})
-	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+	if got := conversion(e, crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		t.Fatalf("converted by %s before its Deployment is available", got)
 	}
 
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	registered := e.conversion(crd.Name)
+	registered := conversion(e, crd.Name)
 	service := registered.Webhook.ClientConfig.Service
 	if service.Name != "server-service" || *service.Path != "/convert" || len(registered.Webhook.ClientConfig.CABundle) == 0 {
 		t.Errorf("converted by %+v with a caBundle of %d bytes", service, len(registered.Webhook.ClientConfig.CABundle))
@@ -53,20 +53,20 @@ func TestConversion(t *testing.T) {
 	definitions := e.any.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	stop()
 	m.comesBack(definitions, crd.Name, func() {
-		e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }) // as bundles have it
+		editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }) // as bundles have it
 	})
 	m.flows()
-	if now := e.conversion(crd.Name); !bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle) {
+	if now := conversion(e, crd.Name); !bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle) {
 		t.Error("it returned with another caBundle")
 	}
 	m.emits("Warning ConversionInterrupted " + crd.Name + " had no conversion webhook for at most ")
 	e.eventually("the WebhookRollout reports the gap", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "v.example.com")
+		w := webhookStatus(e, "operator.v1", "v.example.com")
 		return w.State == "Registered" && w.LastGap != nil && w.LastGap.To != nil && w.LastGap.By == "administrator" && slices.Equal(w.LastGap.CRDs, []string{crd.Name}), w.LastGap
 	})
 
 	e.uninstall("operator.v1")
-	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+	if got := conversion(e, crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		t.Errorf("without objects the conversion stays %s after uninstallation", got)
 	}
 }
@@ -75,8 +75,8 @@ func TestConversion(t *testing.T) {
 // requests in the other version fail and lose nothing, is as good as not converted.
 func TestConversionOfAnOpenedDefinition(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("sprockets", "v1", "v2")
-	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) {
+	crd := newCRD(e, "sprockets", "v1", "v2")
+	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) {
 		c.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
 			ClientConfig:             &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: e.namespace, Name: "server-service", Path: new("/convert")}},
 			ConversionReviewVersions: []string{"v1"},
@@ -87,15 +87,15 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 	e.create(converting("operator.v1", crd.Name))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	m.looksAgain("operator.v1")
-	if w := e.webhookStatus("operator.v1", "v.example.com"); w.State != "Waiting" || w.LastGap != nil {
+	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Waiting" || w.LastGap != nil {
 		t.Errorf("the WebhookRollout says %+v, want Waiting, and no gap", w)
 	}
-	if len(e.conversion(crd.Name).Webhook.ClientConfig.CABundle) > 0 {
+	if len(conversion(e, crd.Name).Webhook.ClientConfig.CABundle) > 0 {
 		t.Error("it is made to work before its Deployment is available")
 	}
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	if len(e.conversion(crd.Name).Webhook.ClientConfig.CABundle) == 0 {
+	if len(conversion(e, crd.Name).Webhook.ClientConfig.CABundle) == 0 {
 		t.Error("it has no caBundle")
 	}
 }
@@ -104,11 +104,11 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 // how to get there.
 func TestUpgradeDropsTheConversion(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("levers", "v1", "v2")
+	crd := newCRD(e, "levers", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments()
 	e.manage()
-	e.newObject(crd)
+	newObject(e, crd)
 	e.install(converting("operator.v1", crd.Name))
 	v2 := converting("operator.v2", crd.Name)
 	v2.Spec.Replaces, v2.Spec.WebhookDefinitions, v2.Spec.CustomResourceDefinitions.Owned[0].Version = "operator.v1", nil, "v2"
@@ -117,14 +117,14 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 		explained := csvstatus.Explained(e.get("operator.v2").Status)
 		return strings.Contains(explained, "stored in v2, and serves v1, v2: set served: false in it for v1"), explained
 	})
-	if e.conversion(crd.Name).Strategy != apiextensionsv1.WebhookConverter || len(e.ownedBy("operator.v2")) > 0 {
+	if conversion(e, crd.Name).Strategy != apiextensionsv1.WebhookConverter || len(ownedBy(e, "operator.v2")) > 0 {
 		t.Error("it has taken over, or ended the conversion")
 	}
 
-	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
+	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
 	e.succeeds("operator.v2")
-	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
-	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	if got := conversion(e, crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		t.Errorf("the conversion is %s", got)
 	}
 }
@@ -133,31 +133,31 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 // when that one is available, and back when the new version fails and is deleted.
 func TestUpgradeMovesTheConversion(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("pulleys", "v1", "v2")
+	crd := newCRD(e, "pulleys", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments("after", "last")
 	e.manage()
-	e.newObject(crd)
+	newObject(e, crd)
 	e.install(converting("operator.v1", crd.Name))
-	e.convertedBy(crd.Name, "server-service")
+	convertedBy(e, crd.Name, "server-service")
 
 	v2 := converting("operator.v2", crd.Name)
 	v2.Spec.Replaces, v2.Spec.WebhookDefinitions[0].DeploymentName = "operator.v1", "after"
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{deploymentSpec("after"), deploymentSpec("last")}
 	e.create(v2)
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	e.convertedBy(crd.Name, "server-service")
-	e.setAvailable("after", true)
-	e.eventually("it is switched", func() (bool, any) { return e.converter(crd.Name) == "after-service", e.converter(crd.Name) })
+	convertedBy(e, crd.Name, "server-service")
+	setAvailable(e, "after", true)
+	e.eventually("it is switched", func() (bool, any) { return converter(e, crd.Name) == "after-service", converter(e, crd.Name) })
 	if e.deployment("server") == nil {
 		t.Error("the old Deployment went before the new version succeeded")
 	}
 
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
-	e.eventually("it is switched back", func() (bool, any) { return e.converter(crd.Name) == "server-service", e.converter(crd.Name) })
+	e.eventually("it is switched back", func() (bool, any) { return converter(e, crd.Name) == "server-service", converter(e, crd.Name) })
 	for _, version := range []string{"operator.v1", "operator.v2"} {
-		if gap := e.webhookStatus(version, "v.example.com").LastGap; gap != nil {
+		if gap := webhookStatus(e, version, "v.example.com").LastGap; gap != nil {
 			t.Errorf("%s reports a gap: %+v", version, gap)
 		}
 	}
@@ -167,34 +167,34 @@ func TestUpgradeMovesTheConversion(t *testing.T) {
 // deleted: not before the old one's pods serve, and with what they are trusted by.
 func TestFailedUpgradeDropsTheConversion(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("hinges", "v1", "v2")
+	crd := newCRD(e, "hinges", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	m := e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
 	e.create(converting("operator.v1", crd.Name))
-	e.rolledOut("server", "operator.v1", true)
+	rolledOut(e, "server", "operator.v1", true)
 	e.succeeds("operator.v1")
-	before := e.conversion(crd.Name)
+	before := conversion(e, crd.Name)
 
 	v2 := converting("operator.v2", crd.Name)
 	v2.Spec.Replaces, v2.Spec.WebhookDefinitions = "operator.v1", nil
 	e.create(v2)
-	e.rolledOut("server", "operator.v2", false)
+	rolledOut(e, "server", "operator.v2", false)
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
 	isNone := func(when string) {
 		t.Helper()
-		if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+		if got := conversion(e, crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 			t.Errorf("the conversion is %s %s", got, when)
 		}
 	}
 	isNone("under a version without the webhook")
 
 	e.uninstall("operator.v2")
-	e.rolledOut("server", "operator.v1", false)
+	rolledOut(e, "server", "operator.v1", false)
 	m.looksAgain("operator.v1")
 	isNone("before anybody serves it")
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	if diff := gocmp.Diff(before, e.conversion(crd.Name)); diff != "" {
+	if diff := gocmp.Diff(before, conversion(e, crd.Name)); diff != "" {
 		t.Errorf("the conversion is not the previous one (-want +got):\n%s", diff)
 	}
 }
@@ -208,14 +208,14 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			crd := e.newCRD("cranks", "v1", "v2")
+			crd := newCRD(e, "cranks", "v1", "v2")
 			e.group("og", operatorsv1.OperatorGroupSpec{})
 			m := e.manage()
-			e.newObject(crd)
+			newObject(e, crd)
 			e.create(converting("operator.v1", crd.Name))
-			e.rolledOut("server", "operator.v1", true)
+			rolledOut(e, "server", "operator.v1", true)
 			e.succeeds("operator.v1")
-			before := e.conversion(crd.Name)
+			before := conversion(e, crd.Name)
 			v2 := converting("operator.v2", crd.Name)
 			v2.Spec.Replaces = "operator.v1"
 			v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
@@ -224,37 +224,37 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 			after.Webhook.ClientConfig.Service.Path, after.Webhook.ConversionReviewVersions = v2.Spec.WebhookDefinitions[0].WebhookPath, v2.Spec.WebhookDefinitions[0].AdmissionReviewVersions
 			is := func(want *apiextensionsv1.CustomResourceConversion, when string) {
 				t.Helper()
-				if diff := gocmp.Diff(want, e.conversion(crd.Name)); diff != "" {
+				if diff := gocmp.Diff(want, conversion(e, crd.Name)); diff != "" {
 					t.Errorf("the conversion %s (-want +got):\n%s", when, diff)
 				}
 			}
 			becomes := func(want *apiextensionsv1.CustomResourceConversion) {
 				t.Helper()
 				e.eventually("the conversion is switched", func() (bool, any) {
-					diff := gocmp.Diff(want, e.conversion(crd.Name))
+					diff := gocmp.Diff(want, conversion(e, crd.Name))
 					return diff == "", diff
 				})
 			}
 
 			e.create(v2)
-			e.has("server", "operator.v2")
+			has(e, "server", "operator.v2")
 			m.looksAgain("operator.v2")
 			is(before, "while the old version's pods serve")
-			e.setAvailable("server", false)
+			setAvailable(e, "server", false)
 			m.looksAgain("operator.v2")
 			is(before, "before the new version's pods serve")
-			e.setAvailable("server", true)
+			setAvailable(e, "server", true)
 			becomes(after)
 			e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 
 			e.uninstall("operator.v2")
-			e.has("server", "operator.v1")
+			has(e, "server", "operator.v1")
 			m.looksAgain("operator.v1")
 			is(after, "while the new version's pods serve")
-			e.setAvailable("server", false)
+			setAvailable(e, "server", false)
 			m.looksAgain("operator.v1")
 			is(after, "before the old version's pods serve again")
-			e.setAvailable("server", true)
+			setAvailable(e, "server", true)
 			e.succeeds("operator.v1")
 			becomes(before)
 		})
@@ -262,17 +262,17 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 }
 
 // converter is the Service that converts a definition.
-func (e *env) converter(crd string) string {
+func converter(e *env, crd string) string {
 	e.Helper()
-	if c := e.conversion(crd); c.Webhook != nil && len(c.Webhook.ClientConfig.CABundle) > 0 {
+	if c := conversion(e, crd); c.Webhook != nil && len(c.Webhook.ClientConfig.CABundle) > 0 {
 		return c.Webhook.ClientConfig.Service.Name
 	}
 	return ""
 }
 
-func (e *env) convertedBy(crd, service string) {
+func convertedBy(e *env, crd, service string) {
 	e.Helper()
-	if got := e.converter(crd); got != service {
+	if got := converter(e, crd); got != service {
 		e.Errorf("%s is converted by %q, want %q", crd, got, service)
 	}
 }
@@ -305,7 +305,7 @@ func TestConversionMistakes(t *testing.T) {
 			c.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"webhookrollouts.olm-webhook-manager.io"}
 		}, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, "could control the manager itself"},
 		"converted by another": {func(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
-			crd, other := e.newCRD("wheels", "v1", "v2").Name, e.neighbour()
+			crd, other := newCRD(e, "wheels", "v1", "v2").Name, neighbour(e)
 			other.group("og", allNamespaces)
 			other.runDeployments()
 			other.manage()
@@ -343,7 +343,7 @@ func converting(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
 }
 
 // things is a definition of objects of any form, stored in its last version.
-func (e *env) things(plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
+func things(e *env, plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	anything := true
 	group := e.namespace + ".example.com"
 	crd := &apiextensionsv1.CustomResourceDefinition{
@@ -363,34 +363,34 @@ func (e *env) things(plural string, versions ...string) *apiextensionsv1.CustomR
 }
 
 // newCRD has the API server serve such things until the test ends.
-func (e *env) newCRD(plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
+func newCRD(e *env, plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	e.Helper()
-	crd := e.things(plural, versions...)
-	client := e.extensions().ApiextensionsV1().CustomResourceDefinitions()
+	crd := things(e, plural, versions...)
+	client := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
 	created, err := client.Create(e.ctx, crd, metav1.CreateOptions{})
 	e.must(err)
 	e.Cleanup(func() { e.must(client.Delete(context.WithoutCancel(e.ctx), crd.Name, metav1.DeleteOptions{})) })
-	e.must(kube.WaitUntilServed(e.ctx, e.extensions(), crd.Name))
+	e.must(kube.WaitUntilServed(e.ctx, extensions(e), crd.Name))
 	return created
 }
 
-func (e *env) extensions() apiextensions.Interface {
+func extensions(e *env) apiextensions.Interface {
 	e.Helper()
 	client, err := apiextensions.NewForConfig(cluster.Config())
 	e.must(err)
 	return client
 }
 
-func (e *env) conversion(crd string) *apiextensionsv1.CustomResourceConversion {
+func conversion(e *env, crd string) *apiextensionsv1.CustomResourceConversion {
 	e.Helper()
-	c, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
+	c, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
 	e.must(err)
 	return c.Spec.Conversion
 }
 
-func (e *env) editCRD(name string, change func(*apiextensionsv1.CustomResourceDefinition)) {
+func editCRD(e *env, name string, change func(*apiextensionsv1.CustomResourceDefinition)) {
 	e.Helper()
-	client := e.extensions().ApiextensionsV1().CustomResourceDefinitions()
+	client := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
 	c, err := client.Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
 	change(c)
@@ -399,7 +399,7 @@ func (e *env) editCRD(name string, change func(*apiextensionsv1.CustomResourceDe
 }
 
 // objects are those of a definition in its stored version, which nothing converts.
-func (e *env) objects(crd *apiextensionsv1.CustomResourceDefinition) dynamic.ResourceInterface {
+func objects(e *env, crd *apiextensionsv1.CustomResourceDefinition) dynamic.ResourceInterface {
 	e.Helper()
 	client, err := dynamic.NewForConfig(cluster.Config())
 	e.must(err)
@@ -408,13 +408,13 @@ func (e *env) objects(crd *apiextensionsv1.CustomResourceDefinition) dynamic.Res
 	}).Namespace(e.namespace)
 }
 
-func (e *env) newObject(crd *apiextensionsv1.CustomResourceDefinition) string {
+func newObject(e *env, crd *apiextensionsv1.CustomResourceDefinition) string {
 	e.Helper()
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": crd.Spec.Group + "/" + crd.Spec.Versions[len(crd.Spec.Versions)-1].Name, "kind": crd.Spec.Names.Kind,
 		"metadata": map[string]any{"name": "one"},
 	}}
-	_, err := e.objects(crd).Create(e.ctx, object, metav1.CreateOptions{})
+	_, err := objects(e, crd).Create(e.ctx, object, metav1.CreateOptions{})
 	e.must(err)
 	return "one"
 }

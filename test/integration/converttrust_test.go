@@ -21,7 +21,7 @@ import (
 func TestConversionIsTrustedAllTheTime(t *testing.T) {
 	e := newParallelEnv(t)
 	e.certManager()
-	crd := e.newCRD("gizmos", "v1", "v2").Name
+	crd := newCRD(e, "gizmos", "v1", "v2").Name
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments()
 	m := e.manage(untilTheCachesShow)
@@ -29,10 +29,10 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
 	e.install(c)
-	first, trust := e.servingCA(), e.watchTrust(crd)
+	first, trust := e.servingCA(), watchTrust(e, crd)
 	writes := func(change func()) {
 		t.Helper()
-		since := e.auditEnd()
+		since := auditEnd(e)
 		change()
 		m.looksAgain("operator.v1")
 		n := 0
@@ -45,29 +45,29 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 			t.Errorf("the definition was written %d times in a rotation, want twice: %v", n, m.writes(since))
 		}
 	}
-	writes(func() { e.order("once"); e.rotates(2) })
-	e.signingCA("internal-ca", 1)
-	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
+	writes(func() { e.order("once"); rotates(e, 2) })
+	signingCA(e, "internal-ca", 1)
+	issuer(e, "internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
 	writes(func() {
-		e.choose(managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
-		e.provides(managerv1alpha1.ProviderCertManager)
+		choose(e, managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
+		provides(e, managerv1alpha1.ProviderCertManager)
 	})
 
-	carried := e.servingCertificate().Leaf
-	e.choose(managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
-	e.handsOff()
-	e.ownCertificate("own")
+	carried := servingCertificate(e).Leaf
+	choose(e, managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
+	handsOff(e)
+	ownCertificate(e, "own")
 	e.eventually("the administrator's certificate is there, and his annotation on the definition", func() (bool, any) {
-		definition, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
+		definition, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
 		e.must(err)
-		return definition.Annotations[injectFrom] != "" && e.servingCA() != nil && !e.servingCertificate().Leaf.Equal(carried), definition.Annotations
+		return definition.Annotations[injectFrom] != "" && e.servingCA() != nil && !servingCertificate(e).Leaf.Equal(carried), definition.Annotations
 	})
 
-	e.choose(managerv1alpha1.ProviderManager)
+	choose(e, managerv1alpha1.ProviderManager)
 	e.says("issues into Secret server-service-cert")
 	e.must(e.any.Resource(issuers.Certificates).Namespace(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
-	e.touch("operator.v1")
-	e.provides(managerv1alpha1.ProviderManager)
+	touch(e, "operator.v1")
+	provides(e, managerv1alpha1.ProviderManager)
 	trust.neverWithout(first, e.servingCA())
 	e.uninstall("operator.v1")
 }
@@ -78,13 +78,13 @@ func TestConversionWhoseGenerationIsEdited(t *testing.T) {
 	for name, generation := range map[string]string{"a later one": "99", "one that there cannot be": "99999999999"} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			crd := e.newCRD("widgets", "v1", "v2").Name
+			crd := newCRD(e, "widgets", "v1", "v2").Name
 			e.group("og", operatorsv1.OperatorGroupSpec{})
 			e.runDeployments()
 			e.manage()
 			e.install(converting("operator.v1", crd))
-			before, other := e.conversion(crd), e.authority("restored").pem()
-			e.editCRD(crd, func(c *apiextensionsv1.CustomResourceDefinition) {
+			before, other := conversion(e, crd), e.authority("restored").pem()
+			editCRD(e, crd, func(c *apiextensionsv1.CustomResourceDefinition) {
 				c.Annotations[wellknown.AnnotationGeneration] = generation
 				c.Spec.Conversion.Webhook.ClientConfig.CABundle = other
 			})

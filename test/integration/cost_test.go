@@ -39,13 +39,13 @@ func costs(t *testing.T, patience time.Duration, until operatorsv1alpha1.Cluster
 	e.group("og", allNamespaces)
 	m := e.manage(untilTheCachesShow, func(o *controller.Options) { o.Rollout.StatusDelay = patience })
 	e.eventually("the manager has filled its caches", func() (bool, any) { return m.passes("OperatorGroup") > 0, nil })
-	since := e.auditEnd()
+	since := auditEnd(e)
 	e.create(csv("operator.v1", "server"))
 	e.eventually("there is a Deployment", func() (bool, any) {
 		_, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, "server", metav1.GetOptions{})
 		return err == nil && e.get("operator.v1").Status.Phase == until, err
 	})
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
 	m.looksAgain("operator.v1")
 

@@ -38,9 +38,9 @@ func TestCrash(t *testing.T) {
 			act:     func(e *env) { e.create(bundle()) },
 			ended:   func(e *env) bool { return e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded },
 			check: func(e *env) {
-				e.isComplete(installed)
+				isComplete(e, installed)
 				e.uninstall("operator.v1")
-				e.leavesNothing()
+				leavesNothing(e)
 			},
 		},
 		"a lost certificate": {
@@ -49,10 +49,10 @@ func TestCrash(t *testing.T) {
 				e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 			},
 			ended: func(e *env) bool {
-				return e.rotated() && e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded
+				return rotated(e) && e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded
 			},
 			check: func(e *env) {
-				if !e.trusts(e.servingCA()) {
+				if !trusts(e, e.servingCA()) {
 					e.Error("the webhook does not trust what its pods serve")
 				}
 			},
@@ -66,7 +66,7 @@ func TestCrash(t *testing.T) {
 				_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, "operator.v1", metav1.GetOptions{})
 				return apierrors.IsNotFound(err)
 			},
-			check: func(e *env) { e.leavesNothing() },
+			check: func(e *env) { leavesNothing(e) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ type scenario struct {
 func (s scenario) writes(t *testing.T) []string {
 	t.Helper()
 	e := newEnv(t)
-	proxy := e.proxy(nil)
+	proxy := proxy(e, nil)
 	s.begin(e, proxy)
 	e.eventually("it ends", func() (bool, any) { return s.ended(e), nil })
 	return proxy.Writes()
@@ -106,7 +106,7 @@ func (s scenario) begin(e *env, proxy *kube.Proxy) *manager {
 	prepared := e.manage()
 	s.prepare(e)
 	prepared.stop()
-	m := e.manageThrough(proxy.Config(), func(o *controller.Options) { o.Workers = 1 })
+	m := manageThrough(e, proxy.Config(), func(o *controller.Options) { o.Workers = 1 })
 	s.act(e)
 	return m
 }
@@ -116,7 +116,7 @@ func (s scenario) crash(e *env, n int) {
 	e.Helper()
 	dead := make(chan struct{})
 	die := sync.OnceFunc(func() { close(dead) })
-	first := s.begin(e, e.proxy(func(i int, _ *http.Request) kube.Verdict {
+	first := s.begin(e, proxy(e, func(i int, _ *http.Request) kube.Verdict {
 		switch {
 		case i < n:
 			return kube.Pass
@@ -142,7 +142,7 @@ func (s scenario) crash(e *env, n int) {
 }
 
 // leavesNothing fails when there is anything that no garbage collector would remove.
-func (e *env) leavesNothing() {
+func leavesNothing(e *env) {
 	e.Helper()
 	if left := append(e.owned(clusterScoped), e.owned(outside[:2])...); len(left) > 0 {
 		e.Errorf("left behind:\n%s", namesOf(left))
@@ -155,10 +155,10 @@ func (e *env) leavesNothing() {
 }
 
 // rotated reports whether there is one certificate, and nothing else is trusted.
-func (e *env) rotated() bool {
+func rotated(e *env) bool {
 	e.Helper()
 	ca := e.servingCA()
-	live, registered := e.registered()["v.example.com"]
+	live, registered := registered(e)["v.example.com"]
 	return len(ca) > 0 && registered && bytes.Equal(live.Webhooks[0].ClientConfig.CABundle, ca) &&
 		e.rollout("operator.v1").Deployments[0].Certificate.Phase == managerv1alpha1.CertificateStable
 }

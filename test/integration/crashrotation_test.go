@@ -19,9 +19,9 @@ import (
 // certificate is minted in vain.
 func TestCrashDuringRotation(t *testing.T) {
 	e := newOperatorEnv(t)
-	p, m := e.runPod()
+	p, m := runPod(e)
 	m.stop()
-	first, trust := e.servingCA(), e.watchTrust()
+	first, trust := e.servingCA(), watchTrust(e)
 	n := 1
 	for p.rotatesDespite(fmt.Sprintf("answer %d lost", n), n) {
 		n += stride()
@@ -38,10 +38,10 @@ func TestCrashDuringRotation(t *testing.T) {
 // and lets another one go on. It reports whether the manager died: a rotation has an end.
 func (p *playedPod) rotatesDespite(order string, n int) (died bool) {
 	p.Helper()
-	before := p.generation()
+	before := generation(p.env)
 	dead := make(chan struct{})
 	die := sync.OnceFunc(func() { close(dead) })
-	mortal := p.manageThrough(p.proxy(func(i int, _ *http.Request) kube.Verdict {
+	mortal := manageThrough(p.env, proxy(p.env, func(i int, _ *http.Request) kube.Verdict {
 		if i < n {
 			return kube.Pass
 		}
@@ -58,16 +58,16 @@ func (p *playedPod) rotatesDespite(order string, n int) (died bool) {
 			died = true
 			return true, nil
 		default:
-			return p.followed(order), p.rotation()
+			return p.followed(order), rotation(p.env)
 		}
 	})
 	mortal.stop()
 	if died {
 		heir := p.manage(graceOf(time.Hour))
-		p.eventually("another manager ends: "+order, func() (bool, any) { return p.followed(order), p.rotation() })
+		p.eventually("another manager ends: "+order, func() (bool, any) { return p.followed(order), rotation(p.env) })
 		heir.stop()
 	}
-	if minted := p.generation() - before; minted < 1 || minted > 2 {
+	if minted := generation(p.env) - before; minted < 1 || minted > 2 {
 		p.Errorf("%s: %d generations were minted for one order", order, minted)
 	}
 	return died
@@ -77,15 +77,15 @@ func (p *playedPod) rotatesDespite(order string, n int) (died bool) {
 func (p *playedPod) followed(order string) bool {
 	p.Helper()
 	if p.follow() {
-		p.touch("operator.v1") // the manager need not wait to reconcile again
+		touch(p.env, "operator.v1") // the manager need not wait to reconcile again
 	}
-	return p.certificate().Annotations[wellknown.AnnotationLastRotationRequest] == order && p.storedPhase() == managerv1alpha1.CertificateStable && p.rotated()
+	return certificate(p.env).Annotations[wellknown.AnnotationLastRotationRequest] == order && storedPhase(p.env) == managerv1alpha1.CertificateStable && rotated(p.env)
 }
 
 // generation is the number of what pods are given.
-func (e *env) generation() int {
+func generation(e *env) int {
 	e.Helper()
-	n, err := strconv.Atoi(e.certificate().Annotations[wellknown.AnnotationGeneration])
+	n, err := strconv.Atoi(certificate(e).Annotations[wellknown.AnnotationGeneration])
 	e.must(err)
 	return n
 }

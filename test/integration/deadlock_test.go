@@ -48,17 +48,17 @@ func TestSelfDeadlock(t *testing.T) {
 	e.install(interceptor())
 	m.emits("Normal WebhookIntercepts webhook v.example.com intercepts every operation of pods, pods/status, ")
 	m.emits("Normal SelfDeadlockPrevented webhook v.example.com could not become available again while no endpoint answers it: requests of the cluster's own components about its own pods, ")
-	if exempt := e.webhookStatus("operator.v1", "v.example.com").Exempt; !slices.Contains(exempt, "its own pods") {
+	if exempt := webhookStatus(e, "operator.v1", "v.example.com").Exempt; !slices.Contains(exempt, "its own pods") {
 		t.Errorf("the WebhookRollout says that %q pass it by", exempt)
 	}
 
-	standing := e.ownPod("server-6d4cf56db6")
+	standing := ownPod(e, "server-6d4cf56db6")
 	standing.Name = "server-6d4cf56db6-x7k2p"
-	e.knows(attempt{user: "tenant", do: lease(e.namespace)})
-	e.as(attempt{user: controllers + "replicaset-controller", passes: true, do: creating(standing)})
-	attempts := e.attempts(standing)
+	knows(e, attempt{user: "tenant", do: lease(e.namespace)})
+	as(e, attempt{user: controllers + "replicaset-controller", passes: true, do: creating(standing)})
+	attempts := attempts(e, standing)
 	for name, a := range attempts {
-		e.Run(name, func(t *testing.T) { e.sub(t).as(a) })
+		e.Run(name, func(t *testing.T) { as(sub(t, e), a) })
 	}
 
 	// The manager can still repair what the webhook needs.
@@ -77,17 +77,17 @@ func TestSelfDeadlock(t *testing.T) {
 		_, err := roles.Get(e.ctx, "operator.v1", metav1.GetOptions{})
 		return err == nil, err
 	})
-	e.as(attempt{user: "tenant", do: func(ctx context.Context, client kubernetes.Interface) error {
+	as(e, attempt{user: "tenant", do: func(ctx context.Context, client kubernetes.Interface) error {
 		return client.RbacV1().Roles(e.namespace).Delete(ctx, "operator.v1", metav1.DeleteOptions{})
 	}})
 
 	// It is the conditions that let them pass: without, as OLM v0 has it, none gets through.
 	m.stop()
-	e.withoutConditions("v.example.com", attempt{user: controllers + "replicaset-controller", do: creating(e.ownPod("server-6d4cf56db6"))})
+	withoutConditions(e, "v.example.com", attempt{user: controllers + "replicaset-controller", do: creating(ownPod(e, "server-6d4cf56db6"))})
 	for name, a := range attempts {
 		if a.passes {
 			a.passes = false
-			e.Run("without conditions, "+name, func(t *testing.T) { e.sub(t).as(a) })
+			e.Run("without conditions, "+name, func(t *testing.T) { as(sub(t, e), a) })
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestSelfDeadlockOfDeployments(t *testing.T) {
 	m := e.manage()
 	e.install(c)
 	m.stop()
-	e.knows(attempt{user: "tenant", do: replicaSet(e.namespace, "plain")})
+	knows(e, attempt{user: "tenant", do: replicaSet(e.namespace, "plain")})
 
 	allGone()
 	m = e.manage()
@@ -129,10 +129,10 @@ func TestSelfDeadlockOfDeployments(t *testing.T) {
 	// As a manager registered it that did not know: the pass goes on to the conditions.
 	m.stop()
 	allGone()
-	e.withoutConditions(w.GenerateName, attempt{user: controllers + "deployment-controller", do: replicaSet(e.namespace, "server")})
+	withoutConditions(e, w.GenerateName, attempt{user: controllers + "deployment-controller", do: replicaSet(e.namespace, "server")})
 	e.manage()
 	allBack()
-	e.as(attempt{user: "tenant", do: replicaSet(e.namespace, "plain")})
+	as(e, attempt{user: "tenant", do: replicaSet(e.namespace, "plain")})
 }
 
 // No manager starts without the answer to who it is. This test runs alone: until it ends, other clients
@@ -148,41 +148,41 @@ func TestSelfDeadlockOfTheManager(t *testing.T) {
 	m := e.manage()
 	e.install(c)
 	m.stop()
-	e.knows(attempt{user: "tenant", do: func(ctx context.Context, client kubernetes.Interface) error {
+	knows(e, attempt{user: "tenant", do: func(ctx context.Context, client kubernetes.Interface) error {
 		_, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 		return err
 	}})
 	e.manage()
 	e.uninstall(c.Name)
-	e.registersNothing()
+	registersNothing(e)
 }
 
 // withoutConditions takes the matchConditions of a webhook away, and returns when the API
 // server calls it about what one of them held back.
-func (e *env) withoutConditions(generateName string, heldBack attempt) {
+func withoutConditions(e *env, generateName string, heldBack attempt) {
 	e.Helper()
 	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, e.registration(generateName).Name, types.JSONPatchType,
 		[]byte(`[{"op": "remove", "path": "/webhooks/0/matchConditions"}]`), metav1.PatchOptions{})
 	e.must(err)
-	e.knows(heldBack)
+	knows(e, heldBack)
 }
 
 // knows waits until the API server calls the webhook about an attempt: it learns of what is
 // registered a moment after that is written.
-func (e *env) knows(a attempt) {
+func knows(e *env, a attempt) {
 	e.Helper()
 	e.eventually("the API server knows", func() (bool, any) {
-		err := e.try(a)
+		err := try(e, a)
 		return wasCalled(err), err
 	})
 }
 
 // attempts are what is done about the operator's pods, and what passes its dead webhook by.
-func (e *env) attempts(standing *corev1.Pod) map[string]attempt {
+func attempts(e *env, standing *corev1.Pod) map[string]attempt {
 	const tenant, kubelet = "tenant", "system:node:one"
 	nodes := []string{"system:nodes"}
-	ours, elsewhere := e.ownPod("server-6d4cf56db6"), e.ownPod("other-6d4cf56db6")
-	unowned := e.ownPod("server-6d4cf56db6")
+	ours, elsewhere := ownPod(e, "server-6d4cf56db6"), ownPod(e, "other-6d4cf56db6")
+	unowned := ownPod(e, "server-6d4cf56db6")
 	unowned.OwnerReferences = nil
 	dry := metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}
 	return map[string]attempt{
@@ -214,9 +214,9 @@ func (e *env) attempts(standing *corev1.Pod) map[string]attempt {
 }
 
 // as makes an attempt, and fails when it ends in another way than it is to.
-func (e *env) as(a attempt) {
+func as(e *env, a attempt) {
 	e.Helper()
-	switch err := e.try(a); {
+	switch err := try(e, a); {
 	case a.passes && err != nil:
 		e.Errorf("refused: %v", err)
 	case !a.passes && !wasCalled(err):
@@ -228,7 +228,7 @@ func (e *env) as(a attempt) {
 func wasCalled(err error) bool { return err != nil && strings.Contains(err.Error(), notAnswered) }
 
 // try makes an attempt in the name of a user. He may do everything: only webhooks refuse.
-func (e *env) try(a attempt) error {
+func try(e *env, a attempt) error {
 	e.Helper()
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: a.user, Groups: append([]string{"system:masters", "system:authenticated"}, a.groups...)}
@@ -260,7 +260,7 @@ func everything(group string, resources ...string) admissionregistrationv1.RuleW
 }
 
 // ownPod is a pod as a ReplicaSet of this name controls it.
-func (e *env) ownPod(replicaSet string) *corev1.Pod {
+func ownPod(e *env, replicaSet string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: e.namespace, GenerateName: replicaSet + "-", Labels: map[string]string{"app": "server", wellknown.LabelCSV: "operator.v1"},
@@ -372,17 +372,17 @@ func TestAuthoredMatchConditions(t *testing.T) {
 	c := interceptor()
 	c.Annotations = map[string]string{wellknown.AnnotationMatchConditions: "v.example.com:\n- name: not-a-friend\n  expression: request.userInfo.username != 'friend'\n"}
 	e.install(c)
-	e.knows(attempt{user: "tenant", do: lease(e.namespace)})
-	e.as(attempt{user: "friend", passes: true, do: lease(e.namespace)})
+	knows(e, attempt{user: "tenant", do: lease(e.namespace)})
+	as(e, attempt{user: "friend", passes: true, do: lease(e.namespace)})
 
 	e.edit(c.Name, func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Annotations[wellknown.AnnotationMatchConditions] = "v.example.com: [{name: a, expression: 'no such thing'}]"
 	})
 	e.eventually("the expression is refused", func() (bool, any) {
-		w := e.webhookStatus(c.Name, "v.example.com")
+		w := webhookStatus(e, c.Name, "v.example.com")
 		return w.State == "Blocked" && strings.Contains(w.Message, "matchConditions"), w
 	})
-	e.as(attempt{user: "friend", passes: true, do: lease(e.namespace)})
+	as(e, attempt{user: "friend", passes: true, do: lease(e.namespace)})
 
 	e.edit(c.Name, func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Annotations[wellknown.AnnotationMatchConditions] = "v.example.net: []"

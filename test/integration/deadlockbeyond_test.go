@@ -66,11 +66,11 @@ v.example.com:
 		"its volume, by the binder":              {controllers + "persistent-volume-binder", nil, boundVolume(e.namespace, claim), true},
 		"another volume, by the binder":          {controllers + "persistent-volume-binder", nil, boundVolume(e.namespace, "other"), false},
 		"its volume, by a tenant":                {tenant, nil, boundVolume(e.namespace, claim), false},
-		"the certificate of a node":              {"system:bootstrap:abcdef", bootstrappers, e.certificateOf(kubeletSigner), true},
-		"another certificate for a node":         {"system:bootstrap:abcdef", bootstrappers, e.certificateOf(otherSigner), false},
-		"the certificate of a node, by a tenant": {tenant, nil, e.certificateOf(kubeletSigner), false},
+		"the certificate of a node":              {"system:bootstrap:abcdef", bootstrappers, certificateOf(e, kubeletSigner), true},
+		"another certificate for a node":         {"system:bootstrap:abcdef", bootstrappers, certificateOf(e, otherSigner), false},
+		"the certificate of a node, by a tenant": {tenant, nil, certificateOf(e, kubeletSigner), false},
 	} {
-		e.Run(name, func(t *testing.T) { e.sub(t).as(a) })
+		e.Run(name, func(t *testing.T) { as(sub(t, e), a) })
 	}
 }
 
@@ -105,7 +105,7 @@ func boundVolume(namespace, claim string) deed {
 	}
 }
 
-func (e *env) certificateOf(signer string) deed {
+func certificateOf(e *env, signer string) deed {
 	e.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	e.must(err)

@@ -23,20 +23,20 @@ func TestDelegation(t *testing.T) {
 	e.certManager()
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.choose(managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
+	choose(e, managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
 	m := e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.eventually("it waits for a caBundle", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "v.example.com")
-		return w.State == "Waiting" && w.Reason == "CABundleNotInjected" && len(e.registered()) == 1, w
+		w := webhookStatus(e, "operator.v1", "v.example.com")
+		return w.State == "Waiting" && w.Reason == "CABundleNotInjected" && len(registered(e)) == 1, w
 	})
 	if rules := e.registration("v.example.com").Webhooks[0].Rules; len(rules) != 0 {
 		t.Errorf("it is called already: %+v", rules)
 	}
 	e.says("Secret " + e.namespace + "/server-service-cert holds no certificate")
-	e.signingCA("internal-ca", 1)
-	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
-	e.ownCertificate("own")
+	signingCA(e, "internal-ca", 1)
+	issuer(e, "internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
+	ownCertificate(e, "own")
 	e.succeeds("operator.v1")
 	w := e.registration("v.example.com")
 	if len(w.Webhooks[0].Rules) != 1 || !bytes.Equal(w.Webhooks[0].ClientConfig.CABundle, e.servingCA()) {
@@ -60,31 +60,31 @@ func TestHandover(t *testing.T) {
 	e.certManager()
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.runOperator()
-	first, bundles := e.servingCA(), e.watchTrust()
-	e.signingCA("internal-ca", 1)
-	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
-	e.choose(managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
-	e.provides(managerv1alpha1.ProviderCertManager)
-	carried := e.servingCertificate().Leaf
+	runOperator(e)
+	first, bundles := e.servingCA(), watchTrust(e)
+	signingCA(e, "internal-ca", 1)
+	issuer(e, "internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
+	choose(e, managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
+	provides(e, managerv1alpha1.ProviderCertManager)
+	carried := servingCertificate(e).Leaf
 
-	e.choose(managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
+	choose(e, managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
 	e.eventually("the administrator's annotations are there", func() (bool, any) {
 		annotations := e.registration("v.example.com").Annotations
 		return annotations[injectFrom] != "" && e.rollout("operator.v1").Provider == managerv1alpha1.ProviderNone, annotations
 	})
-	e.ownCertificate("own")
+	ownCertificate(e, "own")
 	e.eventually("the administrator's certificate is served", func() (bool, any) {
-		return e.servingCA() != nil && !e.servingCertificate().Leaf.Equal(carried), nil
+		return e.servingCA() != nil && !servingCertificate(e).Leaf.Equal(carried), nil
 	})
 	e.succeeds("operator.v1")
 
-	e.choose(managerv1alpha1.ProviderManager)
+	choose(e, managerv1alpha1.ProviderManager)
 	e.says("Certificate " + e.namespace + "/own issues into Secret server-service-cert")
 	certificates := e.any.Resource(issuers.Certificates).Namespace(e.namespace)
 	e.must(certificates.Delete(e.ctx, "own", metav1.DeleteOptions{}))
-	e.touch("operator.v1")
-	e.provides(managerv1alpha1.ProviderManager)
+	touch(e, "operator.v1")
+	provides(e, managerv1alpha1.ProviderManager)
 	if annotations := e.registration("v.example.com").Annotations; annotations[injectFrom] != "" {
 		t.Errorf("the registration is still annotated %v", annotations)
 	}
@@ -95,7 +95,7 @@ func TestHandover(t *testing.T) {
 // leaves it out is named.
 func TestDelegatedSecretHasNoCA(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.choose(managerv1alpha1.ProviderNone)
+	choose(e, managerv1alpha1.ProviderNone)
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.says("Secret " + e.namespace + "/server-service-cert holds no certificate")
@@ -105,22 +105,22 @@ func TestDelegatedSecretHasNoCA(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: servingSecret}, Type: corev1.SecretTypeTLS,
 		Data: map[string][]byte{corev1.TLSCertKey: minted.Certificate, corev1.TLSPrivateKeyKey: minted.Key},
 	}
-	e.store(issued)
-	e.touch("operator.v1") // the Secret has no label by which the caches would see it
+	store(e, issued)
+	touch(e, "operator.v1") // the Secret has no label by which the caches would see it
 	e.says("Secret " + e.namespace + "/server-service-cert has no ca.crt, so new pods cannot mount it")
 	e.says("kubectl -n " + e.namespace + " patch secret server-service-cert")
 	issued.Data[wellknown.KeyCA] = minted.CA
-	e.store(issued)
-	e.touch("operator.v1")
+	store(e, issued)
+	touch(e, "operator.v1")
 	e.eventually("nothing is wrong with it any more", func() (bool, any) {
-		return e.rotation().Message == "" && e.rotation().CAFingerprint != "", e.rotation()
+		return rotation(e).Message == "" && rotation(e).CAFingerprint != "", rotation(e)
 	})
 }
 
 // ownCertificate is one that the administrator orders, into the Secret that pods mount.
-func (e *env) ownCertificate(name string) {
+func ownCertificate(e *env, name string) {
 	e.Helper()
-	e.declare(issuers.Certificates, "Certificate", name, map[string]any{
+	declare(e, issuers.Certificates, "Certificate", name, map[string]any{
 		"secretName": servingSecret, "dnsNames": []any{"server-service." + e.namespace + ".svc"},
 		"issuerRef": map[string]any{"kind": "Issuer", "name": "internal"},
 	})

@@ -26,7 +26,7 @@ func (e *env) runDeployments(except ...string) {
 				continue
 			}
 			// A conflict is left to the event that caused it.
-			if err := e.setStatus(d, true); err != nil && e.ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+			if err := setStatus(e, d, true); err != nil && e.ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 				e.Errorf("status of deployment %s: %v", d.Name, err)
 			}
 		}
@@ -34,19 +34,19 @@ func (e *env) runDeployments(except ...string) {
 }
 
 // setAvailable makes all pods of a Deployment answer, or none.
-func (e *env) setAvailable(deployment string, available bool) {
+func setAvailable(e *env, deployment string, available bool) {
 	e.Helper()
 	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		d, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, deployment, metav1.GetOptions{})
 		if err != nil {
 			return err
 		}
-		return e.setStatus(d, available)
+		return setStatus(e, d, available)
 	}))
 }
 
 // setStatus writes what the Deployment controller would.
-func (e *env) setStatus(d *appsv1.Deployment, available bool) error {
+func setStatus(e *env, d *appsv1.Deployment, available bool) error {
 	replicas := *d.Spec.Replicas
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: replicas, UpdatedReplicas: replicas}
 	condition := appsv1.DeploymentCondition{

@@ -57,17 +57,17 @@ func TestUnansweredDiscovery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
 			group := e.namespace + ".example.com"
-			e.define(group, "v1")
-			e.serves(group+"/v1", "Pond")
+			define(e, group, "v1")
+			serves(e, group+"/v1", "Pond")
 			e.group("og", allNamespaces)
-			other := e.neighbour()
+			other := neighbour(e)
 			other.group("og", namespaces(other.namespace))
 			other.runDeployments()
 			unanswered := &heldPath{path: test.path(group), asked: make(chan struct{}, 1), released: make(chan struct{})}
 			release := sync.OnceFunc(func() { close(unanswered.released) })
 			config := cluster.Config()
 			config.WrapTransport = unanswered.wrap
-			e.manageThrough(config, func(o *controller.Options) {
+			manageThrough(e, config, func(o *controller.Options) {
 				o.Workers, o.Namespaces = 32, append(o.Namespaces, other.namespace)
 			})
 			t.Cleanup(release) // before the manager finishes what waits
@@ -80,11 +80,11 @@ func TestUnansweredDiscovery(t *testing.T) {
 			<-unanswered.asked
 			other.create(csv("operator.v1", "server"))
 			other.succeeds("operator.v1")
-			e.allReach("say what was not answered", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
+			allReach(e, "say what was not answered", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
 				return test.message == "" || strings.Contains(fmt.Sprint(c.Status.RequirementStatus), test.message)
 			})
 			release()
-			e.allReach("go on", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
+			allReach(e, "go on", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
 				return c.Status.Phase == operatorsv1alpha1.CSVPhaseInstalling
 			})
 			if most := unanswered.count(0); most != 1 {
@@ -95,7 +95,7 @@ func TestUnansweredDiscovery(t *testing.T) {
 }
 
 // allReach waits until all ClusterServiceVersions of the namespace have reached a state.
-func (e *env) allReach(what string, reached func(operatorsv1alpha1.ClusterServiceVersion) bool) {
+func allReach(e *env, what string, reached func(operatorsv1alpha1.ClusterServiceVersion) bool) {
 	e.Helper()
 	e.eventually("all "+what, func() (bool, any) {
 		list, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})

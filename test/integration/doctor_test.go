@@ -37,29 +37,29 @@ func TestDoctor(t *testing.T) {
 	e := newParallelEnv(t)
 	ca, other := e.authority("ca"), e.authority("other")
 	ended := time.Now().Add(-time.Minute)
-	e.webhookServer("sound", ca, e.leafOf(ca, "sound", time.Now().AddDate(0, 1, 0)))
-	e.webhookServer("ended", ca, e.leafOf(ca, "ended", ended))
-	e.webhookServer("foreign", ca, e.leafOf(other, "foreign", time.Now().AddDate(0, 1, 0)))
-	e.webhookServer("away", ca, nil)
-	e.webhookServer("headless", ca, e.leafOf(ca, "headless", time.Now().AddDate(0, 1, 0)), func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone })
-	e.webhookServer("elsewhere", ca, e.leafOf(ca, "elsewhere", time.Now().AddDate(0, 1, 0)), func(s *corev1.Service) { s.Spec.Ports[0].Name = "other" })
-	e.webhookServer("outside", ca, nil, func(s *corev1.Service) {
+	webhookServer(e, "sound", ca, leafOf(e, ca, "sound", time.Now().AddDate(0, 1, 0)))
+	webhookServer(e, "ended", ca, leafOf(e, ca, "ended", ended))
+	webhookServer(e, "foreign", ca, leafOf(e, other, "foreign", time.Now().AddDate(0, 1, 0)))
+	webhookServer(e, "away", ca, nil)
+	webhookServer(e, "headless", ca, leafOf(e, ca, "headless", time.Now().AddDate(0, 1, 0)), func(s *corev1.Service) { s.Spec.ClusterIP = corev1.ClusterIPNone })
+	webhookServer(e, "elsewhere", ca, leafOf(e, ca, "elsewhere", time.Now().AddDate(0, 1, 0)), func(s *corev1.Service) { s.Spec.Ports[0].Name = "other" })
+	webhookServer(e, "outside", ca, nil, func(s *corev1.Service) {
 		s.Spec = corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "hook.example.com"}
 	})
-	e.aggregate("away", ca)
-	a, b := e.neighbour(), e.neighbour()
+	aggregate(e, "away", ca)
+	a, b := neighbour(e), neighbour(e)
 	if a.namespace > b.namespace {
 		a, b = b, a
 	}
-	e.needEachOther(a, b)
-	a.leaveEndpoint("hook")
-	crashing, conditional := e.neighbour(), e.neighbour()
-	pod := crashing.hookPod()
-	e.hook(crashing.namespace+"."+e.namespace, crashing.namespace, "hook", nil, crashing.namespace, "pods")
-	conditional.hookDeployment()
-	e.hook(conditional.namespace+"."+e.namespace, conditional.namespace, "hook", nil, conditional.namespace, "pods", exempting)
+	needEachOther(e, a, b)
+	leaveEndpoint(a, "hook")
+	crashing, conditional := neighbour(e), neighbour(e)
+	pod := hookPod(crashing)
+	hook(e, crashing.namespace+"."+e.namespace, crashing.namespace, "hook", nil, crashing.namespace, "pods")
+	hookDeployment(conditional)
+	hook(e, conditional.namespace+"."+e.namespace, conditional.namespace, "hook", nil, conditional.namespace, "pods", exempting)
 
-	place, userAgent := e.auditEnd(), e.namespace+"/doctor"
+	place, userAgent := auditEnd(e), e.namespace+"/doctor"
 	want := []string{
 		"Error Deadlock: " + a.namespace + ", " + b.namespace,
 		"Error ForeignCertificate: foreign",
@@ -77,19 +77,19 @@ func TestDoctor(t *testing.T) {
 		"Warning PossibleDeadlock: " + conditional.namespace,
 	}
 	slices.Sort(want)
-	if diff := gocmp.Diff(want, e.diagnose(userAgent)); diff != "" {
+	if diff := gocmp.Diff(want, diagnose(e, userAgent)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 	for _, one := range []*env{a, crashing, conditional} {
 		e.eventually("a pod is refused, as is said", func() (bool, any) {
-			_, err := one.tryHookPod()
+			_, err := tryHookPod(one)
 			return wasCalled(err), err
 		})
 	}
 	if _, err := e.kube.CoreV1().Pods(crashing.namespace).UpdateStatus(e.ctx, pod, metav1.UpdateOptions{}); err != nil {
 		t.Errorf("a pod that is said to restart in place cannot say so: %v", err)
 	}
-	if asked := e.requests(place, userAgent); len(asked) == 0 || len(kube.Writes(asked, userAgent)) > 0 {
+	if asked := requests(e, place, userAgent); len(asked) == 0 || len(kube.Writes(asked, userAgent)) > 0 {
 		t.Errorf("it made %d requests, and wrote %+v", len(asked), kube.Writes(asked, userAgent))
 	}
 }
@@ -98,11 +98,11 @@ func TestDoctor(t *testing.T) {
 // pod is left of one, and of the other there is one still.
 func TestDoctorMayNotReadWorkloads(t *testing.T) {
 	e := newParallelEnv(t)
-	lost, there := e.neighbour(), e.neighbour()
-	lost.hookDeployment()
-	there.hookPod()
+	lost, there := neighbour(e), neighbour(e)
+	hookDeployment(lost)
+	hookPod(there)
 	for _, one := range []*env{lost, there} {
-		e.hook(one.namespace+"."+e.namespace, one.namespace, "hook", nil, one.namespace, "pods")
+		hook(e, one.namespace+"."+e.namespace, one.namespace, "hook", nil, one.namespace, "pods")
 	}
 	want := []string{
 		"Error Deadlock: " + lost.namespace,
@@ -112,16 +112,16 @@ func TestDoctorMayNotReadWorkloads(t *testing.T) {
 		"Warning PossibleDeadlock: " + there.namespace,
 	}
 	slices.Sort(want)
-	if diff := gocmp.Diff(want, e.diagnose(e.namespace+"/doctor", "apps")); diff != "" {
+	if diff := gocmp.Diff(want, diagnose(e, e.namespace+"/doctor", "apps")); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 }
 
 // diagnose is what doctor finds in this test's Namespaces, each as level, code and the
 // webhooks that it is about, to a user who may not read some groups.
-func (e *env) diagnose(userAgent string, but ...string) []string {
+func diagnose(e *env, userAgent string, but ...string) []string {
 	e.Helper()
-	config := e.asReader(but...)
+	config := asReader(e, but...)
 	config.UserAgent = userAgent
 	c, err := clusterpkg.New(config)
 	e.must(err)
@@ -146,7 +146,7 @@ func (e *env) diagnose(userAgent string, but ...string) []string {
 }
 
 // asReader is a user who may read what doctor looks at but some groups, and nothing else.
-func (e *env) asReader(but ...string) *rest.Config {
+func asReader(e *env, but ...string) *rest.Config {
 	e.Helper()
 	meta, user, read := metav1.ObjectMeta{Name: "reader-" + e.namespace}, "reader-of-"+e.namespace, []string{"get", "list"}
 	rules := []rbacv1.PolicyRule{
@@ -171,7 +171,7 @@ func (e *env) asReader(but ...string) *rest.Config {
 }
 
 // requests are those of a client since a place in the audit log.
-func (e *env) requests(place int64, userAgent string) []auditv1.Event {
+func requests(e *env, place int64, userAgent string) []auditv1.Event {
 	e.Helper()
 	var own []auditv1.Event
 	mark := e.mark()
@@ -185,7 +185,7 @@ func (e *env) requests(place int64, userAgent string) []auditv1.Event {
 }
 
 // leafOf is a serving certificate for a Service, until an instant.
-func (e *env) leafOf(ca authority, service string, end time.Time) *tls.Certificate {
+func leafOf(e *env, ca authority, service string, end time.Time) *tls.Certificate {
 	e.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	e.must(err)
@@ -196,31 +196,31 @@ func (e *env) leafOf(ca authority, service string, end time.Time) *tls.Certifica
 
 // webhookServer is a webhook without an owner, with one pod that presents a certificate; with
 // none where there is no certificate.
-func (e *env) webhookServer(name string, ca authority, certificate *tls.Certificate, changes ...func(*corev1.Service)) {
+func webhookServer(e *env, name string, ca authority, certificate *tls.Certificate, changes ...func(*corev1.Service)) {
 	e.Helper()
-	e.hookService(name, changes...)
+	hookService(e, name, changes...)
 	if certificate != nil {
-		listener := e.listen()
-		e.serve(listener, *certificate)
-		e.hookEndpoint(name, listener)
+		listener := listen(e)
+		serve(e, listener, *certificate)
+		hookEndpoint(e, name, listener)
 	}
-	e.hook(name+"."+e.namespace, e.namespace, name, ca.pem(), e.namespace, "configmaps")
+	hook(e, name+"."+e.namespace, e.namespace, name, ca.pem(), e.namespace, "configmaps")
 }
 
 // needEachOther registers a webhook of each Namespace, the pods of which are lost, that
 // intercepts the pods of the other.
-func (e *env) needEachOther(a, b *env) {
+func needEachOther(e *env, a, b *env) {
 	e.Helper()
-	a.hookDeployment()
-	b.hookDeployment()
-	e.hook(a.namespace+"."+e.namespace, a.namespace, "hook", nil, b.namespace, "pods")
-	e.hook(b.namespace+"."+e.namespace, b.namespace, "hook", nil, a.namespace, "pods")
+	hookDeployment(a)
+	hookDeployment(b)
+	hook(e, a.namespace+"."+e.namespace, a.namespace, "hook", nil, b.namespace, "pods")
+	hook(e, b.namespace+"."+e.namespace, b.namespace, "hook", nil, a.namespace, "pods")
 }
 
 // hookDeployment is a webhook server that has no pods: no client makes any here.
-func (e *env) hookDeployment() {
+func hookDeployment(e *env) {
 	e.Helper()
-	e.hookService("hook")
+	hookService(e, "hook")
 	pod := aHookPod()
 	_, err := e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "hook"},
@@ -233,16 +233,16 @@ func (e *env) hookDeployment() {
 }
 
 // hookPod is a webhook server of one pod, which is not ready.
-func (e *env) hookPod() *corev1.Pod {
+func hookPod(e *env) *corev1.Pod {
 	e.Helper()
-	e.hookService("hook")
+	hookService(e, "hook")
 	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, aHookPod(), metav1.CreateOptions{})
 	e.must(err)
 	return pod
 }
 
 // tryHookPod asks whether another one may be made.
-func (e *env) tryHookPod() (*corev1.Pod, error) {
+func tryHookPod(e *env) (*corev1.Pod, error) {
 	return e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, aHookPod(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
@@ -258,7 +258,7 @@ func exempting(w *admissionregistrationv1.ValidatingWebhook) {
 	w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "!('system:serviceaccounts' in request.userInfo.groups)"}}
 }
 
-func (e *env) hookService(name string, changes ...func(*corev1.Service)) {
+func hookService(e *env, name string, changes ...func(*corev1.Service)) {
 	e.Helper()
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -272,7 +272,7 @@ func (e *env) hookService(name string, changes ...func(*corev1.Service)) {
 }
 
 // hookEndpoint is a pod of a Service that listens, and its endpoint.
-func (e *env) hookEndpoint(service string, l net.Listener) {
+func hookEndpoint(e *env, service string, l net.Listener) {
 	e.Helper()
 	pod := aHookPod()
 	pod.Labels["app"] = service
@@ -289,7 +289,7 @@ func (e *env) hookEndpoint(service string, l net.Listener) {
 }
 
 // leaveEndpoint is what is left of a pod when no client may write endpoints.
-func (e *env) leaveEndpoint(service string) {
+func leaveEndpoint(e *env, service string) {
 	e.Helper()
 	_, err := e.kube.DiscoveryV1().EndpointSlices(e.namespace).Create(e.ctx, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
@@ -301,7 +301,7 @@ func (e *env) leaveEndpoint(service string) {
 }
 
 // hook registers a webhook at a Service for a resource of one Namespace, until the test ends.
-func (e *env) hook(name, namespace, service string, caBundle []byte, covered, resource string, changes ...func(*admissionregistrationv1.ValidatingWebhook)) {
+func hook(e *env, name, namespace, service string, caBundle []byte, covered, resource string, changes ...func(*admissionregistrationv1.ValidatingWebhook)) {
 	e.Helper()
 	none, configurations := admissionregistrationv1.SideEffectClassNone, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -322,7 +322,7 @@ func (e *env) hook(name, namespace, service string, caBundle []byte, covered, re
 }
 
 // aggregate registers an APIService at a Service, until the test ends.
-func (e *env) aggregate(service string, ca authority) {
+func aggregate(e *env, service string, ca authority) {
 	e.Helper()
 	client, err := aggregator.NewForConfig(cluster.Config())
 	e.must(err)

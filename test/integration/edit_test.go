@@ -82,7 +82,7 @@ func TestEditedWebhooks(t *testing.T) {
 			e.install(bundle())
 			e.edit("operator.v1", test.edit)
 			e.eventually("what is declared is registered", func() (bool, any) {
-				got := e.calls()
+				got := calls(e)
 				return slices.Equal(got, test.want), got
 			})
 			e.succeeds("operator.v1")
@@ -90,9 +90,9 @@ func TestEditedWebhooks(t *testing.T) {
 				r := e.rollout("operator.v1")
 				return r.ObservedGeneration == 2 && meta.IsStatusConditionTrue(r.Conditions, "Ready"), r
 			})
-			for _, registered := range e.registered() {
+			for _, registered := range registered(e) {
 				config := registered.Webhooks[0].ClientConfig
-				if ca := e.caOf(config.Service.Name + "-cert"); ca == nil || !bytes.Contains(config.CABundle, ca) {
+				if ca := caOf(e, config.Service.Name+"-cert"); ca == nil || !bytes.Contains(config.CABundle, ca) {
 					t.Errorf("webhook %s does not trust what its pods serve", registered.Webhooks[0].Name)
 				}
 			}
@@ -101,7 +101,7 @@ func TestEditedWebhooks(t *testing.T) {
 }
 
 // calls are the registrations of the test's Namespace, and where each webhook is called.
-func (e *env) calls() []string {
+func calls(e *env) []string {
 	e.Helper()
 	var calls []string
 	for _, o := range e.owned(clusterScoped) {
@@ -121,7 +121,7 @@ func calledAt(o unstructured.Unstructured) string {
 // another one.
 func TestReplicas(t *testing.T) {
 	e := newOperatorEnv(t)
-	m := e.runOperator()
+	m := runOperator(e)
 	_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, "server", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`), metav1.PatchOptions{})
 	e.must(err)
 	m.looksAgain("operator.v1")
@@ -146,7 +146,7 @@ func TestReplicas(t *testing.T) {
 // What the API server does not let an edit change is said, and costs no webhook.
 func TestEditThatIsRefused(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.runOperator()
+	runOperator(e)
 	before := e.registration("v.example.com").ResourceVersion
 	relabel := func(value string) func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		return func(c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -188,5 +188,5 @@ func TestReinstall(t *testing.T) {
 			}
 		}
 	}
-	e.isComplete(installed)
+	isComplete(e, installed)
 }

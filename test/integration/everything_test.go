@@ -27,12 +27,12 @@ import (
 // and uninstalled so, it leaves nothing.
 func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("engines", "v1", "v2")
+	crd := newCRD(e, "engines", "v1", "v2")
 	e.group("og", allNamespaces)
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")})
-	e.bindRoleCalled(e.namespace + "-reader")
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
+	bindRoleCalled(e, e.namespace+"-reader")
 	e.runDeployments()
-	api := e.playAPI()
+	api := playAPI(e)
 	api.group = "apis." + e.namespace + ".com"
 	// Its bindings are the whole cluster's: a manager that found their names taken would die before it could take others.
 	api.deployment = e.namespace
@@ -45,9 +45,9 @@ func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	before := e.surroundings()
 
 	e.create(e.everything(api, crd.Name))
-	e.dieUntil("there is a Service", atItsFirstWrite, func() bool { return len(e.owned(derived[:1])) > 0 })
+	dieUntil(e, "there is a Service", atItsFirstWrite, func() bool { return len(e.owned(derived[:1])) > 0 })
 	api.start()
-	e.dieUntil("it is installed", atItsFirstWrite, func() bool { return e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded })
+	dieUntil(e, "it is installed", atItsFirstWrite, func() bool { return e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded })
 	lives := e.managers
 	m := e.manage(lifting)
 	m.settles("operator.v1")
@@ -65,8 +65,8 @@ func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	}
 
 	e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
-	e.dieUntil("it is uninstalled", atOneWriteMore, func() bool { return e.isGone("operator.v1") })
-	e.leavesNothing()
+	dieUntil(e, "it is uninstalled", atOneWriteMore, func() bool { return isGone(e, "operator.v1") })
+	leavesNothing(e)
 	if left := before.changes(e.surroundings()); left != "" {
 		t.Errorf("outside of its namespace not all is as before:\n%s", left)
 	}
@@ -97,7 +97,7 @@ func atOneWriteMore(life int) int { return 1 + (life-1)*stride() }
 
 // dieUntil lets one manager after the other die at one of its writes, before it learns what
 // became of it.
-func (e *env) dieUntil(what string, at func(life int) int, ended func() bool) {
+func dieUntil(e *env, what string, at func(life int) int, ended func() bool) {
 	e.Helper()
 	var wrote []string
 	for life := 1; !ended(); life++ {
@@ -106,7 +106,7 @@ func (e *env) dieUntil(what string, at func(life int) int, ended func() bool) {
 		}
 		dead := make(chan struct{})
 		die := sync.OnceFunc(func() { close(dead) })
-		proxy := e.proxy(func(n int, _ *http.Request) kube.Verdict {
+		proxy := proxy(e, func(n int, _ *http.Request) kube.Verdict {
 			switch last := at(life); {
 			case n < last:
 				return kube.Pass
@@ -117,7 +117,7 @@ func (e *env) dieUntil(what string, at func(life int) int, ended func() bool) {
 				return kube.DropBefore
 			}
 		})
-		m := e.manageThrough(proxy.Config(), lifting)
+		m := manageThrough(e, proxy.Config(), lifting)
 		e.eventually("a manager dies, or "+what, func() (bool, any) {
 			select {
 			case <-dead:

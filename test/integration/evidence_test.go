@@ -25,11 +25,11 @@ func TestEvidenceBehindAnEditedService(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			p, m := e.runPod(graceOf(time.Hour))
-			before, trust := e.servingCA(), e.watchTrust()
+			p, m := runPod(e, graceOf(time.Hour))
+			before, trust := e.servingCA(), watchTrust(e)
 			e.order("once")
 			waits := func() (bool, any) {
-				c := e.rotation()
+				c := rotation(e)
 				return c.Phase == managerv1alpha1.CertificatePromoting && strings.Contains(c.Message, "server-0 serves another certificate"), c
 			}
 			e.eventually("the pod is seen to serve the certificate before", waits)
@@ -51,11 +51,11 @@ func TestEvidenceBehindAnEditedService(t *testing.T) {
 			if ok, seen := waits(); !ok {
 				t.Errorf("it does not wait for the pod any longer: %+v", seen)
 			}
-			if !e.trusts(before) || !e.trusts(e.servingCA()) {
+			if !trusts(e, before) || !trusts(e, e.servingCA()) {
 				t.Error("what the pod serves is not trusted any more")
 			}
 			p.reload()
-			e.rotates(2)
+			rotates(e, 2)
 			trust.neverWithout(before, e.servingCA())
 		})
 	}

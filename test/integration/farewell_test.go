@@ -32,17 +32,17 @@ import (
 // The test is not parallel: the removal of the manager is for the whole cluster.
 func TestFarewell(t *testing.T) {
 	e := newEnv(t)
-	crd := e.newCRD("farewells", "v1", "v2")
+	crd := newCRD(e, "farewells", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments()
 	m := e.manage(func(o *controller.Options) { o.LiftRoles = true })
-	object := e.newObject(crd)
+	object := newObject(e, crd)
 	e.install(converting("operator.v1", crd.Name))
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	role := e.namespace + "-reader" // there is one of the cluster for all tests
-	e.bindRoleCalled(role)
+	bindRoleCalled(e, role)
 	e.install(asking(csv("other.v1", "other"), readPods))
-	expect(t, e.lifted(), "ClusterRole /"+role, "ClusterRoleBinding /"+role)
+	expect(t, lifted(e), "ClusterRole /"+role, "ClusterRoleBinding /"+role)
 	granted := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-granted", Labels: csvspec.OwnerLabels(e.get("other.v1"))}}
 	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, granted, metav1.CreateOptions{})
 	e.must(err)
@@ -51,7 +51,7 @@ func TestFarewell(t *testing.T) {
 	clients, err := clients.New(cluster.Config())
 	e.must(err)
 	e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{})) // the definition names it still
-	e.plansTheFarewell("operator.v1", "other.v1", role)
+	plansTheFarewell(e, "operator.v1", "other.v1", role)
 	err = uninstall.Manager(e.ctx, clients, logger())
 	for _, said := range []string{
 		"operator.v1: without the conversion webhook objects would lose fields: ", crd.Name + " has 1 object, stored in v2", wellknown.AnnotationForceConversion + "=true", "then run the command again",
@@ -60,21 +60,21 @@ func TestFarewell(t *testing.T) {
 			t.Errorf("the error does not say %q: %v", said, err)
 		}
 	}
-	e.registersNothing()
+	registersNothing(e)
 	if finalizers := e.get("other.v1").Finalizers; len(finalizers) > 0 {
 		t.Errorf("other.v1 has the finalizers %v", finalizers)
 	}
-	expect(t, e.lifted(), "ClusterRole /"+granted.Name) // the installer's
-	if e.conversion(crd.Name).Strategy != apiextensionsv1.WebhookConverter {
+	expect(t, lifted(e), "ClusterRole /"+granted.Name) // the installer's
+	if conversion(e, crd.Name).Strategy != apiextensionsv1.WebhookConverter {
 		t.Error("the conversion no longer exists although there are objects")
 	}
 
-	e.must(e.objects(crd).Delete(e.ctx, object, metav1.DeleteOptions{}))
+	e.must(objects(e, crd).Delete(e.ctx, object, metav1.DeleteOptions{}))
 	e.must(uninstall.Manager(e.ctx, clients, logger()))
-	if e.conversion(crd.Name).Strategy != apiextensionsv1.NoneConverter {
+	if conversion(e, crd.Name).Strategy != apiextensionsv1.NoneConverter {
 		t.Error("the conversion stays although there are no objects")
 	}
-	if kept := e.keptBy(crd); len(kept) > 0 {
+	if kept := keptBy(e, crd); len(kept) > 0 {
 		t.Errorf("no client would remove what the definition still keeps: %v", kindsAndNames(kept))
 	}
 	e.uninstall("operator.v1")
@@ -82,7 +82,7 @@ func TestFarewell(t *testing.T) {
 }
 
 // plansTheFarewell lists what would be deleted and changed, while all of it stays.
-func (e *env) plansTheFarewell(converting, other, lifted string) {
+func plansTheFarewell(e *env, converting, other, lifted string) {
 	e.Helper()
 	registered := namesOf(e.owned(clusterScoped))
 	planned, err := uninstall.ManagerPlan(e.ctx, cluster.Config())
@@ -113,7 +113,7 @@ func (e *env) plansTheFarewell(converting, other, lifted string) {
 // is limited to others is not in the way.
 func TestRefuseOtherManagers(t *testing.T) {
 	e := newParallelEnv(t)
-	other := e.neighbour()
+	other := neighbour(e)
 	own := types.NamespacedName{Namespace: e.namespace, Name: "manager"}
 	refusal := func(exists bool) string {
 		if err := coexistence.RefuseOtherManagers(e.ctx, e.kube, own, exists, []string{e.namespace}, time.Now()); err != nil {
@@ -165,10 +165,10 @@ func TestRefuseOtherManagers(t *testing.T) {
 // in others: it has the same labels and the same finalizer.
 func TestFarewellOfALimitedManager(t *testing.T) {
 	e := newParallelEnv(t)
-	legacy := e.neighbour()
+	legacy := neighbour(e)
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	m := e.runOperator()
+	m := runOperator(e)
 	m.stop()
 
 	theirs := csv("legacy.v1", "server")
@@ -181,7 +181,7 @@ func TestFarewellOfALimitedManager(t *testing.T) {
 	clients, err := clients.New(cluster.Config())
 	e.must(err)
 	e.must(uninstall.Manager(e.ctx, clients, logger(), e.namespace))
-	e.registersNothing()
+	registersNothing(e)
 	if finalizers := e.get("operator.v1").Finalizers; len(finalizers) > 0 {
 		t.Errorf("operator.v1 has the finalizers %v", finalizers)
 	}

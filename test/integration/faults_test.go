@@ -66,7 +66,7 @@ func TestOneContainerPortWithTwoTargetPorts(t *testing.T) {
 }
 
 // authorsService is a Service that no manager made.
-func (e *env) authorsService(name string) *corev1.Service {
+func authorsService(e *env, name string) *corev1.Service {
 	e.Helper()
 	service, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -79,8 +79,8 @@ func (e *env) authorsService(name string) *corev1.Service {
 // An author's own Service keeps its name and its shape; the webhook has another.
 func TestAuthorsServiceHasTheName(t *testing.T) {
 	e := newOperatorEnv(t)
-	services, theirs := e.kube.CoreV1().Services(e.namespace), e.authorsService("server-service")
-	m := e.runOperator()
+	services, theirs := e.kube.CoreV1().Services(e.namespace), authorsService(e, "server-service")
+	m := runOperator(e)
 
 	called := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Name
 	ours, err := services.Get(e.ctx, called, metav1.GetOptions{})

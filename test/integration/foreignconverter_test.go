@@ -29,9 +29,9 @@ func TestForeignConversion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			crd := e.newCRD("bolts", "v1", "v2").Name
-			e.service("helms", map[string]string{"app": "another"})
-			e.converts(crd, e.namespace, "helms", string(e.authority("others").pem()))
+			crd := newCRD(e, "bolts", "v1", "v2").Name
+			service(e, "helms", map[string]string{"app": "another"})
+			converts(e, crd, e.namespace, "helms", string(e.authority("others").pem()))
 			e.group("og", allNamespaces)
 			e.runDeployments()
 			m := e.manage()
@@ -41,13 +41,13 @@ func TestForeignConversion(t *testing.T) {
 				t.Errorf("message %q", message)
 			}
 			m.looksAgain("operator.v1")
-			if got := e.converter(crd); got != "helms" {
+			if got := converter(e, crd); got != "helms" {
 				t.Errorf("it is converted by %q", got)
 			}
 			e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "helms", metav1.DeleteOptions{}))
 			m.looksAgain("operator.v1")
 			e.succeeds("operator.v1")
-			if got := e.converter(crd); got != "server-service" {
+			if got := converter(e, crd); got != "server-service" {
 				t.Errorf("it is converted by %q", got)
 			}
 		})
@@ -68,25 +68,25 @@ func TestConversionsThatAreReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			crd := e.newCRD("nuts", "v1", "v2").Name
+			crd := newCRD(e, "nuts", "v1", "v2").Name
 			if test.selector != nil {
 				test.namespace = e.namespace
-				e.service(test.service, test.selector)
+				service(e, test.service, test.selector)
 			}
 			if test.caBundle == "a CA" {
 				test.caBundle = string(e.authority("others").pem())
 			}
-			e.converts(crd, test.namespace, test.service, test.caBundle)
+			converts(e, crd, test.namespace, test.service, test.caBundle)
 			e.group("og", allNamespaces)
 			e.runDeployments()
 			e.manage()
 			e.create(converting("operator.v1", crd))
 			e.succeeds("operator.v1")
-			ours := e.converter(crd)
-			e.service("later", map[string]string{"app": "another"})
-			e.converts(crd, e.namespace, "later", string(e.authority("others").pem()))
+			ours := converter(e, crd)
+			service(e, "later", map[string]string{"app": "another"})
+			converts(e, crd, e.namespace, "later", string(e.authority("others").pem()))
 			e.eventually("the conversion is repaired", func() (bool, any) {
-				now := e.conversion(crd).Webhook.ClientConfig.Service
+				now := conversion(e, crd).Webhook.ClientConfig.Service
 				return now.Name == ours, now
 			})
 			e.succeeds("operator.v1")
@@ -95,7 +95,7 @@ func TestConversionsThatAreReplaced(t *testing.T) {
 }
 
 // service is a Service of no ClusterServiceVersion.
-func (e *env) service(name string, selector map[string]string) {
+func service(e *env, name string, selector map[string]string) {
 	e.Helper()
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 443}}}}
 	_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, service, metav1.CreateOptions{})
@@ -103,9 +103,9 @@ func (e *env) service(name string, selector map[string]string) {
 }
 
 // converts has another client set up the conversion of a definition.
-func (e *env) converts(crd, namespace, service, caBundle string) {
+func converts(e *env, crd, namespace, service, caBundle string) {
 	e.Helper()
-	e.editCRD(crd, func(c *apiextensionsv1.CustomResourceDefinition) {
+	editCRD(e, crd, func(c *apiextensionsv1.CustomResourceDefinition) {
 		c.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
 			ClientConfig:             &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: namespace, Name: service}, CABundle: []byte(caBundle)},
 			ConversionReviewVersions: []string{"v1"},
@@ -116,9 +116,9 @@ func (e *env) converts(crd, namespace, service, caBundle string) {
 // A definition that is named any number of times is asked about once in each pass.
 func TestForeignConversionNamedManyTimes(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("rivets", "v1", "v2").Name
-	e.service("helms", map[string]string{"app": "another"})
-	e.converts(crd, e.namespace, "helms", string(e.authority("others").pem()))
+	crd := newCRD(e, "rivets", "v1", "v2").Name
+	service(e, "helms", map[string]string{"app": "another"})
+	converts(e, crd, e.namespace, "helms", string(e.authority("others").pem()))
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	m := e.manage()
@@ -127,7 +127,7 @@ func TestForeignConversionNamedManyTimes(t *testing.T) {
 	c.Spec.WebhookDefinitions[0].ConversionCRDs = slices.Repeat([]string{crd}, many)
 	e.create(c)
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
-	since := e.auditEnd()
+	since := auditEnd(e)
 	m.looksAgain("operator.v1")
 	asked := 0
 	for _, event := range m.audited(since) {

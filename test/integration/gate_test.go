@@ -27,7 +27,7 @@ func (e *env) gate(keeps func(r *http.Request, body []byte) bool) *gate {
 	e.Helper()
 	g := &gate{env: e, opened: make(chan struct{})}
 	g.open = sync.OnceFunc(func() { close(g.opened) })
-	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+	proxy := proxy(e, func(_ int, r *http.Request) kube.Verdict {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return kube.DropBefore

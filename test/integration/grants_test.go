@@ -15,12 +15,12 @@ import (
 // when that is replaced and when it is uninstalled. Nothing else of these namespaces does.
 func TestGrantsGoWithTheirVersion(t *testing.T) {
 	e := newParallelEnv(t)
-	other := e.newNamespace("", nil)
-	crd := e.newCRD("locks", "v1")
+	other := newNamespace(e, "", nil)
+	crd := newCRD(e, "locks", "v1")
 	crd.APIVersion, crd.Kind, crd.ResourceVersion, crd.UID = "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", ""
 	e.runDeployments()
-	e.manageThrough(e.grantedTo("manager/clusterrole.yaml"))
-	revoke := e.bindRoleIn(other, "bystander")
+	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml"))
+	revoke := bindRoleIn(e, other, "bystander")
 	defer revoke()
 	version := func(name, replaces string) *bundlepkg.Bundle {
 		c := asking(csv(name, "server"), readPods)
@@ -30,7 +30,7 @@ func TestGrantsGoWithTheirVersion(t *testing.T) {
 	granted := func(want ...string) {
 		t.Helper()
 		e.eventually("there are only the grants of "+strings.Join(want, ", "), func() (bool, any) {
-			got := e.granted("operator.v1", "operator.v2")
+			got := granted(e, "operator.v1", "operator.v2")
 			return slices.Equal(got, want), got
 		})
 	}
@@ -39,10 +39,10 @@ func TestGrantsGoWithTheirVersion(t *testing.T) {
 		slices.Sort(lines)
 		return lines
 	}
-	e.installing(version("operator.v1", ""), patience, e.namespace, other).ends()
+	installing(e, version("operator.v1", ""), patience, e.namespace, other).ends()
 	granted(all("operator.v1")...)
-	e.installing(version("operator.v2", "operator.v1"), patience, e.namespace, other).ends()
-	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	installing(e, version("operator.v2", "operator.v1"), patience, e.namespace, other).ends()
+	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 	granted(all("operator.v2")...)
 	e.uninstall("operator.v2")
 	granted()
@@ -52,7 +52,7 @@ func TestGrantsGoWithTheirVersion(t *testing.T) {
 
 // granted are the Roles, and the RoleBindings, by which an installation lets the account of some
 // versions do what they ask for: where each is, and whose.
-func (e *env) granted(versions ...string) []string {
+func granted(e *env, versions ...string) []string {
 	e.Helper()
 	roles, err := e.kube.RbacV1().Roles(metav1.NamespaceAll).List(e.ctx, metav1.ListOptions{})
 	e.must(err)

@@ -39,7 +39,7 @@ func TestNoScope(t *testing.T) {
 			reason:  operatorsv1alpha1.CSVReasonNoTargetNamespaces,
 			message: "no targetNamespaces are matched operatorgroups namespace selection",
 			mend: func(e *env) {
-				e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = selecting("kubernetes.io/metadata.name", e.namespace) })
+				editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = selecting("kubernetes.io/metadata.name", e.namespace) })
 			},
 		},
 		"all namespaces not supported": {
@@ -48,7 +48,7 @@ func TestNoScope(t *testing.T) {
 			reason:  operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
 			message: "AllNamespaces InstallModeType not supported, cannot configure to watch all namespaces",
 			mend: func(e *env) {
-				e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace) })
+				editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace) })
 			},
 		},
 		"one namespace not supported": {
@@ -79,7 +79,7 @@ func TestNoScope(t *testing.T) {
 				t.Errorf("message %q, want %q", message, test.message)
 			}
 			m.looksAgain("operator.v1")
-			e.registersNothing()
+			registersNothing(e)
 			if d := e.deployment("server"); d != nil {
 				t.Error("the operator was started")
 			}
@@ -104,14 +104,14 @@ func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
 	e.manage()
 	for _, name := range []string{"og", "og2"} {
 		e.eventually(name+" has a condition", func() (bool, any) {
-			conditions := e.groupStatus(name).Conditions
+			conditions := groupStatus(e, name).Conditions
 			return len(conditions) == 1 && conditions[0].Type == operatorsv1.MutlipleOperatorGroupCondition &&
 				conditions[0].Reason == operatorsv1.MultipleOperatorGroupsReason && conditions[0].Status == metav1.ConditionTrue, conditions
 		})
 	}
 	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
 	e.eventually("og has no condition any more", func() (bool, any) {
-		conditions := e.groupStatus("og").Conditions
+		conditions := groupStatus(e, "og").Conditions
 		return len(conditions) == 0, conditions
 	})
 }
@@ -122,7 +122,7 @@ func TestGroupGoes(t *testing.T) {
 	e := newParallelEnv(t)
 	group := e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	m := e.runOperator()
+	m := runOperator(e)
 	before := e.registration("v.example.com").ResourceVersion
 	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
@@ -130,11 +130,11 @@ func TestGroupGoes(t *testing.T) {
 	if e.registration("v.example.com").ResourceVersion != before {
 		t.Error("the registration was changed")
 	}
-	e.carriesLabel(group, []string{e.namespace}, e.namespace)
+	carriesLabel(e, group, []string{e.namespace}, e.namespace)
 
 	again := e.group("og", namespaces(e.namespace))
 	e.succeeds("operator.v1")
-	e.carriesLabel(again, []string{e.namespace}, e.namespace)
+	carriesLabel(e, again, []string{e.namespace}, e.namespace)
 	e.eventually("the registration selects by the label of the new group", func() (bool, any) {
 		got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
 		return gocmp.Equal(got, selectorOf(again)), got

@@ -25,29 +25,29 @@ func TestProvidedAPIs(t *testing.T) {
 			test.installed += e.namespace + ".example.com"
 			if test.static {
 				test.after = test.installed
-				e.provide(test.installed)
+				provide(e, test.installed)
 			}
 			e.runDeployments()
 			e.manage()
-			e.define(e.namespace+".example.com", "v1")
+			define(e, e.namespace+".example.com", "v1")
 			c := csv("operator.v1", "server")
 			c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + e.namespace + ".example.com", Version: "v1", Kind: "Pond"}}
 			e.install(c)
-			e.tellsOf(test.installed)
+			tellsOf(e, test.installed)
 			e.uninstall("operator.v1")
-			e.tellsOf(test.after)
+			tellsOf(e, test.after)
 		})
 	}
 }
 
 // provide says, as an administrator, what a group's operators own.
-func (e *env) provide(apis string) {
+func provide(e *env, apis string) {
 	e.Helper()
-	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Annotations = map[string]string{"olm.providedAPIs": apis} })
+	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Annotations = map[string]string{"olm.providedAPIs": apis} })
 }
 
 // tellsOf waits until a group reports what its operators own.
-func (e *env) tellsOf(apis string) {
+func tellsOf(e *env, apis string) {
 	e.Helper()
 	e.eventually("the group reports "+apis, func() (bool, any) {
 		group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Get(e.ctx, "og", metav1.GetOptions{})
@@ -61,12 +61,12 @@ func TestServiceAccountOfAGroup(t *testing.T) {
 	e.manage()
 	e.group("og", operatorsv1.OperatorGroupSpec{ServiceAccountName: "installer"})
 	e.eventually("the group misses its account", func() (bool, any) {
-		c := conditionIn(e.groupStatus("og").Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
+		c := conditionIn(groupStatus(e, "og").Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
 		return c.Status == metav1.ConditionTrue && c.Reason == "ServiceAccountNotFound", c
 	})
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "installer"}})
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "installer"}})
 	e.eventually("the group has its account", func() (bool, any) {
-		s := e.groupStatus("og")
+		s := groupStatus(e, "og")
 		missing := conditionIn(s.Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
 		return missing.Type == "" && s.ServiceAccountRef != nil && s.ServiceAccountRef.Name == "installer", s
 	})

@@ -63,10 +63,10 @@ func TestForbiddenRules(t *testing.T) {
 			t.Errorf("%s: message %q, want %q", name, message, test.message)
 		}
 	}
-	e.registersNothing()
+	registersNothing(e)
 
 	m.looksAgain(last) // what is said of it is written by a pass that may go on
-	since := e.auditEnd()
+	since := auditEnd(e)
 	for name := range tests {
 		before := e.get(resourceName(name)).Status
 		m.looksAgain(resourceName(name))
@@ -101,7 +101,7 @@ func TestAllowedRules(t *testing.T) {
 // is forbidden.
 func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
 	e := newOperatorEnv(t)
-	m := e.runOperator()
+	m := runOperator(e)
 	before := e.registration("v.example.com").ResourceVersion
 
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -112,7 +112,7 @@ func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
 	if e.registration("v.example.com").ResourceVersion != before {
 		t.Error("the registration was changed")
 	}
-	if w := e.webhookStatus("operator.v1", "v.example.com"); w.State != "Registered" || w.Reason != "Held" {
+	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Registered" || w.Reason != "Held" {
 		t.Errorf("the WebhookRollout says %s/%s, want Registered/Held", w.State, w.Reason)
 	}
 

@@ -64,7 +64,7 @@ func newEnv(t *testing.T) *env {
 		t.Fatal(err)
 	}
 	e := &env{T: t, ctx: t.Context(), kube: kubeClient, olm: olmClient, any: anyClient}
-	e.namespace = e.newNamespace("", nil)
+	e.namespace = newNamespace(e, "", nil)
 	return e
 }
 
@@ -102,7 +102,7 @@ func typedClients(t *testing.T, config *rest.Config) (kubernetes.Interface, clie
 }
 
 // newNamespace creates a Namespace. Its name is generated if name is empty, and if it ends in a hyphen.
-func (e *env) newNamespace(name string, labels map[string]string) string {
+func newNamespace(e *env, name string, labels map[string]string) string {
 	e.Helper()
 	meta := metav1.ObjectMeta{Name: name, Labels: labels}
 	if name == "" || strings.HasSuffix(name, "-") {
@@ -110,13 +110,13 @@ func (e *env) newNamespace(name string, labels map[string]string) string {
 	}
 	ns, err := e.kube.CoreV1().Namespaces().Create(e.ctx, &corev1.Namespace{ObjectMeta: meta}, metav1.CreateOptions{})
 	e.must(err)
-	e.Cleanup(func() { e.clean(ns.Name) })
+	e.Cleanup(func() { clean(e, ns.Name) })
 	return ns.Name
 }
 
 // clean unregisters what a test left, so that it cannot refuse the requests of the
 // next: there may be no manager to do it any more.
-func (e *env) clean(namespace string) {
+func clean(e *env, namespace string) {
 	ctx := context.Background()
 	owned := metav1.ListOptions{LabelSelector: "olm.owner.namespace=" + namespace}
 	e.must(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned))
@@ -142,11 +142,11 @@ var pauses = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.3, Steps: 7
 // eventually waits until a condition holds, and fails with what it said last.
 func (e *env) eventually(what string, condition func() (ok bool, seen any)) {
 	e.Helper()
-	e.poll(pauses, what, condition)
+	poll(e, pauses, what, condition)
 }
 
 // poll looks at a condition until it holds, with these pauses, and fails with what it said last.
-func (e *env) poll(pauses wait.Backoff, what string, condition func() (ok bool, seen any)) {
+func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, seen any)) {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.ctx, patience)
 	defer cancel()
@@ -163,7 +163,7 @@ func (e *env) poll(pauses wait.Backoff, what string, condition func() (ok bool, 
 
 // proxy stands before the API server: it knows a manager's writes in their order, and
 // cuts off the ones that the judge says.
-func (e *env) proxy(judge kube.Judge) *kube.Proxy {
+func proxy(e *env, judge kube.Judge) *kube.Proxy {
 	e.Helper()
 	p, err := kube.NewProxy(cluster.Config(), judge)
 	e.must(err)
@@ -173,9 +173,9 @@ func (e *env) proxy(judge kube.Judge) *kube.Proxy {
 
 // neighbour returns another Namespace of the same test. Its name sorts after that of the first: of two
 // ClusterServiceVersions that were created in the same second, the one in the first is the elder.
-func (e *env) neighbour() *env {
+func neighbour(e *env) *env {
 	e.Helper()
 	other := *e
-	other.namespace, other.managers = e.newNamespace(e.namespace+"-", nil), 0
+	other.namespace, other.managers = newNamespace(e, e.namespace+"-", nil), 0
 	return &other
 }

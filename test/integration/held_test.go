@@ -34,25 +34,25 @@ type held struct {
 func newHeld(t *testing.T) held {
 	t.Helper()
 	e := newParallelEnv(t)
-	h := held{env: e, crd: e.newCRD("widgets", "v1", "v2")}
+	h := held{env: e, crd: newCRD(e, "widgets", "v1", "v2")}
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	e.manage()
-	h.object = e.newObject(h.crd)
+	h.object = newObject(e, h.crd)
 	c := converting("operator.v1", h.crd.Name)
 	c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.ServiceAccountName = "server"
-	e.ownedAccount("server", e.create(c))
+	ownedAccount(e, "server", e.create(c))
 	e.succeeds("operator.v1")
 	return h
 }
 
 // ownedAccount makes an account that may read, all of which goes with its operator.
-func (e *env) ownedAccount(name string, csv *operatorsv1alpha1.ClusterServiceVersion) {
+func ownedAccount(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVersion) {
 	e.Helper()
 	owned := metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{
 		APIVersion: operatorsv1alpha1.ClusterServiceVersionAPIVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: csv.Name, UID: csv.UID,
 	}}}
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: owned})
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: owned})
 	rbac := e.kube.RbacV1()
 	_, err := rbac.Roles(e.namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: owned, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}}, metav1.CreateOptions{})
 	e.must(err)
@@ -69,12 +69,12 @@ func (h held) isHeld() {
 	h.Helper()
 	const wayOut = " has 1 object, stored in v2, and serves v1, v2: set served: false in it for v1"
 	h.eventually("the uninstallation is held up", func() (bool, any) {
-		status, csv, webhook := h.rollout("operator.v1"), h.get("operator.v1").Status, h.webhookStatus("operator.v1", "v.example.com")
+		status, csv, webhook := h.rollout("operator.v1"), h.get("operator.v1").Status, webhookStatus(h.env, "operator.v1", "v.example.com")
 		inUse := meta.FindStatusCondition(status.Conditions, managerv1alpha1.ConditionConversionInUse)
 		return inUse != nil && strings.Contains(inUse.Message, h.crd.Name+wayOut) && webhook.State == managerv1alpha1.WebhookRegistered &&
 			csv.Phase == operatorsv1alpha1.CSVPhaseDeleting && strings.Contains(csv.Message, h.crd.Name+wayOut), []any{status, csv.Message}
 	})
-	if h.conversion(h.crd.Name).Strategy != apiextensionsv1.WebhookConverter {
+	if conversion(h.env, h.crd.Name).Strategy != apiextensionsv1.WebhookConverter {
 		h.Error("the conversion no longer exists although there are objects")
 	}
 }
@@ -82,14 +82,14 @@ func (h held) isHeld() {
 // release deletes what needs the conversion, and waits until the operator has gone.
 func (h held) release() {
 	h.Helper()
-	h.must(h.objects(h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
+	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
 	touch := []byte(`{"metadata":{"labels":{"touched":"yes"}}}`)
 	_, err := h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, touch, metav1.PatchOptions{})
 	if !apierrors.IsNotFound(err) { // the manager may have looked by itself
 		h.must(err)
 	}
-	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return h.isGone("operator.v1"), nil })
-	if got := h.conversion(h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v1"), nil })
+	if got := conversion(h.env, h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		h.Errorf("the conversion is %s when all objects no longer exist", got)
 	}
 }
@@ -114,21 +114,21 @@ func TestConversionInUse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHeld(t)
 			h.eventually("the definition keeps what converts", func() (bool, any) {
-				kept := kindsAndNames(h.keptBy(h.crd))
+				kept := kindsAndNames(keptBy(h.env, h.crd))
 				return slices.Equal(kept, needed), kept
 			})
 			client := h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace)
 			h.must(client.Delete(h.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
-			h.cascade("operator.v1", test.policy)
+			cascade(h.env, "operator.v1", test.policy)
 			h.isHeld()
-			if kept := kindsAndNames(h.keptBy(h.crd)); !slices.Equal(kept, needed) {
+			if kept := kindsAndNames(keptBy(h.env, h.crd)); !slices.Equal(kept, needed) {
 				t.Errorf("there are left to convert %v, want %v", kept, needed)
 			}
 			h.release()
-			if left := kindsAndNames(h.namespaced()); !slices.Equal(left, test.left) {
+			if left := kindsAndNames(namespaced(h.env)); !slices.Equal(left, test.left) {
 				t.Errorf("there are left %v, want %v", left, test.left)
 			}
-			if kept := h.keptBy(h.crd); len(kept) > 0 {
+			if kept := keptBy(h.env, h.crd); len(kept) > 0 {
 				t.Errorf("the definition still keeps %v", kindsAndNames(kept))
 			}
 		})
@@ -136,20 +136,20 @@ func TestConversionInUse(t *testing.T) {
 }
 
 // cascade plays the garbage collector for a ClusterServiceVersion that is being deleted.
-func (e *env) cascade(csv string, policy metav1.DeletionPropagation) {
+func cascade(e *env, csv string, policy metav1.DeletionPropagation) {
 	e.Helper()
 	if policy == metav1.DeletePropagationBackground {
 		return // it waits for the finalizers
 	}
-	for _, o := range e.namespaced() {
+	for _, o := range namespaced(e) {
 		others := slices.DeleteFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.Name == csv })
 		if len(others) == 0 && policy == metav1.DeletePropagationForeground {
-			e.must(e.client(o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
+			e.must(client(e, o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
 			continue
 		}
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": others}})
 		e.must(err)
-		_, err = e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+		_, err = client(e, o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 		e.must(err)
 	}
 	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -158,7 +158,7 @@ func (e *env) cascade(csv string, policy metav1.DeletionPropagation) {
 }
 
 // namespaced is what there is in the Namespace that may go with an operator.
-func (e *env) namespaced() []unstructured.Unstructured {
+func namespaced(e *env) []unstructured.Unstructured {
 	e.Helper()
 	var all []unstructured.Unstructured
 	for _, kind := range append([]schema.GroupVersionResource{{Version: "v1", Resource: "serviceaccounts"}}, derived[:len(derived)-2]...) {
@@ -169,9 +169,9 @@ func (e *env) namespaced() []unstructured.Unstructured {
 	return all
 }
 
-func (e *env) keptBy(crd *apiextensionsv1.CustomResourceDefinition) []unstructured.Unstructured {
+func keptBy(e *env, crd *apiextensionsv1.CustomResourceDefinition) []unstructured.Unstructured {
 	e.Helper()
-	return slices.DeleteFunc(e.namespaced(), func(o unstructured.Unstructured) bool {
+	return slices.DeleteFunc(namespaced(e), func(o unstructured.Unstructured) bool {
 		return !slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == crd.UID })
 	})
 }
@@ -195,19 +195,19 @@ func TestConversionOutlivesItsVersion(t *testing.T) {
 	h.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 	uid, ca := h.deployment("server").UID, h.servingCA()
 	h.uninstall("operator.v1")
-	h.collect()
-	h.convertedBy(h.crd.Name, "server-service")
+	collect(h.env)
+	convertedBy(h.env, h.crd.Name, "server-service")
 	if d := h.deployment("server"); d == nil || d.UID != uid || !bytes.Equal(h.servingCA(), ca) {
 		t.Fatalf("what converts no longer exists with the old version: %v", d)
 	}
-	h.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")})
+	serviceAccount(h.env, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	h.succeeds("operator.v2")
 	if d := h.deployment("server"); d.UID != uid || !bytes.Equal(h.servingCA(), ca) {
 		t.Error("it was made again")
 	}
-	h.must(h.objects(h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
+	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
 	h.uninstall("operator.v2")
-	if kept := h.keptBy(h.crd); len(kept) > 0 {
+	if kept := keptBy(h.env, h.crd); len(kept) > 0 {
 		t.Errorf("the definition still keeps %v", kindsAndNames(kept))
 	}
 }
@@ -229,8 +229,8 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationForceConversion, "true")
 	})
-	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return h.isGone("operator.v1"), nil })
-	if got := h.conversion(h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
+	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v1"), nil })
+	if got := conversion(h.env, h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		t.Errorf("the conversion is %s", got)
 	}
 }
@@ -249,22 +249,22 @@ func (h held) deleteAsNamespaceController() {
 // certificates of what serves them, and of the webhooks that it has given back to the version before.
 func TestHeldBesideAnOlderVersion(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("widgets", "v1", "v2")
+	crd := newCRD(e, "widgets", "v1", "v2")
 	e.group("og", allNamespaces)
 	e.runDeployments("late")
-	e.runOperator()
-	e.newObject(crd)
+	runOperator(e)
+	newObject(e, crd)
 	v2 := converting("operator.v2", crd.Name)
 	v2.Spec.Replaces = "operator.v1"
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("late"))
 	v2.Spec.WebhookDefinitions = append(v2.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
 	v2.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
 	e.create(v2)
-	e.eventually("it converts", func() (bool, any) { c := e.conversion(crd.Name); return c.Webhook != nil, c })
+	e.eventually("it converts", func() (bool, any) { c := conversion(e, crd.Name); return c.Webhook != nil, c })
 	webhookOf := func(owner string) {
 		e.Helper()
 		e.eventually("the webhook is "+owner+"'s", func() (bool, any) {
-			webhooks := e.webhooks()
+			webhooks := webhooks(e)
 			return slices.Contains(webhooks, "v.example.com "+owner+" server-service /validate"), webhooks
 		})
 	}
@@ -278,7 +278,7 @@ func TestHeldBesideAnOlderVersion(t *testing.T) {
 	lost := e.servingCA()
 	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 	e.eventually("there is another certificate, which both trust", func() (bool, any) {
-		ca, conversion, admission := e.caOf(servingSecret), e.conversion(crd.Name).Webhook.ClientConfig.CABundle, e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle
+		ca, conversion, admission := caOf(e, servingSecret), conversion(e, crd.Name).Webhook.ClientConfig.CABundle, e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle
 		return len(ca) > 0 && !bytes.Equal(ca, lost) && bytes.Contains(conversion, ca) && bytes.Contains(admission, ca), string(conversion)
 	})
 }

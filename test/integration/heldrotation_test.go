@@ -48,11 +48,11 @@ func TestRotationWhileHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			m := e.runOperator()
+			m := runOperator(e)
 			hold(e)
-			before, trust := e.servingCA(), e.watchTrust()
+			before, trust := e.servingCA(), watchTrust(e)
 			e.order("once")
-			e.rotates(2)
+			rotates(e, 2)
 			trust.neverWithout(before, e.servingCA())
 			m.settles("operator.v1")
 		})
@@ -66,9 +66,9 @@ func TestRotationDuringAnUpgrade(t *testing.T) {
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	before, trust := e.servingCA(), e.watchTrust()
+	before, trust := e.servingCA(), watchTrust(e)
 	next := csv("operator.v2", "server")
 	next.Spec.Replaces = "operator.v1"
 	next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0].Image = "example.com/server:2"
@@ -82,7 +82,7 @@ func TestRotationDuringAnUpgrade(t *testing.T) {
 		return !bytes.Equal(ca, before) && bytes.Equal(e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle, ca), string(ca)
 	})
 	trust.neverWithout(before, e.servingCA())
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v2")
 }
 
@@ -95,8 +95,8 @@ func TestRotationWhileAConversionIsInUse(t *testing.T) {
 	before := h.servingCA()
 	h.order("once")
 	h.eventually("the conversion trusts nothing but another CA, and the status says so", func() (bool, any) {
-		ca, c := h.servingCA(), h.rotation()
-		return !bytes.Equal(ca, before) && bytes.Equal(h.conversion(h.crd.Name).Webhook.ClientConfig.CABundle, ca) &&
+		ca, c := h.servingCA(), rotation(h.env)
+		return !bytes.Equal(ca, before) && bytes.Equal(conversion(h.env, h.crd.Name).Webhook.ClientConfig.CABundle, ca) &&
 			c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable, c
 	})
 	h.isHeld()

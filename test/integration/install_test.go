@@ -23,9 +23,9 @@ func TestInstallMakesTheseObjects(t *testing.T) {
 	e.manage()
 	e.install(bundle())
 	if *update {
-		e.accept(installed)
+		accept(e, installed)
 	}
-	e.isComplete(installed)
+	isComplete(e, installed)
 }
 
 func TestInstallPhases(t *testing.T) {
@@ -34,7 +34,7 @@ func TestInstallPhases(t *testing.T) {
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
 	type step struct {
 		phase   operatorsv1alpha1.ClusterServiceVersionPhase
@@ -59,7 +59,7 @@ func TestInstallPhases(t *testing.T) {
 
 func TestInstallPrinterColumns(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.runOperator()
+	runOperator(e)
 	table := &metav1.Table{}
 	e.must(e.olm.ManagerV1alpha1().RESTClient().Get().Namespace(e.namespace).Resource("webhookrollouts").
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(e.ctx).Into(table))

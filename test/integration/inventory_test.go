@@ -48,14 +48,14 @@ func (e *env) owned(kinds []schema.GroupVersionResource) []unstructured.Unstruct
 }
 
 // client is for the kind and the Namespace of an object.
-func (e *env) client(o unstructured.Unstructured) dynamic.ResourceInterface {
+func client(e *env, o unstructured.Unstructured) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
 	return e.any.Resource(resource).Namespace(o.GetNamespace())
 }
 
 // inventory is what the manager made in the test's Namespace and for it, as text by
 // the name of a file, without what differs from one install to the next.
-func (e *env) inventory() map[string]string {
+func inventory(e *env) map[string]string {
 	e.Helper()
 	found := map[string]string{}
 	for _, o := range e.owned(derived) {
@@ -63,13 +63,13 @@ func (e *env) inventory() map[string]string {
 		if _, twice := found[file]; twice {
 			e.Errorf("two objects for %s", file)
 		}
-		found[file] = e.golden(o)
+		found[file] = golden(e, o)
 	}
 	return found
 }
 
 // golden is an object as a golden file has it.
-func (e *env) golden(o unstructured.Unstructured) string {
+func golden(e *env, o unstructured.Unstructured) string {
 	e.Helper()
 	for _, field := range [][]string{
 		{"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "creationTimestamp"}, {"metadata", "generation"}, {"metadata", "managedFields"},
@@ -109,9 +109,9 @@ func withoutHash(name string) string { return hashed.ReplaceAllString(name, "$1"
 
 // isComplete compares what the manager made with the golden files of a directory: one
 // for each object, and no object without one.
-func (e *env) isComplete(dir string) {
+func isComplete(e *env, dir string) {
 	e.Helper()
-	found := e.inventory()
+	found := inventory(e)
 	want := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	e.must(err)
@@ -126,11 +126,11 @@ func (e *env) isComplete(dir string) {
 }
 
 // accept makes golden files of what the manager made.
-func (e *env) accept(dir string) {
+func accept(e *env, dir string) {
 	e.Helper()
 	e.must(os.RemoveAll(dir))
 	e.must(os.MkdirAll(dir, 0o755))
-	for name, text := range e.inventory() {
+	for name, text := range inventory(e) {
 		e.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 }

@@ -28,10 +28,10 @@ type authority struct {
 
 func (e *env) authority(name string) authority {
 	e.Helper()
-	return e.authorityUntil(name, time.Now().AddDate(1, 0, 0))
+	return authorityUntil(e, name, time.Now().AddDate(1, 0, 0))
 }
 
-func (e *env) authorityUntil(name string, end time.Time) authority {
+func authorityUntil(e *env, name string, end time.Time) authority {
 	e.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	e.must(err)
@@ -85,18 +85,18 @@ func keyPEM(e *env, key *ecdsa.PrivateKey) []byte {
 }
 
 // signingCA stores a new CA for an issuer of cert-manager, in place of one before it.
-func (e *env) signingCA(secret string, n int) {
+func signingCA(e *env, secret string, n int) {
 	e.Helper()
 	ca := e.authority(fmt.Sprintf("internal %d", n))
 	s := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: secret}, Type: corev1.SecretTypeTLS,
 		Data: map[string][]byte{corev1.TLSCertKey: ca.pem(), corev1.TLSPrivateKeyKey: keyPEM(e, ca.key), "ca.crt": ca.pem()},
 	}
-	e.store(s)
+	store(e, s)
 }
 
 // store creates a Secret, or updates the one that has its name.
-func (e *env) store(s *corev1.Secret) {
+func store(e *env, s *corev1.Secret) {
 	e.Helper()
 	secrets := e.kube.CoreV1().Secrets(e.namespace)
 	_, err := secrets.Create(e.ctx, s, metav1.CreateOptions{})
@@ -113,7 +113,7 @@ func (e *env) store(s *corev1.Secret) {
 
 // signRequests plays an issuer that is not cert-manager's own, and publishes no CA, or
 // the one that it is given: it signs the requests of the Namespace's one Certificate.
-func (e *env) signRequests(published []byte) {
+func signRequests(e *env, published []byte) {
 	e.Helper()
 	requests := issuers.Certificates.GroupVersion().WithResource("certificaterequests")
 	signer := e.authority("corporate")
@@ -139,7 +139,7 @@ func (e *env) signRequests(published []byte) {
 		if published != nil {
 			status["ca"] = base64.StdEncoding.EncodeToString(published)
 		}
-		e.mergeStatus(request, status)
+		mergeStatus(e, request, status)
 		return true, nil
 	})
 }
@@ -155,7 +155,7 @@ func nested(object map[string]any, path ...string) string {
 
 // report reports errors of a played controller. Conflicts come again as events,
 // and the end of the test ends everything.
-func (e *env) report(err error) {
+func report(e *env, err error) {
 	if err != nil && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) && e.ctx.Err() == nil {
 		e.Errorf("a controller that the test plays: %v", err)
 	}

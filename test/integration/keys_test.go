@@ -27,7 +27,7 @@ type keyWatch struct {
 	secrets []*corev1.Secret
 }
 
-func (e *env) watchKeys() *keyWatch {
+func watchKeys(e *env) *keyWatch {
 	e.Helper()
 	w := &keyWatch{env: e}
 	source, err := e.kube.CoreV1().Secrets(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{})
@@ -48,7 +48,7 @@ func (e *env) watchKeys() *keyWatch {
 // all are the states up to now.
 func (w *keyWatch) all() (secrets []*corev1.Secret) {
 	w.Helper()
-	marker := w.marker()
+	marker := marker(w.env)
 	w.eventually("the watch has reported everything", func() (bool, any) {
 		w.mutex.Lock()
 		defer w.mutex.Unlock()

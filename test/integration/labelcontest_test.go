@@ -16,13 +16,13 @@ import (
 // the manager pauses, and the group says so.
 func TestContestOverALabel(t *testing.T) {
 	e := newParallelEnv(t)
-	target := e.newNamespace("", nil)
+	target := newNamespace(e, "", nil)
 	group := e.group("og", namespaces(target))
 	ctx, stop := context.WithCancel(e.ctx)
-	removed := e.removeLabel(ctx, target, scope.LabelOf(group))
+	removed := removeLabel(ctx, e, target, scope.LabelOf(group))
 	e.manage()
 	e.eventually("the OperatorGroup says who removes its label", func() (bool, any) {
-		c := meta.FindStatusCondition(e.groupStatus("og").Conditions, scope.ConditionLabelRefused)
+		c := meta.FindStatusCondition(groupStatus(e, "og").Conditions, scope.ConditionLabelRefused)
 		return c != nil && strings.Contains(c.Message, "keeps changing metadata.labels."+scope.LabelOf(group)+" back"), c
 	})
 	stop()
@@ -32,7 +32,7 @@ func TestContestOverALabel(t *testing.T) {
 }
 
 // removeLabel removes a label from a Namespace whenever it is there, and returns how often it did when it ends.
-func (e *env) removeLabel(ctx context.Context, namespace, label string) <-chan int {
+func removeLabel(ctx context.Context, e *env, namespace, label string) <-chan int {
 	e.Helper()
 	client, removed := e.kube.CoreV1().Namespaces(), make(chan int, 1)
 	events, err := client.Watch(ctx, metav1.SingleObject(metav1.ObjectMeta{Name: namespace}))

@@ -21,38 +21,38 @@ func TestANamespaceWhoseLabelIsRefused(t *testing.T) {
 	e := newParallelEnv(t)
 	var protected []string
 	for range 5 {
-		protected = append(protected, e.newNamespace("", map[string]string{"protected": e.namespace}))
+		protected = append(protected, newNamespace(e, "", map[string]string{"protected": e.namespace}))
 	}
-	free := e.newNamespace("", nil)
-	allow := e.protect(protected[0])
+	free := newNamespace(e, "", nil)
+	allow := protect(e, protected[0])
 	group := e.group("og", namespaces(append(protected, free, e.namespace)...))
 	e.runDeployments()
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 
-	e.carriesLabel(group, []string{free, e.namespace}, free, e.namespace)
+	carriesLabel(e, group, []string{free, e.namespace}, free, e.namespace)
 	refused := func() *metav1.Condition {
-		return meta.FindStatusCondition(e.groupStatus("og").Conditions, scope.ConditionLabelRefused)
+		return meta.FindStatusCondition(groupStatus(e, "og").Conditions, scope.ConditionLabelRefused)
 	}
 	e.eventually("the OperatorGroup says which Namespaces are refused", func() (bool, any) {
 		c := refused()
 		return c != nil && strings.Contains(c.Message, "and 2 more") && strings.Contains(c.Message, "labels are protected"), c
 	})
 	e.eventually("the ClusterServiceVersion says so", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "v.example.com")
+		w := webhookStatus(e, "operator.v1", "v.example.com")
 		return w.Reason == "NamespacesNotLabelled" && strings.Contains(w.Message, "labels are protected"), w
 	})
-	e.registersNothing()
+	registersNothing(e)
 
 	allow()
-	e.carriesLabel(group, protected, protected...)
+	carriesLabel(e, group, protected, protected...)
 	e.eventually("the OperatorGroup says nothing of it any more", func() (bool, any) { return refused() == nil, refused() })
 	e.succeeds("operator.v1")
 }
 
 // protect has a policy refuse changes of the labels of the Namespaces that are labelled as protected for
 // the test, and waits until it does so for one of them.
-func (e *env) protect(namespace string) (allow func()) {
+func protect(e *env, namespace string) (allow func()) {
 	e.Helper()
 	name := "protect-" + e.namespace
 	policies, bindings := e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()

@@ -17,32 +17,32 @@ import (
 func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
-	e.subscribe(&operatorsv1alpha1.SubscriptionConfig{})
+	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{})
 	e.runDeployments()
 	m := e.manage()
 	c := csv("operator.v1", "server")
 	c.Spec.WebhookDefinitions = nil
 	e.install(c)
-	if lag := e.lag(); lag != nil {
+	if lag := lag(e); lag != nil {
 		t.Errorf("it is installed, and lags: %+v", lag)
 	}
 
 	m.stop()
-	e.reconfigure(func(config *operatorsv1alpha1.SubscriptionConfig) {
+	reconfigure(e, func(config *operatorsv1alpha1.SubscriptionConfig) {
 		config.Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
 	})
 	e.succeeds("operator.v1")
-	if lag := e.lag(); lag == nil || !lag.Unobserved {
+	if lag := lag(e); lag == nil || !lag.Unobserved {
 		t.Errorf("no manager has seen its config, and it lags: %+v", lag)
 	}
 	e.manage()
-	e.eventually("it lags no more", func() (bool, any) { lag := e.lag(); return lag == nil, lag })
+	e.eventually("it lags no more", func() (bool, any) { lag := lag(e); return lag == nil, lag })
 	if env := e.deployment("server").Spec.Template.Spec.Containers[0].Env; len(env) == 0 || env[0].Name != "A" {
 		t.Errorf("it has the variables %+v", env)
 	}
 }
 
-func (e *env) lag() *deploy.PendingDeployment {
+func lag(e *env) *deploy.PendingDeployment {
 	e.Helper()
 	subscription, err := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace).Get(e.ctx, "operator", metav1.GetOptions{})
 	e.must(err)

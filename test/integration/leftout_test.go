@@ -19,11 +19,11 @@ import (
 // ends.
 func TestConversionThatIsLeftOut(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("hoists", "v1", "v2")
+	crd := newCRD(e, "hoists", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments()
 	e.manage()
-	e.newObject(crd)
+	newObject(e, crd)
 	e.install(converting("operator.v1", crd.Name))
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.WebhookDefinitions, c.Spec.CustomResourceDefinitions.Owned[0].Version = nil, "v2"
@@ -43,16 +43,16 @@ func TestConversionThatIsLeftOut(t *testing.T) {
 	lost := e.servingCA()
 	e.must(secrets.Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 	e.eventually("there is another certificate, and the definition trusts it alone", func() (bool, any) {
-		ca, trusted := e.servingCA(), e.conversion(crd.Name).Webhook.ClientConfig.CABundle
+		ca, trusted := e.servingCA(), conversion(e, crd.Name).Webhook.ClientConfig.CABundle
 		return len(ca) > 0 && !bytes.Equal(ca, lost) && bytes.Equal(ca, trusted), string(trusted)
 	})
 	if e.deployment("server") == nil {
 		t.Fatal("the Deployment that converts is deleted")
 	}
 
-	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
+	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
 	e.eventually("the conversion ends, and its Deployment is deleted", func() (bool, any) {
-		conversion, d := e.conversion(crd.Name), e.deployment("server")
+		conversion, d := conversion(e, crd.Name), e.deployment("server")
 		return conversion.Strategy == apiextensionsv1.NoneConverter && d == nil, conversion.Strategy
 	})
 }

@@ -75,7 +75,7 @@ func TestPhasesToTheLetter(t *testing.T) {
 			c := csv("operator.v1", "server")
 			test.change(c)
 			e.create(c)
-			e.comesToSay("operator.v1", test.want)
+			comesToSay(e, "operator.v1", test.want)
 		})
 	}
 }
@@ -107,18 +107,18 @@ func TestPhasesOfALifeToTheLetter(t *testing.T) {
 	e.group("og", allNamespaces)
 	m := e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
 	e.create(needs(csv("operator.v1", "server"), "account"))
-	e.comesToSay("operator.v1", says{"Pending", "RequirementsNotMet", "one or more requirements couldn't be found"})
+	comesToSay(e, "operator.v1", says{"Pending", "RequirementsNotMet", "one or more requirements couldn't be found"})
 	m.emits("Normal RequirementsNotMet one or more requirements couldn't be found")
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")})
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	m.emits("Normal AllRequirementsMet all requirements found, attempting install")
-	e.comesToSay("operator.v1", says{"Failed", "InstallCheckFailed", "install timeout"})
-	e.setAvailable("server", true)
-	e.comesToSay("operator.v1", says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"})
-	e.setAvailable("server", false)
+	comesToSay(e, "operator.v1", says{"Failed", "InstallCheckFailed", "install timeout"})
+	setAvailable(e, "server", true)
+	comesToSay(e, "operator.v1", says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"})
+	setAvailable(e, "server", false)
 	e.reaches("operator.v1", "Failed", "ComponentUnhealthy")
-	e.setAvailable("server", true)
-	e.comesToSay("operator.v1", says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"})
-	e.saidInOrder("operator.v1",
+	setAvailable(e, "server", true)
+	comesToSay(e, "operator.v1", says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"})
+	saidInOrder(e, "operator.v1",
 		says{"Pending", "RequirementsUnknown", "requirements not yet checked"},
 		says{"Pending", "RequirementsNotMet", "one or more requirements couldn't be found"},
 		says{"InstallReady", "AllRequirementsMet", "all requirements found, attempting install"},
@@ -135,19 +135,19 @@ func TestPhasesOfALifeToTheLetter(t *testing.T) {
 	v2 := csv("operator.v2", "server")
 	v2.Spec.Replaces = "operator.v1"
 	e.create(v2)
-	e.comesToSay("operator.v1", says{"Replacing", "BeingReplaced", "being replaced by csv: operator.v2"})
+	comesToSay(e, "operator.v1", says{"Replacing", "BeingReplaced", "being replaced by csv: operator.v2"})
 	e.runDeployments()
-	e.comesToSay("operator.v1", says{"Deleting", "Replaced", "has been replaced by a newer ClusterServiceVersion that has successfully installed."})
-	e.comesToSay("operator.v2", says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"})
+	comesToSay(e, "operator.v1", says{"Deleting", "Replaced", "has been replaced by a newer ClusterServiceVersion that has successfully installed."})
+	comesToSay(e, "operator.v2", says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"})
 	e.eventually("nothing else holds the old version", func() (bool, any) {
 		old := e.get("operator.v1")
 		return old.DeletionTimestamp != nil && slices.Equal(old.Finalizers, []string{hold}), old.Finalizers
 	})
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
-	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 }
 
-func (e *env) comesToSay(csv string, want says) {
+func comesToSay(e *env, csv string, want says) {
 	e.Helper()
 	e.eventually(fmt.Sprintf("%s says %v", csv, want), func() (bool, any) {
 		s := e.get(csv).Status
@@ -158,7 +158,7 @@ func (e *env) comesToSay(csv string, want says) {
 
 // saidInOrder wants these among the conditions, in this order. Conditions go on after
 // OLM's message to explain it.
-func (e *env) saidInOrder(csv string, wanted ...says) {
+func saidInOrder(e *env, csv string, wanted ...says) {
 	e.Helper()
 	conditions := e.get(csv).Status.Conditions
 	for _, c := range conditions {

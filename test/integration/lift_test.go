@@ -25,7 +25,7 @@ import (
 
 // grantedTo gives a user of the test's own what manifests grant the manager, and returns how
 // to be that user.
-func (e *env) grantedTo(files ...string) *rest.Config {
+func grantedTo(e *env, files ...string) *rest.Config {
 	e.Helper()
 	user := "manager-of-" + e.namespace
 	for _, file := range files {
@@ -41,7 +41,7 @@ func (e *env) grantedTo(files ...string) *rest.Config {
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		}, metav1.CreateOptions{})
 		e.must(err)
-		e.mayDo(user, role.Rules[len(role.Rules)-1])
+		mayDo(e, user, role.Rules[len(role.Rules)-1])
 	}
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
@@ -50,7 +50,7 @@ func (e *env) grantedTo(files ...string) *rest.Config {
 
 // mayDo waits until the API server's authorizer knows of a rule that a user is given: it learns
 // of roles and bindings a moment after they are written.
-func (e *env) mayDo(user string, rule rbacv1.PolicyRule) {
+func mayDo(e *env, user string, rule rbacv1.PolicyRule) {
 	e.Helper()
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Group: rule.APIGroups[0], Resource: rule.Resources[0], Verb: rule.Verbs[0]},
@@ -63,7 +63,7 @@ func (e *env) mayDo(user string, rule rbacv1.PolicyRule) {
 }
 
 // lifted are the roles and bindings outside of the operator's namespace.
-func (e *env) lifted() []string {
+func lifted(e *env) []string {
 	e.Helper()
 	var all []string
 	for _, resource := range []string{"clusterroles", "clusterrolebindings", "roles", "rolebindings"} {
@@ -80,33 +80,33 @@ func (e *env) lifted() []string {
 // targets, for as long as it does and the operator is there.
 func TestLiftRoles(t *testing.T) {
 	e := newParallelEnv(t)
-	other := e.newNamespace("", nil)
+	other := newNamespace(e, "", nil)
 	e.group("og", allNamespaces)
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	e.runDeployments()
-	m := e.manageThrough(e.grantedTo("manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
+	m := manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.create(asking(csv("operator.v1", "server"), readPods))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 	m.looksAgain("operator.v1")
-	expect(t, e.lifted())
+	expect(t, lifted(e))
 
 	name := e.namespace + "-reader" // there is one of the cluster for all tests
-	e.bindRoleCalled(name)
+	bindRoleCalled(e, name)
 	e.succeeds("operator.v1")
-	expect(t, e.lifted(), "ClusterRole /"+name, "ClusterRoleBinding /"+name)
+	expect(t, lifted(e), "ClusterRole /"+name, "ClusterRoleBinding /"+name)
 	m.settles("operator.v1")
 	e.must(e.kube.RbacV1().ClusterRoleBindings().Delete(e.ctx, name, metav1.DeleteOptions{}))
-	e.eventually("the binding is back", func() (bool, any) { return len(e.lifted()) == 2, e.lifted() })
+	e.eventually("the binding is back", func() (bool, any) { return len(lifted(e)) == 2, lifted(e) })
 	e.succeeds("operator.v1")
 
-	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace, other) })
+	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace, other) })
 	e.eventually("the permissions are lifted to the target alone", func() (bool, any) {
-		all := e.lifted()
+		all := lifted(e)
 		return len(all) == 2 && all[0] == "Role "+other+"/"+name && all[1] == "RoleBinding "+other+"/"+name, all
 	})
 	e.succeeds("operator.v1")
 	e.uninstall("operator.v1")
-	expect(t, e.lifted())
+	expect(t, lifted(e))
 	for _, event := range m.audited(m.started) {
 		if event.ResponseStatus.Code == http.StatusForbidden {
 			t.Errorf("forbidden: %s %s: %s", event.Verb, event.RequestURI, event.ResponseStatus.Message)
@@ -118,13 +118,13 @@ func TestLiftRoles(t *testing.T) {
 func TestLiftRolesBesideANamesake(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	e.runDeployments()
 	name := e.namespace + "-reader"
 	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
 	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: everything}, metav1.CreateOptions{})
 	e.must(err)
-	e.bindRoleCalled(name)
+	bindRoleCalled(e, name)
 	e.manage(func(o *controller.Options) { o.LiftRoles = true })
 	e.install(asking(csv("operator.v1", "server"), readPods))
 	for _, binding := range e.owned([]schema.GroupVersionResource{{Group: rbacv1.GroupName, Version: "v1", Resource: "clusterrolebindings"}}) {
@@ -133,7 +133,7 @@ func TestLiftRolesBesideANamesake(t *testing.T) {
 		}
 	}
 	e.uninstall("operator.v1")
-	expect(t, e.lifted())
+	expect(t, lifted(e))
 	_, err = e.kube.RbacV1().ClusterRoles().Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
 }
@@ -145,12 +145,12 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 	for name, replaced := range map[string]bool{"that was there before": false, "that replaced the lifted one": true} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			target := e.newNamespace("", nil)
+			target := newNamespace(e, "", nil)
 			roles := e.kube.RbacV1().Roles(target)
 			e.group("og", namespaces(e.namespace, target))
-			e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+			serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 			e.runDeployments()
-			e.bindRoleCalled("reader")
+			bindRoleCalled(e, "reader")
 			if !replaced {
 				_, err := roles.Create(e.ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: everything}, metav1.CreateOptions{})
 				e.must(err)
@@ -158,7 +158,7 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 			e.manage(func(o *controller.Options) { o.LiftRoles = true })
 			e.install(asking(csv("operator.v1", "server"), readPods))
 			if replaced {
-				expect(t, e.lifted(), "Role "+target+"/reader", "RoleBinding "+target+"/reader")
+				expect(t, lifted(e), "Role "+target+"/reader", "RoleBinding "+target+"/reader")
 				live, err := roles.Get(e.ctx, "reader", metav1.GetOptions{})
 				e.must(err)
 				live.Labels, live.Rules = nil, everything
@@ -166,7 +166,7 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 				e.must(err)
 			}
 			e.eventually("the lifted permissions have names of their own", func() (bool, any) {
-				all := e.lifted()
+				all := lifted(e)
 				return len(all) == 2 && !slices.Contains(all, "Role "+target+"/reader") && !slices.Contains(all, "RoleBinding "+target+"/reader"), all
 			})
 			e.succeeds("operator.v1")
@@ -175,13 +175,13 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 			for _, b := range bindings.Items {
 				bound, err := roles.Get(e.ctx, b.RoleRef.Name, metav1.GetOptions{})
 				e.must(err)
-				e.same("the rules of the Role that "+b.Name+" binds", bound.Rules, []rbacv1.PolicyRule{readPods})
+				same(e, "the rules of the Role that "+b.Name+" binds", bound.Rules, []rbacv1.PolicyRule{readPods})
 			}
 			e.uninstall("operator.v1")
-			expect(t, e.lifted())
+			expect(t, lifted(e))
 			theirs, err := roles.Get(e.ctx, "reader", metav1.GetOptions{})
 			e.must(err)
-			e.same("the rules of the other Role", theirs.Rules, everything)
+			same(e, "the rules of the other Role", theirs.Rules, everything)
 		})
 	}
 }
@@ -191,12 +191,12 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 func TestLiftedPermissionsSatisfy(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	e.bindRoleCalled(e.namespace + "-reader")
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	bindRoleCalled(e, e.namespace+"-reader")
 	e.runDeployments()
-	e.manageThrough(e.grantedTo("manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
+	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.install(asking(csv("operator.v1", "server"), readPods))
-	e.dependsOn(`namespaced rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`, operatorsv1alpha1.DependentStatusReasonSatisfied)
+	dependsOn(e, `namespaced rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`, operatorsv1alpha1.DependentStatusReasonSatisfied)
 	for _, c := range e.get("operator.v1").Status.Conditions {
 		if c.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet {
 			t.Errorf("it waited: %s", c.Message)
@@ -209,31 +209,31 @@ func TestLiftedPermissionsSatisfy(t *testing.T) {
 func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	e.bindRoleCalled(e.namespace + "-reader")
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	bindRoleCalled(e, e.namespace+"-reader")
 	e.runDeployments("slow")
-	e.manageThrough(e.grantedTo("manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
+	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.install(asking(csv("operator.v1", "server"), readPods))
-	first := e.liftedBy("operator.v1")
+	first := liftedBy(e, "operator.v1")
 	if len(first) != 2 {
-		t.Fatalf("lifted: %v", e.lifted())
+		t.Fatalf("lifted: %v", lifted(e))
 	}
 
 	next := asking(csv("operator.v2", "slow"), readPods)
 	next.Spec.Replaces = "operator.v1"
 	e.create(next)
-	e.eventually("the newer version has taken over", func() (bool, any) { taken := e.liftedBy("operator.v2"); return len(taken) == 2, taken })
+	e.eventually("the newer version has taken over", func() (bool, any) { taken := liftedBy(e, "operator.v2"); return len(taken) == 2, taken })
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
-	if again := e.liftedBy("operator.v1"); !maps.Equal(first, again) {
+	if again := liftedBy(e, "operator.v1"); !maps.Equal(first, again) {
 		t.Errorf("lifted are %v, and were %v: they were away for a while", again, first)
 	}
 	e.uninstall("operator.v1")
-	expect(t, e.lifted())
+	expect(t, lifted(e))
 }
 
 // liftedBy are the UIDs of what was lifted to the cluster for a ClusterServiceVersion, by kind.
-func (e *env) liftedBy(csv string) map[string]types.UID {
+func liftedBy(e *env, csv string) map[string]types.UID {
 	e.Helper()
 	found := map[string]types.UID{}
 	for _, resource := range []string{"clusterroles", "clusterrolebindings"} {
@@ -250,9 +250,9 @@ func (e *env) liftedBy(csv string) map[string]types.UID {
 func TestLiftRolesWithoutPermission(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	e.bindRoleCalled(e.namespace + "-reader")
-	m := e.manageThrough(e.grantedTo("manager/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	bindRoleCalled(e, e.namespace+"-reader")
+	m := manageThrough(e, grantedTo(e, "manager/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.create(asking(csv("operator.v1", "server"), readPods))
 	m.emits("Warning PermissionsNotLifted")
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)

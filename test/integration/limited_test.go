@@ -19,9 +19,9 @@ func TestLimitedManager(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	config, user := e.limitedUser()
-	place := e.auditEnd()
-	m := e.manageThrough(config)
+	config, user := limitedUser(e)
+	place := auditEnd(e)
+	m := manageThrough(e, config)
 	e.install(csv("operator.v1", "server"))
 	if phase := e.get("operator.v1").Status.Phase; phase != operatorsv1alpha1.CSVPhaseSucceeded {
 		t.Errorf("operator.v1 is %s", phase)
@@ -33,12 +33,12 @@ func TestLimitedManager(t *testing.T) {
 	})
 	e.uninstall("operator.v1")
 	m.stop()
-	for _, request := range e.requests(place, m.userAgent) {
+	for _, request := range requests(e, place, m.userAgent) {
 		if request.ResponseStatus != nil && request.ResponseStatus.Code == 403 {
 			t.Errorf("%s %s is refused: %s", request.Verb, request.RequestURI, request.ResponseStatus.Message)
 		}
 	}
-	other := e.neighbour()
+	other := neighbour(e)
 	for _, resource := range []string{"secrets", "services", "pods", "configmaps"} {
 		for _, verb := range []string{"get", "list", "create", "update"} {
 			review, err := e.kube.AuthorizationV1().SubjectAccessReviews().Create(e.ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -53,7 +53,7 @@ func TestLimitedManager(t *testing.T) {
 }
 
 // limitedUser has the permissions of manifests/limited in this test's Namespace, under names of its own.
-func (e *env) limitedUser() (*rest.Config, string) {
+func limitedUser(e *env) (*rest.Config, string) {
 	e.Helper()
 	var everywhere rbacv1.ClusterRole
 	var role rbacv1.Role

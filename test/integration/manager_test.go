@@ -34,7 +34,7 @@ type manager struct {
 
 // options are a manager's for the test's Namespace. No webhook answers in this package, so
 // webhooks are registered when their Deployments are available.
-func (e *env) options() controller.Options {
+func options(e *env) controller.Options {
 	o := controller.Options{Namespaces: []string{e.namespace}, Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 4}
 	o.Rollout.Gate = rollout.GateAvailable
 	o.Rollout.StatusDelay = 0                     // tests have none
@@ -48,25 +48,25 @@ func patiently(o *controller.Options) { o.Rollout.StatusDelay = rollout.DefaultP
 // manage runs a manager until the test ends or it is asked to stop.
 func (e *env) manage(change ...func(*controller.Options)) *manager {
 	e.Helper()
-	return e.manageThrough(cluster.Config(), change...)
+	return manageThrough(e, cluster.Config(), change...)
 }
 
 // runOperator runs a manager that has installed operator.v1.
-func (e *env) runOperator(change ...func(*controller.Options)) *manager {
+func runOperator(e *env, change ...func(*controller.Options)) *manager {
 	e.Helper()
 	m := e.manage(change...)
 	e.install(csv("operator.v1", "server"))
 	return m
 }
 
-func (e *env) manageThrough(config *rest.Config, change ...func(*controller.Options)) *manager {
+func manageThrough(e *env, config *rest.Config, change ...func(*controller.Options)) *manager {
 	e.Helper()
 	e.managers++
-	m := &manager{env: e, userAgent: fmt.Sprintf("%s/%d", e.namespace, e.managers), started: e.auditEnd(), metrics: prometheus.NewRegistry()}
+	m := &manager{env: e, userAgent: fmt.Sprintf("%s/%d", e.namespace, e.managers), started: auditEnd(e), metrics: prometheus.NewRegistry()}
 	recorder := record.NewFakeRecorder(1000) // more than any test has: it blocks when it is full
 	m.events = recorder.Events
 	config.UserAgent = m.userAgent
-	options := e.options()
+	options := options(e)
 	for _, f := range change {
 		f(&options)
 	}
@@ -134,7 +134,7 @@ func (m *manager) looksAfter(change func()) {
 func (m *manager) looksAgain(csv string) {
 	m.Helper()
 	for range 3 {
-		m.looksAfter(func() { m.touch(csv) })
+		m.looksAfter(func() { touch(m.env, csv) })
 	}
 }
 
@@ -142,7 +142,7 @@ func (m *manager) looksAgain(csv string) {
 func (m *manager) settles(csv string) {
 	m.Helper()
 	m.looksAgain(csv)
-	since := m.auditEnd()
+	since := auditEnd(m.env)
 	m.looksAgain(csv)
 	m.writesNothing(since)
 }
@@ -162,7 +162,7 @@ func (m *manager) restsFor(while int, meanwhile ...func()) {
 		m.Fatal("whether the manager rests is not known while other tests run: use newEnv")
 	}
 	last, polls := m.passes("ClusterServiceVersion"), 0
-	m.poll(wait.Backoff{Duration: 20 * time.Millisecond}, "the manager rests", func() (bool, any) {
+	poll(m.env, wait.Backoff{Duration: 20 * time.Millisecond}, "the manager rests", func() (bool, any) {
 		now := m.passes("ClusterServiceVersion")
 		if polls++; now != last {
 			last, polls = now, 0

@@ -20,17 +20,17 @@ func TestTwoManagers(t *testing.T) {
 	e.install(bundle())
 	one.looksAgain("operator.v1")
 	other.looksAgain("operator.v1")
-	e.isComplete(installed)
-	if !e.trusts(e.servingCA()) {
+	isComplete(e, installed)
+	if !trusts(e, e.servingCA()) {
 		t.Error("the webhook does not trust what its pods serve")
 	}
-	since := e.auditEnd()
+	since := auditEnd(e)
 	one.looksAgain("operator.v1")
 	other.looksAgain("operator.v1")
 	one.writesNothing(since)
 	other.writesNothing(since)
 	e.uninstall("operator.v1")
-	e.leavesNothing()
+	leavesNothing(e)
 }
 
 // A manager of all namespaces knows that no client needs the label of a group that no longer exists,
@@ -40,16 +40,16 @@ func TestLabelOfAGroupThatIsGone(t *testing.T) {
 	group := e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	m := e.manage(func(o *controller.Options) { o.Namespaces = nil })
-	alone := e.neighbour()
+	alone := neighbour(e)
 	unused := alone.group("og", namespaces(e.namespace))
-	e.carriesLabel(unused, []string{e.namespace}, e.namespace)
+	carriesLabel(e, unused, []string{e.namespace}, e.namespace)
 	e.must(e.olm.OperatorsV1().OperatorGroups(alone.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
-	e.carriesLabel(unused, nil, e.namespace)
+	carriesLabel(e, unused, nil, e.namespace)
 	e.install(csv("operator.v1", "server"))
 	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
 	m.looksAgain("operator.v1")
-	e.carriesLabel(group, []string{e.namespace}, e.namespace)
+	carriesLabel(e, group, []string{e.namespace}, e.namespace)
 	e.uninstall("operator.v1")
-	e.carriesLabel(group, nil, e.namespace)
+	carriesLabel(e, group, nil, e.namespace)
 }

@@ -20,14 +20,14 @@ import (
 )
 
 // keepsOut has admission take a field off each object of the test's Namespace that is updated.
-func (e *env) keepsOut(resource, field string) {
+func keepsOut(e *env, resource, field string) {
 	e.Helper()
-	e.mutates(operatorsv1alpha1.GroupName, resource, fmt.Sprintf("object.metadata.namespace == %q && has(object.metadata.%s)", e.namespace, field),
+	mutates(e, operatorsv1alpha1.GroupName, resource, fmt.Sprintf("object.metadata.namespace == %q && has(object.metadata.%s)", e.namespace, field),
 		fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/%s"}]`, field), admissionregistrationv1.Update)
 }
 
 // mutates has a MutatingAdmissionPolicy patch the objects of a resource that meet a condition.
-func (e *env) mutates(group, resource, condition, patch string, operations ...admissionregistrationv1.OperationType) {
+func mutates(e *env, group, resource, condition, patch string, operations ...admissionregistrationv1.OperationType) {
 	e.Helper()
 	name, admission := resource+"-"+e.namespace, e.kube.AdmissionregistrationV1()
 	_, err := admission.MutatingAdmissionPolicies().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
@@ -56,7 +56,7 @@ func (e *env) mutates(group, resource, condition, patch string, operations ...ad
 // registered when it is deleted.
 func TestFinalizerTakenBackByAdmission(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.keepsOut("clusterserviceversions", "finalizers")
+	keepsOut(e, "clusterserviceversions", "finalizers")
 	e.create(csv("operator.v1", "server"))
 	e.eventually("the policy works", func() (bool, any) {
 		patch := []byte(`{"metadata": {"finalizers": ["example.com/probe"]}}`)
@@ -72,7 +72,7 @@ func TestFinalizerTakenBackByAdmission(t *testing.T) {
 		return i >= 0 && c.Status.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet, c.Status
 	})
 	m.looksAgain("operator.v1")
-	e.registersNothing()
+	registersNothing(e)
 	if d := e.deployment("server"); d != nil {
 		t.Error("the Deployment is there")
 	}
@@ -81,9 +81,9 @@ func TestFinalizerTakenBackByAdmission(t *testing.T) {
 // The status of an OperatorGroup is kept also where admission takes its annotation back, and says so.
 func TestAnnotationOfAGroupTakenBackByAdmission(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("axles", "v1", "v2").Name
+	crd := newCRD(e, "axles", "v1", "v2").Name
 	e.group("og", allNamespaces)
-	e.keepsOut("operatorgroups", "annotations")
+	keepsOut(e, "operatorgroups", "annotations")
 	e.eventually("the policy works", func() (bool, any) {
 		patch := []byte(`{"metadata": {"annotations": {"example.com/probe": "x"}}}`)
 		g, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Patch(e.ctx, "og", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
@@ -93,7 +93,7 @@ func TestAnnotationOfAGroupTakenBackByAdmission(t *testing.T) {
 	e.manage()
 	e.create(converting("operator.v1", crd))
 	e.eventually("the OperatorGroup says what it targets, and what is taken back", func() (bool, any) {
-		status := e.groupStatus("og")
+		status := groupStatus(e, "og")
 		c := meta.FindStatusCondition(status.Conditions, scope.ConditionAnnotationRefused)
 		return status.LastUpdated != nil && len(status.Namespaces) == 1 && c != nil && strings.Contains(c.Message, "admission takes back the change of metadata.annotations.olm.providedAPIs"), status
 	})
@@ -103,22 +103,22 @@ func TestAnnotationOfAGroupTakenBackByAdmission(t *testing.T) {
 // fought without limit, and is reported.
 func TestContestOverAnnotations(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("axles", "v1", "v2").Name
+	crd := newCRD(e, "axles", "v1", "v2").Name
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	e.manage()
 	e.install(converting("operator.v1", crd))
 	ctx, stop := context.WithCancel(e.ctx)
 	versions, groups := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace), e.olm.OperatorsV1().OperatorGroups(e.namespace)
-	ofVersion := e.removesAnnotation(ctx, "olm.operatorGroup", func(patch []byte) (metav1.Object, error) {
+	ofVersion := removesAnnotation(ctx, e, "olm.operatorGroup", func(patch []byte) (metav1.Object, error) {
 		return versions.Patch(ctx, "operator.v1", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "gitops"})
 	}, func() (metav1.Object, error) { return versions.Get(ctx, "operator.v1", metav1.GetOptions{}) })
-	ofGroup := e.removesAnnotation(ctx, operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, func(patch []byte) (metav1.Object, error) {
+	ofGroup := removesAnnotation(ctx, e, operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, func(patch []byte) (metav1.Object, error) {
 		return groups.Patch(ctx, "og", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "gitops"})
 	}, func() (metav1.Object, error) { return groups.Get(ctx, "og", metav1.GetOptions{}) })
 	e.eventually("both say so", func() (bool, any) {
 		contested := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "Contested")
-		refused := meta.FindStatusCondition(e.groupStatus("og").Conditions, scope.ConditionAnnotationRefused)
+		refused := meta.FindStatusCondition(groupStatus(e, "og").Conditions, scope.ConditionAnnotationRefused)
 		return contested != nil && strings.Contains(contested.Message, "metadata.annotations.olm.operatorGroup") &&
 			refused != nil && strings.Contains(refused.Message, "keeps changing metadata.annotations.olm.providedAPIs back"), []any{contested, refused}
 	})
@@ -131,7 +131,7 @@ func TestContestOverAnnotations(t *testing.T) {
 }
 
 // removesAnnotation removes an annotation of an object whenever it is there, and returns how often it did when it ends.
-func (e *env) removesAnnotation(ctx context.Context, annotation string, patch func([]byte) (metav1.Object, error), get func() (metav1.Object, error)) <-chan int {
+func removesAnnotation(ctx context.Context, e *env, annotation string, patch func([]byte) (metav1.Object, error), get func() (metav1.Object, error)) <-chan int {
 	removed := make(chan int, 1)
 	go func() {
 		n := 0
@@ -152,7 +152,7 @@ func (e *env) removesAnnotation(ctx context.Context, annotation string, patch fu
 // A client that takes the definition out of the owners of what converts is not fought without limit, and is reported.
 func TestContestOverKeepers(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("widgets", "v1", "v2")
+	crd := newCRD(e, "widgets", "v1", "v2")
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	e.manage()

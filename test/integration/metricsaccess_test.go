@@ -19,15 +19,15 @@ import (
 // than manifests/ grant to the manager and to scrapers.
 func TestMetricsAccess(t *testing.T) {
 	e := newParallelEnv(t)
-	e.grant()
+	grant(e)
 	manager, _ := typedClients(t, asAccount())
 	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "metrics") })
 	server, err := httpserver.Start("127.0.0.1:0", httpserver.Authorized(manager, handler, logger()), nil, logger())
 	e.must(err)
 	t.Cleanup(server.Close)
 
-	stranger, scraper := e.tokenOf("stranger"), e.tokenOf("scraper")
-	e.letScrape("scraper")
+	stranger, scraper := tokenOf(e, "stranger"), tokenOf(e, "scraper")
+	letScrape(e, "scraper")
 	answer := func(path, authorization string) int {
 		request, err := http.NewRequestWithContext(e.ctx, http.MethodGet, "http://"+server.Address()+path, nil)
 		e.must(err)
@@ -74,8 +74,8 @@ func TestMetricsAccessIsLimited(t *testing.T) {
 	server, err := httpserver.Start("127.0.0.1:0", httpserver.Authorized(e.kube, handler, logger()), nil, logger())
 	e.must(err)
 	t.Cleanup(server.Close)
-	scraper := e.tokenOf("scraper")
-	e.letScrape("scraper")
+	scraper := tokenOf(e, "scraper")
+	letScrape(e, "scraper")
 	answer := func(token string) int {
 		request, err := http.NewRequestWithContext(e.ctx, http.MethodGet, "http://"+server.Address()+"/metrics", nil)
 		e.must(err)
@@ -102,7 +102,7 @@ func TestMetricsAccessIsLimited(t *testing.T) {
 }
 
 // tokenOf makes a ServiceAccount, and returns a token of it.
-func (e *env) tokenOf(account string) string {
+func tokenOf(e *env, account string) string {
 	e.Helper()
 	accounts := e.kube.CoreV1().ServiceAccounts(e.namespace)
 	_, err := accounts.Create(e.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
@@ -113,10 +113,10 @@ func (e *env) tokenOf(account string) string {
 }
 
 // letScrape binds a ServiceAccount to the ClusterRole of manifests/ for scrapers.
-func (e *env) letScrape(account string) {
+func letScrape(e *env, account string) {
 	e.Helper()
 	role := &rbacv1.ClusterRole{}
-	e.read("metricsreader.yaml", role)
+	read(e, "metricsreader.yaml", role)
 	if _, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, role, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		e.must(err)
 	}

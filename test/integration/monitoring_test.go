@@ -21,8 +21,8 @@ var apiServerMetric = regexp.MustCompile(`\bapiserver_[a-z_]+`)
 // exposes, after calls of webhooks that do not answer.
 func TestAPIServerMetricsOfTheRules(t *testing.T) {
 	e := newParallelEnv(t)
-	e.callsWebhooksInVain()
-	e.convertsInVain()
+	callsWebhooksInVain(e)
+	convertsInVain(e)
 	exposed, err := e.kube.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(e.ctx)
 	e.must(err)
 	asked := map[string]bool{}
@@ -47,7 +47,7 @@ func TestAPIServerMetricsOfTheRules(t *testing.T) {
 // nowhere is a URL at which no server listens.
 const nowhere = "https://127.0.0.1:1/"
 
-func (e *env) callsWebhooksInVain() {
+func callsWebhooksInVain(e *env) {
 	e.Helper()
 	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
 	for name, policy := range map[string]admissionregistrationv1.FailurePolicyType{"fail.example.com": admissionregistrationv1.Fail, "ignore.example.com": admissionregistrationv1.Ignore} {
@@ -75,7 +75,7 @@ func (e *env) callsWebhooksInVain() {
 	e.must(configurations.Delete(e.ctx, configuration.Name, metav1.DeleteOptions{}))
 }
 
-func (e *env) convertsInVain() {
+func convertsInVain(e *env) {
 	e.Helper()
 	client, err := apiextensions.NewForConfig(cluster.Config())
 	e.must(err)

@@ -31,7 +31,7 @@ func TestWebhookThatMovesIsMaintained(t *testing.T) {
 			e := newParallelEnv(t)
 			e.group("og", allNamespaces)
 			e.runDeployments("other")
-			e.runOperator()
+			runOperator(e)
 			before := e.registration("v.example.com")
 			move(e)
 			e.eventually("the other Deployment is there", func() (bool, any) { d := e.deployment("other"); return d != nil, d })
@@ -53,10 +53,10 @@ func TestWebhookThatMovesIsMaintained(t *testing.T) {
 				return ok && len(ca) > 0 && !bytes.Equal(ca, lost), seen
 			})
 
-			e.setAvailable("other", true)
+			setAvailable(e, "other", true)
 			e.eventually("it is called at the new Deployment", func() (bool, any) {
 				w := e.registration("v.example.com").Webhooks[0]
-				return w.ClientConfig.Service.Name == "other-service" && bytes.Equal(w.ClientConfig.CABundle, e.caOf("other-service-cert")), w.ClientConfig.Service
+				return w.ClientConfig.Service.Name == "other-service" && bytes.Equal(w.ClientConfig.CABundle, caOf(e, "other-service-cert")), w.ClientConfig.Service
 			})
 		})
 	}
@@ -94,7 +94,7 @@ func TestUpgradeThatIsHeldKeepsWhatIsServed(t *testing.T) {
 			m.looksAgain("operator.v2")
 
 			verified := func() (bool, any) {
-				w, ca := e.registration("moved.example.com").Webhooks[0], e.caOf("before-service-cert")
+				w, ca := e.registration("moved.example.com").Webhooks[0], caOf(e, "before-service-cert")
 				return w.ClientConfig.Service.Name == "before-service" && len(ca) > 0 && bytes.Contains(w.ClientConfig.CABundle, ca), w.ClientConfig
 			}
 			if ok, seen := verified(); !ok {

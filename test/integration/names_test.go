@@ -73,11 +73,11 @@ func TestLongClusterServiceVersionNames(t *testing.T) {
 		e.install(c)
 	}
 	e.uninstall(prefix + "one.v1")
-	if found := e.registered(); len(found) != 1 || found["vtwo.example.com"].Name == "" {
+	if found := registered(e); len(found) != 1 || found["vtwo.example.com"].Name == "" {
 		t.Errorf("registered after one of two no longer exists: %v", found)
 	}
 	e.uninstall(prefix + "two.v1")
-	e.registersNothing()
+	registersNothing(e)
 }
 
 // One generateName in two ClusterServiceVersions is two webhooks.

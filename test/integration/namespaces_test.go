@@ -29,21 +29,21 @@ func labelOf(group *operatorsv1.OperatorGroup) string {
 	return operatorsv1.OperatorGroupLabelPrefix + string(group.UID)
 }
 
-func (e *env) groupStatus(name string) operatorsv1.OperatorGroupStatus {
+func groupStatus(e *env, name string) operatorsv1.OperatorGroupStatus {
 	e.Helper()
 	group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
 	return group.Status
 }
 
-func (e *env) namespaceLabels(name string) map[string]string {
+func namespaceLabels(e *env, name string) map[string]string {
 	e.Helper()
 	ns, err := e.kube.CoreV1().Namespaces().Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
 	return ns.Labels
 }
 
-func (e *env) labelNamespace(name, label, value string) {
+func labelNamespace(e *env, name, label, value string) {
 	e.Helper()
 	patch := `{"metadata":{"labels":{"` + label + `":"` + value + `"}}}`
 	_, err := e.kube.CoreV1().Namespaces().Patch(e.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
@@ -52,11 +52,11 @@ func (e *env) labelNamespace(name, label, value string) {
 
 // carriesLabel waits until the targets among some Namespaces, and no others, bear the
 // label of a group.
-func (e *env) carriesLabel(group *operatorsv1.OperatorGroup, targets []string, all ...string) {
+func carriesLabel(e *env, group *operatorsv1.OperatorGroup, targets []string, all ...string) {
 	e.Helper()
 	for _, name := range all {
 		e.eventually("the label of the group is right on Namespace "+name, func() (bool, any) {
-			labels := e.namespaceLabels(name)
+			labels := namespaceLabels(e, name)
 			value, found := labels[labelOf(group)]
 			return found == slices.Contains(targets, name) && value == "", labels
 		})

@@ -25,7 +25,7 @@ func (e *env) group(name string, spec operatorsv1.OperatorGroupSpec) *operatorsv
 	return group
 }
 
-func (e *env) editGroup(name string, change func(*operatorsv1.OperatorGroup)) (group *operatorsv1.OperatorGroup) {
+func editGroup(e *env, name string, change func(*operatorsv1.OperatorGroup)) (group *operatorsv1.OperatorGroup) {
 	e.Helper()
 	client := e.olm.OperatorsV1().OperatorGroups(e.namespace)
 	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -61,7 +61,7 @@ func (e *env) edit(csv string, change func(*operatorsv1alpha1.ClusterServiceVers
 }
 
 // touch changes a ClusterServiceVersion in nothing that matters.
-func (e *env) touch(csv string) {
+func touch(e *env, csv string) {
 	e.Helper()
 	e.touches++
 	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -126,7 +126,7 @@ func (e *env) rollout(csv string) managerv1alpha1.WebhookRolloutStatus {
 }
 
 // webhookStatus is what the WebhookRollout says of a webhook; empty while it says nothing.
-func (e *env) webhookStatus(csv, generateName string) managerv1alpha1.WebhookStatus {
+func webhookStatus(e *env, csv, generateName string) managerv1alpha1.WebhookStatus {
 	e.Helper()
 	for _, d := range e.rollout(csv).Deployments {
 		for _, w := range d.Webhooks {
@@ -140,7 +140,7 @@ func (e *env) webhookStatus(csv, generateName string) managerv1alpha1.WebhookSta
 
 // registered are the validating registrations of the test's Namespace, by the name of
 // their webhook. A canary that is in the air is none.
-func (e *env) registered() map[string]admissionregistrationv1.ValidatingWebhookConfiguration {
+func registered(e *env) map[string]admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
 	list, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
 		LabelSelector: "olm.owner.namespace=" + e.namespace + ",!" + wellknown.LabelCanary,
@@ -155,7 +155,7 @@ func (e *env) registered() map[string]admissionregistrationv1.ValidatingWebhookC
 
 func (e *env) registration(generateName string) admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
-	found, ok := e.registered()[generateName]
+	found, ok := registered(e)[generateName]
 	if !ok {
 		e.Fatalf("webhook %s is not registered", generateName)
 	}
@@ -163,9 +163,9 @@ func (e *env) registration(generateName string) admissionregistrationv1.Validati
 }
 
 // registersNothing fails when there is any registration of the test's Namespace.
-func (e *env) registersNothing() {
+func registersNothing(e *env) {
 	e.Helper()
-	if found := e.registered(); len(found) > 0 {
+	if found := registered(e); len(found) > 0 {
 		e.Errorf("registered: %v", found)
 	}
 }

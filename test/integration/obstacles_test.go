@@ -33,31 +33,31 @@ func TestObstacles(t *testing.T) {
 		mend    func(*env)
 	}{
 		"another's Secret has the name": {
-			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { e.secret("server-service-cert") },
+			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { secret(e, "server-service-cert") },
 			phase:   operatorsv1alpha1.CSVPhaseInstalling, reason: operatorsv1alpha1.CSVReasonWaiting,
 			message: "delete the Secret or give it another name", state: "Waiting",
 			mend: func(e *env) {
 				e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, "server-service-cert", metav1.DeleteOptions{}))
-				e.touch("operator.v1") // a Secret that is not the manager's is not watched
+				touch(e, "operator.v1") // a Secret that is not the manager's is not watched
 			},
 		},
 		"a quota forbids the Secret": {
-			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { e.forbidSecrets() },
+			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { forbidSecrets(e) },
 			phase:   operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
 			message: "exceeded quota: none", state: "Waiting",
 			mend: func(e *env) {
 				e.must(e.kube.CoreV1().ResourceQuotas(e.namespace).Delete(e.ctx, "none", metav1.DeleteOptions{}))
-				e.eventually("Secrets are allowed", func() (bool, any) { err := e.tryASecret(); return err == nil, err })
-				e.touch("operator.v1")
+				e.eventually("Secrets are allowed", func() (bool, any) { err := tryASecret(e); return err == nil, err })
+				touch(e, "operator.v1")
 			},
 		},
 		"another operator's Deployment has the name": {
-			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { e.othersDeployment("server") },
+			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { othersDeployment(e, "server") },
 			phase:   operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonComponentFailed,
 			message: "belongs to ClusterServiceVersion other.v1", state: "Waiting",
 			mend: func(e *env) {
 				e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
-				e.touch("operator.v1")
+				touch(e, "operator.v1")
 			},
 		},
 		"a webhook's name is not valid": {
@@ -163,12 +163,12 @@ func TestObstacles(t *testing.T) {
 				s := e.get("operator.v1").Status
 				return s.Phase == test.phase && s.Reason == test.reason && strings.Contains(csvstatus.Explained(s), test.message), csvstatus.Explained(s)
 			})
-			if w := e.webhookStatus("operator.v1", c.Spec.WebhookDefinitions[0].GenerateName); string(w.State) != test.state || !strings.Contains(w.Message, test.message) {
+			if w := webhookStatus(e, "operator.v1", c.Spec.WebhookDefinitions[0].GenerateName); string(w.State) != test.state || !strings.Contains(w.Message, test.message) {
 				t.Errorf("the WebhookRollout says %s: %s; want %s: %s", w.State, w.Message, test.state, test.message)
 			}
-			e.registersNothing()
+			registersNothing(e)
 			m.looksAgain("operator.v1")
-			status, since := e.get("operator.v1").Status, e.auditEnd()
+			status, since := e.get("operator.v1").Status, auditEnd(e)
 			m.looksAgain("operator.v1")
 			if changes := m.changes(since); len(changes) > 0 {
 				t.Errorf("another look changes something:\n%s", strings.Join(changes, "\n"))
@@ -176,7 +176,7 @@ func TestObstacles(t *testing.T) {
 			if again := e.get("operator.v1").Status; !gocmp.Equal(status, again) {
 				t.Errorf("another look changes the status: %s", gocmp.Diff(status, again))
 			}
-			e.untouched("secrets", "deployments")
+			untouched(e, "secrets", "deployments")
 			test.mend(e)
 			e.succeeds("operator.v1")
 		})
@@ -184,7 +184,7 @@ func TestObstacles(t *testing.T) {
 }
 
 // secret is another client's.
-func (e *env) secret(name string) {
+func secret(e *env, name string) {
 	e.Helper()
 	_, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx,
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: theirs}, StringData: map[string]string{"password": "theirs"}}, metav1.CreateOptions{})
@@ -192,7 +192,7 @@ func (e *env) secret(name string) {
 }
 
 // forbidSecrets sets a quota, and returns when the API server heeds it.
-func (e *env) forbidSecrets() {
+func forbidSecrets(e *env) {
 	e.Helper()
 	none := corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("0")}
 	client := e.kube.CoreV1().ResourceQuotas(e.namespace)
@@ -201,17 +201,17 @@ func (e *env) forbidSecrets() {
 	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
 	_, err = client.UpdateStatus(e.ctx, quota, metav1.UpdateOptions{})
 	e.must(err)
-	e.eventually("Secrets are forbidden", func() (bool, any) { err := e.tryASecret(); return apierrors.IsForbidden(err), err })
+	e.eventually("Secrets are forbidden", func() (bool, any) { err := tryASecret(e); return apierrors.IsForbidden(err), err })
 }
 
-func (e *env) tryASecret() error {
+func tryASecret(e *env) error {
 	_, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx,
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "try"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
 }
 
 // othersDeployment belongs to another ClusterServiceVersion.
-func (e *env) othersDeployment(name string) {
+func othersDeployment(e *env, name string) {
 	e.Helper()
 	owner := metav1.OwnerReference{APIVersion: "operators.coreos.com/v1alpha1", Kind: "ClusterServiceVersion", Name: "other.v1", UID: "0"}
 	_, err := e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx, &appsv1.Deployment{
@@ -224,7 +224,7 @@ func (e *env) othersDeployment(name string) {
 var theirs = map[string]string{"test": "theirs"}
 
 // untouched fails when the manager wrote to an object that is another client's.
-func (e *env) untouched(resources ...string) {
+func untouched(e *env, resources ...string) {
 	e.Helper()
 	for _, kind := range derived {
 		if !slices.Contains(resources, kind.Resource) {

@@ -25,14 +25,14 @@ func TestRotationOrderedAsWithOLM(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			p := e.playPod()
+			p := playPod(e)
 			m := e.manage(graceOf(time.Hour))
 			e.install(p.csv())
 			pods(p)
-			before, trust, hash := e.servingCA(), e.watchTrust(), e.templateHash()
-			e.orderAsWithOLM()
+			before, trust, hash := e.servingCA(), watchTrust(e), templateHash(e)
+			orderAsWithOLM(e)
 			e.eventually("the pods are replaced, and have another certificate", func() (bool, any) {
-				return e.templateHash() != hash && !bytes.Equal(before, e.servingCA()), e.rotation()
+				return templateHash(e) != hash && !bytes.Equal(before, e.servingCA()), rotation(e)
 			})
 			e.eventually("the ClusterServiceVersion says the truth again", func() (bool, any) {
 				s := e.get("operator.v1").Status
@@ -40,8 +40,8 @@ func TestRotationOrderedAsWithOLM(t *testing.T) {
 			})
 			after := e.servingCA()
 			m.looksAgain("operator.v1")
-			if !bytes.Equal(after, e.servingCA()) || e.rotation().Generation != 2 {
-				t.Errorf("an order that was followed is followed again: %+v", e.rotation())
+			if !bytes.Equal(after, e.servingCA()) || rotation(e).Generation != 2 {
+				t.Errorf("an order that was followed is followed again: %+v", rotation(e))
 			}
 			trust.neverWithout(before, after)
 		})
@@ -51,22 +51,22 @@ func TestRotationOrderedAsWithOLM(t *testing.T) {
 // What the manager itself wrote there is no order when it is over.
 func TestDueCertificateIsNoOrder(t *testing.T) {
 	e := newOperatorEnv(t)
-	m := e.runOperator()
+	m := runOperator(e)
 	m.stop()
-	hash := e.templateHash()
+	hash := templateHash(e)
 	e.age(80 * 24 * time.Hour)
 	m = e.manage()
 	e.eventually("the certificate that is due is replaced", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable, c
 	})
 	m.looksAgain("operator.v1")
-	if e.templateHash() != hash {
+	if templateHash(e) != hash {
 		t.Error("the pods are replaced, and no server serves the previous certificate")
 	}
 }
 
-func (e *env) orderAsWithOLM() {
+func orderAsWithOLM(e *env) {
 	e.Helper()
 	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
 	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -101,7 +101,7 @@ func (e *env) age(by time.Duration) {
 }
 
 // templateHash is what the pods were last replaced for, in OLM's words.
-func (e *env) templateHash() string {
+func templateHash(e *env) string {
 	e.Helper()
 	return e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationCAHash]
 }

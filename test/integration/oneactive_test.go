@@ -40,18 +40,18 @@ func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
 				winner = name
 			}
 		}
-		return winner != "", e.webhooks()
+		return winner != "", webhooks(e)
 	})
 	if other = "operator.v2"; winner == other {
 		other = "operator.v3"
 	}
-	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 	e.eventually("the other one says who has the Deployment", func() (bool, any) {
 		s := e.get(other).Status
 		return s.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet && strings.Contains(csvstatus.Explained(s), "Deployment server belongs to ClusterServiceVersion "+winner), csvstatus.Explained(s)
 	})
 	e.eventually("the old version is the owner of nothing any more", func() (bool, any) {
-		owners := e.owners(winner)
+		owners := owners(e, winner)
 		return !slices.Contains(owners, "operator.v1"), owners
 	})
 	m.looksAgain(winner)
@@ -61,11 +61,11 @@ func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
 	if difference := gocmp.Diff(before, e.versions(winner)); difference != "" {
 		t.Errorf("the objects of the one that has the Deployment were changed:\n%s", difference)
 	}
-	if taken := e.ownedBy(other); len(taken) > 0 {
+	if taken := ownedBy(e, other); len(taken) > 0 {
 		t.Errorf("the other one has %v", taken)
 	}
 	e.uninstall(winner)
-	e.collect()
+	collect(e)
 	e.succeeds(other)
 }
 
@@ -82,28 +82,28 @@ func TestMiddleVersionIsDeleted(t *testing.T) {
 	v2.Spec.Replaces, v3.Spec.Replaces = "operator.v1", "operator.v2"
 	container(v2).Image, container(v3).Image = "example.com/server:2", "example.com/server:3"
 	e.create(v1)
-	e.rolledOut("server", "operator.v1", true)
+	rolledOut(e, "server", "operator.v1", true)
 	e.succeeds("operator.v1")
 	e.create(v2)
-	e.rolledOut("server", "operator.v2", false)
+	rolledOut(e, "server", "operator.v2", false)
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
 	e.create(v3)
-	e.rolledOut("server", "operator.v3", false)
+	rolledOut(e, "server", "operator.v3", false)
 
 	e.uninstall("operator.v2")
-	e.collect()
+	collect(e)
 	m.looksAgain("operator.v1")
 	m.looksAgain("operator.v3")
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVReasonBeingReplaced)
 	if d := e.deployment("server"); d.Labels["olm.owner"] != "operator.v3" {
 		t.Errorf("deployment server belongs to %s", d.Labels["olm.owner"])
 	}
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v3")
-	e.eventually("the oldest version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
-	expect(t, e.webhooks(), "v.example.com operator.v3 server-service /validate")
+	e.eventually("the oldest version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	expect(t, webhooks(e), "v.example.com operator.v3 server-service /validate")
 	e.eventually("the objects are the new version's alone", func() (bool, any) {
-		owners := e.owners("operator.v3")
+		owners := owners(e, "operator.v3")
 		return slices.Equal(owners, []string{"operator.v3"}), owners
 	})
 	m.looksAgain("operator.v3")
@@ -132,13 +132,13 @@ func TestPredecessorThatWasNeverInstalled(t *testing.T) {
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup)
 	e.create(v2)
 	live := []string{"v.example.com operator.v2 server-service /validate"}
-	e.eventually("its webhook is in service", func() (bool, any) { return slices.Equal(e.webhooks(), live), e.webhooks() })
+	e.eventually("its webhook is in service", func() (bool, any) { return slices.Equal(webhooks(e), live), webhooks(e) })
 
 	e.uninstall("operator.v2")
-	e.registersNothing()
-	e.collect()
+	registersNothing(e)
+	collect(e)
 	m.looksAgain("operator.v1")
-	e.registersNothing()
+	registersNothing(e)
 }
 
 // Who writes another operator's ClusterServiceVersion among the owners of a Deployment does not make it

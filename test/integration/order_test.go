@@ -18,8 +18,8 @@ func TestSecondDeploymentStartsAfterTheFirstWebhook(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments("first")
-	proxy := e.proxy(nil)
-	m := e.manageThrough(proxy.Config())
+	proxy := proxy(e, nil)
+	m := manageThrough(e, proxy.Config())
 	e.create(csv("operator.v1", "first", "second"))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	m.looksAgain("operator.v1")
@@ -30,7 +30,7 @@ func TestSecondDeploymentStartsAfterTheFirstWebhook(t *testing.T) {
 		t.Errorf("the second Deployment is %s/%s, want Pending/EarlierDeployment", d.State, d.Reason)
 	}
 
-	e.setAvailable("first", true)
+	setAvailable(e, "first", true)
 	e.succeeds("operator.v1")
 	writes := proxy.Writes()
 	registered := slices.IndexFunc(writes, isRegistration)
@@ -51,18 +51,18 @@ func TestOrderIsRelaxed(t *testing.T) {
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("second.example.com", "second"))
 	e.create(c)
 	e.eventually("the second webhook is registered", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "second.example.com")
+		w := webhookStatus(e, "operator.v1", "second.example.com")
 		return w.State == "Registered", w
 	})
 	relaxed := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "OrderRelaxed")
 	if relaxed == nil || !strings.HasPrefix(relaxed.Message, "deployment first is not complete within its bound") {
 		t.Errorf("condition OrderRelaxed: %+v", relaxed)
 	}
-	if _, registered := e.registered()["v.example.com"]; registered {
+	if _, registered := registered(e)["v.example.com"]; registered {
 		t.Error("the first Deployment's webhook is registered, and no server serves it")
 	}
 
-	e.setAvailable("first", true)
+	setAvailable(e, "first", true)
 	e.succeeds("operator.v1")
 	e.eventually("the order is not relaxed any more", func() (bool, any) {
 		conditions := e.rollout("operator.v1").Conditions
@@ -79,8 +79,8 @@ func TestInstallTimeout(t *testing.T) {
 	if !strings.HasPrefix(message, "install timeout") || !strings.Contains(message, "deployment server") {
 		t.Errorf("message %q, want %q and the name of the Deployment", message, "install timeout")
 	}
-	e.registersNothing()
-	e.setAvailable("server", true)
+	registersNothing(e)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
 }
 
@@ -92,25 +92,25 @@ func TestUnreachable(t *testing.T) {
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
 	before := e.registration("v.example.com").ResourceVersion
 
-	e.setAvailable("server", false)
+	setAvailable(e, "server", false)
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy)
 	if !strings.Contains(message, `"server"`) {
 		t.Errorf("message %q does not name the Deployment", message)
 	}
-	if w := e.webhookStatus("operator.v1", "v.example.com"); w.State != "Unreachable" {
+	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Unreachable" {
 		t.Errorf("the WebhookRollout says %s, want Unreachable", w.State)
 	}
 	if r := e.rollout("operator.v1"); r.ReadyRegistrations != 0 || r.Registrations != 1 || meta.IsStatusConditionTrue(r.Conditions, "Ready") {
 		t.Errorf("the WebhookRollout has %d of %d ready, %+v", r.ReadyRegistrations, r.Registrations, r.Conditions)
 	}
 
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	if w := e.webhookStatus("operator.v1", "v.example.com"); w.State != "Registered" {
+	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Registered" {
 		t.Errorf("the WebhookRollout says %s, want Registered", w.State)
 	}
 	if after := e.registration("v.example.com").ResourceVersion; after != before {

@@ -11,11 +11,11 @@ func TestCertificateOfAnotherTime(t *testing.T) {
 	for name, age := range map[string]time.Duration{"it ended": 91 * 24 * time.Hour, "it has not begun": -24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			m := e.runOperator()
+			m := runOperator(e)
 			m.stop()
 			e.age(age)
 			e.manage()
-			e.rotates(2)
+			rotates(e, 2)
 			e.succeeds("operator.v1")
 		})
 	}

@@ -15,7 +15,7 @@ import (
 func TestReadsThatFail(t *testing.T) {
 	for resource, test := range map[string]struct{ before, asks, after func(*env) }{
 		"services": {
-			before: func(e *env) { e.authorsService("server-service") },
+			before: func(e *env) { authorsService(e, "server-service") },
 			asks:   func(e *env) { e.create(csv("operator.v1", "server")) },
 			after:  func(e *env) { e.succeeds("operator.v1") },
 		},
@@ -36,7 +36,7 @@ func TestReadsThatFail(t *testing.T) {
 					return rt.RoundTrip(r)
 				})
 			})
-			m := e.manageThrough(config)
+			m := manageThrough(e, config)
 			test.before(e)
 			down.Store(true)
 			test.asks(e)
@@ -51,7 +51,7 @@ func TestReadsThatFail(t *testing.T) {
 
 func anOperator(e *env)       { e.install(csv("operator.v1", "server")) }
 func asksForARotation(e *env) { e.order("once") }
-func endsTheRotation(e *env)  { e.rotates(2) }
+func endsTheRotation(e *env)  { rotates(e, 2) }
 
 // ofThePass distinguishes the reads of a reconciliation from reads of the caches:
 // it asks for one object, or for all of one owner.

@@ -19,10 +19,10 @@ type ownClock struct {
 	clock *testingclock.FakeClock
 }
 
-func (e *env) manageByOwnClock(config *rest.Config) ownClock {
+func manageByOwnClock(e *env, config *rest.Config) ownClock {
 	e.Helper()
 	clock := testingclock.NewFakeClock(time.Now())
-	return ownClock{e.manageThrough(config, func(o *controller.Options) { o.Clock = clock }), clock}
+	return ownClock{manageThrough(e, config, func(o *controller.Options) { o.Clock = clock }), clock}
 }
 
 const (

@@ -29,9 +29,9 @@ import (
 var installPlans sync.Mutex
 
 // plan plays a catalog: an InstallPlan says what became of its steps.
-func (e *env) plan(csv string, steps map[string]operatorsv1alpha1.StepStatus) {
+func plan(e *env, csv string, steps map[string]operatorsv1alpha1.StepStatus) {
 	e.Helper()
-	e.defineInstallPlans()
+	defineInstallPlans(e)
 	client := e.olm.OperatorsV1alpha1().InstallPlans(e.namespace)
 	plan, err := client.Create(e.ctx, &operatorsv1alpha1.InstallPlan{ObjectMeta: metav1.ObjectMeta{Name: "install-" + csv}}, metav1.CreateOptions{})
 	e.must(err)
@@ -47,7 +47,7 @@ func (e *env) plan(csv string, steps map[string]operatorsv1alpha1.StepStatus) {
 }
 
 // defineInstallPlans has the API server serve them: OLM's catalog operator brings their definition.
-func (e *env) defineInstallPlans() {
+func defineInstallPlans(e *env) {
 	e.Helper()
 	installPlans.Lock()
 	defer installPlans.Unlock()
@@ -63,20 +63,20 @@ func (e *env) defineInstallPlans() {
 			}},
 		},
 	}
-	_, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Create(e.ctx, crd, metav1.CreateOptions{})
+	_, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Create(e.ctx, crd, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
 		e.must(err)
 	}
-	e.must(kube.WaitUntilServed(e.ctx, e.extensions(), crd.Name))
+	e.must(kube.WaitUntilServed(e.ctx, extensions(e), crd.Name))
 }
 
-func (e *env) put(resource schema.GroupVersionResource, kind string, o metav1.Object) {
+func put(e *env, resource schema.GroupVersionResource, kind string, o metav1.Object) {
 	e.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	e.must(err)
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(resource.GroupVersion().WithKind(kind))
-	client := e.client(*u)
+	client := client(e, *u)
 	_, err = client.Create(e.ctx, u, metav1.CreateOptions{})
 	e.must(err)
 }
@@ -115,35 +115,35 @@ func (l labelledObjects) others() (keys []string) {
 		return []admissionregistrationv1.ValidatingWebhook{{Name: "v.example.com", ClientConfig: c, SideEffects: &none, AdmissionReviewVersions: []string{"v1"}}}
 	}
 	elsewhere := admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: nowhere, Name: "server-service"}}
-	l.put(validatingKind, "ValidatingWebhookConfiguration", &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: l.meta("elsewhere"), Webhooks: client(elsewhere)})
-	l.put(mutatingKind, "MutatingWebhookConfiguration", &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: l.meta("url"), Webhooks: []admissionregistrationv1.MutatingWebhook{{
+	put(l.env, validatingKind, "ValidatingWebhookConfiguration", &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: l.meta("elsewhere"), Webhooks: client(elsewhere)})
+	put(l.env, mutatingKind, "MutatingWebhookConfiguration", &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: l.meta("url"), Webhooks: []admissionregistrationv1.MutatingWebhook{{
 		Name: "m.example.com", ClientConfig: admissionregistrationv1.WebhookClientConfig{URL: &url}, SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
 	}}})
 	api := l.meta("")
 	api.Name = "v1." + l.group
-	l.put(apiServiceKind, "APIService", &apiregistrationv1.APIService{ObjectMeta: api, Spec: apiregistrationv1.APIServiceSpec{
+	put(l.env, apiServiceKind, "APIService", &apiregistrationv1.APIService{ObjectMeta: api, Spec: apiregistrationv1.APIServiceSpec{
 		Group: l.group, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
 		Service: &apiregistrationv1.ServiceReference{Namespace: nowhere, Name: "theirs"},
 	}})
 	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
-	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("plain", wellknown.LabelManaged), Rules: []rbacv1.PolicyRule{readPods}})
-	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("present", wellknown.LabelManaged), Rules: []rbacv1.PolicyRule{readPods}})
+	put(l.env, roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("plain", wellknown.LabelManaged), Rules: []rbacv1.PolicyRule{readPods}})
+	put(l.env, roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("present", wellknown.LabelManaged), Rules: []rbacv1.PolicyRule{readPods}})
 	pretended := l.meta("lifted")
 	pretended.Labels[wellknown.LabelGrantedPermissions] = "true"
-	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: pretended, Rules: everything})
+	put(l.env, roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: pretended, Rules: everything})
 	bind := func(name, role string) {
-		l.put(bindingKind, "ClusterRoleBinding", &rbacv1.ClusterRoleBinding{
+		put(l.env, bindingKind, "ClusterRoleBinding", &rbacv1.ClusterRoleBinding{
 			ObjectMeta: l.meta(name), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: nowhere, Name: "account"}},
 		})
 	}
 	pretended = l.meta("like-lifted")
 	pretended.Labels[wellknown.LabelGrantedPermissions] = "true"
-	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: pretended, Rules: []rbacv1.PolicyRule{readPods}})
+	put(l.env, roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: pretended, Rules: []rbacv1.PolicyRule{readPods}})
 	bound := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: *pretended.DeepCopy(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"}, Subjects: l.accountAsSubject(),
+		ObjectMeta: *pretended.DeepCopy(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"}, Subjects: accountAsSubject(l.env),
 	}
-	l.put(bindingKind, "ClusterRoleBinding", bound)
+	put(l.env, bindingKind, "ClusterRoleBinding", bound)
 	bind("bound", "view")
 	bind("delegated", "system:auth-delegator")
 	for _, key := range []string{
@@ -162,7 +162,7 @@ func (l labelledObjects) others() (keys []string) {
 func (l labelledObjects) own(csv string) {
 	l.Helper()
 	none := admissionregistrationv1.SideEffectClassNone
-	l.put(validatingKind, "ValidatingWebhookConfiguration", &admissionregistrationv1.ValidatingWebhookConfiguration{
+	put(l.env, validatingKind, "ValidatingWebhookConfiguration", &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: l.meta("olm-x7k2p"), Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "v.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"}, ClientConfig: admissionregistrationv1.WebhookClientConfig{
 				Service: &admissionregistrationv1.ServiceReference{Namespace: l.namespace, Name: "server-service"},
@@ -170,15 +170,15 @@ func (l labelledObjects) own(csv string) {
 		}},
 	})
 	metrics := []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}}
-	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("planned", wellknown.LabelManaged), Rules: metrics})
+	put(l.env, roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: l.meta("planned", wellknown.LabelManaged), Rules: metrics})
 	installed := l.meta("", wellknown.LabelManaged)
 	installed.Name = names.Permissions(l.namespace, csv, "account")
-	l.put(roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: installed, Rules: []rbacv1.PolicyRule{readPods}})
+	put(l.env, roleKind, "ClusterRole", &rbacv1.ClusterRole{ObjectMeta: installed, Rules: []rbacv1.PolicyRule{readPods}})
 	for _, name := range []string{l.namespace + "-planned", installed.Name} {
 		meta := l.meta("", wellknown.LabelManaged)
 		meta.Name = name
-		l.put(bindingKind, "ClusterRoleBinding", &rbacv1.ClusterRoleBinding{
-			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}, Subjects: l.accountAsSubject(),
+		put(l.env, bindingKind, "ClusterRoleBinding", &rbacv1.ClusterRoleBinding{
+			ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}, Subjects: accountAsSubject(l.env),
 		})
 	}
 }
@@ -188,30 +188,30 @@ func (l labelledObjects) own(csv string) {
 func TestOnlyWhatBelongsToItGoes(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := e.manage(func(o *controller.Options) { o.LiftRoles = true })
-	a := e.playAPI()
+	a := playAPI(e)
 	c := askingTheCluster(csv("operator.v1", "server"), readPods)
-	e.bindClusterRole()
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")})
+	bindClusterRole(e)
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	e.install(c)
 	l := labelledObjects{env: e, labels: csvspec.OwnerLabels(e.get("operator.v1")), group: a.group}
 	kinds := []schema.GroupVersionResource{validatingKind, mutatingKind, apiServiceKind, roleKind, bindingKind}
-	recorded := e.uids("operator.v1")
+	recorded := uids(e, "operator.v1")
 	for _, o := range e.owned(kinds) {
 		if !slices.Contains(recorded, string(o.GetUID())) {
 			t.Errorf("the uid of %s %s is not recorded", o.GetKind(), o.GetName())
 		}
 	}
 	kept := l.others()
-	before := e.labelled(kinds)
+	before := labelled(e, kinds)
 	l.own("operator.v1")
-	e.plan("operator.v1", map[string]operatorsv1alpha1.StepStatus{
+	plan(e, "operator.v1", map[string]operatorsv1alpha1.StepStatus{
 		"ClusterRole " + e.namespace + "-planned": operatorsv1alpha1.StepStatusCreated, "ClusterRoleBinding " + e.namespace + "-planned": operatorsv1alpha1.StepStatusCreated,
 		"ClusterRole " + e.namespace + "-present": operatorsv1alpha1.StepStatusPresent,
 	})
 	m.looksAgain("operator.v1")
 	e.uninstall("operator.v1")
 
-	left := e.labelled(kinds)
+	left := labelled(e, kinds)
 	for _, key := range kept {
 		changed := left[key] != before[key] && !strings.HasPrefix(key, "APIService ") // the API server writes its status
 		if left[key] == "" || changed {
@@ -231,15 +231,15 @@ func TestOnlyWhatBelongsToItGoes(t *testing.T) {
 	for _, key := range kept {
 		kind, name, _ := strings.Cut(key, " ")
 		for _, resource := range kinds {
-			if o := e.labelledObject(resource, name); o != nil && o.GetKind() == kind {
-				e.must(e.client(*o).Delete(e.ctx, name, metav1.DeleteOptions{}))
+			if o := labelledObject(e, resource, name); o != nil && o.GetKind() == kind {
+				e.must(client(e, *o).Delete(e.ctx, name, metav1.DeleteOptions{}))
 			}
 		}
 	}
 }
 
 // uids are the ones that the WebhookRollout of a ClusterServiceVersion records.
-func (e *env) uids(csv string) (uids []string) {
+func uids(e *env, csv string) (uids []string) {
 	e.Helper()
 	for _, created := range e.rollout(csv).Created {
 		uids = append(uids, string(created.UID))
@@ -249,7 +249,7 @@ func (e *env) uids(csv string) (uids []string) {
 
 // labelled are the resourceVersions of what bears the labels of a ClusterServiceVersion of the test's
 // Namespace, by kind and name.
-func (e *env) labelled(kinds []schema.GroupVersionResource) map[string]string {
+func labelled(e *env, kinds []schema.GroupVersionResource) map[string]string {
 	e.Helper()
 	found := map[string]string{}
 	for _, o := range e.owned(kinds) {
@@ -258,7 +258,7 @@ func (e *env) labelled(kinds []schema.GroupVersionResource) map[string]string {
 	return found
 }
 
-func (e *env) labelledObject(resource schema.GroupVersionResource, name string) *unstructured.Unstructured {
+func labelledObject(e *env, resource schema.GroupVersionResource, name string) *unstructured.Unstructured {
 	e.Helper()
 	o, err := e.any.Resource(resource).Get(e.ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -45,35 +45,35 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 	}{
 		"in its namespace, by a Role": {
 			asking, func(own, _ string) []string { return []string{own} }, nil,
-			func(e *env, _ string) func() { return e.bindRole(e.namespace) },
+			func(e *env, _ string) func() { return bindRole(e, e.namespace) },
 			"it may not get, list pods in namespace", namespaced,
 		},
 		"in its namespace, by a ClusterRole for all": {
 			asking, func(own, _ string) []string { return []string{own} }, nil,
-			func(e *env, _ string) func() { return e.bindClusterRole() },
+			func(e *env, _ string) func() { return bindClusterRole(e) },
 			"it may not get, list pods in namespace", namespaced,
 		},
 		"in its namespace and the target": {
 			asking, func(_, other string) []string { return []string{other} }, nil,
-			func(e *env, other string) func() { e.bindRole(e.namespace); return e.bindRole(other) },
+			func(e *env, other string) func() { bindRole(e, e.namespace); return bindRole(e, other) },
 			"it may not get, list pods in namespace", namespaced,
 		},
 		"in all namespaces": {
-			asking, func(string, string) []string { return nil }, func(e *env) { e.bindRole(e.namespace) },
-			func(e *env, _ string) func() { return e.bindClusterRole() },
+			asking, func(string, string) []string { return nil }, func(e *env) { bindRole(e, e.namespace) },
+			func(e *env, _ string) func() { return bindClusterRole(e) },
 			"bind a ClusterRole with the rules of spec.install.spec.permissions of account account to it with a ClusterRoleBinding", namespaced,
 		},
 		"in the whole cluster": {
 			askingTheCluster, func(own, _ string) []string { return []string{own} }, nil,
-			func(e *env, _ string) func() { return e.bindClusterRole() },
+			func(e *env, _ string) func() { return bindClusterRole(e) },
 			"it may not get, list pods in the whole cluster", "cluster" + readPodsRule,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			other := e.newNamespace("", nil)
+			other := newNamespace(e, "", nil)
 			e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: test.targets(e.namespace, other)})
-			e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+			serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 			e.runDeployments()
 			m := e.manage()
 			e.create(test.csv(csv("operator.v1", "server"), readPods))
@@ -81,27 +81,27 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
 				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
 			}
-			e.requires(operatorsv1alpha1.RequirementStatus{
-				Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, UUID: e.accountUID(),
+			requires(e, operatorsv1alpha1.RequirementStatus{
+				Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, UUID: accountUID(e),
 			})
-			e.dependsOn(test.rule, operatorsv1alpha1.DependentStatusReasonNotSatisfied)
+			dependsOn(e, test.rule, operatorsv1alpha1.DependentStatusReasonNotSatisfied)
 			if test.inVain != nil {
 				m.looksAfter(func() { test.inVain(e) })
 				m.looksAgain("operator.v1")
 				if s := e.get("operator.v1").Status; s.Phase != operatorsv1alpha1.CSVPhasePending || !strings.Contains(csvstatus.Explained(s), test.message) {
 					t.Errorf("it is %s and says %q, want it Pending and %q", s.Phase, csvstatus.Explained(s), test.message)
 				}
-				e.dependsOn(test.rule, operatorsv1alpha1.DependentStatusReasonNotSatisfied)
+				dependsOn(e, test.rule, operatorsv1alpha1.DependentStatusReasonNotSatisfied)
 			}
 			revoke := test.grant(e, other)
 			e.succeeds("operator.v1")
-			e.dependsOn(test.rule, operatorsv1alpha1.DependentStatusReasonSatisfied)
+			dependsOn(e, test.rule, operatorsv1alpha1.DependentStatusReasonSatisfied)
 			revoke()
 			e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-			if e.deployment("server") == nil || len(e.registered()) != 1 {
+			if e.deployment("server") == nil || len(registered(e)) != 1 {
 				t.Error("what was installed no longer exists")
 			}
-			if lost := e.conditionBeforeLast("operator.v1"); lost.Phase != operatorsv1alpha1.CSVPhaseFailed || lost.Message != "requirements no longer met" {
+			if lost := conditionBeforeLast(e, "operator.v1"); lost.Phase != operatorsv1alpha1.CSVPhaseFailed || lost.Message != "requirements no longer met" {
 				t.Errorf("the condition before is %+v, want Failed: requirements no longer met", lost)
 			}
 		})
@@ -109,44 +109,44 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 }
 
 // dependsOn wants this to be said of the only rule that the only account is to have.
-func (e *env) dependsOn(rule string, status operatorsv1alpha1.StatusReason) {
+func dependsOn(e *env, rule string, status operatorsv1alpha1.StatusReason) {
 	e.Helper()
-	e.same("dependents", e.get("operator.v1").Status.RequirementStatus[0].Dependents, []operatorsv1alpha1.DependentStatus{
+	same(e, "dependents", e.get("operator.v1").Status.RequirementStatus[0].Dependents, []operatorsv1alpha1.DependentStatus{
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "PolicyRule", Status: status, Message: rule},
 	})
 }
 
-func (e *env) accountUID() string {
+func accountUID(e *env) string {
 	e.Helper()
 	account, err := e.kube.CoreV1().ServiceAccounts(e.namespace).Get(e.ctx, "account", metav1.GetOptions{})
 	e.must(err)
 	return string(account.UID)
 }
 
-func (e *env) conditionBeforeLast(csv string) operatorsv1alpha1.ClusterServiceVersionCondition {
+func conditionBeforeLast(e *env, csv string) operatorsv1alpha1.ClusterServiceVersionCondition {
 	e.Helper()
 	conditions := e.get(csv).Status.Conditions
 	return conditions[len(conditions)-2]
 }
 
 // bindRole lets the account read pods in a namespace; revoke takes that away.
-func (e *env) bindRole(namespace string) (revoke func()) {
+func bindRole(e *env, namespace string) (revoke func()) {
 	e.Helper()
-	return e.bindRoleIn(namespace, "reader")
+	return bindRoleIn(e, namespace, "reader")
 }
 
-func (e *env) bindRoleCalled(name string) {
+func bindRoleCalled(e *env, name string) {
 	e.Helper()
-	e.bindRoleIn(e.namespace, name)
+	bindRoleIn(e, e.namespace, name)
 }
 
-func (e *env) bindRoleIn(namespace, name string) (revoke func()) {
+func bindRoleIn(e *env, namespace, name string) (revoke func()) {
 	e.Helper()
 	meta := metav1.ObjectMeta{Name: name}
 	_, err := e.kube.RbacV1().Roles(namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readPods}}, metav1.CreateOptions{})
 	e.must(err)
 	_, err = e.kube.RbacV1().RoleBindings(namespace).Create(e.ctx, &rbacv1.RoleBinding{
-		ObjectMeta: meta, Subjects: e.accountAsSubject(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+		ObjectMeta: meta, Subjects: accountAsSubject(e), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
 	}, metav1.CreateOptions{})
 	e.must(err)
 	return func() {
@@ -155,12 +155,12 @@ func (e *env) bindRoleIn(namespace, name string) (revoke func()) {
 }
 
 // bindClusterRole lets the account read all pods; revoke takes the rules away.
-func (e *env) bindClusterRole() (revoke func()) {
+func bindClusterRole(e *env) (revoke func()) {
 	e.Helper()
 	meta := metav1.ObjectMeta{Name: e.namespace + "-reader"}
 	roles, bindings := e.kube.RbacV1().ClusterRoles(), e.kube.RbacV1().ClusterRoleBindings()
 	_, err := bindings.Create(e.ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: meta, Subjects: e.accountAsSubject(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+		ObjectMeta: meta, Subjects: accountAsSubject(e), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
 	}, metav1.CreateOptions{})
 	e.must(err)
 	_, err = roles.Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readPods}}, metav1.CreateOptions{})
@@ -168,6 +168,6 @@ func (e *env) bindClusterRole() (revoke func()) {
 	return func() { e.must(roles.Delete(e.ctx, meta.Name, metav1.DeleteOptions{})) }
 }
 
-func (e *env) accountAsSubject() []rbacv1.Subject {
+func accountAsSubject(e *env) []rbacv1.Subject {
 	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: e.namespace, Name: "account"}}
 }

@@ -36,11 +36,11 @@ type playedAPI struct {
 
 // playAPI plays the server of a group of the test's own: APIServices are the whole
 // cluster's.
-func (e *env) playAPI() *playedAPI {
+func playAPI(e *env) *playedAPI {
 	e.Helper()
 	apis, err := aggregator.NewForConfig(cluster.Config())
 	e.must(err)
-	a := &playedAPI{env: e, group: e.namespace + ".example.com", deployment: "server", apis: apis, listener: e.listen()}
+	a := &playedAPI{env: e, group: e.namespace + ".example.com", deployment: "server", apis: apis, listener: listen(e)}
 	e.Cleanup(func() {
 		err := apis.ApiregistrationV1().APIServices().Delete(context.Background(), a.name(), metav1.DeleteOptions{})
 		if !apierrors.IsNotFound(err) {
@@ -76,7 +76,7 @@ func (a *playedAPI) start() {
 		_, err := a.kube.CoreV1().Services(a.namespace).Get(a.ctx, a.service(), metav1.GetOptions{})
 		return err == nil, err
 	})
-	a.endpointBehind(a.service(), "server-0", a.listener)
+	endpointBehind(a.env, a.service(), "server-0", a.listener)
 }
 
 func (a *playedAPI) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -179,7 +179,7 @@ func sameSpec(one, other *apiregistrationv1.APIService) bool {
 // the server.
 func (a *playedAPI) leavesNothing() {
 	a.Helper()
-	if left := a.delegations(); a.registered() != nil || len(left) > 0 {
+	if left := delegations(a.env); a.registered() != nil || len(left) > 0 {
 		a.Errorf("left behind: %v, APIService %v", left, a.registered())
 	}
 }

@@ -30,15 +30,15 @@ type playedPod struct {
 	served   []served // everything so far
 }
 
-func (e *env) playPod() *playedPod {
+func playPod(e *env) *playedPod {
 	e.Helper()
-	return &playedPod{env: e, listener: e.listen()}
+	return &playedPod{env: e, listener: listen(e)}
 }
 
 // runPod runs a manager that has installed the ClusterServiceVersion of a pod that serves.
-func (e *env) runPod(change ...func(*controller.Options)) (*playedPod, *manager) {
+func runPod(e *env, change ...func(*controller.Options)) (*playedPod, *manager) {
 	e.Helper()
-	p := e.playPod()
+	p := playPod(e)
 	m := e.manage(change...)
 	e.install(p.csv())
 	p.start()
@@ -68,11 +68,11 @@ func (p *playedPod) start() {
 // stand is a pod that runs, and serves what it may.
 func (p *playedPod) stand() {
 	p.Helper()
-	p.runs(p.comes("server-0"))
+	p.runs(comes(p.env, "server-0"))
 }
 
 // comes is a pod that has no address yet.
-func (e *env) comes(name string) *corev1.Pod {
+func comes(e *env, name string) *corev1.Pod {
 	e.Helper()
 	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "server", wellknown.LabelCSV: "operator.v1"}},
@@ -109,7 +109,7 @@ func (p *playedPod) serve() {
 // reload takes up what is mounted.
 func (p *playedPod) reload() {
 	p.Helper()
-	secret := p.certificate()
+	secret := certificate(p.env)
 	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	p.must(err)
 	p.noteServed(pair, number(secret.ResourceVersion))
@@ -121,7 +121,7 @@ func (p *playedPod) reload() {
 // follow takes up what is mounted if it is another certificate, and reports whether it was.
 func (p *playedPod) follow() bool {
 	p.Helper()
-	secret := p.certificate()
+	secret := certificate(p.env)
 	if mounted := parse(secret.Data[corev1.TLSCertKey]); mounted == nil || mounted.Equal(p.loaded.Leaf) {
 		return false
 	}

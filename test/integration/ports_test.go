@@ -21,7 +21,7 @@ import (
 )
 
 // servicePorts says where the ports of server-service lead, and which one the webhook calls.
-func (e *env) servicePorts() string {
+func servicePorts(e *env) string {
 	e.Helper()
 	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
 	e.must(err)
@@ -34,7 +34,7 @@ func (e *env) servicePorts() string {
 }
 
 // leadTo plays the controller that finds the pod behind each port of server-service.
-func (e *env) leadTo(l net.Listener) {
+func leadTo(e *env, l net.Listener) {
 	e.Helper()
 	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
 	e.must(err)
@@ -53,21 +53,21 @@ func (e *env) leadTo(l net.Listener) {
 // until then, and what another client edits is repaired.
 func TestPortsThatAreEdited(t *testing.T) {
 	e := newOperatorEnv(t)
-	listener := e.listen()
+	listener := listen(e)
 	var broken atomic.Bool
 	e.manage(routed(listener), func(o *controller.Options) { o.Rollout.Settle = 200 * time.Millisecond })
 	c := csv("operator.v1", "server")
 	onPodTemplates(c)
 	e.create(c)
 	e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
-	e.answer(listener, e.servingCertificate(), func(w http.ResponseWriter, r *http.Request) {
+	answer(e, listener, servingCertificate(e), func(w http.ResponseWriter, r *http.Request) {
 		if broken.Load() {
 			http.NotFound(w, r)
 			return
 		}
 		permitAtValidate(w, r)
 	})
-	e.endpoint(listener)
+	endpoint(e, listener)
 	e.succeeds("operator.v1")
 	broken.Store(true)
 
@@ -75,38 +75,38 @@ func TestPortsThatAreEdited(t *testing.T) {
 		c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt32(9999))
 	})
 	e.eventually("the WebhookRollout says that the targetPort is not served", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "v.example.com")
+		w := webhookStatus(e, "operator.v1", "v.example.com")
 		return w.State == "Registered" && strings.Contains(w.Message, "port 443 of the pods is called until 9999 is served: "), w
 	})
 	const held = `443 of 443->443, record "{\"kept\":[{\"port\":443,\"targetPort\":443}]}"`
-	e.eventually("the previous one is called", func() (bool, any) { got := e.servicePorts(); return got == held, got })
+	e.eventually("the previous one is called", func() (bool, any) { got := servicePorts(e); return got == held, got })
 	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
 	e.must(err)
 	service.Spec.Ports[0].TargetPort = intstr.FromInt32(6666)
 	_, err = e.kube.CoreV1().Services(e.namespace).Update(e.ctx, service, metav1.UpdateOptions{FieldManager: "kubectl-edit"})
 	e.must(err)
-	e.eventually("what another client edits is repaired", func() (bool, any) { got := e.servicePorts(); return got == held, got })
+	e.eventually("what another client edits is repaired", func() (bool, any) { got := servicePorts(e); return got == held, got })
 
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt32(443))
 		c.Spec.WebhookDefinitions[0].ContainerPort = 8443
 	})
 	e.eventually("the Service has both ports", func() (bool, any) {
-		got := e.servicePorts()
+		got := servicePorts(e)
 		return strings.HasPrefix(got, "443 of 443->443 8443->443, ") && strings.Contains(got, `"pending\":[8443]`), got
 	})
-	e.leadTo(listener)
+	leadTo(e, listener)
 	e.eventually("the WebhookRollout says that the new port is not served", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "v.example.com")
+		w := webhookStatus(e, "operator.v1", "v.example.com")
 		return w.State == "Registered" && strings.Contains(w.Message, "port 443 is called until 8443 is served: ") && w.Reason == "PathNotServed", w
 	})
 	broken.Store(false)
 	e.eventually("the new port is called, and the previous one is removed", func() (bool, any) {
-		got := e.servicePorts()
+		got := servicePorts(e)
 		return got == `8443 of 8443->443, record ""`, got
 	})
 	e.eventually("the edit is observed", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "v.example.com")
+		w := webhookStatus(e, "operator.v1", "v.example.com")
 		return w.State == "Registered" && w.Reason == "Serving", w
 	})
 }

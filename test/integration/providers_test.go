@@ -31,13 +31,13 @@ func (e *env) certManager() {
 }
 
 // choose sets the provider of the operator's certificates.
-func (e *env) choose(provider managerv1alpha1.CertificateProvider, more ...string) {
+func choose(e *env, provider managerv1alpha1.CertificateProvider, more ...string) {
 	e.Helper()
 	e.must(kube.Choose(e.ctx, e.olm, e.namespace, "operator", "operator.v1", provider, more...))
 }
 
 // provides waits until a provider's certificate is the only one that is served and trusted.
-func (e *env) provides(provider managerv1alpha1.CertificateProvider) {
+func provides(e *env, provider managerv1alpha1.CertificateProvider) {
 	e.Helper()
 	e.eventually("certificates are those of "+string(provider), func() (bool, any) {
 		s := e.rollout("operator.v1")
@@ -46,7 +46,7 @@ func (e *env) provides(provider managerv1alpha1.CertificateProvider) {
 		}
 		c := s.Deployments[0].Certificate
 		return s.Provider == provider && c.Provider == provider && c.Phase == managerv1alpha1.CertificateStable && c.Message == "" &&
-			len(e.registered()) == 1 && e.rotated(), fmt.Sprintf("%s %+v", s.Provider, *c)
+			len(registered(e)) == 1 && rotated(e), fmt.Sprintf("%s %+v", s.Provider, *c)
 	})
 }
 
@@ -68,16 +68,16 @@ func TestCertManagerIsNotInstalled(t *testing.T) {
 	e := newEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.choose(managerv1alpha1.ProviderCertManager)
+	choose(e, managerv1alpha1.ProviderCertManager)
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.says("cert-manager is not installed")
-	if w := e.webhookStatus("operator.v1", "v.example.com"); w.Reason != "CertificateUnusable" || !strings.Contains(w.Message, "install cert-manager") {
+	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.Reason != "CertificateUnusable" || !strings.Contains(w.Message, "install cert-manager") {
 		t.Errorf("the webhook says %+v", w)
 	}
-	e.registersNothing()
+	registersNothing(e)
 	e.certManager()
-	e.provides(managerv1alpha1.ProviderCertManager)
+	provides(e, managerv1alpha1.ProviderCertManager)
 	e.succeeds("operator.v1")
 }
 
@@ -89,10 +89,10 @@ func TestCertManagerIssues(t *testing.T) {
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	m := e.manage()
-	e.choose(managerv1alpha1.ProviderCertManager)
+	choose(e, managerv1alpha1.ProviderCertManager)
 	e.install(csv("operator.v1", "server"))
-	e.provides(managerv1alpha1.ProviderCertManager)
-	leaf := e.servingCertificate().Leaf
+	provides(e, managerv1alpha1.ProviderCertManager)
+	leaf := servingCertificate(e).Leaf
 	if leaf.IsCA || !parse(e.servingCA()).IsCA {
 		t.Error("the leaf is a CA, or is signed by none")
 	}
@@ -101,7 +101,7 @@ func TestCertManagerIssues(t *testing.T) {
 	}
 	m.settles("operator.v1")
 	e.uninstall("operator.v1")
-	e.leavesNothing()
+	leavesNothing(e)
 }
 
 // Providers change while the webhook is live, each into each of the others, and at every
@@ -118,25 +118,25 @@ func TestProvidersChange(t *testing.T) {
 	}
 	e := newParallelEnv(t)
 	e.certManager()
-	e.runServiceCA()
+	runServiceCA(e)
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.runOperator()
-	first, bundles := e.servingCA(), e.watchTrust()
+	runOperator(e)
+	first, bundles := e.servingCA(), watchTrust(e)
 	for i, next := range tour[1:] {
 		before := e.servingCA()
-		e.collectRequests()
+		collectRequests(e)
 		if next == none {
-			e.choose(none, injectFrom, e.namespace+"/own")
-			e.handsOff()
+			choose(e, none, injectFrom, e.namespace+"/own")
+			handsOff(e)
 		} else {
-			e.choose(next)
-			e.provides(next)
+			choose(e, next)
+			provides(e, next)
 		}
 		if same := bytes.Equal(before, e.servingCA()); same != (next == none) {
 			t.Errorf("from %s to %s: that the certificate is signed by the previous CA is %t", tour[i], next, same)
 		}
-		e.eventually("only "+string(next)+" is asked", func() (bool, any) { return e.asked(next) })
+		e.eventually("only "+string(next)+" is asked", func() (bool, any) { return asked(e, next) })
 		e.eventually("the ClusterServiceVersion says when "+string(next)+" renews, if it reports that", func() (bool, any) {
 			s := e.get("operator.v1").Status
 			return s.CertsLastUpdated != nil && (s.CertsRotateAt != nil) == (next == manager || next == certManager), s.CertsRotateAt
@@ -148,18 +148,18 @@ func TestProvidersChange(t *testing.T) {
 
 // handsOff waits until the administrator's annotations are there, and the certificate is
 // what it was, and trusted.
-func (e *env) handsOff() {
+func handsOff(e *env) {
 	e.Helper()
 	e.eventually("the manager does not modify the objects", func() (bool, any) {
 		s, registration := e.rollout("operator.v1"), e.registration("v.example.com")
 		return s.Provider == managerv1alpha1.ProviderNone && s.Deployments[0].Certificate.Provider == managerv1alpha1.ProviderNone &&
-			registration.Annotations[injectFrom] != "" && e.trusts(e.servingCA()), s
+			registration.Annotations[injectFrom] != "" && trusts(e, e.servingCA()), s
 	})
 }
 
 // collectRequests plays the garbage collector for what cert-manager made of Certificates
 // that no longer exist: it would take their names for requests that are under way.
-func (e *env) collectRequests() {
+func collectRequests(e *env) {
 	e.Helper()
 	requests := e.any.Resource(issuers.Certificates.GroupVersion().WithResource("certificaterequests")).Namespace(e.namespace)
 	list, err := requests.List(e.ctx, metav1.ListOptions{})
@@ -173,7 +173,7 @@ func (e *env) collectRequests() {
 	}
 }
 
-func (e *env) asked(provider managerv1alpha1.CertificateProvider) (ok bool, seen []string) {
+func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen []string) {
 	e.Helper()
 	for _, resource := range []string{"certificates", "issuers"} {
 		list, err := e.any.Resource(issuers.Certificates.GroupVersion().WithResource(resource)).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{})
@@ -213,16 +213,16 @@ func (e *env) asked(provider managerv1alpha1.CertificateProvider) (ok bool, seen
 // A choice that cannot be read changes nothing of what there is.
 func TestMistakenChoice(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.runOperator()
+	runOperator(e)
 	before := e.servingCA()
-	e.choose("vault")
+	choose(e, "vault")
 	e.says(`Subscription ` + e.namespace + `/operator, spec.config.annotations: olm-webhook-manager.io/certificate-provider is "vault": use manager`)
-	if !bytes.Equal(before, e.servingCA()) || !e.rotated() {
+	if !bytes.Equal(before, e.servingCA()) || !rotated(e) {
 		t.Error("the certificate is another one")
 	}
 	e.succeeds("operator.v1")
-	e.choose(managerv1alpha1.ProviderManager)
-	e.provides(managerv1alpha1.ProviderManager)
+	choose(e, managerv1alpha1.ProviderManager)
+	provides(e, managerv1alpha1.ProviderManager)
 }
 
 // An issuer that is named has to be there and ready, and its CA may change under way.
@@ -231,24 +231,24 @@ func TestNamedIssuer(t *testing.T) {
 	e.certManager()
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	m := e.runOperator()
-	first, bundles := e.servingCA(), e.watchTrust()
-	e.choose(managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
+	m := runOperator(e)
+	first, bundles := e.servingCA(), watchTrust(e)
+	choose(e, managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
 	e.says("Issuer " + e.namespace + "/internal does not exist")
-	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
+	issuer(e, "internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
 	e.says("Issuer " + e.namespace + "/internal is not ready")
 	if !bytes.Equal(first, e.servingCA()) {
 		t.Error("the manager's certificate no longer exists before there is another")
 	}
-	e.signingCA("internal-ca", 1)
-	e.provides(managerv1alpha1.ProviderCertManager)
+	signingCA(e, "internal-ca", 1)
+	provides(e, managerv1alpha1.ProviderCertManager)
 
 	before := e.servingCA()
-	e.signingCA("internal-ca", 2)
-	e.signs("internal", "internal 2")
+	signingCA(e, "internal-ca", 2)
+	signs(e, "internal", "internal 2")
 	e.order("once")
 	e.eventually("the issuer's new CA signs", func() (bool, any) { return !bytes.Equal(before, e.servingCA()), nil })
-	e.provides(managerv1alpha1.ProviderCertManager)
+	provides(e, managerv1alpha1.ProviderCertManager)
 	bundles.neverWithout(first, e.servingCA())
 	issued := e.issued().UID
 	m.looksAgain("operator.v1")
@@ -257,19 +257,19 @@ func TestNamedIssuer(t *testing.T) {
 	}
 	e.order(wellknown.RotateCompromised + " once")
 	e.eventually("there is another leaf", func() (bool, any) { return e.issued().UID != issued, nil })
-	e.provides(managerv1alpha1.ProviderCertManager)
+	provides(e, managerv1alpha1.ProviderCertManager)
 }
 
 // signs waits until an issuer signs with the CA of that name: cert-manager reads its Secret from a
 // cache, and an order that came before the CA would be followed with the previous one.
-func (e *env) signs(issuer, ca string) {
+func signs(e *env, issuer, ca string) {
 	e.Helper()
 	asked, name := 0, ""
 	e.eventually(issuer+" signs with "+ca, func() (bool, any) {
 		if name == "" {
 			asked++
 			name = fmt.Sprintf("throw-away-%d", asked)
-			e.declare(issuers.Certificates, "Certificate", name, map[string]any{
+			declare(e, issuers.Certificates, "Certificate", name, map[string]any{
 				"secretName": name, "dnsNames": []any{"throw-away.example.com"}, "issuerRef": map[string]any{"kind": "Issuer", "name": issuer},
 			})
 		}
@@ -299,14 +299,14 @@ func (e *env) issued() *corev1.Secret {
 // and when its CA changes, in whichever order the certificate and the bundle come.
 func TestServiceCAReissues(t *testing.T) {
 	e := newParallelEnv(t)
-	ca := e.runServiceCA()
+	ca := runServiceCA(e)
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	e.manage()
-	e.choose(managerv1alpha1.ProviderServiceCA)
+	choose(e, managerv1alpha1.ProviderServiceCA)
 	e.install(csv("operator.v1", "server"))
-	e.provides(managerv1alpha1.ProviderServiceCA)
-	first, bundles := e.servingCA(), e.watchTrust()
+	provides(e, managerv1alpha1.ProviderServiceCA)
+	first, bundles := e.servingCA(), watchTrust(e)
 	for _, reissue := range []struct {
 		name      string
 		do        func()
@@ -314,26 +314,26 @@ func TestServiceCAReissues(t *testing.T) {
 	}{
 		{"renewed", ca.renew, false},
 		{"ordered", func() { e.order("once") }, false},
-		{"by another CA, certificate first", func() { ca.changeCA(); ca.renew(); e.takesUp(); ca.publish() }, true},
+		{"by another CA, certificate first", func() { ca.changeCA(); ca.renew(); takesUp(e); ca.publish() }, true},
 		{"by another CA, bundle first", func() { ca.changeCA(); ca.publish(); ca.renew() }, true},
 	} {
-		leaf, before := e.servingCertificate().Leaf, e.servingCA()
+		leaf, before := servingCertificate(e).Leaf, e.servingCA()
 		reissue.do()
 		e.eventually(reissue.name+": it is taken up", func() (bool, any) {
 			other := !bytes.Equal(before, e.servingCA())
-			return !leaf.Equal(e.servingCertificate().Leaf) && other == reissue.anotherCA, other
+			return !leaf.Equal(servingCertificate(e).Leaf) && other == reissue.anotherCA, other
 		})
-		e.provides(managerv1alpha1.ProviderServiceCA)
+		provides(e, managerv1alpha1.ProviderServiceCA)
 	}
 	bundles.neverWithout(first, e.servingCA())
 }
 
 // takesUp waits until pods are given what was issued last.
-func (e *env) takesUp() {
+func takesUp(e *env) {
 	e.Helper()
 	e.eventually("pods are given what was issued last", func() (bool, any) {
-		c := e.rotation()
-		return bytes.Equal(e.issued().Data[corev1.TLSCertKey], e.certificate().Data[corev1.TLSCertKey]) && c.Phase == managerv1alpha1.CertificateStable, c
+		c := rotation(e)
+		return bytes.Equal(e.issued().Data[corev1.TLSCertKey], certificate(e).Data[corev1.TLSCertKey]) && c.Phase == managerv1alpha1.CertificateStable, c
 	})
 }
 
@@ -343,34 +343,34 @@ func TestForeignIssuer(t *testing.T) {
 	e.certManager()
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.choose(managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Corporate.example.com/ca")
+	choose(e, managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Corporate.example.com/ca")
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.says("Certificate " + e.namespace + "/server-service-cert is not ready: ")
-	e.registersNothing()
-	e.signRequests(nil)
+	registersNothing(e)
+	signRequests(e, nil)
 	e.says("Corporate " + e.namespace + "/ca publishes no CA: Secret " + e.namespace + "/server-service-cert-issued has no ca.crt")
-	e.registersNothing()
-	e.choose(managerv1alpha1.ProviderCertManager)
-	e.provides(managerv1alpha1.ProviderCertManager)
+	registersNothing(e)
+	choose(e, managerv1alpha1.ProviderCertManager)
+	provides(e, managerv1alpha1.ProviderCertManager)
 }
 
-func (e *env) issuer(name string, spec map[string]any) {
+func issuer(e *env, name string, spec map[string]any) {
 	e.Helper()
-	e.declare(issuers.Issuers, "Issuer", name, spec)
+	declare(e, issuers.Issuers, "Issuer", name, spec)
 }
 
 // declare creates an object of cert-manager's.
-func (e *env) declare(resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
+func declare(e *env, resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
 	e.Helper()
 	e.must(kube.Declare(e.ctx, e.any, e.namespace, resource, kind, name, spec))
 }
 
 // mergeStatus writes into the status of an object that no typed client knows.
-func (e *env) mergeStatus(o unstructured.Unstructured, status map[string]any) {
+func mergeStatus(e *env, o unstructured.Unstructured, status map[string]any) {
 	e.Helper()
 	patch, err := json.Marshal(map[string]any{"status": status})
 	e.must(err)
-	_, err = e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	_, err = client(e, o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
 	e.must(err)
 }

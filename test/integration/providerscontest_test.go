@@ -23,11 +23,11 @@ func TestContestOverACertificate(t *testing.T) {
 	e.certManager()
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.choose(managerv1alpha1.ProviderCertManager)
+	choose(e, managerv1alpha1.ProviderCertManager)
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
-	e.changeCertificates(ctx)
-	since, m := e.auditEnd(), e.manage()
+	changeCertificates(ctx, e)
+	since, m := auditEnd(e), e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.eventually("the status says that the Certificate is contested", func() (bool, any) {
 		c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionContested)
@@ -43,11 +43,11 @@ func TestContestOverACertificate(t *testing.T) {
 func TestCertificateChangedByAdmission(t *testing.T) {
 	e := newEnv(t)
 	e.certManager()
-	e.mutates("cert-manager.io", "certificates", fmt.Sprintf("object.metadata.namespace == %q", e.namespace),
+	mutates(e, "cert-manager.io", "certificates", fmt.Sprintf("object.metadata.namespace == %q", e.namespace),
 		`[JSONPatch{op: "add", path: "/spec/privateKey", value: {"rotationPolicy": "Never"}}]`, admissionregistrationv1.Create, admissionregistrationv1.Update)
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.choose(managerv1alpha1.ProviderCertManager)
+	choose(e, managerv1alpha1.ProviderCertManager)
 	probe := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": map[string]any{"name": "probe"},
 		"spec": map[string]any{"secretName": "probe", "issuerRef": map[string]any{"name": "probe"}},
@@ -58,7 +58,7 @@ func TestCertificateChangedByAdmission(t *testing.T) {
 		policy, _, _ := unstructured.NestedString(created.Object, "spec", "privateKey", "rotationPolicy")
 		return policy == "Never", policy
 	})
-	since, m := e.auditEnd(), e.manage()
+	since, m := auditEnd(e), e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.eventually("the status says what admission changed", func() (bool, any) {
 		conditions := e.rollout("operator.v1").Conditions
@@ -77,7 +77,7 @@ func TestCertificateChangedByAdmission(t *testing.T) {
 }
 
 // changeCertificates changes each Certificate that is as the manager wrote it.
-func (e *env) changeCertificates(ctx context.Context) {
+func changeCertificates(ctx context.Context, e *env) {
 	e.Helper()
 	certificates := e.any.Resource(issuers.Certificates).Namespace(e.namespace)
 	events, err := certificates.Watch(ctx, metav1.ListOptions{})

@@ -20,15 +20,15 @@ func TestQuiet(t *testing.T) {
 	if len(m.reported()) == 0 {
 		t.Error("the manager reported nothing of an installation: is this test looking?")
 	}
-	since := e.auditEnd()
+	since := auditEnd(e)
 	for _, o := range e.owned(derived) {
 		m.looksAfter(func() {
-			_, err := e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType,
+			_, err := client(e, o).Patch(e.ctx, o.GetName(), types.MergePatchType,
 				[]byte(`{"metadata": {"labels": {"example.com/touched": "yes"}}}`), metav1.PatchOptions{})
 			e.must(err)
 		})
 	}
-	m.looksAfter(func() { e.labelNamespace(e.namespace, "touched", "yes") })
+	m.looksAfter(func() { labelNamespace(e, e.namespace, "touched", "yes") })
 	m.looksAgain("operator.v1")
 	m.writesNothing(since)
 	if told := m.reported(); len(told) > 0 {

@@ -26,20 +26,20 @@ const account = "system:serviceaccount:olm-webhook-manager:olm-webhook-manager"
 // this test does not need it logs: what no client needs should go.
 func TestPermissions(t *testing.T) {
 	e := newParallelEnv(t)
-	granted := e.grant()
+	granted := grant(e)
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	m := e.manageThrough(asAccount())
-	a := e.playAPI()
+	m := manageThrough(e, asAccount())
+	a := playAPI(e)
 	e.create(a.ownedBy(bundle()))
 	a.start()
 	e.succeeds("operator.v1")
 	for _, o := range append(e.owned(derived), e.owned(outside[:2])...) {
-		m.looksAfter(func() { e.must(e.client(o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{})) })
+		m.looksAfter(func() { e.must(client(e, o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{})) })
 		e.succeeds("operator.v1")
 	}
 	patchSecret(`{"data": {"tls.crt": "c3BvaWxlZA=="}}`)(e)
-	e.eventually("the spoiled certificate is replaced", func() (bool, any) { return e.rotated(), nil })
+	e.eventually("the spoiled certificate is replaced", func() (bool, any) { return rotated(e), nil })
 	second := `[{"op": "copy", "from": "/webhooks/0", "path": "/webhooks/1"}, {"op": "replace", "path": "/webhooks/1/name", "value": "smuggled.example.com"}]`
 	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, e.registration("v.example.com").Name, types.JSONPatchType, []byte(second), metav1.PatchOptions{})
 	e.must(err)
@@ -49,15 +49,15 @@ func TestPermissions(t *testing.T) {
 	})
 	e.eventually("the webhook that is not declared any more no longer exists", func() (bool, any) { return len(e.owned(clusterScoped)) == 1, nil })
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.APIServiceDefinitions.Owned = nil })
-	e.eventually("the APIService that is not declared any more no longer exists", func() (bool, any) { return a.registered() == nil && len(e.delegations()) == 0, nil })
+	e.eventually("the APIService that is not declared any more no longer exists", func() (bool, any) { return a.registered() == nil && len(delegations(e)) == 0, nil })
 	next := a.ownedBy(bundle())
 	next.Name, next.Spec.Replaces = "operator.v2", "operator.v1"
 	e.create(next)
 	e.succeeds(next.Name)
-	e.eventually("the replaced version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
-	e.collect()
+	e.eventually("the replaced version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	collect(e)
 	e.uninstall("operator.v2")
-	e.leavesNothing()
+	leavesNothing(e)
 
 	for p := range granted.Difference(m.permissionsUsed()) {
 		t.Logf("not needed here: %s", p)
@@ -104,11 +104,11 @@ func permissionsFor(event auditv1.Event) []permission {
 
 // grant gives the manager's account what manifests/ grants it in the whole cluster, and waits
 // until the API server goes by it.
-func (e *env) grant() sets.Set[permission] {
+func grant(e *env) sets.Set[permission] {
 	e.Helper()
 	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}
-	e.read("clusterrole.yaml", role)
-	e.read("bindings.yaml", binding)
+	read(e, "clusterrole.yaml", role)
+	read(e, "bindings.yaml", binding)
 	if _, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, role, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
 		e.must(err)
 	}
@@ -134,7 +134,7 @@ func (e *env) grant() sets.Set[permission] {
 }
 
 // read decodes the first object of a manifest.
-func (e *env) read(file string, into any) {
+func read(e *env, file string, into any) {
 	e.Helper()
 	text, err := os.ReadFile(filepath.Join("../../manifests/manager", file))
 	e.must(err)

@@ -18,14 +18,14 @@ import (
 // rotation that waits for pods; and those of others' kinds are all needed.
 func TestPermissionsForIssuers(t *testing.T) {
 	e := newParallelEnv(t)
-	granted := e.grant()
+	granted := grant(e)
 	e.certManager()
-	e.runServiceCA()
-	crd := e.newCRD("gears", "v1", "v2").Name
+	runServiceCA(e)
+	crd := newCRD(e, "gears", "v1", "v2").Name
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments()
-	p := e.playPod()
-	m := e.manageThrough(asAccount())
+	p := playPod(e)
+	m := manageThrough(e, asAccount())
 	c := converting("operator.v1", crd)
 	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
@@ -40,26 +40,26 @@ func TestPermissionsForIssuers(t *testing.T) {
 		return annotations[wellknown.AnnotationTouchedAt] != "", annotations
 	})
 	e.must(e.kube.CoreV1().Pods(e.namespace).Delete(e.ctx, "server-0", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
-	e.rotates(2)
+	rotates(e, 2)
 
 	for _, next := range []managerv1alpha1.CertificateProvider{managerv1alpha1.ProviderServiceCA, managerv1alpha1.ProviderCertManager} {
-		e.choose(next)
-		e.provides(next)
+		choose(e, next)
+		provides(e, next)
 	}
-	e.signingCA("internal-ca", 1)
-	e.issuer("internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
-	carried := e.servingCertificate().Leaf
-	e.choose(managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
-	e.handsOff()
-	e.ownCertificate("own")
+	signingCA(e, "internal-ca", 1)
+	issuer(e, "internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
+	carried := servingCertificate(e).Leaf
+	choose(e, managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
+	handsOff(e)
+	ownCertificate(e, "own")
 	e.eventually("the administrator's certificate is there", func() (bool, any) {
-		return e.servingCA() != nil && !e.servingCertificate().Leaf.Equal(carried), nil
+		return e.servingCA() != nil && !servingCertificate(e).Leaf.Equal(carried), nil
 	})
-	e.choose(managerv1alpha1.ProviderManager)
+	choose(e, managerv1alpha1.ProviderManager)
 	e.says("issues into Secret server-service-cert")
 	e.must(e.any.Resource(issuers.Certificates).Namespace(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
-	e.touch("operator.v1")
-	e.provides(managerv1alpha1.ProviderManager)
+	touch(e, "operator.v1")
+	provides(e, managerv1alpha1.ProviderManager)
 	e.uninstall("operator.v1")
 
 	used, needed := m.permissionsUsed(), sets.New[permission]()

@@ -18,7 +18,7 @@ import (
 // must be: in the ninth tenth of the time for which they may serve what they do.
 func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
 	e := newOperatorEnv(t)
-	p := e.playPod()
+	p := playPod(e)
 	m := e.manage(graceOf(time.Millisecond))
 	recreated := p.csv()
 	recreated.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
@@ -27,37 +27,37 @@ func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
 	before := e.servingCA()
 	e.order("once")
 	e.eventually("the restart is put off, and its pods had the time to reload", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Phase == managerv1alpha1.CertificatePromoting && strings.Contains(c.Message, "it is put off until"), c
 	})
 	m.looksAgain("operator.v1")
-	e.ageRotation(71 * 24 * time.Hour) // of 90 days
+	ageRotation(e, 71*24*time.Hour) // of 90 days
 	m.looksAgain("operator.v1")
-	if restarted := e.restartedFor(); restarted != "" {
+	if restarted := restartedFor(e); restarted != "" {
 		t.Errorf("the pods are restarted for generation %s before they must be", restarted)
 	}
-	e.ageRotation(11 * 24 * time.Hour)
+	ageRotation(e, 11*24*time.Hour)
 	e.eventually("the pods are restarted", func() (bool, any) {
-		return e.restartedFor() == "2", e.rotation()
+		return restartedFor(e) == "2", rotation(e)
 	})
-	if !e.trusts(before) {
+	if !trusts(e, before) {
 		t.Error("the webhook does not trust any more what its pod serves")
 	}
 	p.reload()
-	e.rotates(2)
+	rotates(e, 2)
 }
 
-func (e *env) restartedFor() string {
+func restartedFor(e *env) string {
 	e.Helper()
 	return e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor]
 }
 
 // ageRotation has everything that the Secret says of a rotation be longer ago.
-func (e *env) ageRotation(by time.Duration) {
+func ageRotation(e *env, by time.Duration) {
 	e.Helper()
 	aged := map[string]string{}
 	for _, name := range []string{wellknown.AnnotationPromotedAt, wellknown.AnnotationPreviousExpiresAt} {
-		at, err := time.Parse(time.RFC3339Nano, e.certificate().Annotations[name])
+		at, err := time.Parse(time.RFC3339Nano, certificate(e).Annotations[name])
 		e.must(err)
 		aged[name] = at.Add(-by).Format(time.RFC3339Nano)
 	}

@@ -24,23 +24,23 @@ import (
 // lost: pods cannot start without one. It is lost until it can be written.
 func TestSecretIsLostWhileOneRegistrationIsRefused(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.convertAndValidate()
-	accept := e.refuse(crd)
+	crd := convertAndValidate(e)
+	accept := refuse(e, crd)
 	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
-	e.losesAlone(crd, 2)
+	losesAlone(e, crd, 2)
 	accept()
-	e.touch("operator.v1")
-	e.isNotLost(crd)
+	touch(e, "operator.v1")
+	isNotLost(e, crd)
 }
 
 // Such a definition holds up the rotation for a tenth of what is left of the certificate.
 func TestOneRegistrationIsRefused(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.convertAndValidate()
-	accept := e.refuse(crd)
+	crd := convertAndValidate(e)
+	accept := refuse(e, crd)
 	e.order("once")
 	e.eventually("the rotation waits for the definition, and says until when", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Phase == managerv1alpha1.CertificateDistributing && strings.Contains(c.Message, crd+" does not trust the next certificate yet") &&
 			strings.Contains(c.Message, "on the other registrations do not wait for it any longer"), c
 	})
@@ -48,16 +48,16 @@ func TestOneRegistrationIsRefused(t *testing.T) {
 	patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, wellknown.AnnotationNextStoredAt, begun)
 	_, err := e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "administrator"})
 	e.must(err)
-	e.losesAlone(crd, 2)
+	losesAlone(e, crd, 2)
 	accept()
-	e.touch("operator.v1")
-	e.isNotLost(crd)
+	touch(e, "operator.v1")
+	isNotLost(e, crd)
 }
 
 // convertAndValidate has an operator with a conversion webhook and a validating one in service.
-func (e *env) convertAndValidate() (crd string) {
+func convertAndValidate(e *env) (crd string) {
 	e.Helper()
-	crd = e.newCRD("gauges", "v1", "v2").Name
+	crd = newCRD(e, "gauges", "v1", "v2").Name
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments()
 	e.manage()
@@ -70,27 +70,27 @@ func (e *env) convertAndValidate() (crd string) {
 
 // losesAlone waits until the validating webhook trusts what pods are given, and the definition is
 // said to be lost.
-func (e *env) losesAlone(crd string, generation int64) {
+func losesAlone(e *env, crd string, generation int64) {
 	e.Helper()
 	e.eventually("pods are given another certificate, which the definition does not trust", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		ca := e.servingCA()
-		return c.Generation == generation && c.Phase == managerv1alpha1.CertificateStable && len(e.certificate().Data[corev1.TLSPrivateKeyKey]) > 0 && len(ca) > 0 && e.trusts(ca) &&
+		return c.Generation == generation && c.Phase == managerv1alpha1.CertificateStable && len(certificate(e).Data[corev1.TLSPrivateKeyKey]) > 0 && len(ca) > 0 && trusts(e, ca) &&
 			slices.Equal(c.LostRegistrations, []string{"CustomResourceDefinition " + crd}) && strings.Contains(c.Message, "no change of this definition"), c
 	})
 }
 
 // isNotLost waits until the definition trusts what pods are given.
-func (e *env) isNotLost(crd string) {
+func isNotLost(e *env, crd string) {
 	e.Helper()
 	e.eventually("the definition trusts what pods are given", func() (bool, any) {
-		c := e.rotation()
-		return len(c.LostRegistrations) == 0 && string(e.conversion(crd).Webhook.ClientConfig.CABundle) == string(e.servingCA()), c
+		c := rotation(e)
+		return len(c.LostRegistrations) == 0 && string(conversion(e, crd).Webhook.ClientConfig.CABundle) == string(e.servingCA()), c
 	})
 }
 
 // refuse has an admission policy refuse each change of a definition, until it is asked not to.
-func (e *env) refuse(crd string) (accept func()) {
+func refuse(e *env, crd string) (accept func()) {
 	e.Helper()
 	policies, bindings := e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
 	_, err := policies.Create(e.ctx, &admissionregistrationv1.ValidatingAdmissionPolicy{
@@ -113,7 +113,7 @@ func (e *env) refuse(crd string) (accept func()) {
 	}, metav1.CreateOptions{})
 	e.must(err)
 	refused := func() error {
-		_, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Patch(e.ctx, crd, types.MergePatchType, []byte(`{"metadata": {"labels": {"tried": "true"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Patch(e.ctx, crd, types.MergePatchType, []byte(`{"metadata": {"labels": {"tried": "true"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
 	e.eventually("the definition cannot be changed", func() (bool, any) {

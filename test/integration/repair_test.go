@@ -19,7 +19,7 @@ func TestRepair(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	m := e.manageByOwnClock(cluster.Config())
+	m := manageByOwnClock(e, cluster.Config())
 	stop := m.flows()
 	e.install(bundle())
 	stop()
@@ -70,7 +70,7 @@ func TestRepair(t *testing.T) {
 	} {
 		t.Run(test.resource+", "+test.change, func(t *testing.T) {
 			m := m.sub(t)
-			client, name := m.theOnly(test.resource)
+			client, name := theOnly(m.manager.env, test.resource)
 			m.comesBack(client, name, func() {
 				if test.patch == "" {
 					m.must(client.Delete(m.ctx, name, metav1.DeleteOptions{}))
@@ -84,7 +84,7 @@ func TestRepair(t *testing.T) {
 	}
 	m.flows()
 	e.succeeds("operator.v1")
-	e.isComplete(installed)
+	isComplete(e, installed)
 }
 
 // What the manager writes into the objects of others returns within a second, too.
@@ -92,7 +92,7 @@ func TestRepairOfMarks(t *testing.T) {
 	e := newParallelEnv(t)
 	group := e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	m := e.manageByOwnClock(cluster.Config())
+	m := manageByOwnClock(e, cluster.Config())
 	stop := m.flows()
 	e.install(csv("operator.v1", "server"))
 	stop()
@@ -129,7 +129,7 @@ var marked = map[string]schema.GroupVersionResource{
 }
 
 // sub is the test's part of the cluster in a subtest.
-func (e *env) sub(t *testing.T) *env {
+func sub(t *testing.T, e *env) *env {
 	of := *e
 	of.T, of.ctx = t, t.Context()
 	return &of
@@ -138,17 +138,17 @@ func (e *env) sub(t *testing.T) *env {
 // sub is the manager in a subtest.
 func (m ownClock) sub(t *testing.T) ownClock {
 	of := *m.manager
-	of.env = m.env.sub(t)
+	of.env = sub(t, m.env)
 	return ownClock{&of, m.clock}
 }
 
 // theOnly is the object of a resource that the bundle's webhooks need.
-func (e *env) theOnly(resource string) (dynamic.ResourceInterface, string) {
+func theOnly(e *env, resource string) (dynamic.ResourceInterface, string) {
 	e.Helper()
 	others := map[string]bool{"Deployment operator": true, "Role operator.v1": true, "RoleBinding operator.v1": true}
 	for _, o := range e.owned(derived) {
 		if strings.EqualFold(o.GetKind()+"s", resource) && !others[o.GetKind()+" "+o.GetName()] {
-			return e.client(o), o.GetName()
+			return client(e, o), o.GetName()
 		}
 	}
 	e.Fatalf("nothing of %s", resource)
@@ -161,14 +161,14 @@ func (m ownClock) comesBack(client dynamic.ResourceInterface, name string, chang
 	m.Helper()
 	before, err := client.Get(m.ctx, name, metav1.GetOptions{})
 	m.must(err)
-	want := m.golden(*before.DeepCopy())
+	want := golden(m.manager.env, *before.DeepCopy())
 	w, err := client.Watch(m.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, ResourceVersion: before.GetResourceVersion()})
 	m.must(err)
 	defer w.Stop()
 	change()
 	changed := false
 	m.withinASecond(w, func(event watch.Event) (bool, any) {
-		now := m.golden(*event.Object.(*unstructured.Unstructured))
+		now := golden(m.manager.env, *event.Object.(*unstructured.Unstructured))
 		changed = changed || event.Type == watch.Deleted || now != want
 		return changed && event.Type != watch.Deleted && now == want, fmt.Sprintf("%s, changed: %v; -before +after:\n%s", event.Type, changed, gocmp.Diff(want, now))
 	})

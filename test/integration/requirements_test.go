@@ -21,7 +21,7 @@ func needs(c *operatorsv1alpha1.ClusterServiceVersion, serviceAccount string) *o
 	return c
 }
 
-func (e *env) serviceAccount(account *corev1.ServiceAccount) *corev1.ServiceAccount {
+func serviceAccount(e *env, account *corev1.ServiceAccount) *corev1.ServiceAccount {
 	e.Helper()
 	created, err := e.kube.CoreV1().ServiceAccounts(e.namespace).Create(e.ctx, account, metav1.CreateOptions{})
 	e.must(err)
@@ -38,17 +38,17 @@ func TestMissingServiceAccount(t *testing.T) {
 		t.Errorf("message %q, want %q and the name of the account", message, requirementsNotMet)
 	}
 	want := operatorsv1alpha1.RequirementStatus{Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
-	e.requires(want)
+	requires(e, want)
 
-	account := e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	account := serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	want.Status, want.UUID = operatorsv1alpha1.RequirementStatusReasonPresent, string(account.UID)
-	e.requires(want)
+	requires(e, want)
 }
 
 // requires compares the only requirement of operator.v1, except for the message, which is
 // for people, and what depends on it.
-func (e *env) requires(want operatorsv1alpha1.RequirementStatus) {
+func requires(e *env, want operatorsv1alpha1.RequirementStatus) {
 	e.Helper()
 	got := e.get("operator.v1").Status.RequirementStatus
 	if diff := gocmp.Diff([]operatorsv1alpha1.RequirementStatus{want}, got, cmpopts.IgnoreFields(operatorsv1alpha1.RequirementStatus{}, "Message", "Dependents")); diff != "" {
@@ -79,7 +79,7 @@ func TestUnmetRequirements(t *testing.T) {
 		"another operator's ServiceAccount": {
 			spoil: func(e *env, c *operatorsv1alpha1.ClusterServiceVersion) {
 				needs(c, "account")
-				e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account", OwnerReferences: []metav1.OwnerReference{
+				serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account", OwnerReferences: []metav1.OwnerReference{
 					{APIVersion: "operators.coreos.com/v1alpha1", Kind: "ClusterServiceVersion", Name: "other.v1", UID: "0"},
 				}}})
 			},
@@ -102,9 +102,9 @@ func TestUnmetRequirements(t *testing.T) {
 			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
 				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
 			}
-			e.requires(test.want)
+			requires(e, test.want)
 			m.looksAgain("operator.v1")
-			e.registersNothing()
+			registersNothing(e)
 			if e.deployment("server") != nil {
 				t.Error("the operator was started")
 			}

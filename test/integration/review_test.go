@@ -51,7 +51,7 @@ func TestPathThatIsNotServed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			listener := e.listen()
+			listener := listen(e)
 			e.manage(routed(listener))
 			wrong := csv("operator.v1", "server")
 			test.change(wrong)
@@ -59,7 +59,7 @@ func TestPathThatIsNotServed(t *testing.T) {
 			e.create(wrong)
 			e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
 			var broken atomic.Bool
-			e.answer(listener, e.servingCertificate(), func(w http.ResponseWriter, r *http.Request) {
+			answer(e, listener, servingCertificate(e), func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case r.URL.Path == "/wrong":
 					test.handler(w, r)
@@ -69,16 +69,16 @@ func TestPathThatIsNotServed(t *testing.T) {
 					permitAtValidate(w, r)
 				}
 			})
-			e.endpoint(listener)
+			endpoint(e, listener)
 			e.eventually("the WebhookRollout says what is wrong", func() (bool, any) {
-				w := e.webhookStatus("operator.v1", "v.example.com")
+				w := webhookStatus(e, "operator.v1", "v.example.com")
 				return w.State == "Waiting" && w.Reason == test.reason && strings.Contains(w.Message, test.message), w
 			})
 			e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
 				s := e.get("operator.v1").Status
 				return s.Phase == "Installing" && strings.Contains(s.Message, test.message), s.Message
 			})
-			e.registersNothing()
+			registersNothing(e)
 
 			e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 				c.Spec.WebhookDefinitions[0].WebhookPath = new("/validate")
@@ -101,15 +101,15 @@ func TestPathThatIsNotServed(t *testing.T) {
 // A server that answers known callers only serves its path.
 func TestServerThatAuthenticatesCallers(t *testing.T) {
 	e := newOperatorEnv(t)
-	listener := e.listen()
+	listener := listen(e)
 	e.manage(routed(listener))
 	c := csv("operator.v1", "server")
 	onPodTemplates(c)
 	e.create(c)
 	e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
-	e.answer(listener, e.servingCertificate(), func(w http.ResponseWriter, _ *http.Request) {
+	answer(e, listener, servingCertificate(e), func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "who are you?", http.StatusUnauthorized)
 	})
-	e.endpoint(listener)
+	endpoint(e, listener)
 	e.succeeds("operator.v1")
 }

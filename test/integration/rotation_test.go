@@ -23,7 +23,7 @@ func (e *env) order(value string) {
 	})
 }
 
-func (e *env) rotation() managerv1alpha1.CertificateStatus {
+func rotation(e *env) managerv1alpha1.CertificateStatus {
 	e.Helper()
 	for _, d := range e.rollout("operator.v1").Deployments {
 		if d.Certificate != nil {
@@ -34,11 +34,11 @@ func (e *env) rotation() managerv1alpha1.CertificateStatus {
 }
 
 // rotates waits until a generation is the only one.
-func (e *env) rotates(generation int64) {
+func rotates(e *env, generation int64) {
 	e.Helper()
 	e.eventually("the certificate is rotated", func() (bool, any) {
-		c := e.rotation()
-		return c.Generation == generation && e.rotated(), c
+		c := rotation(e)
+		return c.Generation == generation && rotated(e), c
 	})
 }
 
@@ -47,9 +47,9 @@ func (e *env) rotates(generation int64) {
 func TestRotation(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := e.manage(func(o *controller.Options) { o.Certificates.Settle = 1100 * time.Millisecond })
-	keys := e.watchKeys()
+	keys := watchKeys(e)
 	e.install(csv("operator.v1", "server"))
-	before, trust := e.servingCA(), e.watchTrust()
+	before, trust := e.servingCA(), watchTrust(e)
 	began, due := e.get("operator.v1").Status.CertsLastUpdated, e.get("operator.v1").Status.CertsRotateAt
 	template := e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationCAHash]
 
@@ -58,7 +58,7 @@ func TestRotation(t *testing.T) {
 	for _, phase := range []managerv1alpha1.CertificatePhase{managerv1alpha1.CertificateDistributing, managerv1alpha1.CertificatePromoting, managerv1alpha1.CertificateRetiring, managerv1alpha1.CertificateStable} {
 		m.emits("Normal Certificate" + string(phase))
 	}
-	e.rotates(2)
+	rotates(e, 2)
 	trust.neverWithout(before, e.servingCA())
 	keys.holdNoCAKey()
 	if bytes.Equal(before, e.servingCA()) {
@@ -72,7 +72,7 @@ func TestRotation(t *testing.T) {
 		return began != nil && due != nil && !s.CertsLastUpdated.Time.Before(ordered) && !s.CertsRotateAt.Equal(due) && s.CertsRotateAt.After(s.CertsLastUpdated.Time), s
 	})
 	m.looksAgain("operator.v1")
-	if c := e.rotation(); c.Generation != 2 || c.Phase != managerv1alpha1.CertificateStable {
+	if c := rotation(e); c.Generation != 2 || c.Phase != managerv1alpha1.CertificateStable {
 		t.Errorf("an order that was followed is followed again: %+v", c)
 	}
 }
@@ -80,26 +80,26 @@ func TestRotation(t *testing.T) {
 // A compromised CA is not trusted any more at once.
 func TestRotationOfACompromisedCA(t *testing.T) {
 	e := newOperatorEnv(t)
-	p, m := e.runPod(graceOf(time.Hour))
+	p, m := runPod(e, graceOf(time.Hour))
 	before := e.servingCA()
 	e.order(wellknown.RotateCompromised + " once")
 	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; no CA but its own is trusted")
 	e.eventually("the CA is not trusted any more, independent of what pods serve", func() (bool, any) {
 		ca := e.servingCA()
-		return !e.trusts(before) && e.trusts(ca) && !bytes.Equal(before, ca), string(ca)
+		return !trusts(e, before) && trusts(e, ca) && !bytes.Equal(before, ca), string(ca)
 	})
 	e.eventually("the status says what that costs", func() (bool, any) {
-		return strings.Contains(e.rotation().Message, "calls to it fail until it does"), e.rotation()
+		return strings.Contains(rotation(e).Message, "calls to it fail until it does"), rotation(e)
 	})
 	p.reload()
-	e.rotates(2)
+	rotates(e, 2)
 }
 
 // The previous CA is trusted as long as a pod serves under it, and the pod's kubelet is
 // made to look.
 func TestRotationWaitsForPods(t *testing.T) {
 	e := newOperatorEnv(t)
-	p, m := e.runPod(graceOf(time.Hour))
+	p, m := runPod(e, graceOf(time.Hour))
 	before := e.servingCA()
 	e.order("once")
 	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; what they may serve besides stays trusted")
@@ -108,35 +108,35 @@ func TestRotationWaitsForPods(t *testing.T) {
 		return annotations[wellknown.AnnotationTouchedAt] != "", annotations
 	})
 	e.eventually("the WebhookRollout says who does not serve the new certificate", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown" && strings.Contains(c.Message, "pod "+e.namespace+"/server-0 serves another certificate"), c
 	})
 	m.looksAgain("operator.v1")
-	if !e.trusts(before) || !e.trusts(e.servingCA()) {
+	if !trusts(e, before) || !trusts(e, e.servingCA()) {
 		t.Error("the webhook does not trust what its pod serves, or will serve")
 	}
 	if e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor] != "" {
 		t.Error("the pods are restarted before the time is over that they have to reload")
 	}
 	p.reload()
-	e.rotates(2)
+	rotates(e, 2)
 }
 
 // Pods that do not reload are restarted, by their template.
 func TestRotationRestartsPods(t *testing.T) {
 	e := newOperatorEnv(t)
-	p, _ := e.runPod(graceOf(time.Second))
+	p, _ := runPod(e, graceOf(time.Second))
 	before := e.servingCA()
 	e.order("once")
 	e.eventually("the pods are restarted", func() (bool, any) {
 		annotations := e.deployment("server").Spec.Template.Annotations
 		return annotations[wellknown.AnnotationRestartedFor] == "2", annotations
 	})
-	if !e.trusts(before) {
+	if !trusts(e, before) {
 		t.Error("the webhook does not trust any more what its pod serves")
 	}
 	p.reload()
-	e.rotates(2)
+	rotates(e, 2)
 	if e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor] != "2" {
 		t.Error("the pods are restarted again")
 	}

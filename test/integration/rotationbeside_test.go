@@ -35,7 +35,7 @@ func frozen(resource string) func(*env) sleeper {
 	return func(e *env) sleeper {
 		f, tie := e.freezer(resource), &tie{env: e}
 		f.config.Wrap(tie.through)
-		m := e.manageThrough(f.config, graceOf(time.Hour))
+		m := manageThrough(e, f.config, graceOf(time.Hour))
 		sleep, wake := func() { tie.tighten(); f.freeze() }, func() { tie.loosen(); f.thaw() }
 		return sleeper{m, sleep, wake, func() bool { return f.held.Load() > 0 }, tie.refused.Load}
 	}
@@ -44,7 +44,7 @@ func frozen(resource string) func(*env) sleeper {
 // paused is one that stands still with a registration on its way, as it was then.
 func paused(e *env) sleeper {
 	g := e.gate(func(r *http.Request, _ []byte) bool { return isRegistration(r.URL.Path) })
-	m := e.manageThrough(g.config, graceOf(time.Hour))
+	m := manageThrough(e, g.config, graceOf(time.Hour))
 	e.Cleanup(g.open) // a test that ends early ends the manager, whose writes have to come to an end
 	sleep := func() {
 		g.close()
@@ -67,37 +67,37 @@ func TestRotationBesideALeaderOfBefore(t *testing.T) {
 		for _, wakesIn := range []managerv1alpha1.CertificatePhase{managerv1alpha1.CertificateDistributing, managerv1alpha1.CertificatePromoting} {
 			t.Run(name+", wakes in "+string(wakesIn), func(t *testing.T) {
 				e := newOperatorEnv(t)
-				p := e.playPod()
+				p := playPod(e)
 				former := before(e)
 				e.install(p.csv())
 				p.start()
-				first, trust := e.servingCA(), e.watchTrust()
+				first, trust := e.servingCA(), watchTrust(e)
 				former.sleep()
 				promotion := e.gate(e.isPromotion)
 				defer promotion.open()
 				promotion.close()
-				leader := e.manageThrough(promotion.config, graceOf(time.Hour))
+				leader := manageThrough(e, promotion.config, graceOf(time.Hour))
 				e.order("once")
 
 				promotion.keeps()
-				e.touch("operator.v1")
+				touch(e, "operator.v1")
 				if wakesIn == managerv1alpha1.CertificateDistributing {
 					former.wakesIn(wakesIn)
 				}
 				promotion.open()
-				e.promotes()
-				e.touch("operator.v1")
+				promotes(e)
+				touch(e, "operator.v1")
 				if wakesIn == managerv1alpha1.CertificatePromoting {
 					former.wakesIn(wakesIn)
 				}
 				p.reload()
-				e.rotates(2)
+				rotates(e, 2)
 				former.looksAgain("operator.v1")
 				leader.stop()
 				e.order("twice")
-				e.promotes()
+				promotes(e)
 				p.reload()
-				e.rotates(3)
+				rotates(e, 3)
 				trust.neverWithout(first, e.servingCA())
 				trust.trustsAllServed(p)
 			})
@@ -110,7 +110,7 @@ func TestRotationBesideALeaderOfBefore(t *testing.T) {
 func (s sleeper) wakesIn(phase managerv1alpha1.CertificatePhase) {
 	s.Helper()
 	s.eventually("it has slept", func() (bool, any) { return s.slept(), nil })
-	if stored := s.storedPhase(); stored != phase {
+	if stored := storedPhase(s.manager.env); stored != phase {
 		s.Fatalf("it was to wake up in %s, and it is %s", phase, stored)
 	}
 	s.wake()
@@ -124,18 +124,18 @@ func (s sleeper) wakesIn(phase managerv1alpha1.CertificatePhase) {
 }
 
 // promotes waits until pods are given the next certificate.
-func (e *env) promotes() {
+func promotes(e *env) {
 	e.Helper()
 	e.eventually("the pod is given the new certificate", func() (bool, any) {
-		phase := e.storedPhase()
+		phase := storedPhase(e)
 		return phase == managerv1alpha1.CertificatePromoting, phase
 	})
 }
 
 // storedPhase is what the Secret says, independent of what managers report.
-func (e *env) storedPhase() managerv1alpha1.CertificatePhase {
+func storedPhase(e *env) managerv1alpha1.CertificatePhase {
 	e.Helper()
-	secret := e.certificate()
+	secret := certificate(e)
 	switch {
 	case len(secret.Data[wellknown.KeyNextCertificate]) > 0:
 		return managerv1alpha1.CertificateDistributing
@@ -158,7 +158,7 @@ func (e *env) isPromotion(r *http.Request, body []byte) bool {
 		return false
 	}
 	live, err := e.kube.CoreV1().Secrets(e.namespace).Get(r.Context(), servingSecret, metav1.GetOptions{})
-	e.report(err)
+	report(e, err)
 	return err == nil && live.Annotations[wellknown.AnnotationPromotedAt] == ""
 }
 

@@ -12,26 +12,26 @@ import (
 // stays trusted until it has shown what it serves, when all others have long followed.
 func TestScaleUpWhilePodsTakeItUp(t *testing.T) {
 	e := newOperatorEnv(t)
-	p, m := e.runPod(graceOf(time.Hour))
-	before, trust := e.servingCA(), e.watchTrust()
+	p, m := runPod(e, graceOf(time.Hour))
+	before, trust := e.servingCA(), watchTrust(e)
 	waitsFor := func(endpoints, why string) {
 		t.Helper()
 		e.eventually("it waits: "+endpoints, func() (bool, any) {
-			c := e.rotation()
+			c := rotation(e)
 			return c.Phase == managerv1alpha1.CertificatePromoting && c.Endpoints.String() == endpoints && strings.Contains(c.Message, why), c
 		})
 	}
 	e.order("once")
 	waitsFor("0/1 new, 1 old, 0 unknown", "server-0 serves another certificate")
-	came := e.comes("server-1")
+	came := comes(e, "server-1")
 	waitsFor("0/2 new, 1 old, 1 unknown", "server-0 serves another certificate (and 1 more)")
 	p.reload()
 	waitsFor("1/2 new, 0 old, 1 unknown", "server-1 has no address yet")
 	m.looksAgain("operator.v1")
-	if !e.trusts(before) || !e.trusts(e.servingCA()) {
+	if !trusts(e, before) || !trusts(e, e.servingCA()) {
 		t.Error("the webhook does not trust what the pod that came may serve")
 	}
 	p.runs(came)
-	e.rotates(2)
+	rotates(e, 2)
 	trust.neverWithout(before, e.servingCA())
 }

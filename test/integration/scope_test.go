@@ -42,21 +42,21 @@ func TestScope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			other := e.newNamespace("", nil)
-			e.labelNamespace(other, "test", other)
+			other := newNamespace(e, "", nil)
+			labelNamespace(e, other, "test", other)
 			targets := slices.Sorted(slices.Values(test.targets(e.namespace, other)))
 			group := e.group("og", test.spec(e.namespace, other))
 			e.runDeployments()
-			e.runOperator()
+			runOperator(e)
 
 			if got, want := e.registration("v.example.com").Webhooks[0].NamespaceSelector, selectorOf(group); !gocmp.Equal(got, want) {
 				t.Errorf("namespaceSelector %v, want %v", got, want)
 			}
 			e.eventually(fmt.Sprintf("status.namespaces of the group is %v", targets), func() (bool, any) {
-				got := e.groupStatus("og").Namespaces
+				got := groupStatus(e, "og").Namespaces
 				return slices.Equal(got, targets), got
 			})
-			e.carriesLabel(group, targets, e.namespace, other)
+			carriesLabel(e, group, targets, e.namespace, other)
 			annotations := map[string]string{"olm.operatorGroup": "og", "olm.operatorNamespace": e.namespace, "olm.targetNamespaces": strings.Join(targets, ",")}
 			if got := e.get("operator.v1").Annotations; !maps.Equal(got, annotations) {
 				t.Errorf("annotations %v, want %v", got, annotations)
@@ -70,8 +70,8 @@ func TestScopeIsLabelledBeforeRegistration(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	proxy := e.proxy(nil)
-	e.manageThrough(proxy.Config())
+	proxy := proxy(e, nil)
+	manageThrough(e, proxy.Config())
 	e.install(csv("operator.v1", "server"))
 	label := slices.Index(proxy.Writes(), "PATCH /api/v1/namespaces/"+e.namespace)
 	registration := slices.IndexFunc(proxy.Writes(), isRegistration)
@@ -85,9 +85,9 @@ func TestScopeLabelsNamespacesThatComeLater(t *testing.T) {
 	later := e.namespace + "-later"
 	group := e.group("og", namespaces(e.namespace, later))
 	e.runDeployments()
-	e.runOperator()
-	e.newNamespace(later, nil)
-	e.carriesLabel(group, []string{later}, later)
+	runOperator(e)
+	newNamespace(e, later, nil)
+	carriesLabel(e, group, []string{later}, later)
 }
 
 func isRegistration(write string) bool { return strings.Contains(write, "webhookconfigurations") }

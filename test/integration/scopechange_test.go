@@ -18,16 +18,16 @@ import (
 // A Namespace that leaves the group leaves its webhooks' scope.
 func TestScopeShrinks(t *testing.T) {
 	e := newParallelEnv(t)
-	other := e.newNamespace("", nil)
+	other := newNamespace(e, "", nil)
 	group := e.group("og", namespaces(e.namespace, other))
 	e.runDeployments()
-	e.runOperator()
-	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec.TargetNamespaces = []string{e.namespace} })
+	runOperator(e)
+	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec.TargetNamespaces = []string{e.namespace} })
 	e.eventually("the group says so", func() (bool, any) {
-		got := e.groupStatus("og").Namespaces
+		got := groupStatus(e, "og").Namespaces
 		return slices.Equal(got, []string{e.namespace}), got
 	})
-	e.carriesLabel(group, []string{e.namespace}, e.namespace, other)
+	carriesLabel(e, group, []string{e.namespace}, e.namespace, other)
 }
 
 // A group's new selection has to reach the webhooks that are live.
@@ -50,13 +50,13 @@ func TestScopeChangeReachesTheRegistration(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			e.labelNamespace(e.namespace, "test", e.namespace)
-			e.labelNamespace(e.namespace, "test2", e.namespace)
+			labelNamespace(e, e.namespace, "test", e.namespace)
+			labelNamespace(e, e.namespace, "test2", e.namespace)
 			e.group("og", test.before(e.namespace))
 			e.runDeployments()
-			e.runOperator()
+			runOperator(e)
 			uid := e.registration("v.example.com").UID
-			group := e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = test.after(e.namespace) })
+			group := editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = test.after(e.namespace) })
 			e.eventually("the registration selects again", func() (bool, any) {
 				got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
 				return gocmp.Equal(got, selectorOf(group)), got
@@ -73,16 +73,16 @@ func TestScopeChangeReachesTheRegistration(t *testing.T) {
 func TestScopeNarrowsOnceNamespacesAreLabelled(t *testing.T) {
 	e := newOperatorEnv(t)
 	var labelling atomic.Bool // is let through
-	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+	proxy := proxy(e, func(_ int, r *http.Request) kube.Verdict {
 		if strings.Contains(r.URL.Path, "/namespaces/"+e.namespace) && strings.Count(r.URL.Path, "/") == 4 && !labelling.Load() {
 			return kube.DropBefore
 		}
 		return kube.Pass
 	})
-	m := e.manageThrough(proxy.Config())
+	m := manageThrough(e, proxy.Config())
 	e.install(csv("operator.v1", "server"))
 	m.looksAfter(func() {
-		e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace) })
+		editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace) })
 	})
 	m.looksAgain("operator.v1")
 	if got, want := e.registration("v.example.com").Webhooks[0].NamespaceSelector, selectorOf(&operatorsv1.OperatorGroup{}); !gocmp.Equal(got, want) {
@@ -99,11 +99,11 @@ func TestScopeWidensBeforeNamespacesLoseTheirLabel(t *testing.T) {
 	e := newParallelEnv(t)
 	group := e.group("og", namespaces(e.namespace))
 	e.runDeployments()
-	proxy := e.proxy(nil)
-	e.manageThrough(proxy.Config())
+	proxy := proxy(e, nil)
+	manageThrough(e, proxy.Config())
 	e.install(csv("operator.v1", "server"))
-	e.editGroup("og", func(g *operatorsv1.OperatorGroup) { g.Spec = allNamespaces })
-	e.carriesLabel(group, nil, e.namespace)
+	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = allNamespaces })
+	carriesLabel(e, group, nil, e.namespace)
 	writes := proxy.Writes()
 	slices.Reverse(writes)
 	unlabelled := slices.Index(writes, "PATCH /api/v1/namespaces/"+e.namespace)
@@ -116,10 +116,10 @@ func TestScopeWidensBeforeNamespacesLoseTheirLabel(t *testing.T) {
 // A Namespace whose deletion hangs is a target like any other.
 func TestScopeCoversTerminatingNamespaces(t *testing.T) {
 	e := newParallelEnv(t)
-	other := e.newNamespace("", nil)
+	other := newNamespace(e, "", nil)
 	e.must(e.kube.CoreV1().Namespaces().Delete(e.ctx, other, metav1.DeleteOptions{}))
 	group := e.group("og", namespaces(e.namespace, other))
 	e.runDeployments()
-	e.runOperator()
-	e.carriesLabel(group, []string{e.namespace, other}, e.namespace, other)
+	runOperator(e)
+	carriesLabel(e, group, []string{e.namespace, other}, e.namespace, other)
 }

@@ -36,18 +36,18 @@ func TestSecretIsLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			e.runOperator()
-			lost, bundles := e.servingCA(), e.watchTrust()
+			runOperator(e)
+			lost, bundles := e.servingCA(), watchTrust(e)
 
 			lose(e)
 			e.eventually("there is another certificate", func() (bool, any) {
 				ca := e.servingCA()
 				return len(ca) > 0 && !bytes.Equal(ca, lost), string(ca)
 			})
-			e.eventually("nothing else is trusted any more", func() (bool, any) { return e.rotated(), nil })
+			e.eventually("nothing else is trusted any more", func() (bool, any) { return rotated(e), nil })
 			bundles.neverWithout(lost, e.servingCA())
 			e.succeeds("operator.v1")
-			if secret := e.certificate(); !csvspec.OwnedBy(secret, e.get("operator.v1")) {
+			if secret := certificate(e); !csvspec.OwnedBy(secret, e.get("operator.v1")) {
 				t.Errorf("the Secret is not the ClusterServiceVersion's: %+v", secret.ObjectMeta)
 			}
 		})
@@ -58,7 +58,7 @@ func TestSecretIsLost(t *testing.T) {
 func makeAnew(change func(*corev1.Secret)) func(*env) {
 	return func(e *env) {
 		e.Helper()
-		foreign := e.foreignSecret()
+		foreign := foreignSecret(e)
 		change(foreign)
 		secrets := e.kube.CoreV1().Secrets(e.namespace)
 		for made := false; !made; { // the manager may be quicker
@@ -74,14 +74,14 @@ func makeAnew(change func(*corev1.Secret)) func(*env) {
 // A Secret that lacks nothing but the manager's label gets it back.
 func TestSecretLosesItsLabel(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.runOperator()
-	before := e.certificate()
+	runOperator(e)
+	before := certificate(e)
 	patchSecret(`{"metadata": {"labels": null}}`)(e)
 	e.eventually("it has its label", func() (bool, any) {
-		labels := e.certificate().Labels
+		labels := certificate(e).Labels
 		return labels[wellknown.LabelManaged] == "true", labels
 	})
-	if now := e.certificate(); !gocmp.Equal(now.Data, before.Data) || !gocmp.Equal(now.Annotations, before.Annotations) {
+	if now := certificate(e); !gocmp.Equal(now.Data, before.Data) || !gocmp.Equal(now.Annotations, before.Annotations) {
 		t.Errorf("the certificate is another one:\n%s", gocmp.Diff(before, now))
 	}
 }
@@ -90,10 +90,10 @@ func TestSecretLosesItsLabel(t *testing.T) {
 // be in the way; the webhook goes on with the certificate that its pods have.
 func TestSecretIsClaimed(t *testing.T) {
 	e := newOperatorEnv(t)
-	m := e.runOperator()
+	m := runOperator(e)
 	served := e.servingCA()
 
-	since := e.auditEnd()
+	since := auditEnd(e)
 	patchSecret(`{"metadata": {"labels": {"olm.managed": null, "app.kubernetes.io/managed-by": "Helm"}}}`)(e)
 	e.says(servingSecret + " bears the label app.kubernetes.io/managed-by=Helm, so it belongs to another client")
 	m.looksAgain("operator.v1")
@@ -102,7 +102,7 @@ func TestSecretIsClaimed(t *testing.T) {
 	if len(changes) > 0 {
 		t.Errorf("the manager wrote:\n%s", strings.Join(changes, "\n"))
 	}
-	if !e.trusts(served) {
+	if !trusts(e, served) {
 		t.Error("the webhook does not trust any more what its pods serve")
 	}
 }
@@ -115,10 +115,10 @@ func patchSecret(patch string) func(*env) {
 	}
 }
 
-func (e *env) servingCA() []byte { return e.caOf(servingSecret) }
+func (e *env) servingCA() []byte { return caOf(e, servingSecret) }
 
 // caOf is the CA of the serving certificate in a Secret, if it can be served.
-func (e *env) caOf(name string) []byte {
+func caOf(e *env, name string) []byte {
 	e.Helper()
 	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -145,7 +145,7 @@ func parse(text []byte) *x509.Certificate {
 }
 
 // trusts reports whether v.example.com trusts a CA.
-func (e *env) trusts(ca []byte) bool {
+func trusts(e *env, ca []byte) bool {
 	e.Helper()
 	return len(ca) > 0 && bytes.Contains(e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle, ca)
 }

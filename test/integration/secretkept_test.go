@@ -28,9 +28,9 @@ import (
 
 // replaceBare is what kubectl replace, a GitOps tool or a backup does that knows of nothing but
 // the pair and its CA.
-func (e *env) replaceBare() {
+func replaceBare(e *env) {
 	e.Helper()
-	secret := e.certificate()
+	secret := certificate(e)
 	maps.DeleteFunc(secret.Data, func(key string, _ []byte) bool {
 		return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != "ca.crt"
 	})
@@ -43,24 +43,24 @@ func (e *env) replaceBare() {
 // Secret back without its annotations.
 func TestSecretIsReplacedWithoutItsNotes(t *testing.T) {
 	e := newOperatorEnv(t)
-	p, m := e.runPod(graceOf(time.Hour))
+	p, m := runPod(e, graceOf(time.Hour))
 	before := e.servingCA()
 	e.order("once")
 	e.eventually("the pod serves the previous certificate", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
 	})
-	trust := e.watchTrust()
-	e.replaceBare()
+	trust := watchTrust(e)
+	replaceBare(e)
 	e.eventually("the Secret says again what pods may serve", func() (bool, any) {
-		return bytes.Contains(e.certificate().Data["previous-ca.crt"], before), e.rotation()
+		return bytes.Contains(certificate(e).Data["previous-ca.crt"], before), rotation(e)
 	})
 	m.looksAgain("operator.v1")
-	if !e.trusts(before) || !e.trusts(e.servingCA()) {
+	if !trusts(e, before) || !trusts(e, e.servingCA()) {
 		t.Error("the webhook does not trust what its pod serves, or will serve")
 	}
 	p.reload()
-	e.eventually("the previous CA is not trusted any more", func() (bool, any) { return e.rotated(), e.rotation() })
+	e.eventually("the previous CA is not trusted any more", func() (bool, any) { return rotated(e), rotation(e) })
 	trust.neverWithout(before, e.servingCA())
 }
 
@@ -68,39 +68,39 @@ func TestSecretIsReplacedWithoutItsNotes(t *testing.T) {
 // to serve the certificate in the Secret.
 func TestTheManagerFollowsNone(t *testing.T) {
 	e := newOperatorEnv(t)
-	p, _ := e.runPod(graceOf(time.Hour))
+	p, _ := runPod(e, graceOf(time.Hour))
 	first := e.servingCA()
-	e.choose(managerv1alpha1.ProviderNone)
-	e.eventually("only the administrator issues", func() (bool, any) { c := e.rotation(); return c.Provider == managerv1alpha1.ProviderNone, c })
+	choose(e, managerv1alpha1.ProviderNone)
+	e.eventually("only the administrator issues", func() (bool, any) { c := rotation(e); return c.Provider == managerv1alpha1.ProviderNone, c })
 
-	own := e.servingCertificate().Leaf
+	own := servingCertificate(e).Leaf
 	renewed, err := certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter})
 	e.must(err)
-	e.injectBundle(slices.Concat(renewed.CA, first))
+	injectBundle(e, slices.Concat(renewed.CA, first))
 	_, err = e.kube.CoreV1().Secrets(e.namespace).Update(e.ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: servingSecret}, Type: corev1.SecretTypeTLS,
 		Data: map[string][]byte{corev1.TLSCertKey: renewed.Certificate, corev1.TLSPrivateKeyKey: renewed.Key, "ca.crt": renewed.CA},
 	}, metav1.UpdateOptions{})
 	e.must(err)
 
-	trust := e.watchTrust()
-	e.choose(managerv1alpha1.ProviderManager)
+	trust := watchTrust(e)
+	choose(e, managerv1alpha1.ProviderManager)
 	e.eventually("the pod is seen to serve the previous certificate", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
 	})
-	if !e.trusts(first) {
+	if !trusts(e, first) {
 		t.Error("the webhook does not trust what its pod serves")
 	}
 	p.reload()
 	e.eventually("the previous CA is not trusted any more", func() (bool, any) {
-		return !e.trusts(first) && e.trusts(e.servingCA()), e.rotation()
+		return !trusts(e, first) && trusts(e, e.servingCA()), rotation(e)
 	})
 	trust.neverWithout(first, renewed.CA)
 }
 
 // injectBundle is what an injector does with the registrations.
-func (e *env) injectBundle(bundle []byte) {
+func injectBundle(e *env, bundle []byte) {
 	e.Helper()
 	ours := metav1.ListOptions{LabelSelector: ofNamespace(e.namespace)}
 	validating := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
@@ -125,20 +125,20 @@ func (e *env) injectBundle(bundle []byte) {
 // changed again.
 func TestSecretBecomesImmutable(t *testing.T) {
 	e := newOperatorEnv(t)
-	p, m := e.runPod()
-	before, trust := e.certificate(), e.watchTrust()
+	p, m := runPod(e)
+	before, trust := certificate(e), watchTrust(e)
 	patchSecret(`{"immutable": true}`)(e)
 	e.eventually("it can be changed again", func() (bool, any) {
 		s, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
 		return err == nil && s.Immutable == nil && s.UID != before.UID, s
 	})
-	if !maps.EqualFunc(before.Data, e.certificate().Data, bytes.Equal) {
+	if !maps.EqualFunc(before.Data, certificate(e).Data, bytes.Equal) {
 		t.Error("it does not hold what it held")
 	}
 	m.looksAgain("operator.v1")
 	e.order("once")
-	e.eventually("pods are given another certificate", func() (bool, any) { return p.follow(), e.rotation() })
-	e.rotates(2)
+	e.eventually("pods are given another certificate", func() (bool, any) { return p.follow(), rotation(e) })
+	rotates(e, 2)
 	trust.neverWithout(before.Data["ca.crt"], e.servingCA())
 }
 
@@ -148,8 +148,8 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	e := newEnv(t) // alone: whether the manager rests is counted for all ClusterServiceVersions
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	e.freezeSecrets()
-	p, m := e.runPod(graceOf(time.Hour))
+	freezeSecrets(e)
+	p, m := runPod(e, graceOf(time.Hour))
 	e.eventually("the Secret was created again once", func() (bool, any) {
 		s, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
 		return err == nil && s.Immutable != nil && s.Annotations[wellknown.AnnotationRecreatedFor] != "", err
@@ -157,16 +157,16 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	m.rests()
 	e.order("once")
 	e.eventually("pods are given another certificate", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
 	})
 	p.reload()
-	e.rotates(2)
+	rotates(e, 2)
 	m.rests()
 }
 
 // freezeSecrets has the API server make every Secret of the Namespace immutable that is created.
-func (e *env) freezeSecrets() {
+func freezeSecrets(e *env) {
 	e.Helper()
 	name := "immutable-" + e.namespace
 	policies, bindings := e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings()
@@ -225,16 +225,16 @@ func TestExpiredCAInTheSecret(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			e.runOperator()
-			before, trust, hash := e.servingCA(), e.watchTrust(), e.templateHash()
+			runOperator(e)
+			before, trust, hash := e.servingCA(), watchTrust(e), templateHash(e)
 			patchSecret(test.patch(e))(e)
 			e.eventually("there is another certificate", func() (bool, any) {
 				ca := e.servingCA()
-				return len(ca) > 0 && !bytes.Equal(before, ca) && e.rotated(), e.rotation()
+				return len(ca) > 0 && !bytes.Equal(before, ca) && rotated(e), rotation(e)
 			})
 			sum := sha256.Sum256(e.servingCA())
-			if want := hex.EncodeToString(sum[:]); test.replaced != (e.templateHash() == want) || test.replaced == (e.templateHash() == hash) {
-				t.Errorf("olmcahash was %s and is %s; the CA's hash is %s", hash, e.templateHash(), want)
+			if want := hex.EncodeToString(sum[:]); test.replaced != (templateHash(e) == want) || test.replaced == (templateHash(e) == hash) {
+				t.Errorf("olmcahash was %s and is %s; the CA's hash is %s", hash, templateHash(e), want)
 			}
 			if !strings.Contains(test.patch(e), "ca.crt") { // else the Secret does not say who signed what pods serve
 				trust.neverWithout(before, e.servingCA())
@@ -246,14 +246,14 @@ func TestExpiredCAInTheSecret(t *testing.T) {
 // What an issuer issues and pods cannot be given is named, with its issuer, where people look.
 func TestUselessCertificateIsReported(t *testing.T) {
 	e := newParallelEnv(t)
-	ca := e.runServiceCA()
+	ca := runServiceCA(e)
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	m := e.manage()
-	e.choose(managerv1alpha1.ProviderServiceCA)
+	choose(e, managerv1alpha1.ProviderServiceCA)
 	e.install(csv("operator.v1", "server"))
-	e.provides(managerv1alpha1.ProviderServiceCA)
-	served := e.certificate().Data
+	provides(e, managerv1alpha1.ProviderServiceCA)
+	served := certificate(e).Data
 
 	issued := e.issued()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -276,14 +276,14 @@ func TestUselessCertificateIsReported(t *testing.T) {
 		e.must(err)
 		return rejectedIn(families, "service-ca", "Secret "+e.namespace+"/"+issued.Name, "Expired"), nil
 	})
-	if !maps.EqualFunc(served, e.certificate().Data, bytes.Equal) {
+	if !maps.EqualFunc(served, certificate(e).Data, bytes.Equal) {
 		t.Error("pods are given another certificate")
 	}
 	ca.renew()
-	e.provides(managerv1alpha1.ProviderServiceCA)
+	provides(e, managerv1alpha1.ProviderServiceCA)
 	e.eventually("nothing is rejected any more", func() (bool, any) {
 		s := e.rollout("operator.v1")
-		return meta.FindStatusCondition(s.Conditions, managerv1alpha1.ConditionCertificateRejected) == nil && e.rotation().Rejected == nil, s.Conditions
+		return meta.FindStatusCondition(s.Conditions, managerv1alpha1.ConditionCertificateRejected) == nil && rotation(e).Rejected == nil, s.Conditions
 	})
 }
 

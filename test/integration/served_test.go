@@ -21,13 +21,13 @@ type served struct {
 func (p *playedPod) noteServed(pair tls.Certificate, since int) {
 	p.Helper()
 	if n := len(p.served); n > 0 {
-		p.served[n-1].till = number(p.marker().ResourceVersion)
+		p.served[n-1].till = number(marker(p.env).ResourceVersion)
 	}
 	p.served = append(p.served, served{pair, since, math.MaxInt})
 }
 
 // marker is a Secret that records the current resourceVersion of the API server.
-func (e *env) marker() *corev1.Secret {
+func marker(e *env) *corev1.Secret {
 	e.Helper()
 	marker, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}}, metav1.CreateOptions{})
 	e.must(err)

@@ -35,7 +35,7 @@ type serviceCA struct {
 	bundle []byte
 }
 
-func (e *env) runServiceCA() *serviceCA {
+func runServiceCA(e *env) *serviceCA {
 	e.Helper()
 	ca := e.authority("openshift-service-serving-signer")
 	s := &serviceCA{env: e, signer: ca, bundle: ca.pem()}
@@ -85,7 +85,7 @@ func (s *serviceCA) issueFor(service *corev1.Service) {
 				wellknown.AnnotationServingCertError, s.namespace, name, service.UID)
 			if service.Annotations[wellknown.AnnotationServingCertError] == "" {
 				_, err := s.kube.CoreV1().Services(s.namespace).Patch(s.ctx, service.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-				s.report(err)
+				report(s.env, err)
 			}
 		}
 		return
@@ -100,14 +100,14 @@ func (s *serviceCA) issueFor(service *corev1.Service) {
 		Data: s.issue(service.Name),
 	}, metav1.CreateOptions{})
 	if !apierrors.IsAlreadyExists(err) {
-		s.report(err)
+		report(s.env, err)
 	}
 }
 
 // issue is a new pair. What signed it comes with it, as far as the CA before.
 func (s *serviceCA) issue(service string) map[string][]byte {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	s.report(err)
+	report(s.env, err)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	host := service + "." + s.namespace + ".svc"
@@ -125,7 +125,7 @@ func (s *serviceCA) inject(bundle *corev1.ConfigMap) {
 	injected := bundle.DeepCopy()
 	injected.Data = map[string]string{wellknown.KeyServiceCA: text}
 	_, err := s.kube.CoreV1().ConfigMaps(s.namespace).Update(s.ctx, injected, metav1.UpdateOptions{})
-	s.report(err)
+	report(s.env, err)
 }
 
 func (s *serviceCA) restore(gone *corev1.Secret) {
@@ -153,7 +153,7 @@ func (s *serviceCA) renew() {
 // lasts for longer; both stay in the bundle.
 func (s *serviceCA) changeCA() {
 	s.Helper()
-	next := s.authorityUntil("openshift-service-serving-signer", time.Now().AddDate(2, 0, 0))
+	next := authorityUntil(s.env, "openshift-service-serving-signer", time.Now().AddDate(2, 0, 0))
 	s.mutex.Lock()
 	s.link = certificatePEM(s.signer.certify(s.env, next.certificate, next.key.Public()))
 	s.signer, s.bundle = next, slices.Concat(next.pem(), s.bundle)

@@ -36,11 +36,11 @@ func TestNobodyServes(t *testing.T) {
 			reason: "Refused", message: "server-0",
 		},
 		"a foreign certificate": {
-			serve:  func(e *env, l net.Listener) { e.serve(l, e.foreignCertificate()) },
+			serve:  func(e *env, l net.Listener) { serve(e, l, foreignCertificate(e)) },
 			reason: "ForeignCertificate", message: "server-0",
 		},
 		"not the Service's address": {
-			serve:   func(e *env, l net.Listener) { e.serve(l, e.servingCertificate()) },
+			serve:   func(e *env, l net.Listener) { serve(e, l, servingCertificate(e)) },
 			message: "/server-service",
 		},
 	} {
@@ -50,19 +50,19 @@ func TestNobodyServes(t *testing.T) {
 			e.create(csv("operator.v1", "server"))
 			if test.serve != nil {
 				e.eventually("there is a Deployment to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
-				listener := e.listen()
+				listener := listen(e)
 				test.serve(e, listener)
-				e.endpoint(listener)
+				endpoint(e, listener)
 			}
 			e.eventually("the WebhookRollout says who does not serve", func() (bool, any) {
-				w := e.webhookStatus("operator.v1", "v.example.com")
+				w := webhookStatus(e, "operator.v1", "v.example.com")
 				return w.State == "Waiting" && strings.Contains(w.Message, test.message) && (test.reason == "" || w.Reason == test.reason), w
 			})
 			e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
 				s := e.get("operator.v1").Status
 				return s.Phase == "Installing" && s.Reason == "InstallWaiting" && strings.Contains(s.Message, test.message), s.Message
 			})
-			e.registersNothing()
+			registersNothing(e)
 		})
 	}
 }
@@ -70,19 +70,19 @@ func TestNobodyServes(t *testing.T) {
 // The loss of all endpoints shows, and changes nothing of the registration.
 func TestEndpointsGo(t *testing.T) {
 	e := newOperatorEnv(t)
-	available := e.runOperator()
+	available := runOperator(e)
 	available.stop()
 	before := e.registration("v.example.com").ResourceVersion
 
 	m := e.manage(serving)
 	e.eventually("no endpoint answers", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "v.example.com")
+		w := webhookStatus(e, "operator.v1", "v.example.com")
 		return w.State == "Unreachable" && w.Reason == "NoReadyEndpoints", w
 	})
 	m.emits("Warning WebhookUnreachable")
-	e.endpoint(e.listen())
+	endpoint(e, listen(e))
 	e.eventually("an endpoint answers again", func() (bool, any) {
-		w := e.webhookStatus("operator.v1", "v.example.com")
+		w := webhookStatus(e, "operator.v1", "v.example.com")
 		return w.State == "Registered", w
 	})
 	m.emits("Normal WebhookRegistered")
@@ -92,7 +92,7 @@ func TestEndpointsGo(t *testing.T) {
 }
 
 // listen is on an address that an endpoint may have.
-func (e *env) listen() net.Listener {
+func listen(e *env) net.Listener {
 	e.Helper()
 	address, err := kube.Outside()
 	e.must(err)
@@ -103,7 +103,7 @@ func (e *env) listen() net.Listener {
 }
 
 // serve plays a webhook's server, as far as a TLS handshake goes.
-func (e *env) serve(l net.Listener, certificate tls.Certificate) {
+func serve(e *env, l net.Listener, certificate tls.Certificate) {
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -119,7 +119,7 @@ func (e *env) serve(l net.Listener, certificate tls.Certificate) {
 }
 
 // servingCertificate is the one that the manager made for the pods.
-func (e *env) servingCertificate() tls.Certificate {
+func servingCertificate(e *env) tls.Certificate {
 	e.Helper()
 	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
 	e.must(err)
@@ -129,18 +129,18 @@ func (e *env) servingCertificate() tls.Certificate {
 }
 
 // foreignCertificate has the right names, and is signed by a CA of another client's.
-func (e *env) foreignCertificate() tls.Certificate {
+func foreignCertificate(e *env) tls.Certificate {
 	e.Helper()
-	data := e.foreignSecret().Data
+	data := foreignSecret(e).Data
 	pair, err := tls.X509KeyPair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
 	e.must(err)
 	return pair
 }
 
 // foreignSecret holds such a certificate, under the name of the manager's.
-func (e *env) foreignSecret() *corev1.Secret {
+func foreignSecret(e *env) *corev1.Secret {
 	e.Helper()
-	own := e.servingCertificate().Leaf
+	own := servingCertificate(e).Leaf
 	generation, err := certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter})
 	e.must(err)
 	return &corev1.Secret{
@@ -151,17 +151,17 @@ func (e *env) foreignSecret() *corev1.Secret {
 
 // endpoint plays the controller that finds the pods behind server-service: there is
 // one, and it listens there.
-func (e *env) endpoint(l net.Listener) {
+func endpoint(e *env, l net.Listener) {
 	e.Helper()
-	e.endpointOf("server-0", l)
+	endpointOf(e, "server-0", l)
 }
 
-func (e *env) endpointOf(pod string, l net.Listener) {
+func endpointOf(e *env, pod string, l net.Listener) {
 	e.Helper()
-	e.endpointBehind("server-service", pod, l)
+	endpointBehind(e, "server-service", pod, l)
 }
 
-func (e *env) endpointBehind(name, pod string, l net.Listener) {
+func endpointBehind(e *env, name, pod string, l net.Listener) {
 	e.Helper()
 	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)

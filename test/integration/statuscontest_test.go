@@ -17,11 +17,11 @@ import (
 // such as an OLM v0 that was started later, ends in a contest: the manager pauses, and reports it.
 func TestContestOverTheStatus(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.runOperator()
+	runOperator(e)
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
-	changed := e.revert(ctx, client.Watch, "operator.v1", func() bool {
+	changed := revert(ctx, e, client.Watch, "operator.v1", func() bool {
 		live, err := client.Get(ctx, "operator.v1", metav1.GetOptions{})
 		if err != nil || live.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
 			return false
@@ -40,11 +40,11 @@ func TestContestOverTheStatus(t *testing.T) {
 
 func TestContestOverTheStatusOfAWebhookRollout(t *testing.T) {
 	e := newOperatorEnv(t)
-	m := e.runOperator()
+	m := runOperator(e)
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	client := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace)
-	changed := e.revert(ctx, client.Watch, "operator.v1", func() bool {
+	changed := revert(ctx, e, client.Watch, "operator.v1", func() bool {
 		live, err := client.Get(ctx, "operator.v1", metav1.GetOptions{})
 		if err != nil || len(live.Status.Conditions) == 0 {
 			return false
@@ -65,7 +65,7 @@ func TestContestOverTheStatusOfAnOperatorGroup(t *testing.T) {
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	client := e.olm.OperatorsV1().OperatorGroups(e.namespace)
-	changed := e.revert(ctx, client.Watch, "og", func() bool {
+	changed := revert(ctx, e, client.Watch, "og", func() bool {
 		live, err := client.Get(ctx, "og", metav1.GetOptions{})
 		if err != nil || !slices.Equal(live.Status.Namespaces, []string{metav1.NamespaceAll}) {
 			return false
@@ -90,7 +90,7 @@ type watchFunc func(context.Context, metav1.ListOptions) (watch.Interface, error
 
 // revert calls a function at each change of an object until the context ends. It then returns how often
 // the function reverted what the manager wrote.
-func (e *env) revert(ctx context.Context, start watchFunc, name string, do func() (reverted bool)) <-chan int {
+func revert(ctx context.Context, e *env, start watchFunc, name string, do func() (reverted bool)) <-chan int {
 	e.Helper()
 	changed := make(chan int, 1)
 	events, err := start(ctx, metav1.SingleObject(metav1.ObjectMeta{Name: name}))

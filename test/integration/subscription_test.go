@@ -18,7 +18,7 @@ import (
 )
 
 // subscribe makes a Subscription that starts with operator.v1.
-func (e *env) subscribe(config *operatorsv1alpha1.SubscriptionConfig) {
+func subscribe(e *env, config *operatorsv1alpha1.SubscriptionConfig) {
 	e.Helper()
 	_, err := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace).Create(e.ctx, &operatorsv1alpha1.Subscription{
 		ObjectMeta: metav1.ObjectMeta{Name: "operator"},
@@ -27,7 +27,7 @@ func (e *env) subscribe(config *operatorsv1alpha1.SubscriptionConfig) {
 	e.must(err)
 }
 
-func (e *env) reconfigure(change func(*operatorsv1alpha1.SubscriptionConfig)) {
+func reconfigure(e *env, change func(*operatorsv1alpha1.SubscriptionConfig)) {
 	e.Helper()
 	client := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace)
 	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -46,7 +46,7 @@ func (e *env) reconfigure(change func(*operatorsv1alpha1.SubscriptionConfig)) {
 func TestSubscriptionConfig(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
-	e.subscribe(&operatorsv1alpha1.SubscriptionConfig{
+	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{
 		Env:          []corev1.EnvVar{{Name: "HTTP_PROXY", Value: "proxy:3128"}},
 		NodeSelector: map[string]string{"kind": "infra"},
 		Tolerations:  []corev1.Toleration{{Key: "infra", Operator: corev1.TolerationOpExists}},
@@ -54,7 +54,7 @@ func TestSubscriptionConfig(t *testing.T) {
 		Annotations:  map[string]string{"example.com/team": "red", "cert-manager.io/inject-ca-from": "a/b", "olm-webhook-manager.io/anything": "x"},
 	})
 	e.runDeployments()
-	m := e.runOperator()
+	m := runOperator(e)
 
 	pod := e.deployment("server").Spec.Template
 	if env := pod.Spec.Containers[0].Env; env[0].Name != "HTTP_PROXY" || pod.Spec.NodeSelector["kind"] != "infra" || len(pod.Spec.Tolerations) != 1 {
@@ -65,7 +65,7 @@ func TestSubscriptionConfig(t *testing.T) {
 			t.Errorf("the certificate's volume is %+v", v)
 		}
 	}
-	e.annotated("red")
+	annotated(e, "red")
 	m.emits("Warning ConfigRefused")
 	refused := conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused")
 	for _, want := range []string{"spec.config.volumes[0] has the name webhook-cert", "has cert-manager.io/inject-ca-from"} {
@@ -74,16 +74,16 @@ func TestSubscriptionConfig(t *testing.T) {
 		}
 	}
 
-	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) {
+	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) {
 		*c = operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "blue"}}
 	})
-	e.comesToBear("blue")
+	comesToBear(e, "blue")
 	if selector := e.deployment("server").Spec.Template.Spec.NodeSelector; selector != nil {
 		t.Errorf("the pod is still put where %v", selector)
 	}
 	e.succeeds("operator.v1")
-	e.annotated("blue")
-	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
+	annotated(e, "blue")
+	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
 	e.eventually("the annotation no longer exists", func() (bool, any) {
 		d := e.deployment("server")
 		_, onPods := d.Spec.Template.Annotations["example.com/team"]
@@ -98,9 +98,9 @@ func TestSubscriptionConfig(t *testing.T) {
 }
 
 // annotated wants the team's annotation on all that is derived, and nothing else of it.
-func (e *env) annotated(team string) {
+func annotated(e *env, team string) {
 	e.Helper()
-	for what, annotations := range e.annotations() {
+	for what, annotations := range annotations(e) {
 		_, injected := annotations["cert-manager.io/inject-ca-from"]
 		_, instructed := annotations["olm-webhook-manager.io/anything"]
 		if annotations["example.com/team"] != team || injected || instructed {
@@ -110,10 +110,10 @@ func (e *env) annotated(team string) {
 }
 
 // comesToBear waits until all that is derived bears the team's annotation.
-func (e *env) comesToBear(team string) {
+func comesToBear(e *env, team string) {
 	e.Helper()
 	e.eventually("all that is derived bears "+team, func() (bool, any) {
-		found := e.annotations()
+		found := annotations(e)
 		for _, annotations := range found {
 			if annotations["example.com/team"] != team {
 				return false, found
@@ -123,7 +123,7 @@ func (e *env) comesToBear(team string) {
 	})
 }
 
-func (e *env) annotations() map[string]map[string]string {
+func annotations(e *env) map[string]map[string]string {
 	e.Helper()
 	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
 	e.must(err)
@@ -147,29 +147,29 @@ func conditionIn(conditions []metav1.Condition, kind string) metav1.Condition {
 // stays as it was.
 func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("labels", "v1", "v2")
-	e.editCRD(crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) {
+	crd := newCRD(e, "labels", "v1", "v2")
+	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) {
 		c.Annotations = map[string]string{"example.com/site": "own"}
 	})
 	e.group("og", allNamespaces)
-	e.subscribe(&operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "red", "example.com/site": "a", "olm-webhook-manager.io/anything": "x"}})
+	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "red", "example.com/site": "a", "olm-webhook-manager.io/anything": "x"}})
 	e.runDeployments()
 	e.manage()
 	e.install(converting("operator.v1", crd.Name))
-	e.definitionBears(crd.Name, map[string]string{"example.com/team": "red", "example.com/site": "own", "olm-webhook-manager.io/propagated-annotations": "example.com/team"})
+	definitionBears(e, crd.Name, map[string]string{"example.com/team": "red", "example.com/site": "own", "olm-webhook-manager.io/propagated-annotations": "example.com/team"})
 
-	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })
-	e.definitionBears(crd.Name, map[string]string{"example.com/team": "blue", "example.com/site": "own", "olm-webhook-manager.io/propagated-annotations": "example.com/team"})
-	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
-	e.definitionBears(crd.Name, map[string]string{"example.com/site": "own"})
+	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })
+	definitionBears(e, crd.Name, map[string]string{"example.com/team": "blue", "example.com/site": "own", "olm-webhook-manager.io/propagated-annotations": "example.com/team"})
+	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
+	definitionBears(e, crd.Name, map[string]string{"example.com/site": "own"})
 }
 
 // definitionBears wants these annotations on a definition, next to the generation of its trust.
-func (e *env) definitionBears(crd string, want map[string]string) {
+func definitionBears(e *env, crd string, want map[string]string) {
 	e.Helper()
 	want["olm-webhook-manager.io/certificate-generation"] = "1"
 	e.eventually(fmt.Sprintf("%s bears %v", crd, want), func() (bool, any) {
-		c, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
+		c, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
 		e.must(err)
 		return maps.Equal(c.Annotations, want), c.Annotations
 	})
@@ -178,9 +178,9 @@ func (e *env) definitionBears(crd string, want map[string]string) {
 // The administrator takes a webhook out of service and back, without a pod noticing.
 func TestSwitchWebhookOff(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("switches", "v1", "v2")
+	crd := newCRD(e, "switches", "v1", "v2")
 	e.group("og", allNamespaces)
-	e.subscribe(&operatorsv1alpha1.SubscriptionConfig{})
+	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{})
 	e.runDeployments()
 	m := e.manage()
 	c := converting("operator.v1", crd.Name)
@@ -189,11 +189,11 @@ func TestSwitchWebhookOff(t *testing.T) {
 	e.install(c)
 	before := e.deployment("server").Generation
 
-	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) {
+	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) {
 		c.Annotations = map[string]string{"olm-webhook-manager.io/disabled-webhooks": "v.example.com,c.example.com,x.example.com"}
 	})
 	e.eventually("one webhook is off, one is on", func() (bool, any) {
-		found := e.registered()
+		found := registered(e)
 		_, on := found["w.example.com"]
 		return len(found) == 1 && on, found
 	})
@@ -201,15 +201,15 @@ func TestSwitchWebhookOff(t *testing.T) {
 	e.eventually("the WebhookRollout reports it", func() (bool, any) {
 		r := e.rollout("operator.v1")
 		refused := conditionIn(r.Conditions, "ConfigRefused").Message
-		return r.ReadyRegistrations == 2 && r.Registrations == 2 && e.webhookStatus("operator.v1", "v.example.com").State == "Disabled" && e.webhookStatus("operator.v1", "c.example.com").State == "Registered" &&
+		return r.ReadyRegistrations == 2 && r.Registrations == 2 && webhookStatus(e, "operator.v1", "v.example.com").State == "Disabled" && webhookStatus(e, "operator.v1", "c.example.com").State == "Registered" &&
 			strings.Contains(refused, `"x.example.com", which is no webhook`) && strings.Contains(refused, `"c.example.com", a conversion webhook, without which its objects could not be read`), r
 	})
 	e.succeeds("operator.v1")
-	if got := e.conversion(crd.Name).Strategy; got != apiextensionsv1.WebhookConverter {
+	if got := conversion(e, crd.Name).Strategy; got != apiextensionsv1.WebhookConverter {
 		t.Errorf("the definition is converted by %s", got)
 	}
-	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
-	e.eventually("both are on", func() (bool, any) { return len(e.registered()) == 2, nil })
+	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
+	e.eventually("both are on", func() (bool, any) { return len(registered(e)) == 2, nil })
 	e.succeeds("operator.v1")
 	if after := e.deployment("server").Generation; after != before {
 		t.Errorf("the Deployment was changed %d times", after-before)
@@ -221,7 +221,7 @@ func TestSwitchWebhookOff(t *testing.T) {
 func TestSubscriptionConfigFieldByField(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
-	e.subscribeInstalled("operator.v1", &operatorsv1alpha1.SubscriptionConfig{
+	subscribeInstalled(e, "operator.v1", &operatorsv1alpha1.SubscriptionConfig{
 		Env:     []corev1.EnvVar{{Name: "BOTH", Value: "admin"}, {Name: "ADMIN", Value: "admin"}},
 		EnvFrom: []corev1.EnvFromSource{fromConfigMap("admin")}, Resources: new(memory("2Gi")),
 		Volumes:      []corev1.Volume{configMapVolume("both", "admin"), configMapVolume("admin", "admin")},
@@ -238,18 +238,18 @@ func TestSubscriptionConfigFieldByField(t *testing.T) {
 	for _, container := range got.Containers {
 		container.Env = slices.DeleteFunc(container.Env, func(v corev1.EnvVar) bool { return v.Name == "OPERATOR_CONDITION_NAME" })
 		container.VolumeMounts = slices.DeleteFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return strings.HasSuffix(m.Name, "-cert") })
-		e.same("env of "+container.Name, container.Env, []corev1.EnvVar{{Name: "BOTH", Value: "admin"}, {Name: "AUTHOR", Value: "author"}, {Name: "ADMIN", Value: "admin"}})
-		e.same("envFrom of "+container.Name, container.EnvFrom, []corev1.EnvFromSource{fromConfigMap("author"), fromConfigMap("admin")})
-		e.same("resources of "+container.Name, container.Resources, memory("2Gi"))
-		e.same("volumeMounts of "+container.Name, container.VolumeMounts, []corev1.VolumeMount{{Name: "both", MountPath: "/admin"}, {Name: "author", MountPath: "/mine"}, {Name: "admin", MountPath: "/other"}})
+		same(e, "env of "+container.Name, container.Env, []corev1.EnvVar{{Name: "BOTH", Value: "admin"}, {Name: "AUTHOR", Value: "author"}, {Name: "ADMIN", Value: "admin"}})
+		same(e, "envFrom of "+container.Name, container.EnvFrom, []corev1.EnvFromSource{fromConfigMap("author"), fromConfigMap("admin")})
+		same(e, "resources of "+container.Name, container.Resources, memory("2Gi"))
+		same(e, "volumeMounts of "+container.Name, container.VolumeMounts, []corev1.VolumeMount{{Name: "both", MountPath: "/admin"}, {Name: "author", MountPath: "/mine"}, {Name: "admin", MountPath: "/other"}})
 	}
 	got.Volumes = slices.DeleteFunc(got.Volumes, func(v corev1.Volume) bool { return strings.HasSuffix(v.Name, "-cert") })
-	e.same("volumes", got.Volumes, []corev1.Volume{configMapVolume("both", "admin"), configMapVolume("author", "author"), configMapVolume("admin", "admin")})
-	e.same("tolerations", got.Tolerations, []corev1.Toleration{{Key: "author", Operator: corev1.TolerationOpExists}, {Key: "admin", Operator: corev1.TolerationOpExists}})
-	e.same("nodeSelector", got.NodeSelector, map[string]string{"admin": "yes"})
-	e.same("affinity", got.Affinity, &corev1.Affinity{PodAntiAffinity: spread("admin"), PodAffinity: together("author")})
+	same(e, "volumes", got.Volumes, []corev1.Volume{configMapVolume("both", "admin"), configMapVolume("author", "author"), configMapVolume("admin", "admin")})
+	same(e, "tolerations", got.Tolerations, []corev1.Toleration{{Key: "author", Operator: corev1.TolerationOpExists}, {Key: "admin", Operator: corev1.TolerationOpExists}})
+	same(e, "nodeSelector", got.NodeSelector, map[string]string{"admin": "yes"})
+	same(e, "affinity", got.Affinity, &corev1.Affinity{PodAntiAffinity: spread("admin"), PodAffinity: together("author")})
 	for annotation, want := range map[string][]string{"example.com/who": {"admin", "admin"}, "example.com/both": {"admin", "author"}} {
-		e.same(annotation+" of the Deployment and its pods", []string{d.Annotations[annotation], d.Spec.Template.Annotations[annotation]}, want)
+		same(e, annotation+" of the Deployment and its pods", []string{d.Annotations[annotation], d.Spec.Template.Annotations[annotation]}, want)
 	}
 }
 
@@ -258,35 +258,35 @@ func TestSubscriptionConfigFieldByField(t *testing.T) {
 func TestSubscriptionAlongReplaces(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
-	e.subscribe(&operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "red"}})
+	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "red"}})
 	e.runDeployments("last")
-	m := e.runOperator()
+	m := runOperator(e)
 	v2 := csv("operator.v2", "server", "last")
 	v2.Spec.Replaces = "operator.v1"
 	e.create(v2)
-	e.has("server", "operator.v2")
+	has(e, "server", "operator.v2")
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	e.annotated("red")
-	e.rolledOut("last", "operator.v2", true)
+	annotated(e, "red")
+	rolledOut(e, "last", "operator.v2", true)
 	e.succeeds("operator.v2")
-	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
+	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 	m.looksAgain("operator.v2")
-	e.annotated("red")
-	e.reconfigure(func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })
-	e.comesToBear("blue")
+	annotated(e, "red")
+	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })
+	comesToBear(e, "blue")
 	e.eventually("the config rolls out to the last", func() (bool, any) {
 		annotations := e.deployment("last").Spec.Template.Annotations
 		return annotations["example.com/team"] == "blue", annotations
 	})
 	// The previous Succeeded is no answer: that of now comes after this.
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	e.setAvailable("last", true)
+	setAvailable(e, "last", true)
 	e.succeeds("operator.v2")
-	e.annotated("blue")
+	annotated(e, "blue")
 }
 
 // subscribeInstalled makes a Subscription that says which version it has installed.
-func (e *env) subscribeInstalled(csv string, config *operatorsv1alpha1.SubscriptionConfig) {
+func subscribeInstalled(e *env, csv string, config *operatorsv1alpha1.SubscriptionConfig) {
 	e.Helper()
 	client := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace)
 	s, err := client.Create(e.ctx, &operatorsv1alpha1.Subscription{
@@ -342,7 +342,7 @@ func together(key string) *corev1.PodAffinity {
 }
 
 // same compares what there is with what there should be.
-func (e *env) same(what string, got, want any) {
+func same(e *env, what string, got, want any) {
 	e.Helper()
 	if diff := gocmp.Diff(want, got); diff != "" {
 		e.Errorf("%s (-want +got):\n%s", what, diff)

@@ -23,7 +23,7 @@ import (
 func TestSameClusterServiceVersionInTwoNamespaces(t *testing.T) {
 	e := newParallelEnv(t)
 	var registrations []string
-	for _, target := range []*env{e, e.neighbour()} {
+	for _, target := range []*env{e, neighbour(e)} {
 		target.group("og", namespaces("test-go-"))
 		target.runDeployments()
 		target.manage()
@@ -58,7 +58,7 @@ func TestNamespaceSelectorsAsTheyAreWritten(t *testing.T) {
 			e := newParallelEnv(t)
 			e.group("og", test.spec)
 			e.runDeployments()
-			e.runOperator()
+			runOperator(e)
 			if diff := gocmp.Diff(test.want, e.registration("v.example.com").Webhooks[0].NamespaceSelector); diff != "" {
 				t.Errorf("namespaceSelector (-want +got):\n%s", diff)
 			}
@@ -70,8 +70,8 @@ func TestNamespaceSelectorsAsTheyAreWritten(t *testing.T) {
 // certificates that are valid are used again, as they are after an edit.
 func TestStatusIsSetBack(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.runOperator()
-	secret, registered := e.certificate(), e.registration("v.example.com")
+	runOperator(e)
+	secret, registered := certificate(e), e.registration("v.example.com")
 	for _, phase := range []operatorsv1alpha1.ClusterServiceVersionPhase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseNone} {
 		e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 			c := e.get("operator.v1")
@@ -88,7 +88,7 @@ func TestStatusIsSetBack(t *testing.T) {
 		return image == "example.com/server:2", image
 	})
 	e.succeeds("operator.v1")
-	if now := e.certificate(); now.ResourceVersion != secret.ResourceVersion {
+	if now := certificate(e); now.ResourceVersion != secret.ResourceVersion {
 		t.Errorf("the Secret has changed:\n%s", gocmp.Diff(secret, now))
 	}
 	if now := e.registration("v.example.com"); now.UID != registered.UID || now.ResourceVersion != registered.ResourceVersion {
@@ -114,14 +114,14 @@ func TestDeploymentIsRenamed(t *testing.T) {
 	})
 	e.eventually("the new one is there", func() (bool, any) { return e.deployment("after") != nil, nil })
 	m.looksAgain("operator.v1")
-	expect(t, e.webhooks(), "v.example.com operator.v1 before-service /validate")
+	expect(t, webhooks(e), "v.example.com operator.v1 before-service /validate")
 	if e.deployment("before") == nil {
 		t.Fatal("the old one no longer exists, and the new one does not serve")
 	}
-	e.setAvailable("after", true)
+	setAvailable(e, "after", true)
 	e.eventually("the old one no longer exists", func() (bool, any) { return e.deployment("before") == nil, e.deployment("before") })
 	e.succeeds("operator.v1")
-	expect(t, e.webhooks(), "v.example.com operator.v1 after-service /validate")
+	expect(t, webhooks(e), "v.example.com operator.v1 after-service /validate")
 	if now := e.registration("v.example.com"); now.UID != registered.UID {
 		t.Error("the webhook was registered again instead of switched")
 	}
@@ -134,7 +134,7 @@ func TestDeploymentIsRenamed(t *testing.T) {
 // field of it.
 func TestRequirementToTheLetter(t *testing.T) {
 	e := newParallelEnv(t)
-	crd := e.newCRD("knobs", "v1alpha1")
+	crd := newCRD(e, "knobs", "v1alpha1")
 	e.group("og", allNamespaces)
 	e.manage()
 	c := csv("operator.v1", "server")
@@ -153,7 +153,7 @@ func TestRequirementToTheLetter(t *testing.T) {
 // Versions that come all at once no longer exist through to the last.
 func TestUpgradeThroughIntermediates(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.runOperator(func(o *controller.Options) { o.Workers = 1 })
+	runOperator(e, func(o *controller.Options) { o.Workers = 1 })
 	for i, name := range []string{"operator.v2", "operator.v3", "operator.v4"} {
 		c := csv(name, "server")
 		c.Spec.Replaces = []string{"operator.v1", "operator.v2", "operator.v3"}[i]
@@ -161,16 +161,16 @@ func TestUpgradeThroughIntermediates(t *testing.T) {
 	}
 	e.succeeds("operator.v4")
 	for _, old := range []string{"operator.v1", "operator.v2", "operator.v3"} {
-		e.eventually(old+" no longer exists", func() (bool, any) { return e.isGone(old), nil })
+		e.eventually(old+" no longer exists", func() (bool, any) { return isGone(e, old), nil })
 	}
-	expect(t, e.webhooks(), "v.example.com operator.v4 server-service /validate")
+	expect(t, webhooks(e), "v.example.com operator.v4 server-service /validate")
 }
 
 // Who orphans what an operator owns keeps it. Its webhook goes all the same, and so does
 // the manager's record; the operator that comes again takes over what is there.
 func TestUninstallThatOrphans(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.runOperator()
+	runOperator(e)
 	uid := e.deployment("server").UID
 	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
@@ -178,7 +178,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 		finalizers := e.get("operator.v1").Finalizers
 		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
 	})
-	e.orphan("operator.v1")
+	orphan(e, "operator.v1")
 
 	kept := []string{}
 	for _, o := range e.owned(derived) {
@@ -201,7 +201,7 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	frozen := e.freezer("clusterserviceversions")
-	m := e.manageThrough(frozen.config)
+	m := manageThrough(e, frozen.config)
 	e.install(csv("operator.v1", "server"))
 	m.looksAgain("operator.v1")
 	frozen.freeze()
@@ -209,7 +209,7 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
 	before := m.passes("ClusterServiceVersion")
-	e.disown()
+	disown(e)
 	e.eventually("the manager looks at what has changed", func() (bool, any) {
 		now := m.passes("ClusterServiceVersion")
 		return now > before+2, now

@@ -38,7 +38,7 @@ type trustWatch struct {
 	events []watch.Event
 }
 
-func (e *env) watchTrust(crds ...string) *trustWatch {
+func watchTrust(e *env, crds ...string) *trustWatch {
 	e.Helper()
 	w := &trustWatch{env: e, names: slices.Clone(crds), crds: crds}
 	for _, o := range w.registrations() {
@@ -58,7 +58,7 @@ func (e *env) watchTrust(crds ...string) *trustWatch {
 		sources = append(sources, registrations)
 	}
 	for _, name := range crds {
-		definition, err := e.extensions().ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+		definition, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 		e.must(err)
 		sources = append(sources, definition)
 	}
@@ -79,12 +79,12 @@ func (e *env) watchTrust(crds ...string) *trustWatch {
 // have reported what there is now.
 func (w *trustWatch) history() []watch.Event {
 	w.Helper()
-	latest := []string{w.marker().ResourceVersion}
+	latest := []string{marker(w.env).ResourceVersion}
 	for _, o := range w.registrations() {
 		latest = append(latest, o.GetResourceVersion())
 	}
 	for _, name := range w.crds {
-		crd, err := w.extensions().ApiextensionsV1().CustomResourceDefinitions().Get(w.ctx, name, metav1.GetOptions{})
+		crd, err := extensions(w.env).ApiextensionsV1().CustomResourceDefinitions().Get(w.ctx, name, metav1.GetOptions{})
 		w.must(err)
 		latest = append(latest, crd.ResourceVersion)
 	}

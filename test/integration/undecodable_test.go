@@ -23,9 +23,9 @@ func TestQuantityThatTakesHoursToDecode(t *testing.T) {
 	e.runDeployments()
 
 	before := csv("before.v1", "before")
-	e.createHuge(operatorsv1alpha1.ClusterServiceVersionKind, before, "spec", "install", "spec", "deployments", "0", "spec", "template", "spec", "containers", "0", "resources", "limits", "memory")
+	createHuge(e, operatorsv1alpha1.ClusterServiceVersionKind, before, "spec", "install", "spec", "deployments", "0", "spec", "template", "spec", "containers", "0", "resources", "limits", "memory")
 	configured := csv("configured.v1", "configured")
-	e.createHuge(operatorsv1alpha1.SubscriptionKind, &operatorsv1alpha1.Subscription{
+	createHuge(e, operatorsv1alpha1.SubscriptionKind, &operatorsv1alpha1.Subscription{
 		ObjectMeta: metav1.ObjectMeta{Name: "configured"},
 		Spec:       &operatorsv1alpha1.SubscriptionSpec{Package: "configured", StartingCSV: "configured.v1"},
 	}, "spec", "config", "resources", "limits", "memory")
@@ -35,7 +35,7 @@ func TestQuantityThatTakesHoursToDecode(t *testing.T) {
 	e.create(csv("operator.v1", "server"))
 	e.succeeds("operator.v1")
 	after := csv("after.v1", "after") // It is watched.
-	e.createHuge(operatorsv1alpha1.ClusterServiceVersionKind, after, "spec", "install", "spec", "deployments", "0", "spec", "template", "spec", "containers", "0", "resources", "limits", "memory")
+	createHuge(e, operatorsv1alpha1.ClusterServiceVersionKind, after, "spec", "install", "spec", "deployments", "0", "spec", "template", "spec", "containers", "0", "resources", "limits", "memory")
 	for _, name := range []string{"before.v1", "configured.v1", "after.v1"} {
 		message := e.reaches(name, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed)
 		if !strings.Contains(message, "spec.template.spec.containers[0].resources.limits[memory]") {
@@ -45,7 +45,7 @@ func TestQuantityThatTakesHoursToDecode(t *testing.T) {
 }
 
 // createHuge creates an object with the quantity at a path. It is deleted after the test.
-func (e *env) createHuge(kind string, o runtime.Object, path ...string) {
+func createHuge(e *env, kind string, o runtime.Object, path ...string) {
 	e.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	e.must(err)

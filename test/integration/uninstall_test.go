@@ -19,7 +19,7 @@ func TestUninstall(t *testing.T) {
 	e.manage()
 	e.install(bundle())
 	e.uninstall("operator.v1")
-	e.leavesNothing()
+	leavesNothing(e)
 }
 
 // Webhooks go before anything else does: once their backends go, they could refuse the
@@ -30,14 +30,14 @@ func TestUninstallWaitsForUnregistration(t *testing.T) {
 	e.runDeployments()
 	var allowed atomic.Bool
 	var refused atomic.Int32
-	proxy := e.proxy(func(_ int, r *http.Request) kube.Verdict {
+	proxy := proxy(e, func(_ int, r *http.Request) kube.Verdict {
 		if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "mutatingwebhookconfigurations") && !allowed.Load() {
 			refused.Add(1)
 			return kube.DropBefore
 		}
 		return kube.Pass
 	})
-	e.manageThrough(proxy.Config())
+	manageThrough(e, proxy.Config())
 	e.install(bundle())
 	e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 	e.eventually("the manager has tried more than once", func() (bool, any) { return refused.Load() > 1, refused.Load() })
@@ -46,7 +46,7 @@ func TestUninstallWaitsForUnregistration(t *testing.T) {
 	}
 	allowed.Store(true)
 	e.uninstall("operator.v1")
-	e.leavesNothing()
+	leavesNothing(e)
 }
 
 // Nothing can be created in a Namespace that is being deleted, and its pods may go at
@@ -77,7 +77,7 @@ func TestUninstallWithAStaleCache(t *testing.T) {
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	frozen := e.freezer("webhookconfigurations")
-	m := e.manageThrough(frozen.config)
+	m := manageThrough(e, frozen.config)
 	e.eventually("the caches are filled", func() (bool, any) { return m.passes("Namespace") > 0, nil })
 	frozen.freeze()
 	defer frozen.thaw()
@@ -86,5 +86,5 @@ func TestUninstallWithAStaleCache(t *testing.T) {
 	if frozen.held.Load() == 0 {
 		t.Error("the cache was not stale")
 	}
-	e.leavesNothing()
+	leavesNothing(e)
 }

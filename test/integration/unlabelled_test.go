@@ -17,11 +17,11 @@ import (
 // counts for it, too, and pods are given no certificate that it may not trust yet.
 func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
 	e := newOperatorEnv(t)
-	e.runOperator(func(o *controller.Options) { o.Certificates.Settle = time.Hour })
+	runOperator(e, func(o *controller.Options) { o.Certificates.Settle = time.Hour })
 	before := e.servingCA()
 	e.order("once")
 	e.eventually("API servers are given time to learn", func() (bool, any) {
-		c := e.rotation()
+		c := rotation(e)
 		return c.Phase == managerv1alpha1.CertificateDistributing && strings.Contains(c.Message, "API servers are given time"), c
 	})
 	registration := e.registration("v.example.com")
@@ -34,7 +34,7 @@ func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
 	_, err = e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, registration.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "somebody"})
 	e.must(err)
 	e.eventually("the labels are back", func() (bool, any) {
-		found := e.registered()
+		found := registered(e)
 		return len(found) == 1, found
 	})
 	if string(e.servingCA()) != string(before) {

@@ -39,7 +39,7 @@ func TestRulesThatMatchNothing(t *testing.T) {
 	}
 	m.emits("Warning RulesMatchNothing")
 
-	e.define(group, "v1")
+	define(e, group, "v1")
 	e.eventually("what is served now is not reported any more", func() (bool, any) { return !strings.Contains(said(), "ponds"), said() })
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.WebhookDefinitions[0].Rules = c.Spec.WebhookDefinitions[0].Rules[2:]

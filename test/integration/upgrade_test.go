@@ -45,22 +45,22 @@ func TestUpgrade(t *testing.T) {
 	e.manage()
 	v1, v2 := versions()
 	e.install(v1)
-	same, secret := e.registration("same.example.com"), e.certificate()
+	same, secret := e.registration("same.example.com"), certificate(e)
 
 	e.create(v2)
 	e.succeeds("operator.v2")
-	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
-	e.collect()
+	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	collect(e)
 	e.eventually("nothing is the old version's", func() (bool, any) {
-		left := e.ownedBy("operator.v1")
+		left := ownedBy(e, "operator.v1")
 		return len(left) == 0, left
 	})
-	expect(t, e.webhooks(), "changed.example.com operator.v2 server-service /v2", "moved.example.com operator.v2 after-service /validate",
+	expect(t, webhooks(e), "changed.example.com operator.v2 server-service /v2", "moved.example.com operator.v2 after-service /validate",
 		"new.example.com operator.v2 server-service /validate", "same.example.com operator.v2 server-service /validate")
 	if now := e.registration("same.example.com"); now.UID != same.UID || now.Name != same.Name {
 		t.Errorf("the unchanged webhook is registered again: %s instead of %s", now.Name, same.Name)
 	}
-	if now := e.certificate(); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
+	if now := certificate(e); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate was rotated")
 	}
 }
@@ -76,28 +76,28 @@ func TestUpgradeThatFails(t *testing.T) {
 	v1, v2 := versions()
 	e.create(v1)
 	e.eventually("the first Deployment is there", func() (bool, any) { return e.deployment("server") != nil, nil })
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	before, same := e.webhooks(), e.registration("same.example.com")
+	before, same := webhooks(e), e.registration("same.example.com")
 
 	e.create(v2)
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVReasonBeingReplaced)
 	e.eventually("the Deployment is rolled out", func() (bool, any) { return e.deployment("server").Labels["olm.owner"] == "operator.v2", nil })
-	e.setAvailable("server", false)
+	setAvailable(e, "server", false)
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	expect(t, e.webhooks(), "moved.example.com operator.v1 before-service /validate", "same.example.com operator.v2 server-service /validate")
+	expect(t, webhooks(e), "moved.example.com operator.v1 before-service /validate", "same.example.com operator.v2 server-service /validate")
 
 	e.uninstall("operator.v2")
 	e.eventually("the Deployment is the old version's", func() (bool, any) { return e.deployment("server").Labels["olm.owner"] == "operator.v1", nil })
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	expect(t, e.webhooks(), before...)
+	expect(t, webhooks(e), before...)
 	if now := e.registration("same.example.com"); now.UID != same.UID {
 		t.Error("the unchanged webhook was registered again")
 	}
-	e.collect()
+	collect(e)
 	e.eventually("nothing is the new version's", func() (bool, any) {
-		left := e.ownedBy("operator.v2")
+		left := ownedBy(e, "operator.v2")
 		return len(left) == 0, left
 	})
 }
@@ -111,18 +111,18 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 	e.manage()
 	v1, v2 := versions()
 	e.install(v1)
-	before, same := e.webhooks(), e.registration("same.example.com")
+	before, same := webhooks(e), e.registration("same.example.com")
 
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
 	e.create(v2)
 	switched := []string{"changed.example.com operator.v2 server-service /v2", "moved.example.com operator.v2 after-service /validate",
 		"new.example.com operator.v2 server-service /validate", "same.example.com operator.v2 server-service /validate"}
-	e.eventually("its webhooks are in service", func() (bool, any) { return slices.Equal(e.webhooks(), switched), e.webhooks() })
+	e.eventually("its webhooks are in service", func() (bool, any) { return slices.Equal(webhooks(e), switched), webhooks(e) })
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
-	e.eventually("the webhooks are the previous ones", func() (bool, any) { return slices.Equal(e.webhooks(), before), e.webhooks() })
+	e.eventually("the webhooks are the previous ones", func() (bool, any) { return slices.Equal(webhooks(e), before), webhooks(e) })
 	if now := e.registration("same.example.com"); now.UID != same.UID {
 		t.Error("the unchanged webhook was registered again")
 	}
@@ -141,45 +141,45 @@ func TestUpgradeFailsForward(t *testing.T) {
 	v2.Spec.WebhookDefinitions[3].DeploymentName = "stuck"
 	v3.Name, v3.Spec.Replaces = "operator.v3", "operator.v2"
 	e.create(v1)
-	e.rolledOut("server", "operator.v1", true)
+	rolledOut(e, "server", "operator.v1", true)
 	e.succeeds("operator.v1")
-	same, secret := e.registration("same.example.com"), e.certificate()
+	same, secret := e.registration("same.example.com"), certificate(e)
 
 	e.create(v2)
-	e.rolledOut("server", "operator.v2", false)
+	rolledOut(e, "server", "operator.v2", false)
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
-	expect(t, e.webhooks(), "moved.example.com operator.v1 before-service /validate", "same.example.com operator.v2 server-service /validate")
+	expect(t, webhooks(e), "moved.example.com operator.v1 before-service /validate", "same.example.com operator.v2 server-service /validate")
 
 	e.create(v3)
 	message := e.reaches("operator.v3", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsUnknown)
 	if want := "operator.v2, which it replaces, has failed (InstallCheckFailed)"; !strings.Contains(message, want) {
 		t.Errorf("the message %q does not say %q", message, want)
 	}
-	e.editGroup("og", func(g *operatorsv1.OperatorGroup) {
+	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) {
 		g.Spec.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
 	})
-	e.rolledOut("server", "operator.v3", true)
+	rolledOut(e, "server", "operator.v3", true)
 	e.succeeds("operator.v3")
 	for _, old := range []string{"operator.v1", "operator.v2"} {
-		e.eventually(old+" no longer exists", func() (bool, any) { return e.isGone(old), nil })
+		e.eventually(old+" no longer exists", func() (bool, any) { return isGone(e, old), nil })
 	}
-	e.collect()
+	collect(e)
 	e.eventually("nothing is an old version's", func() (bool, any) {
-		left := slices.Concat(e.ownedBy("operator.v1"), e.ownedBy("operator.v2"))
+		left := slices.Concat(ownedBy(e, "operator.v1"), ownedBy(e, "operator.v2"))
 		return len(left) == 0, left
 	})
-	expect(t, e.webhooks(), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
+	expect(t, webhooks(e), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
 		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
 	if now := e.registration("same.example.com"); now.UID != same.UID || now.Name != same.Name {
 		t.Errorf("the unchanged webhook is registered again: %s instead of %s", now.Name, same.Name)
 	}
-	if now := e.certificate(); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
+	if now := certificate(e); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate was rotated")
 	}
 }
 
 // has waits until a Deployment is a version's. Its status is the previous one.
-func (e *env) has(deployment, version string) {
+func has(e *env, deployment, version string) {
 	e.Helper()
 	e.eventually("deployment "+deployment+" is rolled out by "+version, func() (bool, any) {
 		d := e.deployment(deployment)
@@ -188,10 +188,10 @@ func (e *env) has(deployment, version string) {
 }
 
 // rolledOut waits until a Deployment is a version's, and has its pods answer, or none.
-func (e *env) rolledOut(deployment, version string, available bool) {
+func rolledOut(e *env, deployment, version string, available bool) {
 	e.Helper()
-	e.has(deployment, version)
-	e.setAvailable(deployment, available)
+	has(e, deployment, version)
+	setAvailable(e, deployment, available)
 }
 
 // What a version waits for that replaces another.
@@ -208,15 +208,15 @@ func TestUpgradeWaits(t *testing.T) {
 			},
 			operatorsv1alpha1.CSVReasonRequirementsUnknown, "has failed (InvalidWebhookDescription)",
 			func(e *env) {
-				e.editGroup("og", func(g *operatorsv1.OperatorGroup) {
+				editGroup(e, "og", func(g *operatorsv1.OperatorGroup) {
 					g.Spec.UpgradeStrategy = operatorsv1.UpgradeStrategyUnsafeFailForward
 				})
 			},
 		},
 		"for an operator that minds": {
-			func(e *env, _, _ *operatorsv1alpha1.ClusterServiceVersion) { e.mind("False") },
+			func(e *env, _, _ *operatorsv1alpha1.ClusterServiceVersion) { mind(e, "False") },
 			operatorsv1alpha1.CSVReasonOperatorConditionNotUpgradeable, "operator is not upgradeable: The operator is not upgradeable: busy",
-			func(e *env) { e.mind("True") },
+			func(e *env) { mind(e, "True") },
 		},
 		"for a version that is not installed": {
 			func(_ *env, v1, _ *operatorsv1alpha1.ClusterServiceVersion) {
@@ -224,7 +224,7 @@ func TestUpgradeWaits(t *testing.T) {
 				v1.Spec.WebhookDefinitions = nil
 			},
 			operatorsv1alpha1.CSVReasonRequirementsUnknown, "operator.v1, which it replaces, is not installed yet",
-			func(e *env) { e.setAvailable("unavailable", true) },
+			func(e *env) { setAvailable(e, "unavailable", true) },
 		},
 	}
 	for name, test := range tests {
@@ -241,12 +241,12 @@ func TestUpgradeWaits(t *testing.T) {
 				s := e.get("operator.v2").Status
 				return s.Phase == operatorsv1alpha1.CSVPhasePending && s.Reason == test.reason && strings.Contains(csvstatus.Explained(s), test.message), csvstatus.Explained(s)
 			})
-			if owned := e.ownedBy("operator.v2"); len(owned) > 0 {
+			if owned := ownedBy(e, "operator.v2"); len(owned) > 0 {
 				t.Errorf("it has taken over %v", owned)
 			}
 			test.release(e)
 			e.succeeds("operator.v2")
-			e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
+			e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 		})
 	}
 }
@@ -266,9 +266,9 @@ func TestUpgradeChains(t *testing.T) {
 	e.create(v3)
 	e.succeeds("operator.v3")
 	for _, old := range []string{"operator.v0", "operator.v1", "operator.v2"} {
-		e.eventually(old+" no longer exists", func() (bool, any) { return e.isGone(old), e.registered() })
+		e.eventually(old+" no longer exists", func() (bool, any) { return isGone(e, old), registered(e) })
 	}
-	expect(t, e.webhooks(), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
+	expect(t, webhooks(e), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
 		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
 }
 
@@ -279,9 +279,9 @@ func TestUpgradeableAgain(t *testing.T) {
 	m := e.manage()
 	v1, v2 := versions()
 	e.install(v1)
-	e.mind("False")
+	mind(e, "False")
 	e.eventually("what the operator says is observed", func() (bool, any) {
-		said, seen := e.condition("operator.v1"), metav1.Condition{}
+		said, seen := condition(e, "operator.v1"), metav1.Condition{}
 		for _, c := range said.Status.Conditions {
 			seen = c
 		}
@@ -289,21 +289,21 @@ func TestUpgradeableAgain(t *testing.T) {
 	})
 	e.create(v2)
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonOperatorConditionNotUpgradeable)
-	e.mind("True")
+	mind(e, "True")
 	e.succeeds("operator.v2")
 	for _, request := range m.audited(m.started) {
 		if request.ObjectRef != nil && request.ObjectRef.Resource == operatorConditions.Resource && request.Verb == "get" {
 			t.Errorf("the manager asks instead of watching: %s", request.RequestURI)
 		}
 	}
-	e.eventually("the old version no longer exists", func() (bool, any) { return e.isGone("operator.v1"), nil })
-	if c := e.condition("operator.v2"); !slices.Equal(c.Spec.ServiceAccounts, []string{"default"}) || len(c.OwnerReferences) != 1 {
+	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	if c := condition(e, "operator.v2"); !slices.Equal(c.Spec.ServiceAccounts, []string{"default"}) || len(c.OwnerReferences) != 1 {
 		t.Errorf("the new version's OperatorCondition is %+v", c)
 	}
 }
 
 // condition is the OperatorCondition of a ClusterServiceVersion.
-func (e *env) condition(csv string) *operatorsv2.OperatorCondition {
+func condition(e *env, csv string) *operatorsv2.OperatorCondition {
 	e.Helper()
 	live, err := e.any.Resource(operatorConditions).Namespace(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	e.must(err)
@@ -315,7 +315,7 @@ func (e *env) condition(csv string) *operatorsv2.OperatorCondition {
 var operatorConditions = operatorsv2.GroupVersion.WithResource("operatorconditions")
 
 // mind is what operator.v1 says about being upgraded.
-func (e *env) mind(upgradeable string) {
+func mind(e *env, upgradeable string) {
 	e.Helper()
 	condition := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "operators.coreos.com/v2", "kind": "OperatorCondition", "metadata": map[string]any{"name": "operator.v1"},
@@ -327,7 +327,7 @@ func (e *env) mind(upgradeable string) {
 	e.must(err)
 }
 
-func (e *env) isGone(csv string) bool {
+func isGone(e *env, csv string) bool {
 	e.Helper()
 	_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -337,10 +337,10 @@ func (e *env) isGone(csv string) bool {
 }
 
 // webhooks are the validating registrations: the webhook, whose it is, and what it calls.
-func (e *env) webhooks() []string {
+func webhooks(e *env) []string {
 	e.Helper()
 	var lines []string
-	for name, c := range e.registered() {
+	for name, c := range registered(e) {
 		service := c.Webhooks[0].ClientConfig.Service
 		lines = append(lines, strings.Join([]string{name, c.Labels["olm.owner"], service.Name, *service.Path}, " "))
 	}
@@ -349,7 +349,7 @@ func (e *env) webhooks() []string {
 }
 
 // ownedBy are the objects that a ClusterServiceVersion owns, by their labels.
-func (e *env) ownedBy(csv string) []string {
+func ownedBy(e *env, csv string) []string {
 	e.Helper()
 	var owned []string
 	for _, o := range e.owned(derived) {
@@ -361,7 +361,7 @@ func (e *env) ownedBy(csv string) []string {
 }
 
 // certificate is the Secret that the Deployment "server" serves from.
-func (e *env) certificate() *corev1.Secret {
+func certificate(e *env) *corev1.Secret {
 	e.Helper()
 	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
 	e.must(err)
@@ -370,11 +370,11 @@ func (e *env) certificate() *corev1.Secret {
 
 // collect plays the garbage collector, once: what has no owner left goes, and ClusterServiceVersions
 // that no longer exist are forgotten.
-func (e *env) collect() {
+func collect(e *env) {
 	e.Helper()
 	list, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
 	e.must(err)
-	for _, o := range e.namespaced() {
+	for _, o := range namespaced(e) {
 		owners := o.GetOwnerReferences()
 		solid := slices.DeleteFunc(slices.Clone(owners), func(owner metav1.OwnerReference) bool {
 			return owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind && !slices.ContainsFunc(list.Items, func(c operatorsv1alpha1.ClusterServiceVersion) bool { return c.UID == owner.UID })
@@ -382,11 +382,11 @@ func (e *env) collect() {
 		switch {
 		case len(solid) == len(owners):
 		case len(solid) == 0:
-			e.must(e.client(o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
+			e.must(client(e, o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
 		default:
 			patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": solid}})
 			e.must(err)
-			_, err = e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
+			_, err = client(e, o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 			e.must(err)
 		}
 	}
@@ -401,18 +401,18 @@ func expect(t *testing.T, got []string, want ...string) {
 
 // orphan plays what the garbage collector does for a ClusterServiceVersion whose deletion
 // orphans what it owns.
-func (e *env) orphan(csv string) {
+func orphan(e *env, csv string) {
 	e.Helper()
-	e.disown()
+	disown(e)
 	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
-	e.eventually(csv+" no longer exists", func() (bool, any) { return e.isGone(csv), nil })
+	e.eventually(csv+" no longer exists", func() (bool, any) { return isGone(e, csv), nil })
 }
 
 // disown removes the owners of all that ClusterServiceVersions own.
-func (e *env) disown() {
+func disown(e *env) {
 	e.Helper()
 	for _, o := range e.owned(derived) {
-		_, err := e.client(o).Patch(e.ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{})
+		_, err := client(e, o).Patch(e.ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`), metav1.PatchOptions{})
 		e.must(err)
 	}
 }

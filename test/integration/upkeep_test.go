@@ -19,7 +19,7 @@ func TestUpkeepWithoutARequirement(t *testing.T) {
 	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	m := e.manage()
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	e.install(needs(csv("operator.v1", "server"), "account"))
 	pending := func() {
 		e.Helper()
@@ -36,10 +36,10 @@ func TestUpkeepWithoutARequirement(t *testing.T) {
 		return *policy == admissionregistrationv1.Fail, *policy
 	})
 	e.must(registrations.Delete(e.ctx, name, metav1.DeleteOptions{}))
-	e.eventually("the registration is back", func() (bool, any) { return len(e.registered()) == 1, nil })
-	before, trust := e.servingCA(), e.watchTrust()
+	e.eventually("the registration is back", func() (bool, any) { return len(registered(e)) == 1, nil })
+	before, trust := e.servingCA(), watchTrust(e)
 	e.order("once")
-	e.rotates(2)
+	rotates(e, 2)
 	trust.neverWithout(before, e.servingCA())
 	pending()
 
@@ -48,15 +48,15 @@ func TestUpkeepWithoutARequirement(t *testing.T) {
 		c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("second.example.com", "server"))
 	})
 	m.looksAgain("operator.v1")
-	if image := e.deployment("server").Spec.Template.Spec.Containers[0].Image; image != "example.com/server:1" || len(e.registered()) != 1 {
-		t.Errorf("the Deployment has %s, registered are %q: something was begun", image, e.webhooks())
+	if image := e.deployment("server").Spec.Template.Spec.Containers[0].Image; image != "example.com/server:1" || len(registered(e)) != 1 {
+		t.Errorf("the Deployment has %s, registered are %q: something was begun", image, webhooks(e))
 	}
-	quiet := e.auditEnd()
+	quiet := auditEnd(e)
 	m.looksAgain("operator.v1")
 	m.writesNothing(quiet)
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	e.succeeds("operator.v1")
-	if len(e.registered()) != 2 {
-		t.Errorf("registered are %q", e.webhooks())
+	if len(registered(e)) != 2 {
+		t.Errorf("registered are %q", webhooks(e))
 	}
 }

@@ -28,7 +28,7 @@ func TestWhatAppearsWakes(t *testing.T) {
 	e := newEnv(t)
 	clock := testingclock.NewFakeClock(time.Now())
 	m := e.manage(func(o *controller.Options) { o.Clock = clock })
-	for _, step := range e.lackAll() {
+	for _, step := range lackAll(e) {
 		if step.appears != "" {
 			m.rests(func() { clock.Step(time.Minute) })
 		}
@@ -41,7 +41,7 @@ func TestWhatAppearsWakes(t *testing.T) {
 	}
 	go wait.Until(func() { clock.Step(time.Second) }, 10*time.Millisecond, e.ctx.Done())
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	e.setAvailable("server", true)
+	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
 	e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
 	e.eventually("the Deployment is back", func() (bool, any) { return e.deployment("server") != nil, nil })
@@ -52,9 +52,9 @@ func TestWhatAppearsWakes(t *testing.T) {
 // manager look.
 func TestWhatAppearsIsSeenWithinASecond(t *testing.T) {
 	e := newEnv(t)
-	m := e.manageByOwnClock(cluster.Config())
-	steps := e.lackAll()
-	w := e.watchVersions()
+	m := manageByOwnClock(e, cluster.Config())
+	steps := lackAll(e)
+	w := watchVersions(e)
 	for _, step := range steps {
 		m.restsFor(5) // so that it is not seen in passing
 		step.make()
@@ -80,7 +80,7 @@ func TestANewerKubernetesIsSeenWithinHalfAMinute(t *testing.T) {
 			return &http.Response{StatusCode: http.StatusOK, Request: r, Body: io.NopCloser(strings.NewReader(`{"gitVersion": "v1.19.5"}`))}, nil
 		})
 	})
-	m := e.manageByOwnClock(config)
+	m := manageByOwnClock(e, config)
 	stop := m.flows()
 	c := csv("operator.v1", "server")
 	c.Spec.MinKubeVersion = "1.20.0"
@@ -114,7 +114,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a
 
 // watchVersions shows the ClusterServiceVersions of the test's Namespace, as they are and as
 // they become.
-func (e *env) watchVersions() watch.Interface {
+func watchVersions(e *env) watch.Interface {
 	e.Helper()
 	w, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Watch(e.ctx, metav1.ListOptions{
 		SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
@@ -162,7 +162,7 @@ func (a appearance) isSeen(requirements []operatorsv1alpha1.RequirementStatus) b
 
 // lackAll creates a ClusterServiceVersion to which everything is missing that one can
 // require, and returns how it appears.
-func (e *env) lackAll() []appearance {
+func lackAll(e *env) []appearance {
 	e.Helper()
 	e.group("og", namespaces(e.namespace))
 	c := askingTheCluster(asking(csv("operator.v1", "server"), readPods), readNodes)
@@ -178,7 +178,7 @@ func (e *env) lackAll() []appearance {
 	e.bindReaderEverywhere()
 	e.create(c)
 	define := func(of string) func() {
-		return func() { e.define(groupOf(of), "v1"); e.serves(groupOf(of)+"/v1", "Pond") }
+		return func() { define(e, groupOf(of), "v1"); serves(e, groupOf(of)+"/v1", "Pond") }
 	}
 	return []appearance{
 		{"", func() {}, 5, 0},
@@ -186,7 +186,7 @@ func (e *env) lackAll() []appearance {
 		{"a required definition", define("needed"), 3, 0},
 		{"a native API", define("native"), 2, 0},
 		{"an APIService", define("required"), 1, 0},
-		{"the ServiceAccount", func() { e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")}) }, 0, 0},
+		{"the ServiceAccount", func() { serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")}) }, 0, 0},
 		{"the Role", e.makeReader, 0, 1},
 		{"the ClusterRole", e.makeReaderEverywhere, 0, 2},
 		{"", e.unbindReader, 0, 1},
@@ -199,24 +199,24 @@ func (e *env) lackAll() []appearance {
 var readNodes = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}
 
 // reader is how the roles of the account and their bindings are called, here and everywhere.
-func (e *env) reader() metav1.ObjectMeta { return named("reader-of-" + e.namespace) }
+func reader(e *env) metav1.ObjectMeta { return named("reader-of-" + e.namespace) }
 
 func (e *env) makeReader() {
 	e.Helper()
-	_, err := e.kube.RbacV1().Roles(e.namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: e.reader(), Rules: []rbacv1.PolicyRule{readPods}}, metav1.CreateOptions{})
+	_, err := e.kube.RbacV1().Roles(e.namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: reader(e), Rules: []rbacv1.PolicyRule{readPods}}, metav1.CreateOptions{})
 	e.must(err)
 }
 
 func (e *env) makeReaderEverywhere() {
 	e.Helper()
-	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: e.reader(), Rules: []rbacv1.PolicyRule{readNodes}}, metav1.CreateOptions{})
+	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: reader(e), Rules: []rbacv1.PolicyRule{readNodes}}, metav1.CreateOptions{})
 	e.must(err)
 }
 
 func (e *env) bindReader() {
 	e.Helper()
 	_, err := e.kube.RbacV1().RoleBindings(e.namespace).Create(e.ctx, &rbacv1.RoleBinding{
-		ObjectMeta: e.reader(), Subjects: e.accountAsSubject(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: e.reader().Name},
+		ObjectMeta: reader(e), Subjects: accountAsSubject(e), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: reader(e).Name},
 	}, metav1.CreateOptions{})
 	e.must(err)
 }
@@ -224,17 +224,17 @@ func (e *env) bindReader() {
 func (e *env) bindReaderEverywhere() {
 	e.Helper()
 	_, err := e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: e.reader(), Subjects: e.accountAsSubject(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: e.reader().Name},
+		ObjectMeta: reader(e), Subjects: accountAsSubject(e), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: reader(e).Name},
 	}, metav1.CreateOptions{})
 	e.must(err)
 }
 
 func (e *env) unbindReader() {
 	e.Helper()
-	e.must(e.kube.RbacV1().RoleBindings(e.namespace).Delete(e.ctx, e.reader().Name, metav1.DeleteOptions{}))
+	e.must(e.kube.RbacV1().RoleBindings(e.namespace).Delete(e.ctx, reader(e).Name, metav1.DeleteOptions{}))
 }
 
 func (e *env) unbindReaderEverywhere() {
 	e.Helper()
-	e.must(e.kube.RbacV1().ClusterRoleBindings().Delete(e.ctx, e.reader().Name, metav1.DeleteOptions{}))
+	e.must(e.kube.RbacV1().ClusterRoleBindings().Delete(e.ctx, reader(e).Name, metav1.DeleteOptions{}))
 }

@@ -27,7 +27,7 @@ func TestRulesOfTooManyCombinations(t *testing.T) {
 	permissions.Spec.InstallStrategy.StrategySpec.ClusterPermissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{
 		ServiceAccountName: "account", Rules: []rbacv1.PolicyRule{{Verbs: items(300), APIGroups: items(300), Resources: items(300), ResourceNames: items(300)}},
 	}}
-	e.serviceAccount(&corev1.ServiceAccount{ObjectMeta: named("account")})
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	e.create(permissions)
 
 	e.create(csv("operator.v1", "server"))

@@ -23,7 +23,7 @@ func TestWithoutOperatorConditions(t *testing.T) {
 	e.must(kube.AwaitRemoval(e.ctx, crds, name))
 	e.group("og", allNamespaces)
 	e.runDeployments()
-	m := e.runOperator()
+	m := runOperator(e)
 	roles := e.kube.RbacV1().Roles(e.namespace)
 	if _, err := roles.Get(e.ctx, "operator.v1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("there is a Role for an OperatorCondition that there cannot be: %v", err)
@@ -39,5 +39,5 @@ func TestWithoutOperatorConditions(t *testing.T) {
 		return err == nil, err
 	})
 	e.uninstall("operator.v1")
-	e.leavesNothing()
+	leavesNothing(e)
 }
