@@ -223,9 +223,9 @@ func leaveBehind(e *env, name string, changes ...func(*admissionregistrationv1.V
 func (g *guide) keepsAWebhookOff() {
 	g.Helper()
 	callsAre(g.terminal.env, failed)
-	g.works("kubectl -n shop patch subscription shop")
+	g.works("kubectl -n shop patch subscription shop --type=merge")
 	callsAre(g.terminal.env, uncovered)
-	g.kubectl("-n", "shop", "patch", "subscription", "shop", "--type=merge", "-p", `{"spec":{"config":{"annotations":{"olm-webhook-manager.io/disabled-webhooks":null}}}}`)
+	g.works("kubectl -n shop patch subscription shop --type=json")
 	scale(g.terminal.env, "shop", 2)
 	g.webhookIs("shop.v1", managerv1alpha1.WebhookRegistered, "Serving")
 	callsAre(g.terminal.env, denied)

@@ -43,7 +43,7 @@ func (o *targetOptions) add(cmd *cobra.Command, connection *flags.Cluster) {
 	f.BoolVar(&o.allNamespaces, "all-namespaces", false, "the operator watches all namespaces (default, if the bundle supports it)")
 	f.StringSliceVar(&o.watch, "watch-namespaces", nil, "namespaces that the operator watches (default, if it does not support all: its own)")
 	f.StringVar(&o.configFile, "config", "", "a file with a SubscriptionConfig: env, resources, tolerations and so on of the operator's pods")
-	f.StringSliceVar(&o.allowKinds, "allow-kind", nil, "kinds, as Kind.group, that the bundle may have in addition to the kinds that OLM supports")
+	f.StringSliceVar(&o.allowKinds, "allow-kind", nil, "kinds, as KIND.GROUP, that the bundle may have in addition to the kinds that OLM supports")
 	cmd.MarkFlagsMutuallyExclusive("all-namespaces", "watch-namespaces")
 	o.registry.add(cmd)
 	if connection != nil {
