@@ -1,5 +1,5 @@
-// Package controller carries out what the pure packages decide: it observes through
-// caches, lets them decide, applies, and reports.
+// Package controller reconciles: it gathers facts from caches, decides in pure packages, executes the
+// plan and reports.
 package controller
 
 import (
@@ -40,30 +40,29 @@ import (
 
 // Options are the administrator's choices.
 type Options struct {
-	// Namespaces are those whose ClusterServiceVersions the manager looks after; none
-	// means all.
+	// Namespaces are those whose ClusterServiceVersions the manager reconciles; none means all.
 	Namespaces []string
-	// Rollout says when a webhook may be registered, and how long things may take.
+	// Rollout is when a webhook may be registered, and how long each stage may take.
 	Rollout rollout.Policy
-	// Certificates says how long a serving certificate lives.
+	// Certificates are the validity and the key of serving certificates.
 	Certificates certs.Policy
-	// Probe says who finds out whether endpoints serve; empty is ProbeDial.
+	// Probe is how endpoints are probed; empty is ProbeDial.
 	Probe prober.Mode
 	// Dial reaches endpoints; nil is the network as it is.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Clock says when what is due later is due; nil is the real one.
+	// Clock is the clock of the queue; nil is the real one.
 	Clock clock.WithTicker
-	// LiftRoles grants in the whole cluster, or in the namespaces that a group targets, what
-	// installers of bundles granted in the operator's own.
+	// LiftRoles grants in the namespaces of an OperatorGroup what installers of bundles granted in the
+	// namespace of the operator.
 	LiftRoles bool
-	// Workers is how many objects are looked at side by side.
+	// Workers is the number of concurrent reconciliations.
 	Workers int
-	// CacheGrace is how long the caches may lag behind what a pass wrote before the next goes on
-	// without them; none means a second.
+	// CacheGrace is how long a reconciliation waits for the caches to show the writes of the previous
+	// one; zero means a second.
 	CacheGrace time.Duration
 }
 
-// Controller is the whole manager: one queue, one worker function, one pass per key.
+// Controller is the whole manager: one queue, and one reconciliation per key at a time.
 type Controller struct {
 	Options
 	clients.Set
@@ -131,13 +130,13 @@ func newController(options Options) *Controller {
 	}
 }
 
-// wire gives each part what it needs.
+// wire connects the parts.
 func (c *Controller) wire() {
 	c.versions = &versions.Reader{
 		Namespaces: c.Namespaces, Caches: c.caches, Queue: c.queue, Scopes: c.scopes,
 	}
 	c.gather = &gather.Gatherer{
-		Set: c.Set, Certificates: c.Certificates, Rollout: c.Rollout, Caches: c.caches, CreationTimes: c.creationTimes, Foreign: c.foreign, Now: c.now, Repairs: c.repairs, Served: c.served, Unlabelled: c.unlabelled, Versions: c.versions,
+		Set: c.Set, Certificates: c.Certificates, Rollout: c.Rollout, LiftRoles: c.LiftRoles, Caches: c.caches, Contested: c.contested, CreationTimes: c.creationTimes, Foreign: c.foreign, Now: c.now, Repairs: c.repairs, Served: c.served, Unlabelled: c.unlabelled, Versions: c.versions,
 	}
 	c.handlers = &watch.Handlers{
 		Caches: c.caches, Queue: c.queue, Scopes: c.scopes, Served: c.served, Writes: c.writes, Versions: c.versions,
@@ -157,12 +156,12 @@ func (c *Controller) wire() {
 		Set: c.Set, Contested: c.contested, Rollout: c.Rollout, Events: c.events, Log: c.log, Metrics: c.metrics, Now: c.now, Queue: c.queue, Writes: c.writes,
 	}
 	c.executor = &execute.Executor{
-		Set: c.Set, Certificates: c.Certificates, Caches: c.caches, CreationTimes: c.creationTimes, Foreign: c.foreign, Log: c.log, Metrics: c.metrics, Now: c.now, Processors: execute.NewProcessors(), Repairs: c.repairs, RotationSlots: c.rotationSlots, Writes: c.writes, Live: c.live, Prober: c.prober, Writer: c.writer,
+		Set: c.Set, Certificates: c.Certificates, Caches: c.caches, Contested: c.contested, CreationTimes: c.creationTimes, Events: c.events, Foreign: c.foreign, Log: c.log, Metrics: c.metrics, Now: c.now, Processors: execute.NewProcessors(), Repairs: c.repairs, RotationSlots: c.rotationSlots, Writes: c.writes, Live: c.live, Prober: c.prober, Writer: c.writer,
 	}
 }
 
 // Fill starts the caches and waits until they are filled. They stay current until
-// the context ends: a standby fills them too, so that it can take over at once.
+// the context ends. A standby fills them, too, so that it can lead at once.
 func (c *Controller) Fill(ctx context.Context) error {
 	var err error
 	if c.gather.Self, err = live.UserName(ctx, c.Kube); err != nil {
@@ -174,7 +173,7 @@ func (c *Controller) Fill(ctx context.Context) error {
 	c.caches.Start(ctx)
 	c.foreign.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), c.caches.Synced()...) {
-		return errors.New("told to stop before the caches were filled")
+		return errors.New("stopped before the caches were filled")
 	}
 	if c.gather.HasOperatorConditions() { // every ClusterServiceVersion has one
 		conditions, _ := c.foreign.Of(owners.OperatorConditions.Resource)
@@ -183,14 +182,14 @@ func (c *Controller) Fill(ctx context.Context) error {
 	return nil
 }
 
-// Run works until the context ends, and then finishes the passes that are under way.
+// Run reconciles until the context ends, and then completes the reconciliations in progress.
 func (c *Controller) Run(ctx context.Context) {
 	c.log.WithField("workers", c.Workers).Info("working")
 	c.metrics.SetLeader(true)
 	defer c.metrics.SetLeader(false)
 	var workers wait.Group
 	for range c.Workers {
-		// A pass that has begun is finished: the context of the passes outlives ctx.
+		// A reconciliation that has begun is completed: its context outlives ctx.
 		workers.Start(func() { c.work(context.WithoutCancel(ctx)) })
 	}
 	<-ctx.Done()
@@ -198,7 +197,7 @@ func (c *Controller) Run(ctx context.Context) {
 	workers.Wait()
 }
 
-// Synced tells whether the caches are filled.
+// Synced reports whether the caches are filled.
 func (c *Controller) Synced() bool {
 	for _, synced := range c.caches.Synced() {
 		if !synced() {
@@ -214,7 +213,7 @@ func (c *Controller) work(ctx context.Context) {
 		if stop {
 			return
 		}
-		c.pass(ctx, k)
+		c.reconcile(ctx, k)
 		c.queue.Done(k)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/reporter"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
@@ -27,66 +26,62 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// finalize takes the webhooks of a ClusterServiceVersion out of service, and then
-// lets it go. Webhooks come first: once their backends go, they could refuse the
-// rest. So do APIServices: one that nobody serves keeps Namespaces from being deleted, because
-// nobody can tell what is in them. Namespaced objects follow by garbage collection.
+// reconcileDeleted unregisters the webhooks of a ClusterServiceVersion and then removes its finalizer.
+// Webhooks are unregistered first: without backends they could refuse the other deletions. APIServices
+// follow: one without a backend blocks the deletion of Namespaces. Garbage collection deletes the
+// namespaced objects.
 //
-// What to remove is asked of the API server, not of the caches: one that does not
-// show yet what was just created would leave it behind for ever.
+// What to remove is read from the API server. A cache may not show yet what was just created.
 //
-// A version that replaces another and goes before that one does gives it back what it
-// took over.
-func (c *Controller) finalize(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (time.Time, error) {
+// A version that is deleted before it replaced the previous one returns to it what it adopted.
+func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
 	if !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV) {
-		return time.Time{}, nil
+		return rollout.Requeue{}, nil
 	}
 	var heir *operatorsv1alpha1.ClusterServiceVersion
 	var backends owners.Backends
 	if csv.DeletionTimestamp != nil && len(relatives.Older) > 0 {
 		var err error
 		if backends, err = c.live.Backends(ctx, csv); err != nil {
-			return time.Time{}, err
+			return rollout.Requeue{}, err
 		}
 		heir = relatives.Heir(backends.Installed)
 	}
 	ownership, err := c.live.OwnershipOf(ctx, csv)
 	if err != nil {
-		return time.Time{}, err
+		return rollout.Requeue{}, err
 	}
 	if err := c.uninstall.Unregister(ctx, csv, heir, backends, ownership); err != nil {
-		return time.Time{}, err
+		return rollout.Requeue{}, err
 	}
 	inUse, err := c.endConversions(ctx, k, csv, converters(relatives, backends))
 	if err != nil {
-		return time.Time{}, err
+		return rollout.Requeue{}, err
 	}
 	if inUse != "" {
-		return c.holdUp(ctx, k, csv, relatives, inUse)
+		return c.reconcileBlockedDeletion(ctx, k, csv, relatives, inUse)
 	}
 	c.log.WithFields(k.Fields()).Info("webhooks are unregistered")
 	if csv.DeletionTimestamp == nil {
-		return time.Time{}, nil // its Namespace is terminating and will delete it
+		return rollout.Requeue{}, nil // its Namespace is terminating and will delete it
 	}
-	return time.Time{}, c.uninstall.Finish(ctx, csv, heir, c.keeps(csv, relatives), ownership)
+	return rollout.Requeue{}, c.uninstall.Finish(ctx, csv, heir, c.ownedByDefinitions(csv, relatives), ownership)
 }
 
-// countPause is how often to look whether the objects that hold up an uninstallation
-// are gone: the manager does not watch them.
+// countPause is the interval at which the objects that block a deletion are counted. The manager does
+// not watch them.
 const countPause = 15 * time.Second
 
-// converters are the versions that go on with the conversions of one that is deleted: newer ones, and
-// older ones that have a backend of their own. An older one that was never installed could not.
+// converters returns the versions that continue the conversions of a deleted version: newer ones, and
+// older ones that have a backend. An older one that was never installed has none.
 func converters(relatives lineage.Lineage, backends owners.Backends) []*operatorsv1alpha1.ClusterServiceVersion {
 	older := slices.DeleteFunc(slices.Clone(relatives.Older), func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return !backends.ServesAny(c) })
 	return append(older, relatives.Newer...)
 }
 
-// endConversions takes the CustomResourceDefinitions back to no conversion. Where
-// objects would lose fields, the finalizer stays, and with it what converts them.
-//
-// Those that another version of the operator converts, or will, are not ended. It says
-// which are in use.
+// endConversions removes the conversion webhooks from CustomResourceDefinitions, except for those that
+// another version converts or will convert. Where objects would lose fields, the finalizer stays, and
+// with it the backend. inUse names these definitions.
 func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	crds := c.gather.Convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)})
 	for _, relative := range relatives {
@@ -115,10 +110,10 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 	}
 }
 
-// holdUp is the pass over a ClusterServiceVersion that cannot go yet. It may take long, so
-// the certificates of what objects need are replaced as ever.
-func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string) (time.Time, error) {
-	again := c.now().Add(countPause)
+// reconcileBlockedDeletion reconciles a ClusterServiceVersion whose deletion waits for objects that need
+// its conversion. This may take long, so its certificates are renewed.
+func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string) (rollout.Requeue, error) {
+	requeue := rollout.Requeue{At: c.now().Add(countPause), Reason: "objects that block the deletion are counted"}
 	terminating := c.versions.IsTerminating(csv.Namespace)
 	if terminating {
 		inUse = phase.NamespaceDeleted(inUse)
@@ -128,42 +123,56 @@ func (c *Controller) holdUp(ctx context.Context, k queue.Key, csv *operatorsv1al
 	if current != nil || !terminating {
 		details = rollout.DescribeCommand(csv)
 	}
-	if err := c.reportHeld(ctx, k, csv, inUse, details); err != nil {
-		return time.Time{}, err
+	if err := c.reportBlockedDeletion(ctx, k, csv, inUse, details); err != nil {
+		return rollout.Requeue{}, err
 	}
 	if current == nil && terminating {
-		return again, nil // nothing can be created there any more
+		return requeue, nil // nothing can be created in its Namespace
 	}
 	if current == nil {
 		var err error
 		if current, err = c.reporter.CreateRollout(ctx, k, csv); err != nil {
-			return time.Time{}, err
+			return rollout.Requeue{}, err
 		}
 	}
 	status := *current.Status.DeepCopy()
-	var unanswered error
-	if c.versions.SuccessorOf(relatives) == nil && !terminating { // else that one looks after it, or nobody can
+	var deferred error
+	if c.versions.SuccessorOf(relatives) == nil && !terminating { // otherwise the successor maintains it, or nothing can
 		s, err := c.gather.Gather(ctx, csv, relatives)
 		if err != nil {
-			return time.Time{}, err
+			return rollout.Requeue{}, err
 		}
 		s.Deleting = true
-		if err := c.keep(ctx, s); err != nil {
-			return time.Time{}, err
-		}
 		plan, err := c.executor.Run(ctx, k, s)
 		if err != nil {
-			return time.Time{}, err
+			return rollout.Requeue{}, err
 		}
-		status, again, unanswered = plan.Status, reporter.Earliest(again, plan.Requeue.At), s.Unanswered
+		status, requeue, deferred = plan.Status, requeue.Earliest(plan.Requeue), s.Deferred
 	}
 	rollout.SetConversionInUse(&status, inUse, csv.Generation, c.now())
-	return again, cmp.Or(c.reporter.UpdateRollout(ctx, k, csv, current, status), unanswered)
+	return requeue, cmp.Or(c.reporter.UpdateRollout(ctx, k, csv, current, status), deferred)
 }
 
-// reportHeld says in the ClusterServiceVersion itself what it waits for: of its Namespace, when that is
-// being deleted, it may be all that is left.
-func (c *Controller) reportHeld(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
+// reportBlockedDeletion writes the reason to the status of the ClusterServiceVersion. When its Namespace
+// is being deleted, no other object may be left.
+func (c *Controller) reportBlockedDeletion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
 	held := &gather.Snapshot{Facts: decide.Facts{CSV: csv, Verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}, DuePending: true}}
 	return c.reporter.UpdateCSV(ctx, k, held, phase.DeletionBlocked(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
+}
+
+// ownedByDefinitions reports whether definitions may own objects of a ClusterServiceVersion that no
+// other version of the operator adopts.
+func (c *Controller) ownedByDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) bool {
+	// A newer version that has begun may not have adopted the Deployment yet.
+	if !relatives.Superseded() && slices.ContainsFunc(relatives.Newer, func(newer *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return newer.DeletionTimestamp == nil && owners.ConvertsLike(newer, csv)
+	}) {
+		return false
+	}
+	for _, owned := range c.gather.Owned(csv) {
+		if slices.ContainsFunc(owned, owners.HasDefinitionOwner) {
+			return true
+		}
+	}
+	return owners.HasConversions(csv)
 }

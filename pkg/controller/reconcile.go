@@ -5,49 +5,55 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
+	"github.com/sirupsen/logrus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/prober"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// pass looks at one key once, and says when to look at it again.
-func (c *Controller) pass(ctx context.Context, k queue.Key) {
+// reconcile reconciles one key, and requeues it.
+func (c *Controller) reconcile(ctx context.Context, k queue.Key) {
 	started := c.now()
-	next, err := c.look(ctx, k)
+	requeue, err := c.reconcileKind(ctx, k)
 	c.metrics.ObserveReconciliation(k.Kind, c.now().Sub(started), err)
 	log := c.log.WithFields(k.Fields())
 	switch {
 	case err == nil:
 		c.queue.Forget(k)
-		if !next.IsZero() {
-			c.queue.AddAfter(k, next.Sub(c.now()))
-		}
+		c.requeue(k, requeue)
 	case errors.Is(err, informers.ErrStale):
 		c.queue.Raise(k, queue.Regular)
 		c.queue.AddAfter(k, c.writes.Grace)
 	case apierrors.IsConflict(err) && !write.IsDenied(err):
-		log.WithError(err).Debug("somebody else wrote first, looking again")
+		log.WithError(err).Debug("the object has changed since it was read, retrying")
 		c.queue.Raise(k, queue.Regular)
 		c.queue.AddRateLimited(k)
 	default:
-		log.WithError(err).Error("pass failed, trying again")
+		log.WithError(err).Error("reconciliation failed, retrying")
 		c.queue.Raise(k, queue.Regular)
 		c.queue.AddRateLimited(k)
-		if !next.IsZero() { // it went on after what failed
-			c.queue.AddAfter(k, next.Sub(c.now()))
-		}
+		c.requeue(k, requeue) // for what followed the failed write
 	}
 }
 
-func (c *Controller) look(ctx context.Context, k queue.Key) (next time.Time, err error) {
+func (c *Controller) requeue(k queue.Key, requeue rollout.Requeue) {
+	if requeue.Never() {
+		return
+	}
+	after := requeue.At.Sub(c.now())
+	c.log.WithFields(k.Fields()).WithFields(logrus.Fields{"after": after, "reason": requeue.Reason}).Debug("requeued")
+	c.queue.AddAfter(k, after)
+}
+
+func (c *Controller) reconcileKind(ctx context.Context, k queue.Key) (requeue rollout.Requeue, err error) {
 	ctx, cancel := context.WithTimeout(ctx, prober.PassTimeout)
 	defer cancel()
-	// An object that breaks the code must not take the others down with it.
+	// An object that makes the code panic must not stop the reconciliation of the others.
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
@@ -55,10 +61,10 @@ func (c *Controller) look(ctx context.Context, k queue.Key) (next time.Time, err
 	}()
 	switch k.Kind {
 	case queue.CSV:
-		return c.lookAtCSV(ctx, k)
+		return c.reconcileCSV(ctx, k)
 	case queue.OperatorGroup:
-		return time.Time{}, c.groups.ReconcileGroup(ctx, k)
+		return rollout.Requeue{}, c.groups.ReconcileGroup(ctx, k)
 	default:
-		return time.Time{}, c.groups.ReconcileNamespace(ctx, k)
+		return rollout.Requeue{}, c.groups.ReconcileNamespace(ctx, k)
 	}
 }

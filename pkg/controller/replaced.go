@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,26 +18,25 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// lookAtReplaced is the pass over a version that a newer one has taken over from: it
-// waits for that one's success, and goes. The eldest goes first, so that no version is
-// cut off from those behind it.
-func (c *Controller) lookAtReplaced(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) (time.Time, error) {
+// reconcileReplaced reconciles a version that a newer one replaces. It is deleted when the newer one has
+// succeeded. The oldest version is deleted first, so that the chain of versions stays connected.
+func (c *Controller) reconcileReplaced(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) error {
 	if current := c.caches.Rollouts.Get(csv.Namespace, csv.Name); current != nil {
 		if err := c.reporter.UpdateRollout(ctx, k, csv, current, rollout.Replaced(csv, newer, current.Status, c.now())); err != nil {
-			return time.Time{}, err
+			return err
 		}
 	}
 	if next := phase.AfterReplacement(csv.Status.Phase, newer, len(l.Older) == 0 && l.Superseded()); next != nil {
 		held := &gather.Snapshot{Facts: decide.Facts{CSV: csv, Verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}}}
-		return time.Time{}, c.reporter.UpdateCSV(ctx, k, held, []phase.Phase{*next}, managerv1alpha1.WebhookRolloutStatus{})
+		return c.reporter.UpdateCSV(ctx, k, held, []phase.Phase{*next}, managerv1alpha1.WebhookRolloutStatus{})
 	}
 	if csv.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
-		return time.Time{}, nil
+		return nil
 	}
 	c.log.WithFields(k.Fields()).Infof("replaced by %s", newer)
 	err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Delete(ctx, csv.Name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(csv.UID))})
 	if apierrors.IsNotFound(err) {
-		return time.Time{}, nil
+		return nil
 	}
-	return time.Time{}, err
+	return err
 }

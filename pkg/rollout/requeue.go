@@ -8,10 +8,15 @@ type Requeue struct {
 	Reason string
 }
 
-// Earliest returns the earlier of two requeues. A zero time is never.
-func (r Requeue) Earliest(other Requeue) Requeue {
-	if r.At.IsZero() || !other.At.IsZero() && other.At.Before(r.At) {
-		return other
+// Never reports whether only a change causes the next reconciliation.
+func (r Requeue) Never() bool { return r.At.IsZero() }
+
+// Earliest returns the earliest of some requeues.
+func (r Requeue) Earliest(others ...Requeue) Requeue {
+	for _, other := range others {
+		if r.Never() || !other.Never() && other.At.Before(r.At) {
+			r = other
+		}
 	}
 	return r
 }

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -27,6 +28,8 @@ const (
 	// Convert writes spec.conversion of a CustomResourceDefinition and nothing else. The definition
 	// belongs to the bundle.
 	Convert Verb = "convert"
+	// Patch writes Step.Fields and nothing else, in an object that the manager does not own.
+	Patch Verb = "patch"
 	// ResyncVolumes annotates a pod, so that its kubelet re-syncs its volumes.
 	ResyncVolumes Verb = "resync"
 	// Delete deletes an object.
@@ -49,10 +52,22 @@ type Step struct {
 	// NeedsDryRun is set if admission may have changed Live, and no write of this process shows it.
 	NeedsDryRun bool
 	DryRun      bool
+	// Fields are the fields that a Patch writes, with their values.
+	Fields map[string]string
 }
 
-// Key identifies the object of the step.
-func (s Step) Key() string { return drift.KeyOf(s.Object) }
+// Key identifies the object of the step, or its owner references.
+func (s Step) Key() string {
+	if o, ok := s.Object.(*metav1.PartialObjectMetadata); ok {
+		return OwnersKey(o.Kind, o)
+	}
+	return drift.KeyOf(s.Object)
+}
+
+// OwnersKey identifies the owner references of an object.
+func OwnersKey(kind string, o metav1.Object) string {
+	return "Owners of " + kind + " " + o.GetNamespace() + "/" + o.GetName()
+}
 
 // Kind returns the kind of the object of the step.
 func (s Step) Kind() string { return drift.KindOf(s.Object) }
@@ -69,7 +84,7 @@ func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests ma
 	switch {
 	case s.Verb == Delete:
 		return s.Drift.By == drift.ByCreation
-	case s.Verb == ResyncVolumes:
+	case s.Verb == ResyncVolumes, s.Verb == Patch:
 		return false
 	case s.Repeated:
 		return true

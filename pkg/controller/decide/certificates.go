@@ -31,7 +31,7 @@ type certificate struct {
 	write   *corev1.Secret // as it is desired; nil when it is as desired
 	touch   []*corev1.Pod
 	steps   []rollout.Step // what the issuer reads, and what is deleted for it
-	requeue time.Time      // when to reconcile what cannot be watched
+	requeue rollout.Requeue
 }
 
 // certificate decides about the serving certificate of one Deployment.
@@ -198,7 +198,8 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 		trust:   render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
 		write:   d.owned(decided.Write, facts.Secret),
 		steps:   deletion(decided.Remove),
-		requeue: earliest(decided.PollAt, decided.ChangesAt),
+		requeue: rollout.Requeue{At: decided.PollAt, Reason: "certificates of pods are probed"}.Earliest(
+			rollout.Requeue{At: decided.ChangesAt, Reason: "certificate"}),
 	}
 	_, unwise := d.policy()
 	result.status.Message = joined(decided.Problem, decided.Message, unwise)

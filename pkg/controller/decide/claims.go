@@ -9,6 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/claim"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -46,6 +47,15 @@ func (f Facts) ServiceName(deployment string) string {
 // Versions returns the ClusterServiceVersion and those that it replaces.
 func (f Facts) Versions() []*operatorsv1alpha1.ClusterServiceVersion {
 	return append([]*operatorsv1alpha1.ClusterServiceVersion{f.CSV}, f.Upgrade.From...)
+}
+
+// LearnExisting adds the object that occupies the name of an object to create.
+func (f *Facts) LearnExisting(step rollout.Step, existing drift.Object) {
+	if permissions.IsLifted(step.Object) {
+		f.learnLifted(step.Object, existing)
+		return
+	}
+	f.Learn(existing)
 }
 
 // Learn adds an object that the API server has although the caches do not show it.

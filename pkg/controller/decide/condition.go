@@ -1,12 +1,17 @@
 package decide
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -37,6 +42,44 @@ func (d *decision) conditionStep(desired *render.Condition) (*rollout.Step, erro
 		return &step, nil
 	}
 	return nil, nil
+}
+
+// mirrorStep returns the write that copies the conditions in spec of the OperatorCondition to its
+// status, as OLM v0 does.
+func (d *decision) mirrorStep(plan rollout.Plan) (*rollout.Step, error) {
+	live := d.Condition.Live
+	if live == nil {
+		return nil, nil
+	}
+	key := drift.KeyOf(live)
+	rewritten := slices.ContainsFunc(plan.Steps, func(step rollout.Step) bool { return step.Key() == key })
+	if rewritten || d.carriedOut(key) {
+		return nil, nil
+	}
+	condition, err := TypedCondition(live)
+	if err != nil {
+		return nil, err
+	}
+	conditions, differ := lineage.Mirrored(condition)
+	if !differ {
+		return nil, nil
+	}
+	mirrored := live.DeepCopy()
+	all, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&operatorsv2.OperatorConditionStatus{Conditions: conditions})
+	if err != nil {
+		return nil, err
+	}
+	mirrored.Object["status"] = all
+	return &rollout.Step{Verb: rollout.Patch, Object: mirrored, Live: live, Drift: drift.Drift{Fields: []string{"status.conditions"}}}, nil
+}
+
+// TypedCondition returns an OperatorCondition in its type; nil for none.
+func TypedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondition, error) {
+	if live == nil {
+		return nil, nil
+	}
+	condition := &operatorsv2.OperatorCondition{}
+	return condition, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, condition)
 }
 
 // adoption adopts the OperatorCondition that a deleted ClusterServiceVersion of the same name, or OLM v0,

@@ -12,7 +12,9 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -21,6 +23,8 @@ type Plan struct {
 	rollout.Plan
 	// Questions must be answered before there is a plan: all other fields are empty then.
 	Questions []Question
+	// Continues is set when the steps are those of an early stage. The next decision has the others.
+	Continues bool
 	// Stale is set when the decision needs a cache that is not filled yet.
 	Stale bool
 	// Facts are the given ones with what the answers replaced.
@@ -45,6 +49,11 @@ type decision struct {
 func Decide(facts Facts, now time.Time) (Plan, error) {
 	d := &decision{Facts: facts, now: now}
 	d.Secrets = maps.Clone(facts.Secrets)
+	d.NotLifted = maps.Clone(facts.NotLifted)
+	d.Observed.Refused, d.Observed.Contests = maps.Clone(facts.Observed.Refused), maps.Clone(facts.Observed.Contests)
+	if steps := d.firstStage(); len(steps) > 0 {
+		return Plan{Plan: rollout.Plan{Steps: steps}, Continues: true, Facts: d.Facts}, nil
+	}
 	plan, err := d.decide()
 	switch {
 	case errors.Is(err, errUndecided):
@@ -58,7 +67,44 @@ func Decide(facts Facts, now time.Time) (Plan, error) {
 	}
 }
 
+// firstStage returns the steps of the first stage that has any. Each stage depends on what the
+// previous one wrote. It sets the verdict.
+func (d *decision) firstStage() []rollout.Step {
+	if steps := d.metadataSteps(); len(steps) > 0 {
+		return steps
+	}
+	d.check(d.Requirements.Access)
+	if steps := d.liftSteps(); len(steps) > 0 {
+		return steps
+	}
+	if d.liftsRoles() {
+		d.check(d.Requirements.Access.With(d.CSV.Namespace, untyped(d.Observed.Lifted)))
+	}
+	return d.definitionOwnerSteps()
+}
+
+// check sets the verdict.
+func (d *decision) check(access permissions.Access) {
+	facts := d.Requirements
+	facts.Access, facts.FinalizerProblem = access, d.finalizerProblem()
+	d.Verdict = requirements.Check(facts)
+}
+
+// decide returns the plan after the early stages.
 func (d *decision) decide() (rollout.Plan, error) {
+	plan, err := d.install()
+	if err != nil {
+		return rollout.Plan{}, err
+	}
+	mirror, err := d.mirrorStep(plan)
+	if mirror != nil {
+		plan.Steps = append(plan.Steps, *mirror)
+	}
+	return plan, err
+}
+
+// install returns the plan for everything that is rendered.
+func (d *decision) install() (rollout.Plan, error) {
 	in := d.input()
 	idle := in.Failure != nil || !in.Verdict.Passes() || in.Upgrade.Waits()
 	if idle && !in.RepairsInService() && !in.KeepsTrustOnly() {
@@ -81,7 +127,7 @@ func (d *decision) decide() (rollout.Plan, error) {
 		return rollout.Plan{}, err
 	}
 	plan := d.next(in)
-	plan.Requeue = plan.Requeue.Earliest(rollout.Requeue{At: earliest(requeue, maintained), Reason: "certificates"})
+	plan.Requeue = plan.Requeue.Earliest(requeue, maintained)
 	return plan, nil
 }
 
@@ -134,7 +180,7 @@ func (d *decision) rendering(csv *operatorsv1alpha1.ClusterServiceVersion) rende
 
 // certify adds the certificate of each Deployment that serves webhooks. It returns when to reconcile
 // them again.
-func (d *decision) certify(in *rollout.Input, rendering *render.Input) (requeue time.Time, err error) {
+func (d *decision) certify(in *rollout.Input, rendering *render.Input) (requeue rollout.Requeue, err error) {
 	d.DuePending = false
 	for _, spec := range csvspec.Deployments(rendering.CSV) {
 		if len(csvspec.Descriptions(rendering.CSV, spec.Name)) == 0 || d.Verdict.ClaimedDeployments[spec.Name] != "" {
@@ -142,18 +188,18 @@ func (d *decision) certify(in *rollout.Input, rendering *render.Input) (requeue 
 		}
 		at, err := d.certifyOne(in, rendering, spec.Name)
 		if err != nil {
-			return time.Time{}, err
+			return rollout.Requeue{}, err
 		}
-		requeue = earliest(requeue, at)
+		requeue = requeue.Earliest(at)
 	}
 	return requeue, nil
 }
 
 // certifyOne adds the certificate of one Deployment.
-func (d *decision) certifyOne(in *rollout.Input, rendering *render.Input, deployment string) (requeue time.Time, err error) {
+func (d *decision) certifyOne(in *rollout.Input, rendering *render.Input, deployment string) (requeue rollout.Requeue, err error) {
 	certificate, err := d.certificate(deployment)
 	if err != nil {
-		return time.Time{}, err
+		return rollout.Requeue{}, err
 	}
 	in.Certificates[deployment] = certificate.status
 	in.Secrets[deployment] = certificate.write
@@ -165,7 +211,7 @@ func (d *decision) certifyOne(in *rollout.Input, rendering *render.Input, deploy
 
 // maintain adds what is registered and is to be called in another way, with the certificates of
 // the Deployments that serve it until then.
-func (d *decision) maintain(in *rollout.Input, desired render.Input) (requeue time.Time, err error) {
+func (d *decision) maintain(in *rollout.Input, desired render.Input) (requeue rollout.Requeue, err error) {
 	d.refresh(in)
 	for _, served := range in.ToMaintain() {
 		rendering := d.rendering(served)
@@ -177,22 +223,12 @@ func (d *decision) maintain(in *rollout.Input, desired render.Input) (requeue ti
 			}
 			at, err := d.certifyOne(in, &rendering, spec.Name)
 			if err != nil {
-				return time.Time{}, err
+				return rollout.Requeue{}, err
 			}
-			requeue = earliest(requeue, at)
+			requeue = requeue.Earliest(at)
 		}
 		rendering.Delegations = d.nameDelegations()
 		in.Maintained = append(in.Maintained, in.MaintainedDeployments(served, render.Objects(rendering).Deployments)...)
 	}
 	return requeue, nil
-}
-
-// earliest returns the earliest of some instants, where zero is never.
-func earliest(all ...time.Time) (first time.Time) {
-	for _, at := range all {
-		if first.IsZero() || !at.IsZero() && at.Before(first) {
-			first = at
-		}
-	}
-	return first
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,9 +16,11 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -27,6 +30,8 @@ type Settings struct {
 	Certificates certs.Policy
 	// Manager is the user name of the manager; empty when the API server does not report it.
 	Manager string
+	// LiftRoles grants the permissions of an operator in the namespaces of its OperatorGroup.
+	LiftRoles bool
 }
 
 // Facts are everything that a decision depends on. Decide does not change them.
@@ -37,14 +42,17 @@ type Facts struct {
 	Scope   scope.Scope
 	Failure *scope.Failure       // why the ClusterServiceVersion cannot be installed into its scope; nil if it can
 	Config  subscriptions.Config // of the Subscription
-	Verdict requirements.Verdict
 	Upgrade rollout.Upgrade
+	// Requirements are what the Verdict depends on, except for the finalizer and lifted permissions.
+	Requirements requirements.Facts
+	// Verdict is set by the decision.
+	Verdict requirements.Verdict
 	// Status is the recorded status of the WebhookRollout.
 	Status   managerv1alpha1.WebhookRolloutStatus
 	Observed rollout.Observed
 	// Deleting is set when the ClusterServiceVersion is being deleted while objects need a conversion.
 	Deleting bool
-	// RotateAtPending is set while status.certsRotateAt requests a rotation that has not begun.
+	// DuePending is set while status.certsRotateAt requests a rotation that has not begun.
 	DuePending bool
 
 	// Ownership proves that an object belongs to the versions of the operator.
@@ -59,6 +67,18 @@ type Facts struct {
 	CertManager bool
 	// BundlesWatched is set when the ConfigMaps for service-ca are cached.
 	BundlesWatched bool
+
+	// Grants are what the installer granted to the ServiceAccounts, if roles are lifted.
+	Grants permissions.Grants
+	// NotLifted are the reasons why lifted roles and bindings are not written, by key.
+	NotLifted map[string]string
+	// Owned are the objects of the ClusterServiceVersion that definitions may own.
+	Owned map[owners.Kind][]metav1.Object
+	// FieldContests are the contests over fields of the ClusterServiceVersion and over owner references,
+	// by key.
+	FieldContests map[string]drift.FieldContest
+	// Patched are the keys of the steps of early stages that were carried out in this reconciliation.
+	Patched map[string]bool
 
 	// Secrets are the serving Secrets that the caches show and those that the API server was asked
 	// for, by name. It is nil for one that does not exist.

@@ -52,7 +52,7 @@ type issuance struct {
 	steps    []rollout.Step
 	service  map[string]string // annotations with which a Service requests a certificate
 	secret   *corev1.Secret    // with the latest certificate
-	requeue  time.Time         // when to reconcile what cannot be watched
+	requeue  rollout.Requeue   // for what cannot be watched
 }
 
 // generation returns what was issued.
@@ -69,7 +69,7 @@ func (d *decision) addIssuance(i issuance, c *certificate, decided certs.Decisio
 	if decided.Reissue {
 		c.steps = append(c.steps, d.reissue(i)...)
 	}
-	c.requeue = earliest(c.requeue, i.requeue)
+	c.requeue = c.requeue.Earliest(i.requeue)
 	if i.secret != nil {
 		c.status.Rejected = decided.Rejected.Status(i.issuer, drift.KeyOf(i.secret), "Pods are not given it", i.names)
 	}
@@ -163,9 +163,9 @@ func (d *decision) fromCertManager(deployment string, issuer issuers.Issuer) (is
 
 // retryAt returns when to retry what no event announces: often at first, then in proportion to the
 // wait so far, and at least every 30 s.
-func retryAt(since, now time.Time) time.Time {
+func retryAt(since, now time.Time) rollout.Requeue {
 	const shortest, longest = time.Second, 30 * time.Second
-	return now.Add(min(max(now.Sub(since), shortest), longest))
+	return rollout.Requeue{At: now.Add(min(max(now.Sub(since), shortest), longest)), Reason: "an issuer has not issued"}
 }
 
 // orderFrom compares what is ordered of cert-manager with the live objects.

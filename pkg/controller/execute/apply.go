@@ -15,6 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -38,21 +39,31 @@ func (e *Executor) apply(ctx context.Context, k queue.Key, s *gather.Snapshot, s
 		e.Metrics.ObserveWrite(step, err)
 		switch {
 		case existing != nil:
-			s.Learn(existing)
+			s.LearnExisting(step, existing)
 			return corrected, nil
 		case write.IsUnanswered(err), write.IsRefused(err):
-			RecordRefusal(s, step, err)
+			e.recordRefusal(s, step, err)
 			return corrected, nil
+		case err != nil && mirrors(step):
+			s.Deferred = errors.Join(s.Deferred, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err))
+			continue
 		case err != nil && step.Registers():
 			failed = errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)) // the others are written all the same
 			continue
 		case err != nil:
 			return none, errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err))
 		}
-		e.LogWrite(k, step)
+		e.logWrite(k, step)
 		switch _, told := written.(*unstructured.Unstructured); {
 		case told:
 			e.recordIssuance(s, step, written)
+			continue
+		case step.Fields != nil:
+			e.recordFields(k, s, step, written)
+			continue
+		case permissions.IsLifted(step.Object):
+			e.record(k, s, step, written)
+			s.RecordLifted(step, written)
 			continue
 		case step.Verb == rollout.Create:
 			created = append(created, written)
@@ -76,11 +87,15 @@ func due(s *gather.Snapshot, steps []rollout.Step) []rollout.Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(step rollout.Step) bool { return s.Written[step.Key()] == step.Verb })
 }
 
+// mirrors reports whether a step copies the conditions of an OperatorCondition. The next reconciliation
+// repeats it: it must not keep the status from being written.
+func mirrors(step rollout.Step) bool { return step.Verb == rollout.Patch && step.Fields == nil }
+
 // recordIssuance remembers a step for an issuer. The caches that show it are others than those of the pass: at worst
 // the next pass repeats it.
 func (e *Executor) recordIssuance(s *gather.Snapshot, step rollout.Step, written drift.Object) {
 	s.Written[step.Key()] = step.Verb
-	e.RecordWrite(s, step, written)
+	e.recordWrite(s, step, written)
 }
 
 // record notes a write for those who look before the caches show it: the rest of this
@@ -93,15 +108,15 @@ func (e *Executor) record(k queue.Key, s *gather.Snapshot, step rollout.Step, wr
 		}
 	}
 	e.Writes.Add(k, informers.Write{Object: written, Changed: step.Live != nil, Deleted: step.Verb == rollout.Delete, At: e.Now()})
-	e.RecordWrite(s, step, written)
+	e.recordWrite(s, step, written)
 	if step.Verb == rollout.Create {
 		e.recordCreation(s, written)
 	}
 }
 
-// RecordWrite remembers what became of a write, and counts it where somebody undid the one before,
+// recordWrite remembers what became of a write, and counts it where somebody undid the one before,
 // or where admission made something else of it that is not accepted.
-func (e *Executor) RecordWrite(s *gather.Snapshot, step rollout.Step, written drift.Object) {
+func (e *Executor) recordWrite(s *gather.Snapshot, step rollout.Step, written drift.Object) {
 	csv, object := records.NameOf(s.CSV), step.Key()
 	switch {
 	case step.Verb == rollout.Delete:
@@ -130,25 +145,11 @@ func (e *Executor) recordCreation(s *gather.Snapshot, written drift.Object) {
 	}
 }
 
-// LogWrite logs a step that was carried out.
-func (e *Executor) LogWrite(k queue.Key, step rollout.Step) {
+// logWrite logs a step that was carried out.
+func (e *Executor) logWrite(k queue.Key, step rollout.Step) {
 	log := e.Log.WithFields(k.Fields()).WithField("why", step.Why())
 	if webhook, ok := step.Object.GetLabels()[wellknown.LabelWebhookGenerateName]; ok {
 		log = log.WithField("webhook", webhook)
 	}
 	log.Infof("%s %s", step.Verb, step.Key())
-}
-
-// RecordRefusal has a pass go on without a step that the API server does not accept. Where it does
-// not because nobody answers a webhook, what follows may be what brings the answer back: the
-// pass fails in the end, and is tried again as soon as any other that fails.
-func RecordRefusal(s *gather.Snapshot, step rollout.Step, err error) {
-	key := step.Key()
-	if !write.IsUnanswered(err) {
-		s.Observed.Refused[key] = fmt.Sprintf("the API server refuses %s: %v", key, err)
-		return
-	}
-	s.Observed.Refused[key] = fmt.Sprintf("nobody answers a webhook that has to be asked about %s: %v", key, err)
-	s.Observed.Unanswered[key] = true
-	s.Unanswered = errors.Join(s.Unanswered, fmt.Errorf("%s %s: %w", step.Verb, key, err))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
@@ -30,7 +31,9 @@ type Executor struct {
 	clients.Set
 	Certificates  certs.Policy
 	Caches        *informers.Caches
+	Contested     *records.FieldContests
 	CreationTimes *records.CreationTimes
+	Events        record.EventRecorder
 	Foreign       *informers.OnDemand
 	Log           *logrus.Entry
 	Metrics       *metrics.Metrics
@@ -57,7 +60,7 @@ func (e *Executor) decide(ctx context.Context, s *gather.Snapshot, now time.Time
 			return plan, err
 		case plan.Stale:
 			return plan, informers.ErrStale
-		case len(plan.Questions) == 0:
+		case plan.Continues, len(plan.Questions) == 0:
 			s.Facts = plan.Facts
 			return plan, nil
 		}
@@ -102,6 +105,10 @@ func (e *Executor) Run(ctx context.Context, k queue.Key, s *gather.Snapshot) (ro
 		if err != nil {
 			return plan, err
 		}
+		if decided.Continues {
+			begun = s.CSV
+			continue
+		}
 		if len(plan.Probes) > 0 {
 			e.Prober.ProbeEndpoints(ctx, s, plan.Probes)
 		}
@@ -114,6 +121,7 @@ func (e *Executor) Run(ctx context.Context, k queue.Key, s *gather.Snapshot) (ro
 			assumeReported(s, plan, e.Now())
 		case news == none && len(plan.Probes) == 0 && len(plan.Count) == 0:
 			s.CSV, plan.Phases = begun, append(walked, plan.Phases...)
+			e.reportNotLifted(s)
 			return plan, nil
 		}
 	}

@@ -3,12 +3,12 @@ package gather
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -54,7 +54,7 @@ func (g *Gatherer) AddNotUpgradeable(u *rollout.Upgrade) error {
 		if err != nil {
 			return err
 		}
-		condition, err := TypedCondition(live)
+		condition, err := decide.TypedCondition(live)
 		if err != nil {
 			return err
 		}
@@ -63,15 +63,6 @@ func (g *Gatherer) AddNotUpgradeable(u *rollout.Upgrade) error {
 		}
 	}
 	return nil
-}
-
-// TypedCondition returns an OperatorCondition in its type; nil for none.
-func TypedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondition, error) {
-	if live == nil {
-		return nil, nil
-	}
-	condition := &operatorsv2.OperatorCondition{}
-	return condition, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, condition)
 }
 
 // hasCertManager reports whether the API server serves the kinds of cert-manager.

@@ -32,12 +32,11 @@ import (
 type Snapshot struct {
 	decide.Facts
 
-	Requirements requirements.Facts // what the verdict depends on
-	Rollout      *managerv1alpha1.WebhookRollout
+	Rollout *managerv1alpha1.WebhookRollout
 
-	DryRuns    map[string]bool         // dry runs, by key of the object
-	Written    map[string]rollout.Verb // steps for issuers and operators, by key of the object
-	Unanswered error                   // the writes that were left out, because a webhook does not answer
+	DryRuns  map[string]bool         // dry runs, by key of the object
+	Written  map[string]rollout.Verb // steps for issuers and operators, by key of the object
+	Deferred error                   // of writes that do not keep the status from being written
 }
 
 // Gatherer reads the facts about a ClusterServiceVersion.
@@ -45,7 +44,9 @@ type Gatherer struct {
 	clients.Set
 	Certificates  certs.Policy
 	Rollout       rollout.Policy
+	LiftRoles     bool
 	Caches        *informers.Caches
+	Contested     *records.FieldContests
 	CreationTimes *records.CreationTimes
 	Foreign       *informers.OnDemand
 	Now           func() time.Time
@@ -73,7 +74,7 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 	s.Upgrade = g.Versions.UpgradeOf(csv, relatives, s.Scope.Group)
 	s.Observed.OccupiedGroups = g.occupiedGroups(s, relatives)
 	g.addSecrets(s)
-	s.Observed.Lifted = g.Lifted(s)
+	s.Observed.Lifted = g.lifted(s)
 	if s.Failure == nil {
 		s.Observed.UnlabelledNamespaces, s.Observed.LabelRefusals = g.Versions.Unlabelled(s.Scope), g.Unlabelled.Of(scope.LabelOf(s.Scope.Group))
 		s.Failure = g.failure(s)
@@ -83,7 +84,10 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 		return nil, err
 	}
 	g.addAPIs(&s.Requirements, by)
-	s.Verdict = requirements.Check(s.Requirements)
+	if g.LiftRoles && s.Failure == nil {
+		s.Grants = g.grants(s, s.Observed.Lifted)
+	}
+	g.addOwned(s)
 	return s, nil
 }
 
@@ -95,7 +99,7 @@ func (g *Gatherer) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ids 
 		Written: map[string]rollout.Verb{},
 	}
 	s.Facts = decide.Facts{
-		Settings:  decide.Settings{Rollout: g.Rollout, Certificates: g.Certificates, Manager: g.Self},
+		Settings:  decide.Settings{Rollout: g.Rollout, Certificates: g.Certificates, Manager: g.Self, LiftRoles: g.LiftRoles},
 		CSV:       csv,
 		Config:    g.Versions.ConfigOf(csv),
 		Ownership: ownership,
@@ -105,6 +109,8 @@ func (g *Gatherer) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ids 
 		Taken:     map[string]bool{},
 		Foreign:   map[string]bool{},
 		Minted:    map[string]certs.Generation{},
+		NotLifted: map[string]string{},
+		Patched:   map[string]bool{},
 
 		Definitions: g.ruleDefinitions(csv),
 		CertManager: g.hasCertManager(),

@@ -8,14 +8,17 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -63,6 +66,22 @@ func (g *Gatherer) Owned(csv *operatorsv1alpha1.ClusterServiceVersion) map[owner
 		all[owners.OperatorConditions] = []metav1.Object{condition}
 	}
 	return all
+}
+
+// addOwned adds the objects that definitions may own, and the contests over fields.
+func (g *Gatherer) addOwned(s *Snapshot) {
+	s.Owned, s.FieldContests = g.Owned(s.CSV), map[string]drift.FieldContest{}
+	add := func(key string, uid types.UID) {
+		if contest, known := g.Contested.Contest(records.FieldObject{Title: key, UID: uid}); known {
+			s.FieldContests[key] = contest
+		}
+	}
+	add(drift.KeyOf(s.CSV), s.CSV.UID)
+	for kind, objects := range s.Owned {
+		for _, o := range objects {
+			add(rollout.OwnersKey(kind.Name, o), o.GetUID())
+		}
+	}
 }
 
 func ownedBy[T drift.Object](csv *operatorsv1alpha1.ClusterServiceVersion, cache informers.Store[T]) (all []metav1.Object) {

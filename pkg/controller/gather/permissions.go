@@ -67,13 +67,13 @@ func (g *Gatherer) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRu
 	return nil
 }
 
-// Lifted is what was lifted for a ClusterServiceVersion, and for those that it replaces.
-func (g *Gatherer) Lifted(s *Snapshot) []drift.Object {
+// lifted is what was lifted for a ClusterServiceVersion, and for those that it replaces.
+func (g *Gatherer) lifted(s *Snapshot) []drift.Object {
 	proven, alleged := g.labelledAsLifted(s)
 	if len(alleged) == 0 {
 		return proven
 	}
-	lifts := permissions.Lift(g.Grants(s, slices.Concat(proven, alleged))).Objects()
+	lifts := permissions.Lift(g.grants(s, slices.Concat(proven, alleged))).Objects()
 	for _, o := range alleged {
 		if slices.ContainsFunc(lifts, func(lift metav1.Object) bool { return permissions.IsLiftedAs(lift, o) }) {
 			proven = append(proven, o)
@@ -110,9 +110,9 @@ func (g *Gatherer) labelledAsLifted(s *Snapshot) (proven, alleged []drift.Object
 	return proven, alleged
 }
 
-// Grants are what the installer granted to the ServiceAccounts of a ClusterServiceVersion in
+// grants are what the installer granted to the ServiceAccounts of a ClusterServiceVersion in
 // its namespace.
-func (g *Gatherer) Grants(s *Snapshot, lifted []drift.Object) permissions.Grants {
+func (g *Gatherer) grants(s *Snapshot, lifted []drift.Object) permissions.Grants {
 	ours := map[string]bool{}
 	for _, o := range lifted {
 		ours[drift.KeyOf(o)] = true

@@ -26,6 +26,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/versions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/watch"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -112,7 +113,7 @@ func (r *Reconciler) updateProvidedAPIs(ctx context.Context, k queue.Key, group 
 	r.Writes.Add(k, informers.Write{Object: annotated, At: r.Now()})
 	r.Contested.Wrote(object, fields, r.Now())
 	if scope.ProvidedAPIsDiffer(annotated, provided) {
-		why = records.TakenBack(slices.Collect(maps.Keys(fields)), "OperatorGroup")
+		why = drift.RevertedByAdmission(slices.Collect(maps.Keys(fields)), "OperatorGroup")
 		return annotated, why, errors.New(why)
 	}
 	return annotated, "", nil

@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -133,7 +134,7 @@ func revertedLabels(written *corev1.Namespace, add, remove []string) error {
 	if len(back) == 0 {
 		return nil
 	}
-	return apierrors.NewForbidden(corev1.Resource("namespaces"), written.Name, errors.New(records.TakenBack(back, "Namespace")))
+	return apierrors.NewForbidden(corev1.Resource("namespaces"), written.Name, errors.New(drift.RevertedByAdmission(back, "Namespace")))
 }
 
 // isSelected reports whether live registrations select Namespaces by a label.

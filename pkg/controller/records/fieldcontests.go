@@ -2,8 +2,6 @@ package records
 
 import (
 	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,9 +39,8 @@ func AnnotationField(annotation string) string { return "metadata.annotations." 
 const fieldContestsLast = time.Hour
 
 type fieldContest struct {
-	values  map[string]string // the value that each field was given last; empty where it was removed
-	at      time.Time         // of the latest write
-	repairs drift.Contest
+	drift.FieldContest
+	at time.Time // of the latest write
 }
 
 // Wrote records a write of fields with their values. The same value for a second time is a repair.
@@ -57,14 +54,12 @@ func (f *FieldContests) Wrote(object FieldObject, fields map[string]string, now 
 	contest, there := f.known[object]
 	contest.at = now
 	if !there {
-		contest.values = map[string]string{}
+		contest.Values = map[string]string{}
 	}
-	if rewritten := contest.rewritten(fields); len(rewritten) > 0 {
-		contest.repairs = contest.repairs.Repaired(drift.Drift{Fields: rewritten}, now)
+	if rewritten := contest.Rewritten(fields); len(rewritten) > 0 {
+		contest.Repairs = contest.Repairs.Repaired(drift.Drift{Fields: rewritten}, now)
 	}
-	for field, value := range fields {
-		contest.values[field] = value
-	}
+	maps.Copy(contest.Values, fields)
 	f.known[object] = contest
 }
 
@@ -77,41 +72,26 @@ func (f *FieldContests) sweep(now time.Time) {
 	maps.DeleteFunc(f.known, func(_ FieldObject, c fieldContest) bool { return now.Sub(c.at) > fieldContestsLast })
 }
 
-// rewritten are those fields that have been given their value before.
-func (c fieldContest) rewritten(fields map[string]string) []string {
-	var rewritten []string
-	for field, value := range fields {
-		if last, wrote := c.values[field]; wrote && last == value {
-			rewritten = append(rewritten, field)
-		}
-	}
-	slices.Sort(rewritten)
-	return rewritten
-}
-
 // Held returns the fields that are not written for now, because another client changed them back too
 // often; until when; and the reason.
 func (f *FieldContests) Held(object FieldObject, fields map[string]string, now time.Time) (held []string, until time.Time, why string) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	contest := f.known[object]
-	if until = contest.repairs.BlockedUntil(now); until.IsZero() {
-		return nil, time.Time{}, ""
+	contest, _ := f.Contest(object)
+	if held, until = contest.Held(fields, now); len(held) > 0 {
+		why = contest.Repairs.Message(object.Title, now)
 	}
-	if held = contest.rewritten(fields); len(held) == 0 {
-		return nil, time.Time{}, ""
-	}
-	return held, until, contest.repairs.Message(object.Title, now)
+	return held, until, why
 }
 
-// Of returns the record of an object.
+// Of returns the record of the repairs of an object.
 func (f *FieldContests) Of(object FieldObject) drift.Contest {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	return f.known[object].repairs
+	contest, _ := f.Contest(object)
+	return contest.Repairs
 }
 
-// TakenBack returns the message that admission reverts the change of some fields.
-func TakenBack(fields []string, object string) string {
-	return "admission takes back the change of " + strings.Join(fields, ", ") + ": exclude the " + object + " from the mutating webhook or MutatingAdmissionPolicy"
+// Contest returns a copy of the record of an object.
+func (f *FieldContests) Contest(object FieldObject) (_ drift.FieldContest, known bool) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	contest, known := f.known[object]
+	return drift.FieldContest{Values: maps.Clone(contest.Values), Repairs: contest.Repairs}, known
 }

@@ -39,7 +39,7 @@ func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, s *gather.Snapsho
 	}
 	fields := records.CSVStatusFields(updated.Status)
 	if held, _, _ := r.Contested.Held(records.CSV(s.CSV), fields, r.Now()); len(held) > 0 {
-		return nil // mark reports the contest, and the plan has the time of the next write
+		return nil // the plan has the contest and the time of the next write
 	}
 	written, err := r.writeCSVStatus(ctx, updated)
 	if err != nil && tooLarge(err) {

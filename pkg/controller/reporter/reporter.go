@@ -35,31 +35,24 @@ type Reporter struct {
 	Writes    *informers.Expectations
 }
 
-// Earliest returns the earlier of two instants, where zero is never.
-func Earliest(a, b time.Time) time.Time {
-	if a.IsZero() || !b.IsZero() && b.Before(a) {
-		return b
-	}
-	return a
-}
-
-// ReportWhenDue reports what is worth being told by now, and says when to look again. What
-// people and later passes rely on, the WebhookRollout has at once.
-func (r *Reporter) ReportWhenDue(ctx context.Context, k queue.Key, s *gather.Snapshot, plan rollout.Plan) (time.Time, error) {
+// ReportWhenDue reports the result of a reconciliation unless it may be delayed, and returns when to
+// reconcile next. Changes that people and later reconciliations rely on are not delayed in the
+// WebhookRollout.
+func (r *Reporter) ReportWhenDue(ctx context.Context, k queue.Key, s *gather.Snapshot, plan rollout.Plan) (rollout.Requeue, error) {
 	at := report.DelayUntil(s.CSV.Status, s.RecordedStatus(), plan.Status, plan.Phases, s.Observed.Deployments, r.Rollout.StatusDelay)
-	switch {
-	case !r.Now().Before(at):
-		return plan.Requeue.At, r.report(ctx, k, s, plan)
-	case report.IsSignificant(s.RecordedStatus(), plan.Status):
-		return Earliest(plan.Requeue.At, at), r.reportRollout(ctx, k, s, plan.Status)
-	default:
-		return Earliest(plan.Requeue.At, at), nil
+	if !r.Now().Before(at) {
+		return plan.Requeue, r.report(ctx, k, s, plan)
 	}
+	delayed := plan.Requeue.Earliest(rollout.Requeue{At: at, Reason: "a status update is delayed"})
+	if report.IsSignificant(s.RecordedStatus(), plan.Status) {
+		return delayed, r.reportRollout(ctx, k, s, plan.Status)
+	}
+	return delayed, nil
 }
 
-// report says what the pass came to: in the WebhookRollout, in the status of the
-// ClusterServiceVersion, in events and in metrics. What is said already is not said
-// again. A ClusterServiceVersion whose WebhookRollout would be too large still gets its phase.
+// report writes the result of a reconciliation to the WebhookRollout, the status of the
+// ClusterServiceVersion, events and metrics. A ClusterServiceVersion whose WebhookRollout would be too
+// large still gets its phase.
 func (r *Reporter) report(ctx context.Context, k queue.Key, s *gather.Snapshot, plan rollout.Plan) error {
 	err := r.reportRollout(ctx, k, s, plan.Status)
 	if err != nil && !tooLarge(err) {

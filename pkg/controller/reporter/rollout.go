@@ -20,8 +20,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// reportRollout writes the WebhookRollout. It is there for ClusterServiceVersions
-// that declare webhooks, own APIServices, or have something that no garbage collection removes.
+// reportRollout writes the WebhookRollout. It exists for ClusterServiceVersions that declare webhooks,
+// own APIServices, or have objects that garbage collection does not delete.
 func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, s *gather.Snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
 	if !csvspec.HasRegistrations(s.CSV) && len(status.Created) == 0 && s.Rollout == nil {
 		return nil
@@ -36,7 +36,7 @@ func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, s *gather.Sna
 	return r.UpdateRollout(ctx, k, s.CSV, current, status)
 }
 
-// CreateRollout makes a WebhookRollout, unless there is one that the caches do not show yet.
+// CreateRollout creates a WebhookRollout, or returns one that the caches do not show yet.
 func (r *Reporter) CreateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
 	client := r.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace)
 	created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: csvspec.OwnedMeta(csv, csv.Name)},
@@ -51,7 +51,7 @@ func (r *Reporter) CreateRollout(ctx context.Context, k queue.Key, csv *operator
 	return created, nil
 }
 
-// UpdateRollout writes a status that differs, and tells what changed.
+// UpdateRollout writes a status that differs, and reports the changes in events and metrics.
 func (r *Reporter) UpdateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) error {
 	if equality.Semantic.DeepEqual(current.Status, status) {
 		return nil

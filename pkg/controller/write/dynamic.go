@@ -2,12 +2,15 @@ package write
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
@@ -35,6 +38,8 @@ func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstruct
 		return created, err
 	case rollout.Update:
 		return client.Update(ctx, o, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+	case rollout.Patch:
+		return mirror(ctx, client, o)
 	case rollout.Delete:
 		err := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
 		if apierrors.IsNotFound(err) {
@@ -44,6 +49,27 @@ func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstruct
 	default:
 		return apply()
 	}
+}
+
+// mirror writes the conditions in the status of an OperatorCondition, unless it has changed since it
+// was read.
+func mirror(ctx context.Context, client dynamic.ResourceInterface, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	conditions, _, err := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions")
+	if err != nil {
+		return nil, err
+	}
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion()},
+		"status":   map[string]any{"conditions": conditions},
+	})
+	if err != nil {
+		return nil, err
+	}
+	written, err := client.Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager}, "status")
+	if apierrors.IsNotFound(err) {
+		return o, nil
+	}
+	return written, err
 }
 
 // dynamicResources are those of the objects by which issuers and operators are told something, by

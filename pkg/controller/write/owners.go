@@ -3,6 +3,8 @@ package write
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,8 +14,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// SetOwners writes the owner references of an object, if it is still what was looked at. It
-// does so under a name of its own: to the writer of the rest they are somebody else's.
+// setOwnersOf writes the owner references of an object.
+func (w *Writer) setOwnersOf(ctx context.Context, o *metav1.PartialObjectMetadata) error {
+	i := slices.IndexFunc(owners.Kinds, func(k owners.Kind) bool { return k.Name == o.Kind })
+	if i < 0 {
+		return fmt.Errorf("no way to write the owner references of a %s", o.Kind)
+	}
+	return w.SetOwners(ctx, owners.Kinds[i], o, o.OwnerReferences)
+}
+
+// SetOwners writes the owner references of an object, unless it has changed since it was read. It has
+// a field manager of its own, so that the writes of other fields do not remove the references.
 func (w *Writer) SetOwners(ctx context.Context, k owners.Kind, o metav1.Object, references []metav1.OwnerReference) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "ownerReferences": references,

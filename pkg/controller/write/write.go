@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -57,6 +59,10 @@ func (w *Writer) Send(ctx context.Context, namespace string, step rollout.Step) 
 		return result(w.convert(ctx, step.Live, o))
 	case *corev1.Pod:
 		return result(w.touch(ctx, o))
+	case *operatorsv1alpha1.ClusterServiceVersion:
+		return result(w.patchCSV(ctx, step, o))
+	case *metav1.PartialObjectMetadata:
+		return result(o, w.setOwnersOf(ctx, o))
 	case *unstructured.Unstructured:
 		return result(w.sendDynamic(ctx, step, o))
 	default:

@@ -7,10 +7,13 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
 // IsRegistration reports whether API servers must observe the object, so that its exact creation
@@ -38,6 +41,10 @@ func gvkOf(o Object) schema.GroupVersionKind {
 	switch o := o.(type) {
 	case *unstructured.Unstructured:
 		return o.GroupVersionKind()
+	case *metav1.PartialObjectMetadata:
+		return o.GroupVersionKind()
+	case *operatorsv1alpha1.ClusterServiceVersion:
+		return operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind)
 	case *apiextensionsv1.CustomResourceDefinition:
 		return apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
 	case *apiregistrationv1.APIService:

@@ -1,0 +1,62 @@
+package decide
+
+import (
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+)
+
+// definitionOwnerSteps returns the writes that make definitions the owners of what converts their
+// objects, and that remove them where nothing converts any more. Of several versions, the active one
+// writes them.
+func (d *decision) definitionOwnerSteps() []rollout.Step {
+	if len(d.Upgrade.From) > 0 && !d.Upgrade.Started {
+		return nil
+	}
+	desired := owners.DefinitionOwnersOf(d.CSV, d.Observed.Deployments, d.ServiceNames(d.CSV), d.Observed.CRDs)
+	var bindings []*rbacv1.RoleBinding
+	for _, o := range d.Owned[owners.RoleBindings] {
+		bindings = append(bindings, o.(*rbacv1.RoleBinding))
+	}
+	var steps []rollout.Step
+	for _, kind := range owners.Kinds {
+		for _, o := range d.Owned[kind] {
+			references, differ := desired.Owners(kind.Name, o, bindings)
+			key, fields := rollout.OwnersKey(kind.Name, o), map[string]string{"metadata.ownerReferences": uidsOf(references)}
+			if !differ || d.carriedOut(key) {
+				continue
+			}
+			if held, _ := d.FieldContests[key].Held(fields, d.now); len(held) > 0 {
+				d.Observed.Contests[key] = d.FieldContests[key].Repairs
+				continue
+			}
+			steps = append(steps, patch(withOwners(kind, o, references), withOwners(kind, o, o.GetOwnerReferences()), fields))
+		}
+	}
+	return steps
+}
+
+// withOwners returns the metadata of an object with other owner references.
+func withOwners(kind owners.Kind, o metav1.Object, references []metav1.OwnerReference) *metav1.PartialObjectMetadata {
+	gvk := kind.Resource.GroupVersion().WithKind(kind.Name)
+	return &metav1.PartialObjectMetadata{
+		TypeMeta: metav1.TypeMeta{APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: o.GetNamespace(), Name: o.GetName(), UID: o.GetUID(), ResourceVersion: o.GetResourceVersion(), OwnerReferences: references,
+		},
+	}
+}
+
+func uidsOf(references []metav1.OwnerReference) string {
+	var uids []string
+	for _, owner := range references {
+		uids = append(uids, string(owner.UID))
+	}
+	slices.Sort(uids)
+	return strings.Join(uids, " ")
+}

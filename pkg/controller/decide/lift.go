@@ -1,0 +1,102 @@
+package decide
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// liftsRoles reports whether the permissions of the ClusterServiceVersion are granted in the
+// namespaces of its OperatorGroup.
+func (d *decision) liftsRoles() bool {
+	return d.Settings.LiftRoles && d.Failure == nil && d.Verdict.Mistakes() == "" && d.Verdict.Conflict == "" && !d.Deleting
+}
+
+// liftSteps returns the writes of lifted permissions. Bindings follow when their roles exist.
+func (d *decision) liftSteps() []rollout.Step {
+	if !d.liftsRoles() {
+		return nil
+	}
+	desired := permissions.Lift(d.Grants).Objects()
+	var roles, others []rollout.Step
+	for _, step := range rollout.Lift(d.CSV, typed(desired), d.Observed.Lifted, d.Observed, d.Upgrade, d.now) {
+		switch {
+		case d.carriedOut(step.Key()):
+		case step.Verb != rollout.Delete && !isBinding(step.Object):
+			roles = append(roles, step)
+		default:
+			others = append(others, step)
+		}
+	}
+	if len(roles) > 0 {
+		return roles
+	}
+	var steps []rollout.Step
+	for _, step := range others {
+		if step.Verb != rollout.Delete && !permissions.BindsRulesOf(step.Object, desired, untyped(d.Observed.Lifted)) {
+			d.NotLift(step.Key(), step.Key()+" is not written: the role that it refers to does not have the rules which are lifted; see who changes that role")
+			continue
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+func isBinding(o drift.Object) bool {
+	switch o.(type) {
+	case *rbacv1.RoleBinding, *rbacv1.ClusterRoleBinding:
+		return true
+	default:
+		return false
+	}
+}
+
+// NotLift records why a lifted role or binding is not written.
+func (f *Facts) NotLift(key, why string) {
+	f.NotLifted[key], f.Observed.Refused[key] = why, why
+}
+
+// learnLifted adds an existing object that has the name of a lifted one.
+func (f *Facts) learnLifted(desired, existing drift.Object) {
+	key := drift.KeyOf(existing)
+	if !permissions.IsLifted(existing) || !csvspec.HasOwnerLabels(existing, f.CSV) || !f.Ownership.Proves(existing) && !permissions.IsLiftedAs(desired, existing) {
+		f.NotLift(key, key+" is not the manager's: delete it, or call the Role in namespace "+f.CSV.Namespace+" otherwise")
+		return
+	}
+	f.Observed.Lifted = append(f.Observed.Lifted, existing)
+}
+
+// RecordLifted adds what the API server returned for a step that lifts permissions.
+func (f *Facts) RecordLifted(step rollout.Step, written drift.Object) {
+	f.Patched[step.Key()] = true
+	var lifted []drift.Object
+	for _, o := range f.Observed.Lifted {
+		if drift.KeyOf(o) != step.Key() {
+			lifted = append(lifted, o)
+		}
+	}
+	if step.Verb != rollout.Delete {
+		lifted = append(lifted, written)
+	}
+	f.Observed.Lifted = lifted
+}
+
+func typed(objects []metav1.Object) []drift.Object {
+	var all []drift.Object
+	for _, o := range objects {
+		all = append(all, o.(drift.Object))
+	}
+	return all
+}
+
+func untyped(objects []drift.Object) []metav1.Object {
+	var all []metav1.Object
+	for _, o := range objects {
+		all = append(all, o)
+	}
+	return all
+}

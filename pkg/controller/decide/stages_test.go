@@ -1,0 +1,161 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+)
+
+var now = time.Unix(1_700_000_000, 0)
+
+// stageFacts returns facts about a ClusterServiceVersion whose OperatorGroup covers all namespaces, and
+// whose installer granted a Role.
+func stageFacts() Facts {
+	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "operator.v1", UID: "1"}}
+	rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}}}
+	csv.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: "operator", Rules: rules}}
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "operator"}, Rules: rules}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "operator"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "operator"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "shop", Name: "operator"}},
+	}
+	return Facts{
+		Settings: Settings{LiftRoles: true},
+		CSV:      csv,
+		Scope: scope.Scope{
+			Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "all"}}, Namespaces: []string{""},
+		},
+		Requirements: requirements.Facts{CSV: csv, Targets: []string{""}, Access: permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{}}},
+		Grants: permissions.Grants{
+			CSV: csv, Targets: []string{""}, Roles: map[string]*rbacv1.Role{"operator": role}, Bindings: []*rbacv1.RoleBinding{binding}, Foreign: map[string]bool{},
+		},
+		NotLifted: map[string]string{},
+		Patched:   map[string]bool{},
+		Observed:  rollout.Observed{Refused: map[string]string{}, Contests: map[string]drift.Contest{}},
+	}
+}
+
+// stageOf returns the steps of the next decision, if others follow.
+func stageOf(t *testing.T, f Facts) ([]string, Facts) {
+	t.Helper()
+	plan, err := Decide(f, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []string
+	for _, step := range plan.Steps {
+		if plan.Continues {
+			steps = append(steps, string(step.Verb)+" "+step.Key())
+		}
+	}
+	return steps, plan.Facts
+}
+
+// Each stage waits for what the previous one wrote: metadata, lifted roles, their bindings.
+func TestStages(t *testing.T) {
+	f := stageFacts()
+	wants := [][]string{
+		{"patch ClusterServiceVersion shop/operator.v1"},
+		{"create ClusterRole operator"},
+		{"create ClusterRoleBinding operator"},
+		nil,
+	}
+	for _, want := range wants {
+		plan, err := Decide(f, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, next := stageOf(t, f)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+		for _, step := range plan.Steps {
+			switch o := step.Object.(type) {
+			case *operatorsv1alpha1.ClusterServiceVersion:
+				next.CSV, next.Patched[step.Key()] = o, true
+			case *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
+				next.RecordLifted(step, o)
+			}
+		}
+		f = next
+	}
+}
+
+func TestMetadataOfAClusterServiceVersion(t *testing.T) {
+	key := "ClusterServiceVersion shop/operator.v1"
+	contested := drift.FieldContest{Values: map[string]string{finalizersField: wellknown.FinalizerCSV}}
+	for range 3 {
+		contested.Repairs = contested.Repairs.Repaired(drift.Drift{Fields: []string{finalizersField}}, now)
+	}
+	for name, test := range map[string]struct {
+		change  func(*Facts)
+		want    []string // fields that are written
+		problem bool     // the requirement of the finalizer is not met
+	}{
+		"without a scope": {change: func(f *Facts) { f.Failure = &scope.Failure{Reason: operatorsv1alpha1.CSVReasonNoOperatorGroup} }, want: []string{finalizersField}},
+		"complete": {change: func(f *Facts) {
+			f.CSV.Finalizers, f.CSV.Annotations = []string{wellknown.FinalizerCSV}, f.Scope.Annotations()
+		}},
+		"while it is deleted": {change: func(f *Facts) { f.Deleting = true }},
+		"refused":             {change: func(f *Facts) { f.Observed.Refused[key] = "denied" }, problem: true},
+		"reverted by admission": {change: func(f *Facts) {
+			f.CSV.Annotations, f.Patched[key] = f.Scope.Annotations(), true
+		}, problem: true},
+		"reverted too often": {change: func(f *Facts) {
+			f.CSV.Annotations, f.FieldContests = f.Scope.Annotations(), map[string]drift.FieldContest{key: contested}
+		}, problem: true},
+		"refused after the start": {change: func(f *Facts) { f.Observed.Refused[key], f.Upgrade.Started = "denied", true }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := stageFacts()
+			test.change(&f)
+			d := &decision{Facts: f, now: now}
+			var got []string
+			for _, step := range d.metadataSteps() {
+				got = slices.Sorted(maps.Keys(step.Fields))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if problem := d.finalizerProblem(); (problem != "") != test.problem {
+				t.Errorf("finalizer: %q", problem)
+			}
+		})
+	}
+}
+
+// A binding is not written to a role that another client created or changed.
+func TestRoleOfAnotherClientIsNotBound(t *testing.T) {
+	foreign := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "operator"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}}
+	f := stageFacts()
+	f.CSV.Finalizers, f.CSV.Annotations = []string{wellknown.FinalizerCSV}, f.Scope.Annotations()
+	plan, err := Decide(f, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f = plan.Facts
+	f.LearnExisting(plan.Steps[0], foreign)
+	steps, f := stageOf(t, f)
+	if len(steps) > 0 {
+		t.Errorf("steps: %v", steps)
+	}
+	if got := slices.Sorted(maps.Keys(f.NotLifted)); !slices.Equal(got, []string{"ClusterRole operator", "ClusterRoleBinding operator"}) {
+		t.Errorf("not lifted: %v", got)
+	}
+}
