@@ -156,7 +156,7 @@ func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, 
 // reportBlockedDeletion writes the reason to the status of the ClusterServiceVersion. When its Namespace
 // is being deleted, no other object may be left.
 func (c *Controller) reportBlockedDeletion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
-	held := &gather.Snapshot{Facts: decide.Facts{CSV: csv, Verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}, DuePending: true}}
+	held := &gather.Snapshot{Facts: decide.Facts{CSV: csv, Verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}, RotateAtPending: true}}
 	return c.reporter.UpdateCSV(ctx, k, held, phase.DeletionBlocked(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
 }
 

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -55,15 +54,10 @@ func incomplete(secret *corev1.Secret, namespace, name, issuer string) string {
 		namespace, name, issuer, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
 }
 
-// IssuedBy returns the provider that issued the certificate in a Secret; empty if it is none of these.
-func IssuedBy(secret *corev1.Secret) managerv1alpha1.CertificateProvider {
-	if CertificateOf(secret) != "" {
-		return managerv1alpha1.ProviderCertManager
-	}
-	if secret.Annotations["service.beta.openshift.io/originating-service-name"] != "" {
-		return managerv1alpha1.ProviderServiceCA
-	}
-	return ""
+func issuedByCertManager(secret *corev1.Secret) bool { return CertificateOf(secret) != "" }
+
+func issuedByServiceCA(secret *corev1.Secret) bool {
+	return secret.Annotations["service.beta.openshift.io/originating-service-name"] != ""
 }
 
 // CertificateOf returns the name of the cert-manager Certificate that a Secret was issued for.

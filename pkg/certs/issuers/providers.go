@@ -3,25 +3,27 @@ package issuers
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // Provider describes who issues the serving certificates of an operator.
 type Provider struct {
 	Name managerv1alpha1.CertificateProvider
-	// Controller reports whether another controller issues the certificates and reissues them on request.
-	Controller bool
 	// SelectsIssuer reports whether the administrator can name an issuer.
 	SelectsIssuer bool
+	// issued reports whether another controller issued the certificate in a Secret, and reissues it on
+	// request; nil for a provider without such a controller.
+	issued func(*corev1.Secret) bool
 }
 
-// Providers is the list of all providers, the default first. To add one: add its name to
-// managerv1alpha1.CertificateProvider and a line here, describe what it has issued as a Finding (as
-// FromServiceCA does), and request its certificates in pkg/controller/decide.
+// Providers is the list of all providers, the default first. ARCHITECTURE.md lists what else a new one
+// needs.
 var Providers = []Provider{
 	{Name: managerv1alpha1.ProviderManager},
-	{Name: managerv1alpha1.ProviderCertManager, Controller: true, SelectsIssuer: true},
-	{Name: managerv1alpha1.ProviderServiceCA, Controller: true},
+	{Name: managerv1alpha1.ProviderCertManager, SelectsIssuer: true, issued: issuedByCertManager},
+	{Name: managerv1alpha1.ProviderServiceCA, issued: issuedByServiceCA},
 	{Name: managerv1alpha1.ProviderNone},
 }
 
@@ -37,7 +39,17 @@ func Names() []string {
 // HasController reports whether a controller other than the manager issues the certificates of a provider.
 func HasController(name managerv1alpha1.CertificateProvider) bool {
 	p := find(name)
-	return p != nil && p.Controller
+	return p != nil && p.issued != nil
+}
+
+// IssuedBy returns the provider that issued the certificate in a Secret; empty if it is none of these.
+func IssuedBy(secret *corev1.Secret) managerv1alpha1.CertificateProvider {
+	for _, p := range Providers {
+		if p.issued != nil && p.issued(secret) {
+			return p.Name
+		}
+	}
+	return ""
 }
 
 // find returns a provider by name; nil if there is none.

@@ -210,7 +210,7 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 		result.status.RotatesAt, result.status.UpdatedAt = instant(serving.RenewAt), instant(serving.Updated)
 	}
 	result.trust.CAHash, result.trust.RestartedFor = d.startedFor(deployment, decided)
-	d.DuePending = d.DuePending || decided.RotateAtPending
+	d.RotateAtPending = d.RotateAtPending || decided.RotateAtPending
 	for _, name := range decided.ResyncPods {
 		result.touch = append(result.touch, pods[name])
 	}

@@ -181,7 +181,7 @@ func (d *decision) rendering(csv *operatorsv1alpha1.ClusterServiceVersion) rende
 // certify adds the certificate of each Deployment that serves webhooks. It returns when to reconcile
 // them again.
 func (d *decision) certify(in *rollout.Input, rendering *render.Input) (requeue rollout.Requeue, err error) {
-	d.DuePending = false
+	d.RotateAtPending = false
 	for _, spec := range csvspec.Deployments(rendering.CSV) {
 		if len(csvspec.Descriptions(rendering.CSV, spec.Name)) == 0 || d.Verdict.ClaimedDeployments[spec.Name] != "" {
 			continue

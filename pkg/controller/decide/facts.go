@@ -52,8 +52,8 @@ type Facts struct {
 	Observed rollout.Observed
 	// Deleting is set when the ClusterServiceVersion is being deleted while objects need a conversion.
 	Deleting bool
-	// DuePending is set while status.certsRotateAt requests a rotation that has not begun.
-	DuePending bool
+	// RotateAtPending is set while status.certsRotateAt requests a rotation that has not begun.
+	RotateAtPending bool
 
 	// Ownership proves that an object belongs to the versions of the operator.
 	Ownership owners.Ownership

@@ -111,13 +111,10 @@ func (d *decision) issuanceFor(deployment string) (issuance, error) {
 		return issuance{}, err
 	}
 	var i issuance
-	switch {
-	case waits && choice.mistake == "":
+	if waits && choice.mistake == "" {
 		i.steps = steps
-	case choice.Provider == managerv1alpha1.ProviderCertManager:
-		i, err = d.fromCertManager(deployment, choice.Issuer)
-	case choice.Provider == managerv1alpha1.ProviderServiceCA:
-		i, err = d.fromServiceCA(deployment)
+	} else if from := requests[choice.Provider]; from != nil {
+		i, err = from(d, deployment, choice.Issuer)
 	}
 	i.provider, i.issuer = choice.Provider, choice.Describe()
 	if i.Problem == "" && i.secret != nil {
@@ -131,6 +128,13 @@ func (d *decision) issuanceFor(deployment string) (issuance, error) {
 		i.Problem, i.steps, i.secret = choice.mistake, nil, nil
 	}
 	return i, err
+}
+
+// requests are the functions that request a certificate of each provider with a controller, and return
+// what was issued.
+var requests = map[managerv1alpha1.CertificateProvider]func(d *decision, deployment string, issuer issuers.Issuer) (issuance, error){
+	managerv1alpha1.ProviderCertManager: (*decision).fromCertManager,
+	managerv1alpha1.ProviderServiceCA:   (*decision).fromServiceCA,
 }
 
 func (d *decision) fromCertManager(deployment string, issuer issuers.Issuer) (issuance, error) {
@@ -243,7 +247,7 @@ func orderedAt(service *corev1.Service, now time.Time) time.Time {
 	return service.CreationTimestamp.Time
 }
 
-func (d *decision) fromServiceCA(deployment string) (issuance, error) {
+func (d *decision) fromServiceCA(deployment string, _ issuers.Issuer) (issuance, error) {
 	service := d.Services[deployment]
 	secret, err := d.secret(names.Issued(names.Secret(service)))
 	if err != nil {

@@ -20,18 +20,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// news is what comes of the steps of a plan that its decision did not know.
-type news int
+// outcome is what the execution of steps means for the facts.
+type outcome int
 
 const (
-	none      news = iota
-	corrected      // an answer makes the next decision another: the rest of the steps is left
-	made           // all that was lacking is there now
+	unchanged outcome = iota // the caches will show what was written
+	corrected                // an answer contradicts the facts: the other steps are not executed
+	created                  // all absent objects exist now
 )
 
-// apply carries out steps in their order, until an answer makes the rest doubtful.
-func (e *Executor) apply(ctx context.Context, k queue.Key, s *gather.Snapshot, steps []rollout.Step) (news, error) {
-	var created []drift.Object
+// apply executes steps in their order, until an answer contradicts the facts.
+func (e *Executor) apply(ctx context.Context, k queue.Key, s *gather.Snapshot, steps []rollout.Step) (outcome, error) {
+	var absent []drift.Object
 	changed := false
 	var failed error
 	for _, step := range due(s, steps) {
@@ -51,7 +51,7 @@ func (e *Executor) apply(ctx context.Context, k queue.Key, s *gather.Snapshot, s
 			failed = errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)) // the others are written all the same
 			continue
 		case err != nil:
-			return none, errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err))
+			return unchanged, errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err))
 		}
 		e.logWrite(k, step)
 		switch _, told := written.(*unstructured.Unstructured); {
@@ -66,20 +66,20 @@ func (e *Executor) apply(ctx context.Context, k queue.Key, s *gather.Snapshot, s
 			s.RecordLifted(step, written)
 			continue
 		case step.Verb == rollout.Create:
-			created = append(created, written)
+			absent = append(absent, written)
 		default:
 			changed = true
 		}
 		e.record(k, s, step, written)
 	}
-	if failed != nil || changed || len(created) == 0 {
-		return none, failed // what was changed, the caches show
+	if failed != nil || changed || len(absent) == 0 {
+		return unchanged, failed // the caches will show what was changed
 	}
-	for _, o := range created {
+	for _, o := range absent {
 		s.Learn(o)
 		s.Observed.JustCreated[drift.KeyOf(o)] = true
 	}
-	return made, nil
+	return created, nil
 }
 
 // due are the steps without those for an issuer that were carried out in this pass.

@@ -101,7 +101,7 @@ func (e *Executor) Run(ctx context.Context, k queue.Key, s *gather.Snapshot) (ro
 		if disowned {
 			return plan, informers.ErrStale
 		}
-		news, err := e.apply(ctx, k, s, plan.Steps)
+		result, err := e.apply(ctx, k, s, plan.Steps)
 		if err != nil {
 			return plan, err
 		}
@@ -116,10 +116,10 @@ func (e *Executor) Run(ctx context.Context, k queue.Key, s *gather.Snapshot) (ro
 			e.Live.CountObjects(ctx, s.Observed.CRDs, plan.Count, s.Observed.ObjectCounts)
 		}
 		switch {
-		case news == made:
+		case result == created:
 			walked = append(walked, plan.Phases...)
 			assumeReported(s, plan, e.Now())
-		case news == none && len(plan.Probes) == 0 && len(plan.Count) == 0:
+		case result == unchanged && len(plan.Probes) == 0 && len(plan.Count) == 0:
 			s.CSV, plan.Phases = begun, append(walked, plan.Phases...)
 			e.reportNotLifted(s)
 			return plan, nil

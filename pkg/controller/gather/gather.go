@@ -114,7 +114,7 @@ func (g *Gatherer) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ids 
 
 		Definitions: g.ruleDefinitions(csv),
 		CertManager: g.hasCertManager(),
-		DuePending:  certs.RotateAtRequest(csv.Status.CertsRotateAt, csv.ManagedFields, g.Now()) != "",
+		RotateAtPending:  certs.RotateAtRequest(csv.Status.CertsRotateAt, csv.ManagedFields, g.Now()) != "",
 		Observed: rollout.Observed{
 			Deployments:  byName(g.Caches.Deployments.OfOwners(ids)),
 			Services:     byName(g.Caches.Services.OfOwners(ids)),

@@ -31,7 +31,7 @@ func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, s *gather.Snapsho
 	if s.Failure == nil {
 		updated.SetRequirementStatus(csvstatus.Requirements(s.Verdict.Requirements))
 	}
-	if !s.DuePending {
+	if !s.RotateAtPending {
 		report.SetCertificates(&updated.Status, status)
 	}
 	if equality.Semantic.DeepEqual(s.CSV.Status, updated.Status) {
