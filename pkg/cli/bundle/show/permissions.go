@@ -84,6 +84,8 @@ func (c *contents) permissions() []Permission {
 		}
 		if c.isUngranted(r) {
 			all = append(all, grantedToNobody(r)...)
+		} else if labels := otherLabels(r); len(labels) > 0 {
+			all = append(all, grants("all who have a ClusterRole that aggregates"+metadata(" labels", labels), theirScope, []rbacv1.PolicyRule{everythingOf(r.kind + " " + r.name)})...)
 		}
 	}
 	all = append(all, c.borrowed()...)
@@ -145,6 +147,16 @@ func aggregatedTo(r role) []string {
 		}
 	}
 	return all
+}
+
+// otherLabels returns the labels of a ClusterRole that a bundle chose and by which a ClusterRole of the
+// cluster may aggregate its rules. The labels of an owner are OLM's.
+func otherLabels(r role) map[string]string {
+	others := maps.Clone(r.labels)
+	maps.DeleteFunc(others, func(label, _ string) bool {
+		return strings.HasPrefix(label, aggregateTo) || strings.HasPrefix(label, "olm.owner")
+	})
+	return others
 }
 
 // accountOf is the name of a ServiceAccount of the operator's namespace; other subjects have their kind.

@@ -19,7 +19,7 @@ func TestPermissionsOfObjects(t *testing.T) {
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: r, namespace: b}, roleRef: {kind: Role, name: r}, subjects: [{kind: ServiceAccount, name: shop, namespace: shop}]}",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: s, namespace: b}, roleRef: {kind: ClusterRole, name: view}, subjects: [{kind: User, name: eve}, {kind: ServiceAccount, name: shop, namespace: other}]}",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: unbound}, rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]}",
-		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: c}, rules: [{nonResourceURLs: [/metrics], verbs: [get]}], aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: c, labels: {example.com/tier: monitoring, olm.owner: shop.v1}}, rules: [{nonResourceURLs: [/metrics], verbs: [get]}], aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}}",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: c}, roleRef: {kind: ClusterRole, name: c}, subjects: [{kind: ServiceAccount, name: shop, namespace: shop}]}",
 		"{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v1}}",
 	} {
@@ -37,6 +37,7 @@ func TestPermissionsOfObjects(t *testing.T) {
 	want := [][]string{
 		{"User eve", "b", "all of", "ClusterRole view"},
 		{"ServiceAccount other/shop", "b", "all of", "ClusterRole view"},
+		{"all who have a ClusterRole that aggregates labels example.com/tier=monitoring", "their scope", "all of", "ClusterRole c"},
 		{"shop", "cluster", "all of", "ClusterRoles with a=b"},
 		{"no account yet (ClusterRole unbound)", "where it is bound", "get", "secrets"},
 		{"shop", "a, b", "get", "pods"},
