@@ -30,13 +30,13 @@ func TestAwaitedVersions(t *testing.T) {
 			t.Errorf("it is %s: %s; ready is %+v; want %s: %s, %s", c.CSV.Status.Phase, phase.Of(c.CSV.Status).Message, condition, want, message, ready)
 		}
 	}
-	says(operatorsv1alpha1.CSVPhaseInstalling, "installing: waiting for "+waits, reasonVersionAwaited)
+	says(operatorsv1alpha1.CSVPhaseInstalling, "installing: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)
 	if look := c.pass().Requeue.At; look.IsZero() {
 		t.Error("nobody looks whether it takes too long")
 	}
 	c.wait(c.Policy.InstallTimeout + time.Second)
 	c.pass()
-	says(operatorsv1alpha1.CSVPhaseFailed, "install timeout: waiting for "+waits, reasonVersionAwaited)
+	says(operatorsv1alpha1.CSVPhaseFailed, "install timeout: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)
 	c.Verdict.Awaited = nil
 	c.pass()
 	says(operatorsv1alpha1.CSVPhaseSucceeded, "install strategy completed with no errors", "AllWebhooksServe")

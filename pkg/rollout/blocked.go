@@ -34,7 +34,7 @@ func (p *planner) blockBecause(why string) {
 	for _, name := range p.deploymentNames() {
 		view := deploymentView{name: name, progress: workload.ProgressOf(p.Observed.Deployments[name], p.Observed.Pods[name])}
 		if p.Observed.Deployments[name] == nil {
-			view.progress = workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: "NotInstallable", Message: why}
+			view.progress = workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: managerv1alpha1.ReasonNotInstallable, Message: why}
 		}
 		for _, description := range csvspec.Descriptions(p.CSV, name) {
 			if !view.has(csvspec.IdentityOf(description)) {
@@ -52,7 +52,7 @@ func (p *planner) blockedWebhook(d operatorsv1alpha1.WebhookDescription, backend
 	}
 	blocked := webhookView{
 		Webhook: render.Webhook{Description: d},
-		state:   managerv1alpha1.WebhookBlocked, reason: "NotInstallable", message: why,
+		state:   managerv1alpha1.WebhookBlocked, reason: managerv1alpha1.ReasonNotInstallable, message: why,
 	}
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
 		return p.blockedConversion(blocked, why)
@@ -66,7 +66,7 @@ func (p *planner) blockedWebhook(d operatorsv1alpha1.WebhookDescription, backend
 	}
 	view := p.registrar.reachability(backendOf(live, d), render.Webhook{Description: d, Port: registration.PortOf(live)}, live.GetName(), live.GetCreationTimestamp().Time, backend)
 	if view.state == managerv1alpha1.WebhookRegistered {
-		view.reason, view.message = "Held", "stays as it was registered: "+why
+		view.reason, view.message = managerv1alpha1.ReasonHeld, "stays as it was registered: "+why
 	}
 	return view
 }
@@ -86,7 +86,7 @@ func (p *planner) blockedConversion(view webhookView, why string) webhookView {
 	}
 	if len(view.Description.ConversionCRDs) > 0 {
 		view.registered = p.sinceOf(view.Description, managerv1alpha1.WebhookRegistered)
-		view.state, view.reason = managerv1alpha1.WebhookRegistered, "Held"
+		view.state, view.reason = managerv1alpha1.WebhookRegistered, managerv1alpha1.ReasonHeld
 		view.message = "stays as it was registered: " + why
 	}
 	return view

@@ -86,7 +86,7 @@ func (c candidate) enabled() (reason, message string, blocked bool) {
 }
 
 func (r *registrar) switchedOff() (reason, message string, blocked bool) {
-	return "SwitchedOff", fmt.Sprintf("annotation %s in the config of Subscription %s names it", wellknown.AnnotationDisabledWebhooks, r.Config.Subscription), true
+	return managerv1alpha1.ReasonSwitchedOff, fmt.Sprintf("annotation %s in the config of Subscription %s names it", wellknown.AnnotationDisabledWebhooks, r.Config.Subscription), true
 }
 
 // accepted: the API server has not refused a write of the registration in this reconciliation.
@@ -109,7 +109,7 @@ func (c candidate) accepted() (reason, message string, blocked bool) {
 // certificateUsable: the serving certificate, if it exists, can be served and verified.
 func (c candidate) certificateUsable() (reason, message string, blocked bool) {
 	certificate := c.Certificates[c.deployment.Object.Name]
-	return "CertificateUnusable", certificate.Message, !c.webhook.Delegated && certificate.CAFingerprint == "" && certificate.Message != ""
+	return managerv1alpha1.ReasonCertificateUnusable, certificate.Message, !c.webhook.Delegated && certificate.CAFingerprint == "" && certificate.Message != ""
 }
 
 // deploymentAvailable: the Deployment is rolled out. A webhook that was in service, and whose
@@ -121,7 +121,7 @@ func (c candidate) deploymentAvailable() (reason, message string, blocked bool) 
 	} else {
 		inService = inService && c.servedBefore(c.webhook)
 	}
-	return "DeploymentNotAvailable", c.backend.Message, !c.backend.Complete() && !inService
+	return managerv1alpha1.ReasonDeploymentNotAvailable, c.backend.Message, !c.backend.Complete() && !inService
 }
 
 // caBundleInjected: the registration without rules has a caBundle, where the administrator provides it.
@@ -129,12 +129,12 @@ func (c candidate) caBundleInjected() (reason, message string, blocked bool) {
 	if !c.awaitsRules() || len(registration.BundleOf(c.live)) > 0 || !c.backend.Complete() {
 		return "", "", false
 	}
-	return reasonNotInjected, fmt.Sprintf("no client has injected a caBundle into %s yet: check the annotations in the Subscription's spec.config, and the tool that acts on them", drift.KeyOf(c.live)), true
+	return managerv1alpha1.ReasonCABundleNotInjected, fmt.Sprintf("no client has injected a caBundle into %s yet: check the annotations in the Subscription's spec.config, and the tool that acts on them", drift.KeyOf(c.live)), true
 }
 
 // certificateIssued: the serving certificate exists.
 func (c candidate) certificateIssued() (reason, message string, blocked bool) {
-	return "CertificateMissing", "the serving certificate is being written", !c.webhook.Delegated && c.Certificates[c.deployment.Object.Name].CAFingerprint == ""
+	return managerv1alpha1.ReasonCertificateMissing, "the serving certificate is being written", !c.webhook.Delegated && c.Certificates[c.deployment.Object.Name].CAFingerprint == ""
 }
 
 // namespacesLabelled: every Namespace of the OperatorGroup has the label that the webhook selects.
@@ -165,7 +165,7 @@ func (c candidate) serviceUnchanged() (reason, message string, blocked bool) {
 	if live == nil || backends.SameTargets(live, c.deployment.Service) {
 		return "", "", false
 	}
-	return "ServiceChanged", fmt.Sprintf("service %s does not lead to the pods that it should: it is being repaired", live.Name), true
+	return managerv1alpha1.ReasonServiceChanged, fmt.Sprintf("service %s does not lead to the pods that it should: it is being repaired", live.Name), true
 }
 
 // endpointsServe: the Service has ready endpoints, and each presents a trusted certificate and answers
@@ -192,5 +192,3 @@ func (c candidate) isProbed() bool {
 func (c candidate) awaitsRules() bool {
 	return c.webhook.Delegated && c.live != nil && len(registration.RulesOf(c.live)) == 0 && len(registration.RulesOf(registration.Of(c.webhook))) > 0
 }
-
-const reasonNotInjected = "CABundleNotInjected"

@@ -18,7 +18,7 @@ import (
 )
 
 func (r *reporter) setReady(status *managerv1alpha1.WebhookRolloutStatus, f phase.Facts) {
-	ready := metav1.Condition{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "AllWebhooksServe", Message: "every declared webhook is registered and reachable"}
+	ready := metav1.Condition{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: managerv1alpha1.ReasonAllWebhooksServe, Message: "every declared webhook is registered and reachable"}
 	for _, d := range status.Deployments {
 		for _, w := range d.Registrations() {
 			if w.State != managerv1alpha1.WebhookRegistered && w.State != managerv1alpha1.WebhookDisabled && ready.Status == metav1.ConditionTrue {
@@ -35,9 +35,9 @@ func (r *reporter) setReady(status *managerv1alpha1.WebhookRolloutStatus, f phas
 	case f.Unmet != "":
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, string(phase.Unmet.Reason), f.Unmet
 	case f.NotReady != "":
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "WaitsForReplaced", f.NotReady
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, managerv1alpha1.ReasonWaitsForReplaced, f.NotReady
 	case f.AwaitedVersions != "":
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, reasonVersionAwaited, "waits for "+f.AwaitedVersions
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, managerv1alpha1.ReasonVersionAwaited, "waits for "+f.AwaitedVersions
 	}
 	r.setCondition(status, ready)
 }
@@ -47,7 +47,7 @@ func (r *reporter) setRelaxed(status *managerv1alpha1.WebhookRolloutStatus) {
 		meta.RemoveStatusCondition(&status.Conditions, managerv1alpha1.ConditionOrderRelaxed)
 		return
 	}
-	r.setCondition(status, metav1.Condition{Type: managerv1alpha1.ConditionOrderRelaxed, Status: metav1.ConditionTrue, Reason: "OrderRelaxed", Message: r.relaxed})
+	r.setCondition(status, metav1.Condition{Type: managerv1alpha1.ConditionOrderRelaxed, Status: metav1.ConditionTrue, Reason: managerv1alpha1.ConditionOrderRelaxed, Message: r.relaxed})
 }
 
 func (r *reporter) setContested(status *managerv1alpha1.WebhookRolloutStatus) {
@@ -65,7 +65,7 @@ func (r *reporter) setContested(status *managerv1alpha1.WebhookRolloutStatus) {
 		return
 	}
 	slices.Sort(messages)
-	r.setCondition(status, metav1.Condition{Type: managerv1alpha1.ConditionContested, Status: metav1.ConditionTrue, Reason: "Contested", Message: strings.Join(messages, "; ")})
+	r.setCondition(status, metav1.Condition{Type: managerv1alpha1.ConditionContested, Status: metav1.ConditionTrue, Reason: managerv1alpha1.ConditionContested, Message: strings.Join(messages, "; ")})
 }
 
 // setAdmitted reports what admission changed. Nothing is compared for a blocked version, so its

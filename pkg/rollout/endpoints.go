@@ -25,11 +25,6 @@ type endpoints struct {
 	conversions *conversions
 }
 
-const (
-	reasonNoEndpoints = "NoReadyEndpoints"
-	reasonNotCallable = "ServiceNotCallable"
-)
-
 // notCallable explains why API servers do not call the pods of a Service without a cluster IP.
 func notCallable(service *corev1.Service, by route.By) string {
 	cause := "is headless: API servers call the cluster IP of a Service, unless they run with --enable-aggregator-routing"
@@ -47,14 +42,14 @@ func (l *endpoints) endpoints(d render.Deployment, w render.Webhook) (all []back
 		return nil, reason, message
 	}
 	if service == nil {
-		return nil, "ServiceMissing", fmt.Sprintf("service %s is being created", d.Service.Name)
+		return nil, managerv1alpha1.ReasonServiceMissing, fmt.Sprintf("service %s is being created", d.Service.Name)
 	}
 	trust := ""
 	if w.Delegated {
 		trust = l.injectedInto(w)
 	}
 	if by := route.Of(service); by != route.ByClusterIP {
-		return nil, reasonNotCallable, notCallable(service, by)
+		return nil, managerv1alpha1.ReasonServiceNotCallable, notCallable(service, by)
 	}
 	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
 	behind := route.Behind(service, w.Port, l.Observed.Slices[service.Name])
@@ -77,11 +72,11 @@ func (l *endpoints) endpoints(d render.Deployment, w render.Webhook) (all []back
 // noEndpoints explains why no endpoint of a port is ready.
 func (l *endpoints) noEndpoints(deployment string, service *corev1.Service, number int32, behind route.Backend) (reason, message string) {
 	if !behind.Port {
-		return "PortMissing", fmt.Sprintf("service %s has no port %d", service.Name, number)
+		return managerv1alpha1.ReasonPortMissing, fmt.Sprintf("service %s has no port %d", service.Name, number)
 	}
 	for _, port := range service.Spec.Ports {
 		if port.Port == number && port.TargetPort.StrVal != "" && !behind.Target && len(l.Observed.Pods[deployment]) > 0 {
-			return "NoSuchPort", fmt.Sprintf("no container names a port %q, which is the targetPort of service %s: correct targetPort in spec.webhookdefinitions, or name the port of the container",
+			return managerv1alpha1.ReasonNoSuchPort, fmt.Sprintf("no container names a port %q, which is the targetPort of service %s: correct targetPort in spec.webhookdefinitions, or name the port of the container",
 				port.TargetPort.StrVal, service.Name)
 		}
 	}
@@ -89,7 +84,7 @@ func (l *endpoints) noEndpoints(deployment string, service *corev1.Service, numb
 	if d := l.Observed.Deployments[deployment]; d != nil && d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
 		message += fmt.Sprintf(": deployment %s is scaled to 0; to bring it back: kubectl -n %s scale deployment %s --replicas=1", d.Name, d.Namespace, d.Name)
 	}
-	return reasonNoEndpoints, message
+	return managerv1alpha1.ReasonNoReadyEndpoints, message
 }
 
 // endpointsAt returns the ready endpoints of a Service at the port of the pods that to leads to.
@@ -102,7 +97,7 @@ func (l *endpoints) endpointsAt(d render.Deployment, w render.Webhook, to corev1
 	for _, e := range route.Pods(service, l.Observed.Slices[service.Name]) {
 		e.Port = backends.TargetOf(to, l.podOf(d, e))
 		if e.Port == 0 {
-			return nil, "NoSuchPort", fmt.Sprintf("no container of %s names a port %q", e, to.TargetPort.StrVal)
+			return nil, managerv1alpha1.ReasonNoSuchPort, fmt.Sprintf("no container of %s names a port %q", e, to.TargetPort.StrVal)
 		}
 		all = append(all, backends.Endpoint{
 			Address: e.Address(), ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace), What: e.String(), Deployment: d.Object.Name,
@@ -110,7 +105,7 @@ func (l *endpoints) endpointsAt(d render.Deployment, w render.Webhook, to corev1
 		})
 	}
 	if len(all) == 0 {
-		return nil, reasonNoEndpoints, fmt.Sprintf("service %s has no ready endpoint", service.Name)
+		return nil, managerv1alpha1.ReasonNoReadyEndpoints, fmt.Sprintf("service %s has no ready endpoint", service.Name)
 	}
 	return all, "", ""
 }
@@ -177,7 +172,7 @@ func (q *probes) unanswered(endpoints []backends.Endpoint, pause time.Duration) 
 		answer, asked := q.Observed.Answers[e]
 		if !asked {
 			q.plan.probe(e)
-			reason, message = "Probing", "its endpoints are being dialled"
+			reason, message = managerv1alpha1.ReasonProbing, "its endpoints are being dialled"
 			continue
 		}
 		if !answer.Serves() {

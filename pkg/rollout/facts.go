@@ -49,9 +49,9 @@ func (f *facts) refused(key string) (reason, message string) {
 	case message == "":
 		return "", ""
 	case f.Observed.Unanswered[key]:
-		return reasonUnanswered, message
+		return managerv1alpha1.ReasonWebhookUnanswered, message
 	default:
-		return reasonRefused, message
+		return managerv1alpha1.ReasonRefusedByAPIServer, message
 	}
 }
 
@@ -99,7 +99,7 @@ func (f *facts) missingLabels() (reason, message string) {
 	if why := scope.RefusedLabels(f.Observed.UnlabelledNamespaces, f.Observed.LabelRefusals); why != "" {
 		message += "; " + why
 	}
-	return "NamespacesNotLabelled", message
+	return managerv1alpha1.ReasonNamespacesNotLabelled, message
 }
 
 // withLiveSelector returns the desired registration as it may be written now. While namespaces of
@@ -125,11 +125,6 @@ func (f *facts) withLiveSelector(desired, live drift.Object) drift.Object {
 	}
 	return desired
 }
-
-const (
-	reasonRefused    = "RefusedByAPIServer"
-	reasonUnanswered = "WebhookUnanswered"
-)
 
 // SecretContested reports whether a Secret must not be written now, because another client reverts
 // each write.

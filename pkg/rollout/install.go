@@ -114,13 +114,13 @@ func (p *planner) postpone(d render.Deployment, blocker string) {
 		p.deployments = append(p.deployments, p.rollOut(d))
 		return
 	}
-	p.deployments = append(p.deployments, p.notStartedView(d, "EarlierDeployment", "starts after deployment "+blocker+" and its webhooks"))
+	p.deployments = append(p.deployments, p.notStartedView(d, managerv1alpha1.ReasonEarlierDeployment, "starts after deployment "+blocker+" and its webhooks"))
 }
 
 // awaitDeregistration keeps a Deployment of the previous version until no API server calls a
 // webhook that this version does not serve.
 func (p *planner) awaitDeregistration(d render.Deployment) deploymentView {
-	return p.notStartedView(d, "Clearing", "starts when every API server knows that webhooks are taken out of service, which it serves in another way than the version before")
+	return p.notStartedView(d, managerv1alpha1.ReasonUnregistering, "starts when no API server calls the webhooks that it serves differently than in the previous version")
 }
 
 // notStartedView returns the state of a Deployment that this version has not started. Webhooks of

@@ -157,6 +157,3 @@ func (r *reporter) upgradeFacts(f *phase.Facts) {
 		f.Unmet = r.forbidden
 	}
 }
-
-// reasonVersionAwaited is for webhooks that convert to a version which is not served yet.
-const reasonVersionAwaited = "VersionAwaited"

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
@@ -78,7 +79,7 @@ func (k *ports) keepsPort(d render.Deployment, live *corev1.Service, port corev1
 	key := portKey{live.Name, port.Port}
 	if slices.ContainsFunc(callers, func(c caller) bool { return c.port == port.Port && c.moves() && (desired < 0 || !c.swaps(d, live)) }) {
 		kept.Left = true
-		k.blocked[key] = blockedPort{"PortCalled", fmt.Sprintf("port %d of service %s leads to port %s of the pods until no registration calls it there", port.Port, live.Name, kept.TargetPort.String())}
+		k.blocked[key] = blockedPort{managerv1alpha1.ReasonPortCalled, fmt.Sprintf("port %d of service %s leads to port %s of the pods until no registration calls it there", port.Port, live.Name, kept.TargetPort.String())}
 		return kept, true
 	}
 	if desired >= 0 && (recorded && record.Since == nil || drift.SoleOwner(live, targetField(port))) {
@@ -106,7 +107,7 @@ func (k *ports) stillCalled(kept, record backends.KeptPort, recorded bool, key p
 		return backends.KeptPort{}, false
 	}
 	k.plan.requeue(settled, "API servers learn of a port")
-	k.blocked[key] = blockedPort{"PortCalled", fmt.Sprintf("some API server may still call port %d", kept.Port)}
+	k.blocked[key] = blockedPort{managerv1alpha1.ReasonPortCalled, fmt.Sprintf("some API server may still call port %d", kept.Port)}
 	return kept, true
 }
 
@@ -118,7 +119,7 @@ func (k *ports) unservedTarget(d render.Deployment, to corev1.ServicePort, calle
 			continue
 		}
 		if waits != "" {
-			return blockedPort{"Held", waits}
+			return blockedPort{managerv1alpha1.ReasonHeld, waits}
 		}
 		if reason, message := k.unservedAt(d, *c.webhook, to); reason != "" {
 			return blockedPort{reason, message}

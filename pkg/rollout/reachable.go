@@ -26,19 +26,19 @@ import (
 func (r *registrar) reachability(d render.Deployment, w render.Webhook, configuration string, registered time.Time, backend workload.Progress) webhookView {
 	view := webhookView{
 		Webhook: w, configuration: configuration, registered: registered,
-		state: managerv1alpha1.WebhookRegistered, reason: "Serving",
+		state: managerv1alpha1.WebhookRegistered, reason: managerv1alpha1.ReasonServing,
 	}
-	if before := r.previousStatus(w.Description); before != nil && before.Reason == reasonUndialled {
-		view.reason, view.message = reasonUndialled, undialledMessage
+	if before := r.previousStatus(w.Description); before != nil && before.Reason == managerv1alpha1.ReasonProvedThroughAPIServer {
+		view.reason, view.message = managerv1alpha1.ReasonProvedThroughAPIServer, undialledMessage
 	}
 	reason, message := "", ""
 	switch {
 	case r.Policy.Gate == GateAvailable && !backend.Available:
-		reason, message = "DeploymentNotAvailable", backend.Message
+		reason, message = managerv1alpha1.ReasonDeploymentNotAvailable, backend.Message
 	case r.Policy.Gate == GateServing:
 		_, reason, message = r.endpoints.endpoints(d, w)
 	}
-	if reason == reasonNoEndpoints && backend.Message != "" {
+	if reason == managerv1alpha1.ReasonNoReadyEndpoints && backend.Message != "" {
 		message += ": " + backend.Message
 	}
 	if reason != "" {
@@ -73,10 +73,10 @@ func (r *registrar) unavailable(w render.Webhook) (reason, message string) {
 			return r.unserved(w)
 		}
 		if c.Type == apiregistrationv1.Available {
-			return cmp.Or(c.Reason, reasonUnavailable), c.Message
+			return cmp.Or(c.Reason, managerv1alpha1.ReasonNotAvailable), c.Message
 		}
 	}
-	return reasonUnavailable, "the API server has not found out yet whether it answers"
+	return managerv1alpha1.ReasonNotAvailable, "the API server has not found out yet whether it answers"
 }
 
 // unserved returns which kind an available APIService does not serve. No watch reports when that
@@ -93,9 +93,9 @@ func (r *registrar) unserved(w render.Webhook) (reason, message string) {
 		r.plan.requeue(r.now.Add(requirements.DiscoveryInterval(r.Observed.Announced[group], r.now)), "discovery of an API group")
 		switch {
 		case !r.Observed.Undiscovered[group]:
-			return "KindNotServed", fmt.Sprintf("deployment %s serves the version and not the kind %s: let it, or correct spec.apiservicedefinitions.owned", w.Description.DeploymentName, owned.Kind)
+			return managerv1alpha1.ReasonKindNotServed, fmt.Sprintf("deployment %s serves the version and not the kind %s: let it, or correct spec.apiservicedefinitions.owned", w.Description.DeploymentName, owned.Kind)
 		case !r.wasRegistered(w):
-			return "DiscoveryNotAnswered", requirements.NotDiscovered(group)
+			return managerv1alpha1.ReasonDiscoveryNotAnswered, requirements.NotDiscovered(group)
 		}
 	}
 	return "", ""

@@ -186,7 +186,7 @@ func TestUnansweredWrites(t *testing.T) {
 			if diff := cmp.Diff(test.want, stepsOf(plan)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
-			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentPending || d.Reason != reasonUnanswered || d.Message != down {
+			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentPending || d.Reason != managerv1alpha1.ReasonWebhookUnanswered || d.Message != down {
 				t.Errorf("the Deployment is %s %s: %s", d.State, d.Reason, d.Message)
 			}
 			if c.CSV.Status.Phase != test.phase {

@@ -23,7 +23,6 @@ type registrar struct {
 
 // The API server reached the webhook, and the manager did not.
 const (
-	reasonUndialled  = "ProvedThroughAPIServer"
 	undialledMessage = "the API server reached it and trusted its certificate; the manager did not dial its pods itself"
 )
 
@@ -45,7 +44,7 @@ func (r *registrar) register(d render.Deployment, w render.Webhook, backend work
 	case usedAsDesired:
 		return r.keep(c)
 	case usedOtherwise:
-		return waiting(w, "DeploymentNotAvailable", fmt.Sprintf("it is called in another way than in %s, and registered again when deployment %s serves it", use.older, d.Object.Name))
+		return waiting(w, managerv1alpha1.ReasonDeploymentNotAvailable, fmt.Sprintf("it is called in another way than in %s, and registered again when deployment %s serves it", use.older, d.Object.Name))
 	default: // The other uses need the checks.
 	}
 	if view, blocked := c.firstBlocking(callChecks); blocked {
@@ -168,19 +167,19 @@ func (r *registrar) proceed(c candidate, is use) webhookView {
 	case unused:
 		if c.webhook.Delegated {
 			r.plan.ensure(registration.WithoutRules(desired), nil)
-			return r.withConfigurationName(waiting(c.webhook, reasonNotInjected, "the registration is being written without rules, for its caBundle to be injected"))
+			return r.withConfigurationName(waiting(c.webhook, managerv1alpha1.ReasonCABundleNotInjected, "the registration is being written without rules, for its caBundle to be injected"))
 		}
 		r.plan.ensure(desired, nil)
 		if r.probes.undialled(c.deployment, c.webhook) {
-			return waiting(c.webhook, reasonUndialled, "the registration is being written: "+undialledMessage)
+			return waiting(c.webhook, managerv1alpha1.ReasonProvedThroughAPIServer, "the registration is being written: "+undialledMessage)
 		}
-		return waiting(c.webhook, "Registering", "the registration is being written")
+		return waiting(c.webhook, managerv1alpha1.ReasonRegistering, "the registration is being written")
 	case usedWithoutRules:
 		r.plan.ensure(desired, c.live)
-		return waiting(c.webhook, "Registering", "its endpoints serve what was injected: the registration gets its rules")
+		return waiting(c.webhook, managerv1alpha1.ReasonRegistering, "its endpoints serve what was injected: the registration gets its rules")
 	case usedByOlder:
 		r.plan.ensureRegistration(desired, c.live)
-		return waiting(c.webhook, "Registering", "the registration is being switched")
+		return waiting(c.webhook, managerv1alpha1.ReasonRegistering, "the registration is being switched")
 	default:
 		return r.keep(c)
 	}

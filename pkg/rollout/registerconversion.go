@@ -35,9 +35,9 @@ func (r *registrar) converting(d render.Deployment, w render.Webhook, backend wo
 		}
 		r.plan.ensureConversions(missing)
 		if r.probes.undialled(d, w) {
-			return waiting(w, reasonUndialled, "spec.conversion of its CustomResourceDefinitions is being written: "+undialledMessage)
+			return waiting(w, managerv1alpha1.ReasonProvedThroughAPIServer, "spec.conversion of its CustomResourceDefinitions is being written: "+undialledMessage)
 		}
-		return waiting(w, "Registering", "spec.conversion of its CustomResourceDefinitions is being written")
+		return waiting(w, managerv1alpha1.ReasonRegistering, "spec.conversion of its CustomResourceDefinitions is being written")
 	}
 	if view, awaits := r.awaitConversionRoute(c); awaits {
 		return view

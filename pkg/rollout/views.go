@@ -73,11 +73,11 @@ func (v deploymentView) settling(b *planBuilder) string {
 }
 
 func (v deploymentView) refusal() string {
-	if v.progress.Reason == reasonRefused {
+	if v.progress.Reason == managerv1alpha1.ReasonRefusedByAPIServer {
 		return v.progress.Message
 	}
 	for _, w := range v.webhooks {
-		if w.reason == reasonRefused {
+		if w.reason == managerv1alpha1.ReasonRefusedByAPIServer {
 			return w.message
 		}
 	}
@@ -96,8 +96,6 @@ func moving(view webhookView, reason, message string) webhookView {
 func (w webhookView) title() string {
 	return managerv1alpha1.Title(w.Description.Type, w.Description.GenerateName)
 }
-
-const reasonUnavailable = "NotAvailable"
 
 // unavailable returns which APIService is not available, and why.
 func (v deploymentView) unavailable() string {

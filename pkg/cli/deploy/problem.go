@@ -98,9 +98,9 @@ func (l Observation) deployments() []managerv1alpha1.DeploymentStatus {
 
 // What the manager says of Deployments and webhooks.
 const (
-	notReady   = "PodNotReady"
+	notReady   = managerv1alpha1.ReasonPodNotReady
 	crashes    = "CrashLoopBackOff"
-	noSuchPort = "NoSuchPort"
+	noSuchPort = managerv1alpha1.ReasonNoSuchPort
 )
 
-var progressingReasons = map[string]bool{"Creating": true, "Updating": true, "WaitingForReplicas": true, "EarlierDeployment": true, "Clearing": true}
+var progressingReasons = map[string]bool{managerv1alpha1.ReasonCreating: true, managerv1alpha1.ReasonUpdating: true, managerv1alpha1.ReasonWaitingForReplicas: true, managerv1alpha1.ReasonEarlierDeployment: true, managerv1alpha1.ReasonUnregistering: true}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
@@ -58,10 +59,10 @@ func service(w Webhook, f Facts, _ time.Time) Reach {
 	_, port := s.Ports[w.Port]
 	switch {
 	case !there:
-		return Reach{"ServiceMissing", fmt.Sprintf("Service %s does not exist", w.Service),
+		return Reach{managerv1alpha1.ReasonServiceMissing, fmt.Sprintf("Service %s does not exist", w.Service),
 			"install the webhook server again, or delete the registration"}
 	case !port:
-		return Reach{"PortMissing", fmt.Sprintf("Service %s has no port %d", w.Service, w.Port),
+		return Reach{managerv1alpha1.ReasonPortMissing, fmt.Sprintf("Service %s has no port %d", w.Service, w.Port),
 			fmt.Sprintf("give the Service port %d, or correct the registration", w.Port)}
 	default:
 		return Reach{}
@@ -81,7 +82,7 @@ func endpoints(w Webhook, f Facts, _ time.Time) Reach {
 	if s.LeftOver > 0 {
 		message = fmt.Sprintf("the endpoints of Service %s are left over from pods that no longer exist", w.Service)
 	}
-	return Reach{"NoReadyEndpoints", message, fmt.Sprintf("look at the pods behind it: kubectl -n %s describe endpointslices,pods", w.Service.Namespace)}
+	return Reach{managerv1alpha1.ReasonNoReadyEndpoints, message, fmt.Sprintf("look at the pods behind it: kubectl -n %s describe endpointslices,pods", w.Service.Namespace)}
 }
 
 // trust reads the caBundle as API servers do: they trust what of it they can read.

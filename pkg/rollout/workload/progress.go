@@ -33,7 +33,7 @@ func (p Progress) Complete() bool { return p.State == managerv1alpha1.Deployment
 // ProgressOf reads a Deployment and its pods. A Deployment without replicas is complete.
 func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 	if d == nil {
-		return Progress{State: managerv1alpha1.DeploymentProgressing, Reason: "Creating", Message: "the Deployment is being created"}
+		return Progress{State: managerv1alpha1.DeploymentProgressing, Reason: managerv1alpha1.ReasonCreating, Message: "the Deployment is being created"}
 	}
 	p := Progress{Since: lastProgress(d), Running: runningUnready(pods)}
 	wanted := int32(1)
@@ -49,10 +49,10 @@ func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 		return p
 	}
 	p.State = managerv1alpha1.DeploymentProgressing
-	p.Reason = "WaitingForReplicas"
+	p.Reason = managerv1alpha1.ReasonWaitingForReplicas
 	p.Message = fmt.Sprintf("deployment %q not available: %s", d.Name, cause)
 	if failure := condition(d, appsv1.DeploymentReplicaFailure); failure != nil && failure.Status == corev1.ConditionTrue {
-		p.Reason, p.Message = "ReplicaFailure", fmt.Sprintf("%s: its pods cannot be created: %s", strings.TrimSuffix(p.Message, "."), failure.Message)
+		p.Reason, p.Message = managerv1alpha1.ReasonReplicaFailure, fmt.Sprintf("%s: its pods cannot be created: %s", strings.TrimSuffix(p.Message, "."), failure.Message)
 	} else if diagnosis := diagnose(pods); diagnosis.reason != "" {
 		p.Reason, p.Message = diagnosis.reason, fmt.Sprintf("%s: %s", strings.TrimSuffix(p.Message, "."), diagnosis.message)
 	}
@@ -62,7 +62,7 @@ func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 // Outdated returns the progress of a Deployment that is being changed: its status is about the
 // previous template.
 func (p Progress) Outdated(name string) Progress {
-	p.State, p.Reason = managerv1alpha1.DeploymentProgressing, "Updating"
+	p.State, p.Reason = managerv1alpha1.DeploymentProgressing, managerv1alpha1.ReasonUpdating
 	p.Message = fmt.Sprintf("deployment %q not available: it is being updated", name)
 	p.Since = time.Time{}
 	return p
@@ -156,7 +156,7 @@ func diagnose(pods []*corev1.Pod) diagnosis {
 		}
 		switch d := diagnosePod(pod); d.reason {
 		case "":
-		case reasonNotReady:
+		case managerv1alpha1.ReasonPodNotReady:
 			if found.reason == "" {
 				found = d
 			}
@@ -167,12 +167,10 @@ func diagnose(pods []*corev1.Pod) diagnosis {
 	return found
 }
 
-const reasonNotReady = "PodNotReady"
-
 func diagnosePod(pod *corev1.Pod) diagnosis {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return diagnosis{"PodUnschedulable", fmt.Sprintf("pod %s cannot be scheduled: %s", pod.Name, c.Message)}
+			return diagnosis{managerv1alpha1.ReasonPodUnschedulable, fmt.Sprintf("pod %s cannot be scheduled: %s", pod.Name, c.Message)}
 		}
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
@@ -182,7 +180,7 @@ func diagnosePod(pod *corev1.Pod) diagnosis {
 	}
 	for _, c := range pod.Status.ContainerStatuses {
 		if c.State.Running != nil && !c.Ready {
-			return diagnosis{reasonNotReady, fmt.Sprintf("pod %s: container %s runs and its readiness probe fails; if it stays so, look at the pod's events: kubectl -n %s describe pod %s",
+			return diagnosis{managerv1alpha1.ReasonPodNotReady, fmt.Sprintf("pod %s: container %s runs and its readiness probe fails; if it stays so, look at the pod's events: kubectl -n %s describe pod %s",
 				pod.Name, c.Name, pod.Namespace, pod.Name)}
 		}
 	}
@@ -199,10 +197,10 @@ func diagnoseWaiting(pod *corev1.Pod, c corev1.ContainerStatus) diagnosis {
 	case "", "PodInitializing":
 		return diagnosis{}
 	case "ContainerCreating":
-		return diagnosis{reasonNotReady, fmt.Sprintf("pod %s: container %s is being created; if it stays so, look at the pod's events: kubectl -n %s describe pod %s",
+		return diagnosis{managerv1alpha1.ReasonPodNotReady, fmt.Sprintf("pod %s: container %s is being created; if it stays so, look at the pod's events: kubectl -n %s describe pod %s",
 			pod.Name, c.Name, pod.Namespace, pod.Name)}
 	case "ErrImagePull", "ImagePullBackOff":
-		return diagnosis{"ImagePullFailed", fmt.Sprintf("pod %s: container %s has no image: correct its name in the ClusterServiceVersion, or let the nodes pull it: %s",
+		return diagnosis{managerv1alpha1.ReasonImagePullFailed, fmt.Sprintf("pod %s: container %s has no image: correct its name in the ClusterServiceVersion, or let the nodes pull it: %s",
 			pod.Name, c.Name, cmp.Or(waiting.Message, reason))}
 	case "CrashLoopBackOff":
 		if ended != nil {
