@@ -18,7 +18,7 @@ import (
 // what another client writes, too.
 func AwaitRemoval(ctx context.Context, resource dynamic.ResourceInterface, name string) error {
 	const limit = time.Minute
-	since, untouched := time.Now(), 5*time.Second
+	since, untouched := time.Now(), 500*time.Millisecond
 	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
 		live, err := resource.Get(ctx, name, metav1.GetOptions{})
 		if err == nil && live.GetDeletionTimestamp() != nil && time.Since(since) > untouched {

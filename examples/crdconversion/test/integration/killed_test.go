@@ -22,7 +22,7 @@ import (
 )
 
 // upTo is the number of objects, including the protected one.
-const upTo = 8
+const upTo = 4
 
 // TestKilledAfterEachWrite kills the command after its first write, after its second, and so on,
 // while the cluster's own migrator runs and a webhook refuses one object. Neither a killed run nor

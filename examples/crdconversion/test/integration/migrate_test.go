@@ -38,7 +38,7 @@ func TestDowngrade(t *testing.T) {
 
 	user := e.inPages()
 	allow := e.refuse()
-	if output := e.migrate(false, user); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") || !strings.Contains(output, "default/cache-0007: ") {
+	if output := e.migrate(false, user); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") || !strings.Contains(output, "default/"+protected+": ") {
 		t.Errorf("the output does not name the refused object:\n%s", output)
 	}
 	if versions := e.storedVersions(); !slices.Contains(versions, "v2") {

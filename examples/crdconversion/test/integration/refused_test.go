@@ -18,7 +18,7 @@ import (
 )
 
 // protected is the object whose updates a webhook refuses.
-const protected = "cache-0007"
+const protected = "cache-0003"
 
 // refuse registers a webhook that refuses updates of the protected object, and returns when it is
 // called.

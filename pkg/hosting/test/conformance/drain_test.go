@@ -17,6 +17,7 @@ func TestRollingRestart(t *testing.T) {
 		"HTTP/1.1": "--disable-http2-serving=true",
 	} {
 		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
 			namespace := newNamespaceOf(t, "rolling")
 			first, second := newAddress(), newAddress()
 			service := startBalancer(t, first)

@@ -132,6 +132,7 @@ func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 }
 
 func TestRegistrationOfReplicas(t *testing.T) {
+	t.Parallel() // the second replica waits 5 s until API servers trust it
 	namespace := newNamespaceOf(t, "register")
 	build := func() *hosting.Builder {
 		b := hosting.NewBuilder(namespace)
