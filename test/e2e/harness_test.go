@@ -114,12 +114,28 @@ func (e *env) clean() {
 	if e.Failed() {
 		e.explain()
 	}
-	// The Namespace controller looks only every few seconds whether a finalizer no longer exists.
-	e.must(olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	endPods(e)
 	removeNamespace(e)
 	if left := e.registrations(); len(left) > 0 {
 		e.Errorf("the Namespace no longer exists and these registrations are still there: %v", left)
 	}
+}
+
+// endPods deletes the ClusterServiceVersions and the pods, so that the Namespace goes at once. The
+// Namespace controller waits 8 s if an object has a finalizer, and half of the longest
+// terminationGracePeriodSeconds of the pods. What is left here, the Namespace deletes.
+func endPods(e *env) {
+	e.Helper()
+	csvs := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	e.must(csvs.DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+	_ = wait.PollUntilContextTimeout(e.ctx, 20*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
+		left, err := csvs.List(ctx, metav1.ListOptions{})
+		return err == nil && len(left.Items) == 0, nil
+	})
+	background, now := metav1.DeletePropagationBackground, int64(0)
+	_ = kubeClient.AppsV1().Deployments(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+	_ = kubeClient.AppsV1().ReplicaSets(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{PropagationPolicy: &background}, metav1.ListOptions{})
+	_ = kubeClient.CoreV1().Pods(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
 }
 
 func removeNamespace(e *env) {
