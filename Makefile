@@ -136,9 +136,10 @@ corpus: programs ## Try the bundles of others in BUNDLES (NAME/VERSION/...), aga
 	BUNDLES=$(abspath $(BUNDLES)) EXPECTED=$(abspath $(EXPECTED)) go test -count=1 -timeout=40m -run Bundles ./test/corpus ./test/bundle
 
 .PHONY: campaign
-campaign: programs ## Live through rotations in 1000 simulated clusters, and through managers that die at each write
-	go test -count=1 -timeout=1h ./pkg/certs -run TestTenRotationsCostNoCall -seeds 1000
-	go test -count=1 -timeout=1h ./test/integration -run 'TestEverythingIsInstalledAndLeftByManagersThatDie|TestCrashDuringRotation' -all-writes
+campaign: programs ## Run what the ordinary run shortens: 1000 simulated clusters, managers that die at each write, all losses of a Secret
+	go test -count=1 -timeout=2h ./pkg/certs -seeds 1000
+	go test -count=1 -timeout=1h ./test/integration -run 'TestEverythingIsInstalledAndLeftByManagersThatDie|TestCrash' -all-writes
+	./hack/e2e.sh -run TestRotationUnderLoad -all-losses
 
 .PHONY: bench
 bench: bench-scale bench-pods ## Measure installations beside plain clients, with real pods too, what a pass costs, and hosting against other webhook servers
