@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// CheckAdoptions says which values of --adopt name none of the objects that an installation or a removal is about.
+// CheckAdoptions returns an error for values of --adopt that name no object of an installation or removal.
 func CheckAdoptions(adopted []string, objects ...[]*unstructured.Unstructured) error {
 	all := slices.Concat(objects...)
 	var wrong []error
@@ -20,7 +20,7 @@ func CheckAdoptions(adopted []string, objects ...[]*unstructured.Unstructured) e
 	return errors.Join(wrong...)
 }
 
-// ObjectsOf are the objects that steps write.
+// ObjectsOf returns the objects of steps.
 func ObjectsOf(steps []Step) (objects []*unstructured.Unstructured) {
 	for _, s := range steps {
 		objects = append(objects, s.Object)

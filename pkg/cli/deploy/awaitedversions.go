@@ -23,15 +23,15 @@ func AwaitedBy(definitions map[string][]string) []string {
 	return all
 }
 
-// Converts reports whether the operator's webhook serves, and is what converts the objects of
-// a live definition: now its awaited versions can be served.
+// Converts reports whether the operator's webhook serves and converts the objects of a live definition.
+// Its awaited versions can be served then.
 func (l Observation) Converts(live *apiextensionsv1.CustomResourceDefinition) bool {
 	d, w := l.converter(live.Name)
 	return d != nil && l.isCurrent() && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && webhookConverts(live)
 }
 
-// WaitsForVersions is the Deployment that is to convert the objects of a definition where it may
-// itself be waiting for the awaited versions: its containers run, and do not get ready.
+// WaitsForVersions returns the Deployment of the conversion webhook if it may itself wait for the awaited
+// versions: its containers run, and do not become ready.
 func (l Observation) WaitsForVersions(crd string) (deployment string) {
 	if d, _ := l.converter(crd); d != nil && (d.Reason == notReady || d.Reason == crashes) {
 		return d.Name
@@ -39,7 +39,7 @@ func (l Observation) WaitsForVersions(crd string) (deployment string) {
 	return ""
 }
 
-// converter is the webhook that converts the objects of a definition, and its Deployment.
+// converter returns the conversion webhook of a definition and its Deployment.
 func (l Observation) converter(crd string) (*managerv1alpha1.DeploymentStatus, *managerv1alpha1.WebhookStatus) {
 	for _, d := range l.deployments() {
 		for _, w := range d.Webhooks {

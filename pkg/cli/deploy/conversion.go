@@ -26,9 +26,9 @@ func settledConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv
 	return settled
 }
 
-// openingConversion returns how they are converted until then: a webhook that converts them now goes on. Where there
-// is none, objects in other versions than the stored one are not read before the bundle's webhook serves: without a
-// conversion they would be relabelled, and lose fields.
+// openingConversion returns the conversion until then. A current conversion webhook stays. Without one, objects are
+// readable only in the stored version until the bundle's webhook serves: without a conversion the API server would
+// relabel them, and they would lose fields.
 func openingConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceConversion {
 	if webhookConverts(live) {
 		return live.Spec.Conversion.DeepCopy()
@@ -36,14 +36,13 @@ func openingConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv
 	return settledConversion(live, next, csv)
 }
 
-// TakesConversion reports whether a definition that one webhook converts would be converted by another one of the
-// bundle.
+// TakesConversion reports whether the bundle would replace the conversion webhook of a definition.
 func TakesConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return webhookConverts(live) && hasOwnConversion(next, csv) && !haveSameTarget(live, next)
 }
 
-// KeepsConversion says that a webhook goes on to convert the objects of a definition although the bundle has none that
-// does; it is empty where that is not so.
+// KeepsConversion returns the message that a definition keeps a conversion webhook that the bundle does not have; empty
+// otherwise.
 func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	if !webhookConverts(live) || hasOwnConversion(next, csv) || csvspec.Converts(csv, next.Name) >= 0 {
 		return ""

@@ -1,5 +1,5 @@
-// Package deploy decides how a bundle gets into a cluster, from one version to the next,
-// and out again. It is pure: pkg/cli/cluster does what it decides.
+// Package deploy decides how a bundle is installed, upgraded and removed. It is pure: pkg/cli/installer
+// executes its decisions.
 package deploy
 
 import (
@@ -17,9 +17,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Opening is a definition as it is written before its operator is installed: as the bundle
-// has it, but that versions which wait for a webhook of the operator are not served, and
-// stored in the version that it is stored in now, so that its clients are not blocked.
+// Opening returns a definition in the form in which it is written before its operator is installed.
+// Versions that wait for a webhook of the operator are not served, and the storage version stays, so that
+// clients are not blocked.
 func Opening(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
 	awaited := Awaited(live, next, csv)
 	if len(awaited) == 0 {
@@ -35,11 +35,11 @@ func Opening(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	return opening
 }
 
-// Serving is a definition as it is written with all its versions, once its webhook converts
-// to them: with the conversion that is in place, in one write. Where none is, because there
-// is nothing yet that could be read, or the operator waits for the version itself, requests
-// in other versions than the stored one fail until the webhook serves. Without a conversion
-// objects would be relabelled, and lose fields.
+// Serving returns a definition with all its versions, written after its webhook converts to them,
+// together with the current conversion. If there is no conversion yet, because there are no objects or
+// because the operator waits for the version itself, requests in other versions than the stored one fail
+// until the webhook serves. Without a conversion the API server would relabel objects, and they would
+// lose fields.
 func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
 	serving := Settled(live, next, csv)
 	if live != nil {
@@ -70,8 +70,8 @@ func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	return awaited
 }
 
-// Settled is a definition as the bundle has it, with the labels and annotations that it has besides, and the
-// conversion of settledConversion.
+// Settled returns the definition of the bundle with the additional live labels and annotations, and the conversion of
+// settledConversion.
 func Settled(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
 	settled := next.DeepCopy()
 	if live == nil {
@@ -120,8 +120,8 @@ func placeholder(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alph
 	}
 }
 
-// Refusals say why a definition cannot become the next: what of the objects that are
-// stored would be lost. Each names the way out.
+// Refusals returns why a definition cannot be replaced by the next one without a loss of stored objects.
+// Each message names the next step.
 func Refusals(live, next *apiextensionsv1.CustomResourceDefinition) []string {
 	if live == nil {
 		return nil
@@ -139,7 +139,7 @@ func Refusals(live, next *apiextensionsv1.CustomResourceDefinition) []string {
 	return refusals
 }
 
-// mayBeStored says why objects may be stored in a version.
+// mayBeStored returns why objects may be stored in a version.
 func mayBeStored(live *apiextensionsv1.CustomResourceDefinition, version string) string {
 	if storedversions.Claimed(live, version) {
 		return "status.storedVersions says that objects may be stored in it"
@@ -147,8 +147,8 @@ func mayBeStored(live *apiextensionsv1.CustomResourceDefinition, version string)
 	return "objects may be stored in it, although status.storedVersions lacks it: no storage migration has been completed since a StorageVersionMigration"
 }
 
-// wayOut is how a version that vanishes becomes one that nothing is stored in: its objects are
-// stored in one that stays. That one has to be served next to it for a while.
+// wayOut returns the steps after which no object is stored in a removed version: a storage migration to a
+// version that stays. Both versions have to be served during the migration.
 func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing string) string {
 	to := staying(live, next)
 	if to == "" {

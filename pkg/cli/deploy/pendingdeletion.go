@@ -8,7 +8,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// PendingDeletion is what one look at an object shows that is being deleted, and still there.
+// PendingDeletion is the state of an object that is being deleted and still exists.
 type PendingDeletion struct {
 	Namespace  string
 	Finalizers []string
@@ -22,8 +22,8 @@ type PendingDeletion struct {
 	Finalized        []string
 }
 
-// Remaining changes with each step towards the end. What the API server says of a definition
-// does not: it turns with each of its attempts.
+// Remaining changes with each progress. It does not contain the API server's message about a definition,
+// which changes with each attempt.
 func (h PendingDeletion) Remaining() string {
 	return fmt.Sprint(h.Finalizers, h.ManagerMessage, h.Objects)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// PendingDeployment is a Deployment that is not yet as its ClusterServiceVersion and its config have it.
+// PendingDeployment is a Deployment whose rollout is not complete.
 type PendingDeployment struct {
 	Name string
 	// Unobserved is set until a manager has written the Deployment so.
@@ -25,9 +25,8 @@ type PendingDeployment struct {
 	Message    string
 }
 
-// FirstPendingDeployment is what is to be waited for where no WebhookRollout says so: the phase is that of what
-// was there before until a manager has looked, and the pods are until they are replaced. Nil
-// when all is there.
+// FirstPendingDeployment returns the first incomplete rollout of an operator without a WebhookRollout; nil if all are
+// complete. The phase of its ClusterServiceVersion is from the previous version until a manager has reconciled it.
 func FirstPendingDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, subscription *operatorsv1alpha1.Subscription, live map[string]*appsv1.Deployment) *PendingDeployment {
 	wanted := render.Objects(render.Input{CSV: csv, Scope: scopeOf(csv), Config: subscriptions.ConfigOf(subscription)})
 	for _, w := range wanted.Deployments {

@@ -14,9 +14,8 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// DefaultTimeout is how long an installation may be in trouble before that is its
-// diagnosis: images are pulled late, others create what is missing, and the manager goes
-// on trying.
+// DefaultTimeout is how long a problem of an installation may last: images are pulled late, other clients
+// create what is missing, and the manager retries.
 const DefaultTimeout = time.Minute
 
 // problem returns the cause that stops the installation, and whether it is permanent: a step that the
@@ -77,7 +76,7 @@ func (l Observation) stuckDeployment() (string, bool) {
 	return "", false
 }
 
-// stuckWebhook is one that is not live although its Deployment has all that it asks for.
+// stuckWebhook returns the problem of a webhook that is not live although its Deployment is available.
 func (l Observation) stuckWebhook() (string, bool) {
 	for _, d := range l.deployments() {
 		for _, w := range d.Registrations() {
@@ -96,7 +95,7 @@ func (l Observation) deployments() []managerv1alpha1.DeploymentStatus {
 	return l.Rollout.Status.Deployments
 }
 
-// What the manager says of Deployments and webhooks.
+// Reasons in the status of the WebhookRollout.
 const (
 	notReady   = managerv1alpha1.ReasonPodNotReady
 	crashes    = "CrashLoopBackOff"

@@ -15,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Observation is what one look at an installation shows.
+// Observation is the observed state of an installation.
 type Observation struct {
 	// CSV and Rollout may be nil.
 	CSV     *operatorsv1alpha1.ClusterServiceVersion
@@ -33,9 +33,9 @@ type Observation struct {
 
 // Progress is the progress of an installation in the form that commands print.
 type Progress struct {
-	// Lines say it part by part.
+	// Lines describe the Deployments, certificates and webhooks.
 	Lines []string
-	// Done is set when the ClusterServiceVersion is Succeeded, and every webhook live.
+	// Done is set if the ClusterServiceVersion is Succeeded and every webhook is live.
 	Done bool
 	// Problem is the cause that stops the installation; empty when there is none, or it is probably temporary.
 	Problem string
@@ -45,7 +45,7 @@ type Progress struct {
 	Unobserved bool
 }
 
-// ProgressOf reads what a look shows.
+// ProgressOf returns the progress in an observation.
 func ProgressOf(l Observation) Progress {
 	if l.CSV == nil {
 		return Progress{}
@@ -108,8 +108,7 @@ func csvMessage(message string, r *managerv1alpha1.WebhookRollout) string {
 	return message
 }
 
-// certificateLine returns the expiry of a certificate, or what its issuance
-// waits for; empty where there is nothing to report.
+// certificateLine returns the expiry of a certificate, or what its issuance waits for; empty for neither.
 func certificateLine(d managerv1alpha1.DeploymentStatus) string {
 	c := d.Certificate
 	switch {

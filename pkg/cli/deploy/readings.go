@@ -10,17 +10,16 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Reading is a version in which all objects of a definition are read, and the versions of
-// the next definition whose schemas they have to fit.
+// Reading is a version in which all objects of a definition are read, and the versions of the next
+// definition whose schemas they have to match.
 type Reading struct {
 	Version string
 	Fits    []string
 }
 
-// Readings returns all reads that have to be done before a definition becomes the next. Relabelled objects
-// are the same in every version: one read covers all of them. Where a webhook
-// converts, each version that stays is read on its own, and what comes of objects in a
-// version that is new is that webhook's to answer for.
+// Readings returns all reads that have to be done before a definition is replaced by the next one. Without a
+// conversion webhook, objects are the same in every version, and one read covers all versions. With a
+// webhook, each version that stays is read. The webhook is responsible for objects in a new version.
 func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []Reading {
 	relabelled := !webhookConverts(live)
 	var readings []Reading
@@ -41,7 +40,7 @@ func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operato
 	return readings
 }
 
-// VersionsServed are the served versions of a definition, the stored one first.
+// VersionsServed returns the served versions of a definition, the stored one first.
 func VersionsServed(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	var served []string
 	for _, v := range crd.Spec.Versions {

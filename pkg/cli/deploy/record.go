@@ -22,15 +22,15 @@ const FieldManager = "kubectl-webhooks"
 // Record is what an installation has created and changed in a cluster. A later command deletes and
 // overwrites only what the record has, with the same uid.
 type Record struct {
-	// CSV is the ClusterServiceVersion whose objects were all written last.
+	// CSV is the last ClusterServiceVersion whose objects were all written.
 	CSV string `json:"clusterServiceVersion"`
 	// Next is the ClusterServiceVersion whose objects are being written; empty once all are.
 	Next string `json:"next,omitempty"`
-	// Namespace is where the record is.
+	// Namespace is the namespace of the record.
 	Namespace string `json:"-"`
-	// Package is what the installation is of.
+	// Package is the package of the installation.
 	Package string `json:"-"`
-	// Version is the resourceVersion of the ConfigMap that was read; empty where there was none.
+	// Version is the resourceVersion of the ConfigMap that was read; empty if it does not exist.
 	Version string     `json:"-"`
 	Objects []Recorded `json:"objects"`
 }
@@ -63,7 +63,7 @@ func ReadRecord(data map[string]string) (Record, error) {
 	return r, err
 }
 
-// Data is what the ConfigMap holds.
+// Data returns the data of the ConfigMap.
 func (r Record) Data() (map[string]string, error) {
 	text, err := yaml.Marshal(r)
 	return map[string]string{recordKey: string(text)}, err
@@ -103,7 +103,7 @@ func (r Record) IsNamedBy(o *unstructured.Unstructured) bool {
 // name is the value of AnnotationInstallation.
 func (r Record) name() string { return r.Namespace + "/" + r.Package }
 
-// Annotate is an object as the installation writes it: one that it creates, or has created, names it.
+// Annotate returns the object to write. An object that the installation creates or has created names it.
 func (r Record) Annotate(o, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live != nil && !r.IsNamedBy(live) {
 		return o
@@ -127,7 +127,7 @@ func (r Record) Created(live *unstructured.Unstructured) bool {
 	return r.Contains(live) && r.find(live).Created
 }
 
-// Add records an object before it is written, so that an interrupted command is not forgotten.
+// Add records an object before it is written, so that the record is complete after an interruption.
 func (r *Record) Add(s Step) {
 	e := r.find(s.Object)
 	if s.Action != Create && s.Action != Overwrite || s.Contested {
@@ -151,8 +151,8 @@ func (r *Record) SetUID(live *unstructured.Unstructured) {
 	}
 }
 
-// AfterRemoval is the record of what stays when an installation is removed: its definitions, which a later
-// installation may change again.
+// AfterRemoval returns the record of the objects that a removal keeps: the definitions, which a later installation
+// may change again.
 func (r Record) AfterRemoval(removed []*unstructured.Unstructured) Record {
 	r.CSV, r.Next = "", ""
 	r.Objects = slices.DeleteFunc(slices.Clone(r.Objects), func(e Recorded) bool {
@@ -164,7 +164,7 @@ func (r Record) AfterRemoval(removed []*unstructured.Unstructured) Record {
 	return r
 }
 
-// Without is the record without deleted objects. Changed reports whether it had one of them.
+// Without returns the record without deleted objects. Changed reports whether it had one of them.
 func (r Record) Without(deleted []*unstructured.Unstructured) (rest Record, changed bool) {
 	rest = r
 	rest.Objects = slices.DeleteFunc(slices.Clone(r.Objects), func(e Recorded) bool {
@@ -194,7 +194,7 @@ func written(live *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == FieldManager })
 }
 
-// OtherManagers are the other clients that have written a live object.
+// OtherManagers returns the other clients that have written a live object.
 func OtherManagers(live *unstructured.Unstructured) []string {
 	var managers []string
 	for _, m := range live.GetManagedFields() {
@@ -205,13 +205,13 @@ func OtherManagers(live *unstructured.Unstructured) []string {
 	return managers
 }
 
-// Reference is how --adopt names an object: its kind with its group, its namespace and its name.
+// Reference returns the value of --adopt for an object: its kind with its group, its namespace and its name.
 func Reference(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s/%s", groupkind.Of(o), nameOf(*o))
 }
 
 // IsRecord reports whether an object has the name of the record of an installation, of any package in any
-// namespace. A bundle that brought one would decide what a later command removes.
+// namespace. A bundle with such an object would control what a later command removes.
 func IsRecord(o *unstructured.Unstructured) bool {
 	_, is := IsRecordName(o.GetName())
 	return is && groupkind.Is(o, groupkind.ConfigMap)

@@ -25,8 +25,8 @@ type Removal struct {
 	kept        []*unstructured.Unstructured
 }
 
-// NewRemoval decides what of an installation's manifests goes. Objects are those of each definition
-// that exists, and others are the ClusterServiceVersions that stay in the namespace.
+// NewRemoval decides which manifests of an installation are deleted. objects counts the objects of each
+// existing definition, and others are the ClusterServiceVersions that stay in the namespace.
 func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]ObjectCounts, others []string, definitions bool) Removal {
 	var r Removal
 	var definitionsGo, groups, subscriptions []*unstructured.Unstructured
@@ -83,10 +83,10 @@ func countText(n int) string {
 	}
 }
 
-// Restrict leaves in a removal what the installation has created, by its record, and what is adopted; it
-// adds what an earlier version of the operator has left. Earlier are the other records in the namespace: an
-// OperatorGroup may stay longer than the installation that created it. Live returns the object that exists, or
-// nil. Each object that goes has the uid that was decided about.
+// Restrict keeps in a removal the objects that the installation has created, by its record, and the adopted ones. It
+// adds the objects that a previous version of the operator has left. earlier are the other records in the namespace:
+// an OperatorGroup may exist longer than the installation that created it. live returns the object that exists, or
+// nil. Each object to delete has the uid of the live object.
 func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, live func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
 	going, last := r.Delete, []*unstructured.Unstructured(nil)
 	if n := slices.IndexFunc(going, isDeletedLast); n >= 0 {
@@ -126,7 +126,7 @@ func isDeletedLast(o *unstructured.Unstructured) bool {
 	return groupkind.Is(o, groupkind.OperatorGroup) || groupkind.Is(o, groupkind.Subscription)
 }
 
-// names reports whether an object goes, or stays for a reason that is reported already.
+// names reports whether an object is deleted, or kept with a message.
 func (r *Removal) names(o *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(slices.Concat(r.Delete, r.kept), func(g *unstructured.Unstructured) bool {
 		return groupkind.Of(g) == groupkind.Of(o) && g.GetNamespace() == o.GetNamespace() && g.GetName() == o.GetName()
@@ -144,8 +144,8 @@ func isGroupOf(live *unstructured.Unstructured, records []Record) bool {
 	return groupkind.Is(live, groupkind.OperatorGroup) && slices.ContainsFunc(records, func(r Record) bool { return r.Created(live) && r.IsNamedBy(live) })
 }
 
-// RecordAfter is the record of what stays: the definitions, which a later installation may change again, and an
-// OperatorGroup that other operators need, which the last of them removes.
+// RecordAfter returns the record of the objects that stay: the definitions, which a later installation may change again,
+// and an OperatorGroup that other operators need, which is removed with the last of them.
 func (r Removal) RecordAfter(record Record, removed []*unstructured.Unstructured) Record {
 	rest := record.AfterRemoval(removed)
 	for _, o := range r.kept {
@@ -156,7 +156,7 @@ func (r Removal) RecordAfter(record Record, removed []*unstructured.Unstructured
 	return rest
 }
 
-// KeptMessage says why an object stays that the installation did not create.
+// KeptMessage returns why an object stays that the installation did not create.
 func KeptMessage(live *unstructured.Unstructured) string {
 	switch groupkind.Of(live) {
 	case groupkind.OperatorGroup:
@@ -175,8 +175,7 @@ func writtenBy(live *unstructured.Unstructured) string {
 	return " (written by " + strings.Join(others, ", ") + ")"
 }
 
-// CheckRemoval says why a bundle is not the one to remove an installation with: another version is
-// installed.
+// CheckRemoval returns an error if the namespace has another version than the bundle.
 func CheckRemoval(record Record, csv, namespace string) error {
 	if record.CSV == "" || record.Has(csv) {
 		return nil

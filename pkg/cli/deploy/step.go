@@ -31,11 +31,10 @@ const (
 // Step is an object of an installation and what is done to it.
 type Step struct {
 	Object *unstructured.Unstructured
-	// Live is the object that exists; nil when there is none.
+	// Live is the object that exists, or nil.
 	Live   *unstructured.Unstructured
 	Action Action
-	// Contested is set where the installation has written the object before, and another client has set some
-	// of those fields since.
+	// Contested is set if another client has set fields of the object since the installation wrote them.
 	Contested bool
 	// Unchecked is why the object could not be dry-run; empty if it could.
 	Unchecked string
@@ -46,8 +45,7 @@ type Step struct {
 	KeptConversion string
 }
 
-// StepOf decides about one object. Answered is the object as the API server would store it; nil when
-// the API server could not be asked.
+// StepOf decides about one object. answered is the result of a dry run; nil if there was none.
 func StepOf(object, live, answered *unstructured.Unstructured, r Record) Step {
 	s := Step{Object: object, Live: live, Action: Create}
 	if live != nil && answered != nil {
@@ -72,8 +70,8 @@ func (s Step) AsContested() Step {
 	return s
 }
 
-// Outdated returns why a step is not carried out on the object that exists now, nil if there is none: it is not
-// the one that the step was decided about, and that the administrator was shown.
+// Outdated returns an error if the object that exists now is not the object that the step was decided about and that
+// the administrator was shown.
 func (s Step) Outdated(now *unstructured.Unstructured) error {
 	const again = "it is not written; run the same command again to plan again"
 	switch {
@@ -94,8 +92,8 @@ func (s Step) Outdated(now *unstructured.Unstructured) error {
 	return nil
 }
 
-// changed are the fields that differ between a live object and the answer to a dry run: those of
-// the metadata and the spec each for itself, else the field at the top.
+// changed returns the fields that differ between a live object and the result of a dry run: single fields of
+// metadata and spec, and other top-level fields as a whole.
 func changed(live, answered *unstructured.Unstructured) []string {
 	var fields []string
 	compare := func(skip []string, at ...string) {
@@ -124,7 +122,7 @@ func fieldsOf(value any) map[string]any {
 	return fields
 }
 
-// Describe says what is done to an object that has to be adopted, and whose it is.
+// Describe returns the change of an object that has to be adopted, and its other owners.
 func (s Step) Describe() string {
 	text := Title(s.Object) + " exists and was not created by this installation"
 	if s.Contested {
@@ -139,8 +137,8 @@ func (s Step) Describe() string {
 	return text
 }
 
-// Changes describes the objects that exist and change: those of other owners that are adopted first. Last is
-// what people might expect to change and does not.
+// Changes describes the changes of existing objects: adopted objects first. The last messages are about conversions
+// that stay.
 func Changes(steps []Step, adopted []string) []string {
 	var overwritten, updated, kept []string
 	for _, s := range steps {
@@ -157,7 +155,7 @@ func Changes(steps []Step, adopted []string) []string {
 	return slices.Concat(overwritten, updated, kept)
 }
 
-// values are the changed fields, labels of a Namespace with their values: they decide what its pods may do.
+// values returns the changed fields. Labels of a Namespace have their values: they decide what its pods may do.
 func (s Step) values() []string {
 	if !groupkind.Is(s.Object, groupkind.Namespace) {
 		return s.Changed
@@ -171,10 +169,10 @@ func (s Step) values() []string {
 	return values
 }
 
-// Title is what messages call an object.
+// Title returns the name of an object in messages.
 func Title(o *unstructured.Unstructured) string { return o.GetKind() + " " + nameOf(*o) }
 
-// Unadopted are the steps that would overwrite an object of another owner, and are not adopted.
+// Unadopted returns the steps that would overwrite an object of another owner without adoption.
 func Unadopted(steps []Step, adopted []string) []Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
 		return s.Action != Overwrite || slices.Contains(adopted, Reference(s.Object))

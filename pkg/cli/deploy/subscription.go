@@ -6,8 +6,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// AdoptSubscription gives the Subscription of an installation the name of the one for its package
-// that is in its namespace already. Of one that came with no bundle it does not say that it did.
+// AdoptSubscription sets the name of an existing Subscription for the package. If that one was not created
+// with a bundle, it is not marked so.
 func AdoptSubscription(subscription *unstructured.Unstructured, live []operatorsv1alpha1.Subscription, name string) {
 	for _, l := range live {
 		if l.Spec != nil && l.Spec.Package == name {
