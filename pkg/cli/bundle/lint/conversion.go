@@ -8,7 +8,6 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
@@ -101,21 +100,4 @@ func undeclaredConversions(s *subject) []mistake {
 		}
 	}
 	return all
-}
-
-// unmet are the requirements of a kind that the bundle itself does not meet. The path is
-// empty for what another bundle has to bring.
-func unmet(s *subject, kind string, place func(name string) (path, remedy string)) []mistake {
-	var all []mistake
-	for _, r := range s.verdict.Requirements {
-		if path, remedy := place(r.Name); r.Kind == kind && path != "" && !csvstatus.Met(r) {
-			all = append(all, s.inCSV(path, pending(r), remedy))
-		}
-	}
-	return all
-}
-
-// pending is what becomes of a ClusterServiceVersion with a requirement that is not met.
-func pending(r operatorsv1alpha1.RequirementStatus) string {
-	return fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: %s %s: %s", r.Kind, r.Name, r.Message)
 }

@@ -6,13 +6,10 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
@@ -123,36 +120,6 @@ them (/tmp/k8s-webhook-server/serving-certs) are replaced by the manager, and no
 	},
 }
 
-// deployment is one of the ClusterServiceVersion's and where it stands.
-type deployment struct {
-	operatorsv1alpha1.StrategyDeploymentSpec
-	path string
-}
-
-func (s *subject) deployments() []deployment { return s.deployed }
-
-// backend is the Deployment behind a webhook; none where the name leads nowhere.
-func (s *subject) backend(w webhook) (deployment, bool) {
-	all := s.deployments()
-	i := slices.IndexFunc(all, func(d deployment) bool { return d.Name == w.DeploymentName })
-	if i < 0 {
-		return deployment{}, false
-	}
-	return all[i], true
-}
-
-func eachDeployment(check func(*subject, deployment) (field, what, remedy string)) func(*subject) []mistake {
-	return func(s *subject) []mistake {
-		var all []mistake
-		for _, d := range s.deployments() {
-			if field, what, remedy := check(s, d); what != "" {
-				all = append(all, s.inCSV(d.path+"."+field, what, remedy))
-			}
-		}
-		return all
-	}
-}
-
 func eachBackend(check func(webhook, corev1.PodSpec) (field, what, remedy string)) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
@@ -240,33 +207,9 @@ func (s *subject) createdByManager(d deployment, r reference) bool {
 	return s.serves(d) && r.kind == "Secret" && r.name == names.Secret(names.Service(d.Name))
 }
 
-// serves reports whether a Deployment serves webhooks or APIServices: its pods then have the manager's
-// certificate.
-func (s *subject) serves(d deployment) bool { return s.serving[d.Name] }
-
 // serviceCA reports whether a Service of the bundle asks OpenShift's service-ca for a Secret.
 func (s *subject) serviceCA(secret string) bool {
 	return slices.ContainsFunc(s.Objects, func(o *bundle.Object) bool {
 		return groupkind.Is(o, groupkind.Service) && o.GetAnnotations()["service.beta.openshift.io/serving-cert-secret-name"] == secret
 	})
-}
-
-// accountsOf are the ServiceAccounts that there are once the bundle is installed.
-func accountsOf(b *bundle.Bundle) map[string]*corev1.ServiceAccount {
-	accounts := map[string]*corev1.ServiceAccount{}
-	for _, a := range bundle.Accounts(b.CSV) {
-		accounts[a.Name] = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: a.Name}}
-	}
-	for _, a := range bundle.OfType[*corev1.ServiceAccount](b) {
-		accounts[a.Name] = a
-	}
-	return accounts
-}
-
-func definitionsOf(b *bundle.Bundle) map[string]*apiextensionsv1.CustomResourceDefinition {
-	definitions := map[string]*apiextensionsv1.CustomResourceDefinition{}
-	for _, crd := range b.CRDs() {
-		definitions[crd.Name] = crd
-	}
-	return definitions
 }

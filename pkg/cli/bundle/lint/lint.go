@@ -10,15 +10,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/operator-framework/api/pkg/manifests"
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
@@ -61,30 +56,6 @@ type Check struct {
 	Explain string
 
 	find func(*subject) []mistake
-}
-
-type mistake struct {
-	object *bundle.Object // nil for the bundle as a whole
-	file   string         // where object is nil
-	line   int            // likewise
-	path   string
-	what   string // what will happen
-	remedy string
-	level  Level // where it is not the check's
-}
-
-// subject is what checks look at. What several checks need is computed once: a bundle may have
-// thousands of webhooks. Checks do not change it.
-type subject struct {
-	*bundle.Bundle
-	facts     requirements.Facts
-	verdict   requirements.Verdict
-	library   *manifests.Bundle
-	described []webhook // in the order of the ClusterServiceVersion
-	admitting []webhook
-	deployed  []deployment
-	serving   map[string]bool // the Deployments that serve webhooks or APIServices
-	deadlocks func(operatorsv1alpha1.WebhookDescription) []exemptions.Exemption
 }
 
 // Finding is a mistake in a bundle.
@@ -196,50 +167,4 @@ func (r Report) Count(level Level) int {
 		}
 	}
 	return n
-}
-
-// inCSV is a mistake in the ClusterServiceVersion.
-func (s *subject) inCSV(path, what, remedy string) mistake {
-	return mistake{object: s.CSVObject, path: path, what: what, remedy: remedy}
-}
-
-type webhook struct {
-	operatorsv1alpha1.WebhookDescription
-	path string
-}
-
-func (s *subject) webhooks() []webhook { return s.described }
-
-func (s *subject) admission() []webhook { return s.admitting }
-
-// index takes the parts of the ClusterServiceVersion that checks go through.
-func (s *subject) index() {
-	s.serving = map[string]bool{}
-	for _, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
-		s.serving[d.DeploymentName] = true
-	}
-	for i, d := range s.CSV.Spec.WebhookDefinitions {
-		w := webhook{d, fmt.Sprintf("spec.webhookdefinitions[%d]", i)}
-		s.described = append(s.described, w)
-		s.serving[d.DeploymentName] = true
-		if d.Type != operatorsv1alpha1.ConversionWebhook {
-			s.admitting = append(s.admitting, w)
-		}
-	}
-	for i, d := range s.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		s.deployed = append(s.deployed, deployment{d, fmt.Sprintf("spec.install.spec.deployments[%d]", i)})
-	}
-}
-
-// eachWebhook is a check that looks at one description at a time.
-func eachWebhook(which func(*subject) []webhook, check func(webhook) (field, what, remedy string)) func(*subject) []mistake {
-	return func(s *subject) []mistake {
-		var all []mistake
-		for _, w := range which(s) {
-			if field, what, remedy := check(w); what != "" {
-				all = append(all, s.inCSV(strings.TrimSuffix(w.path+"."+field, "."), what, remedy))
-			}
-		}
-		return all
-	}
 }

@@ -143,24 +143,6 @@ func shown[T ~string](value *T) string {
 	return string(*value)
 }
 
-// violationsOf is a check for those of a kind that the manager's own check finds in descriptions.
-func violationsOf(kind requirements.ViolationKind, field string) func(*subject) []mistake {
-	return func(s *subject) []mistake {
-		var all []mistake
-		for _, v := range s.verdict.Violations {
-			if v.Kind == kind {
-				all = append(all, s.inCSV(fmt.Sprintf("spec.webhookdefinitions[%d].%s", v.Webhook, field), invalidDescription(v), v.WayOut))
-			}
-		}
-		return all
-	}
-}
-
-// invalidDescription is what becomes of a ClusterServiceVersion with a violation.
-func invalidDescription(v requirements.Violation) string {
-	return "the ClusterServiceVersion is Failed/InvalidWebhookDescription: " + v.Message
-}
-
 // validPath is what the API server takes for the path of a Service: steps that are
 // subdomains, and perhaps a slash at the end.
 func validPath(path string) bool {
