@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestParsePassesOverWhatIsNoCertificate(t *testing.T) {
+func TestParseIgnoresOtherBlocks(t *testing.T) {
 	g := minted(t, 1, start)
 	der := parse(g.CA)[0].Raw
 	bundle := slices.Concat(
@@ -22,9 +22,9 @@ func TestParsePassesOverWhatIsNoCertificate(t *testing.T) {
 	}
 }
 
-// Another issuer's CA may be older or newer than all others: the limit of a bundle never cuts the
-// CA of what pods are given.
-func TestALimitedBundleKeepsWhatIsNeeded(t *testing.T) {
+// The limit on the size of a bundle never removes the CA of the certificate that pods are given.
+// The CA of another issuer may be older or newer than all others.
+func TestTrustworthyKeepsNeededCAs(t *testing.T) {
 	var all []*x509.Certificate
 	for number := range int64(maxAuthorities + 6) {
 		all = append(all, parse(minted(t, 1+number, start).CA)...)

@@ -75,7 +75,7 @@ func (m *decider) advance() {
 	case m.next != nil:
 		m.write(m.edit().forgetNext) // no pod could serve it
 	case !m.promotedAt.IsZero():
-		m.confirm()
+		m.retire()
 	case len(m.previous) > 0:
 		m.write(func(s *corev1.Secret) { m.edit().keepPrevious(s, m.previous, m.lastExpiry(m.previous)) })
 	}

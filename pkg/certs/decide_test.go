@@ -18,19 +18,19 @@ const (
 	retiring     = managerv1alpha1.CertificateRetiring
 )
 
-// decision is a row of a table: what is known, and what it amounts to.
+// decision is a table row: facts and the expected decision.
 type decision struct {
 	facts Facts
 	at    time.Time
 
-	need  Need
-	write string // as describe has it; empty for none
-	phase managerv1alpha1.CertificatePhase
-	trust string // numbers of the CAs
-	says  string // in Problem or Message
+	need    Need
+	write   string // as describe has it; empty for none
+	phase   managerv1alpha1.CertificatePhase
+	trust   string // numbers of the CAs
+	message string // in Problem or Message
 }
 
-// check asks for one decision.
+// check calls Decide once.
 func (c decision) check(t *testing.T) {
 	t.Helper()
 	if c.at.IsZero() {
@@ -53,23 +53,24 @@ func (c decision) check(t *testing.T) {
 	if got := numbersOf(parse(d.Trust)); got != c.trust || d.Trusted != len(parse(d.Trust)) {
 		t.Errorf("it trusts %q, and counts %d, want %q", got, d.Trusted, c.trust)
 	}
-	if said := d.Problem + d.Message; !strings.Contains(said, c.says) || c.says == "" && said != "" {
-		t.Errorf("it says %q, want %q", said, c.says)
+	if said := d.Problem + d.Message; !strings.Contains(said, c.message) || c.message == "" && said != "" {
+		t.Errorf("it says %q, want %q", said, c.message)
 	}
 	if d.Write != nil && (d.Write.Name != "manager-service-cert" || c.facts.Secret != nil && d.Write.ResourceVersion != c.facts.Secret.ResourceVersion) {
 		t.Errorf("it writes Secret %s under resourceVersion %q", d.Write.Name, d.Write.ResourceVersion)
 	}
 }
 
-// due is when a generation of start is, whatever its jitter: after two thirds of its life.
+// due is when a generation minted at start is renewed at the latest: after two thirds of its
+// validity. Jitter makes it earlier.
 const due = 60 * day
 
-func TestServingTellsTheGeneration(t *testing.T) {
+func TestServing(t *testing.T) {
 	g := minted(t, 3, start)
-	secret := holding(t, g).Secret
+	secret := secretWith(t, g).Secret
 	serving := Decide(Facts{Secret: secret, Names: names}, DefaultPolicy(), start).Serving
 	if serving.Number != 3 || !bytes.Equal(serving.CA, g.CA) || !serving.NotAfter.Equal(after(90*day)) || serving.Issuer != managerv1alpha1.ProviderManager {
-		t.Errorf("generation 3, which ends at %s, is reported as %+v", after(90*day), serving)
+		t.Errorf("generation 3, which expires at %s, is reported as %+v", after(90*day), serving)
 	}
 	if serving.CAHash != secret.Annotations[wellknown.AnnotationCAHash] || serving.CAHash != hexSHA256(g.CA) {
 		t.Errorf("the CA's hash is %s, and %s on the Secret", serving.CAHash, secret.Annotations[wellknown.AnnotationCAHash])
@@ -82,9 +83,9 @@ func TestServingTellsTheGeneration(t *testing.T) {
 	}
 }
 
-func TestDecideLeavesItsFactsAlone(t *testing.T) {
+func TestDecideDoesNotModifyFacts(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
-	secret := holding(t, first).next(second, after(due)).Secret
+	secret := secretWith(t, first).next(second, after(due)).Secret
 	before := secret.DeepCopy()
 	Decide(Facts{Secret: secret, Live: true, Names: names}, DefaultPolicy(), after(due))
 	if got, want := secret.String(), before.String(); got != want {

@@ -15,17 +15,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// start is the one clock of these tests.
+// start is the time at which all tests begin.
 var start = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
 const day = 24 * time.Hour
 
 var names = DNSNames("manager-service", "shop")
 
-// after is the instant so long after start.
+// after returns the time d after start.
 func after(d time.Duration) time.Time { return start.Add(d) }
 
-// minted is a generation that Decide would have asked for at an instant.
+// minted returns a generation as the manager mints it at a time.
 func minted(t *testing.T, number int64, at time.Time) Generation {
 	t.Helper()
 	return mint(t, *DefaultPolicy().request(number, names, at))
@@ -42,41 +42,41 @@ func mint(t *testing.T, r Request) Generation {
 
 var blank = metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert"}
 
-// built is a Secret as the machine's own steps leave it.
-type built struct {
+// storedSecret is a Secret that was written by the steps of decider.
+type storedSecret struct {
 	t *testing.T
 	*decider
 	Secret *corev1.Secret
 }
 
-// holding is the Secret that holds a generation.
-func holding(t *testing.T, g Generation) built {
+// secretWith returns a Secret with a current generation.
+func secretWith(t *testing.T, g Generation) storedSecret {
 	t.Helper()
-	b := built{t: t, decider: &decider{rotation: rotation{Facts: Facts{SecretMeta: blank, Issuer: managerv1alpha1.ProviderManager, Names: names}}}}
+	b := storedSecret{t: t, decider: &decider{rotation: rotation{Facts: Facts{SecretMeta: blank, Issuer: managerv1alpha1.ProviderManager, Names: names}}}}
 	return b.change(start, func(m *decider, s *corev1.Secret) {
 		m.edit().storeCurrent(s, b.assembled(g), managerv1alpha1.ProviderManager)
 	})
 }
 
-// next adds the generation that is to follow.
-func (b built) next(g Generation, at time.Time) built {
+// next stores the next generation.
+func (b storedSecret) next(g Generation, at time.Time) storedSecret {
 	return b.change(at, func(m *decider, s *corev1.Secret) { m.edit().storeNext(s, b.assembled(g)) })
 }
 
-// trusted notes that registrations trust the next generation.
-func (b built) trusted(at time.Time, by ...Registration) built {
+// trusted records that the registrations trust the next generation.
+func (b storedSecret) trusted(at time.Time, by ...Registration) storedSecret {
 	return b.change(at, func(_ *decider, s *corev1.Secret) {
 		s.Annotations[wellknown.AnnotationNextTrustedAt] = at.Format(time.RFC3339Nano) + " " + Facts{Registrations: by}.fingerprint()
 	})
 }
 
-// promoted gives the next generation to pods.
-func (b built) promoted(at time.Time) built {
+// promoted makes the next generation current.
+func (b storedSecret) promoted(at time.Time) storedSecret {
 	return b.change(at, func(m *decider, s *corev1.Secret) { m.edit().promote(s) })
 }
 
-// edited is what somebody else made of it; nil deletes the key.
-func (b built) edited(key string, value []byte) built {
+// edited returns the Secret after another client changed a key. A nil value deletes the key.
+func (b storedSecret) edited(key string, value []byte) storedSecret {
 	return b.change(start, func(_ *decider, s *corev1.Secret) {
 		s.Data[key] = value
 		if value == nil {
@@ -85,22 +85,22 @@ func (b built) edited(key string, value []byte) built {
 	})
 }
 
-// with lets somebody else change anything.
-func (b built) with(change func(*corev1.Secret)) built {
+// with returns the Secret after another client changed it.
+func (b storedSecret) with(change func(*corev1.Secret)) storedSecret {
 	secret := b.Secret.DeepCopy()
 	change(secret)
-	return built{t: b.t, decider: b.decider, Secret: secret}
+	return storedSecret{t: b.t, decider: b.decider, Secret: secret}
 }
 
-func (b built) change(at time.Time, change func(*decider, *corev1.Secret)) built {
+func (b storedSecret) change(at time.Time, change func(*decider, *corev1.Secret)) storedSecret {
 	m := *b.decider
 	m.now, m.Secret = at, b.Secret
 	m.state = readSecret(m.Facts, at)
 	m.write(func(s *corev1.Secret) { change(&m, s) })
-	return built{t: b.t, decider: b.decider, Secret: m.d.Write}
+	return storedSecret{t: b.t, decider: b.decider, Secret: m.d.Write}
 }
 
-func (b built) assembled(g Generation) *keyPair {
+func (b storedSecret) assembled(g Generation) *keyPair {
 	b.t.Helper()
 	h, err := assemble(g, start)
 	if err != nil {
@@ -109,12 +109,12 @@ func (b built) assembled(g Generation) *keyPair {
 	return h
 }
 
-// trusting is a registration with the CAs of some generations.
+// trusting returns a registration with the CAs of the generations.
 func trusting(generations ...Generation) Registration {
 	return Registration{Name: "webhook v", Version: fmt.Sprint(len(generations)), CABundle: cas(generations...)}
 }
 
-// cas is the bundle of some generations' CAs.
+// cas returns a bundle of the CAs.
 func cas(generations ...Generation) []byte {
 	var bundle []byte
 	for _, g := range generations {
@@ -123,8 +123,8 @@ func cas(generations ...Generation) []byte {
 	return bundle
 }
 
-// verifies says whether an API server with this caBundle would call a pod that serves
-// this certificate.
+// verifies returns why an API server with this caBundle cannot call a pod that serves this
+// certificate.
 func verifies(leaf, caBundle []byte, now time.Time) error {
 	c := parse(leaf)[0]
 	options := x509.VerifyOptions{Roots: x509.NewCertPool(), CurrentTime: now}
@@ -135,8 +135,8 @@ func verifies(leaf, caBundle []byte, now time.Time) error {
 	return c.VerifyHostname("manager-service.shop.svc")
 }
 
-// describe says in a line what a Secret holds, by the numbers of the generations, and
-// which instants are noted in it.
+// describe returns the numbers of the generations that a Secret holds, and which times are recorded
+// in it.
 func describe(secret *corev1.Secret) string {
 	if secret == nil {
 		return ""

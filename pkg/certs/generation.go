@@ -116,7 +116,7 @@ func outsideValidity(c *x509.Certificate, now time.Time) string {
 	case now.Before(c.NotBefore):
 		return fmt.Sprintf("is valid only from %s, which is yet to come: compare the clocks of the nodes", instant(c.NotBefore))
 	case !now.Before(c.NotAfter):
-		return "ended at " + instant(c.NotAfter)
+		return "expired at " + instant(c.NotAfter)
 	}
 	return ""
 }

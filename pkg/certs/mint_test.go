@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-func TestMintMakesAChainThatServes(t *testing.T) {
+func TestMintedChainVerifies(t *testing.T) {
 	g := minted(t, 5, start)
 	for _, name := range names {
 		roots := x509.NewCertPool()
@@ -46,7 +46,7 @@ func TestMintLimitsTheLeaf(t *testing.T) {
 		t.Errorf("the leaf may be used for %v and %v", leaf.ExtKeyUsage, leaf.KeyUsage)
 	}
 	if leaf.IsCA || !leaf.BasicConstraintsValid {
-		t.Error("the leaf is not marked as one")
+		t.Error("the leaf has no basic constraints, or is a CA")
 	}
 }
 
@@ -87,7 +87,7 @@ func TestMintKeepsTheCommonNameWithinX520(t *testing.T) {
 	}
 }
 
-func TestMintRefusesToSignForNobody(t *testing.T) {
+func TestMintRequiresNames(t *testing.T) {
 	if _, err := Mint(Request{Number: 1, NotBefore: start, NotAfter: after(day)}); err == nil {
 		t.Error("a certificate without names was minted")
 	}
@@ -95,7 +95,7 @@ func TestMintRefusesToSignForNobody(t *testing.T) {
 
 func TestNoSecretCanSign(t *testing.T) {
 	first, second, third := minted(t, 1, start), minted(t, 2, after(60*day)), minted(t, 3, after(60*day))
-	secret := holding(t, first).next(second, start).promoted(start).next(third, start).Secret
+	secret := secretWith(t, first).next(second, start).promoted(start).next(third, start).Secret
 	for key, value := range secret.Data {
 		for block, rest := pem.Decode(value); block != nil; block, rest = pem.Decode(rest) {
 			if block.Type == "CERTIFICATE" {

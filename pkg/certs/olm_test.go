@@ -14,8 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// issuedByOLM is a Secret as OLM v0 writes it: with a CA that it named itself, under
-// olmCAKey alone. The CA lives from start, for so long; the leaf lives 730 days.
+// issuedByOLM returns a Secret as OLM v0 writes it: the CA is only under olmCAKey. The CA is valid
+// from start for the given time, the leaf for 730 days.
 func issuedByOLM(t *testing.T, validity time.Duration) *corev1.Secret {
 	t.Helper()
 	ca := newSigner(t, &x509.Certificate{
@@ -35,14 +35,14 @@ func issuedByOLM(t *testing.T, validity time.Duration) *corev1.Secret {
 	return secret
 }
 
-func TestASecretOfOLMIsServedUntilItIsDue(t *testing.T) {
+func TestOLMSecretIsServedUntilRenewal(t *testing.T) {
 	secret := issuedByOLM(t, 730*day)
 	trusted := Registration{Name: "v", CABundle: secret.Data[wellknown.KeyOLMCA]}
 	f := Facts{Secret: secret, Registrations: []Registration{trusted}, Names: names, Live: true}
 
 	d := Decide(f, DefaultPolicy(), after(400*day))
 	if d.Serving == nil || d.Problem != "" || d.Phase != managerv1alpha1.CertificateStable {
-		t.Fatalf("a usable Secret of OLM's is %s: %s", d.Phase, d.Problem)
+		t.Fatalf("a valid Secret of OLM v0 is %s: %s", d.Phase, d.Problem)
 	}
 	if d.Serving.Number != 0 || d.Serving.CAHash != secret.Annotations[wellknown.AnnotationCAHash] {
 		t.Errorf("it is generation %d with CA hash %s, want 0 and %s",
@@ -54,33 +54,33 @@ func TestASecretOfOLMIsServedUntilItIsDue(t *testing.T) {
 
 	f.Secret, f.Rotating = d.Write, new(int)
 	if d = Decide(f, DefaultPolicy(), after(487*day)); d.Mint == nil || d.Mint.Number != 1 {
-		t.Errorf("when it is due, %+v is to be minted", d.Mint)
+		t.Errorf("when renewal is due, the mint request is %+v", d.Mint)
 	}
 }
 
-// Pods mount ca.crt, and one that mounts a missing key does not start.
-func TestASecretOfOLMGetsTheKeyThatPodsMount(t *testing.T) {
+// Pods mount ca.crt. A pod with a missing key does not start.
+func TestOLMSecretGetsMountedKey(t *testing.T) {
 	secret := issuedByOLM(t, 730*day)
 	completed := Decide(Facts{Secret: secret, Names: names, Live: true}, DefaultPolicy(), after(day)).Write
 	if completed == nil || !bytes.Equal(completed.Data[wellknown.KeyCA], secret.Data[wellknown.KeyOLMCA]) {
 		t.Fatal("ca.crt is not the CA of olmCAKey")
 	}
 	if d := Decide(Facts{Secret: completed, Names: names}, DefaultPolicy(), after(day)); d.Write != nil || d.Need != NeedNothing || d.Problem != "" {
-		t.Errorf("the completed Secret is not taken as it is: it needs %q: %s", d.Need, d.Problem)
+		t.Errorf("the completed Secret is changed: it needs %q: %s", d.Need, d.Problem)
 	}
 }
 
-func TestACAThatEndsBeforeItsLeafEndsTheGeneration(t *testing.T) {
+func TestCAExpiresBeforeLeaf(t *testing.T) {
 	f := Facts{Secret: issuedByOLM(t, 90*day), Names: names, Rotating: new(int), Live: true}
 	f.Secret = Decide(f, DefaultPolicy(), start).Write
 	if d := Decide(f, DefaultPolicy(), after(day)); d.Serving == nil || !d.Serving.NotAfter.Equal(after(90*day)) || d.Serving.RenewAt.After(after(60*day)) {
 		t.Errorf("serving is %+v", d.Serving)
 	}
 	if d := Decide(f, DefaultPolicy(), after(60*day)); d.Mint == nil || d.Serving == nil {
-		t.Errorf("two thirds through the CA's life %+v is to be minted", d.Mint)
+		t.Errorf("after two thirds of the CA's validity the mint request is %+v", d.Mint)
 	}
 	d := Decide(f, DefaultPolicy(), after(90*day))
-	if d.Serving != nil || !strings.Contains(d.Problem, "the CA ended at 2026-05-30T12:00:00Z") {
-		t.Errorf("after the CA's end serving is %+v and the problem %q", d.Serving, d.Problem)
+	if d.Serving != nil || !strings.Contains(d.Problem, "the CA expired at 2026-05-30T12:00:00Z") {
+		t.Errorf("after the CA expired serving is %+v and the problem %q", d.Serving, d.Problem)
 	}
 }

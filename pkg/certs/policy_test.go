@@ -11,22 +11,22 @@ import (
 )
 
 func TestPolicyFrom(t *testing.T) {
-	const wrong = "the manager's choice stands"
+	const wrong = "the manager's default applies"
 	for name, test := range map[string]struct {
 		annotations map[string]string
 		want        func(*Policy)
 		problems    []string
 	}{
-		"nothing is chosen":  {nil, func(*Policy) {}, nil},
-		"somebody else's":    {map[string]string{"example.com/validity": "what"}, func(*Policy) {}, nil},
-		"everything":         {map[string]string{wellknown.AnnotationCertificateValidity: "240h", wellknown.AnnotationCertificateRenewBefore: "24h", wellknown.AnnotationCertificateClockSkew: "1m", wellknown.AnnotationCertificateKey: "rsa-3072"}, func(p *Policy) { p.Validity, p.RenewBefore, p.ClockSkew, p.Key = 10*day, day, time.Minute, KeyRSA3072 }, nil},
-		"no duration":        {map[string]string{wellknown.AnnotationCertificateValidity: "90 days", wellknown.AnnotationCertificateKey: "Ed25519"}, func(p *Policy) { p.Key = KeyEd25519 }, []string{"annotation " + wellknown.AnnotationCertificateValidity + `: time: unknown unit " days" in duration "90 days"`}},
-		"no kind of key":     {map[string]string{wellknown.AnnotationCertificateKey: "DSA"}, func(*Policy) {}, []string{`"DSA" is no kind of key: use one of ECDSA-P256, ECDSA-P384, RSA-3072, Ed25519`}},
-		"shorter than it is": {map[string]string{wellknown.AnnotationCertificateValidity: "24h", wellknown.AnnotationCertificateRenewBefore: "23h"}, func(*Policy) {}, []string{"to renew 23h0m0s before the end: choose up to nine tenths"}},
-		"too short":          {map[string]string{wellknown.AnnotationCertificateValidity: "1m"}, func(*Policy) {}, []string{"a validity of 1m0s: choose from 1h0m0s"}},
-		"renewed too late":   {map[string]string{wellknown.AnnotationCertificateRenewBefore: "1s"}, func(*Policy) {}, []string{"certificate-renew-before: 1s before the end is too late, a rotation takes up to 5m0s with a time to reload of 30s: choose at least that, or 0"}},
-		"just in time":       {map[string]string{wellknown.AnnotationCertificateRenewBefore: "5m"}, func(p *Policy) { p.RenewBefore = 5 * time.Minute }, nil},
-		"of negative skew":   {map[string]string{wellknown.AnnotationCertificateClockSkew: "-1s"}, func(*Policy) {}, []string{"a clock skew of -1s"}},
+		"no annotation":         {nil, func(*Policy) {}, nil},
+		"another annotation":    {map[string]string{"example.com/validity": "what"}, func(*Policy) {}, nil},
+		"all annotations":       {map[string]string{wellknown.AnnotationCertificateValidity: "240h", wellknown.AnnotationCertificateRenewBefore: "24h", wellknown.AnnotationCertificateClockSkew: "1m", wellknown.AnnotationCertificateKey: "rsa-3072"}, func(p *Policy) { p.Validity, p.RenewBefore, p.ClockSkew, p.Key = 10*day, day, time.Minute, KeyRSA3072 }, nil},
+		"invalid duration":      {map[string]string{wellknown.AnnotationCertificateValidity: "90 days", wellknown.AnnotationCertificateKey: "Ed25519"}, func(p *Policy) { p.Key = KeyEd25519 }, []string{"annotation " + wellknown.AnnotationCertificateValidity + `: time: unknown unit " days" in duration "90 days"`}},
+		"invalid key type":      {map[string]string{wellknown.AnnotationCertificateKey: "DSA"}, func(*Policy) {}, []string{`"DSA" is no kind of key: use one of ECDSA-P256, ECDSA-P384, RSA-3072, Ed25519`}},
+		"renewBefore too long":  {map[string]string{wellknown.AnnotationCertificateValidity: "24h", wellknown.AnnotationCertificateRenewBefore: "23h"}, func(*Policy) {}, []string{"to renew 23h0m0s before the end: choose up to nine tenths"}},
+		"too short":             {map[string]string{wellknown.AnnotationCertificateValidity: "1m"}, func(*Policy) {}, []string{"a validity of 1m0s: choose from 1h0m0s"}},
+		"renewBefore too short": {map[string]string{wellknown.AnnotationCertificateRenewBefore: "1s"}, func(*Policy) {}, []string{"certificate-renew-before: 1s before the end is too late, a rotation takes up to 5m0s with a time to reload of 30s: choose at least that, or 0"}},
+		"shortest renewBefore":  {map[string]string{wellknown.AnnotationCertificateRenewBefore: "5m"}, func(p *Policy) { p.RenewBefore = 5 * time.Minute }, nil},
+		"negative clock skew":   {map[string]string{wellknown.AnnotationCertificateClockSkew: "-1s"}, func(*Policy) {}, []string{"a clock skew of -1s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := DefaultPolicy()
@@ -50,28 +50,29 @@ func TestPolicyFrom(t *testing.T) {
 	}
 }
 
-// However long pods may take to reload, the certificate before outlives it.
-func TestARotationFitsBeforeTheEnd(t *testing.T) {
+// A rotation ends before the previous certificate expires, also if pods need the whole grace time
+// to reload.
+func TestRotationFitsBeforeExpiry(t *testing.T) {
 	for name, test := range map[string]struct {
 		validity, before, grace time.Duration
 		ok                      bool
 	}{
-		"a third of an hour":           {validity: time.Hour, grace: 9 * time.Minute, ok: true},
-		"… for pods that need all":     {validity: time.Hour, grace: 10 * time.Minute},
-		"an hour before":               {validity: 90 * day, before: time.Hour, grace: 29 * time.Minute, ok: true},
-		"… for pods that need all too": {validity: 90 * day, before: time.Hour, grace: 30 * time.Minute},
+		"default renewal time":                      {validity: time.Hour, grace: 9 * time.Minute, ok: true},
+		"default renewal time, grace time too long": {validity: time.Hour, grace: 10 * time.Minute},
+		"renewBefore":                               {validity: 90 * day, before: time.Hour, grace: 29 * time.Minute, ok: true},
+		"renewBefore, grace time too long":          {validity: 90 * day, before: time.Hour, grace: 30 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := DefaultPolicy()
 			p.Validity, p.RenewBefore, p.Grace = test.validity, test.before, test.grace
 			if err := p.Validate(); (err == nil) != test.ok {
-				t.Errorf("the policy is wrong because of %v, want that to be %t", err, !test.ok)
+				t.Errorf("the error is %v, want valid: %t", err, test.ok)
 			}
 		})
 	}
 }
 
-func TestEveryKindOfKeyServes(t *testing.T) {
+func TestKeyTypes(t *testing.T) {
 	for _, kind := range keyTypes {
 		t.Run(string(kind), func(t *testing.T) {
 			p := DefaultPolicy()
@@ -89,11 +90,11 @@ func TestEveryKindOfKeyServes(t *testing.T) {
 		})
 	}
 	if _, err := Mint(Request{Number: 1, Names: names, Key: "DSA"}); err == nil {
-		t.Error("a key of no known kind was made")
+		t.Error("a key of an unknown type was created")
 	}
 }
 
-// Certificates of one moment are not due at one moment.
+// Certificates that were minted at the same time are due for renewal at different times.
 func TestJitter(t *testing.T) {
 	p := DefaultPolicy()
 	var instants []time.Time
@@ -101,16 +102,16 @@ func TestJitter(t *testing.T) {
 		g := minted(t, int64(i+1), start)
 		at := p.renewAt(parse(g.Certificate))
 		if at.After(after(due)) || at.Before(after(due-4*day)) {
-			t.Fatalf("due at %s, want within 4 days before %s", at, after(due))
+			t.Fatalf("renewal is due at %s, want within 4 days before %s", at, after(due))
 		}
 		if again := p.renewAt(parse(g.Certificate)); !again.Equal(at) {
-			t.Fatal("the same certificate is due at two instants")
+			t.Fatal("renewAt returns two times for the same certificate")
 		}
 		instants = append(instants, at)
 	}
 	slices.SortFunc(instants, time.Time.Compare)
 	if spread := instants[len(instants)-1].Sub(instants[0]); spread < day {
-		t.Errorf("40 certificates of one moment are due within %s", spread)
+		t.Errorf("40 certificates are due for renewal within %s", spread)
 	}
 }
 
@@ -120,12 +121,12 @@ func TestRenewBefore(t *testing.T) {
 		p := DefaultPolicy()
 		p.RenewBefore = before
 		if got := p.renewAt(chain).Add(jitter(chain)).Sub(start); (got - want).Abs() > 10*time.Minute {
-			t.Errorf("to renew %s before its end, it is due after %s, want %s", before, got, want)
+			t.Errorf("with renewBefore %s, renewal is due after %s, want %s", before, got, want)
 		}
 	}
 }
 
-func TestNudgeTimes(t *testing.T) {
+func TestResyncTimes(t *testing.T) {
 	for after, want := range map[time.Duration][2]time.Duration{
 		0:                 {0, time.Second},
 		time.Second:       {time.Second, 3 * time.Second},
@@ -135,7 +136,7 @@ func TestNudgeTimes(t *testing.T) {
 	} {
 		last, next := resyncTimes(start, start.Add(after))
 		if got := fmt.Sprint(last.Sub(start), next.Sub(start)); got != fmt.Sprint(want[0], want[1]) {
-			t.Errorf("after %s kubelets were to look at %s, want %s", after, got, fmt.Sprint(want[0], want[1]))
+			t.Errorf("after %s kubelets re-sync at %s, want %s", after, got, fmt.Sprint(want[0], want[1]))
 		}
 	}
 }

@@ -55,12 +55,12 @@ func (m *decider) replace() {
 		// The Secret keeps next until the issuer discards it. Otherwise next would be stored again.
 		m.d.Message = fmt.Sprintf("the key that %s issued last is compromised as well, and a new one is requested", m.Issuer)
 		if len(m.previous) > 0 {
-			m.write(m.edit().dropPrevious)
+			m.write(m.edit().endPreviousTrust)
 		}
 	default:
 		m.write(func(s *corev1.Secret) {
 			m.edit().forgetNext(s)
-			m.edit().dropPrevious(s)
+			m.edit().endPreviousTrust(s)
 		})
 	}
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// What is lost, spoiled or replaced while webhooks are called takes the way of any other
-// rotation, and pods are not given what somebody else put there.
+// If a Secret is lost, damaged or replaced while registrations exist, the repair is a rotation.
+// Pods are not given the certificate of another client.
 func TestRepair(t *testing.T) {
-	first, second, third, foreign := minted(t, 1, start), minted(t, 2, after(day)), minted(t, 3, after(2*day)), minted(t, 9, after(2*day))
-	foreign.Number = 0
+	first, second, third, otherClients := minted(t, 1, start), minted(t, 2, after(day)), minted(t, 3, after(2*day)), minted(t, 9, after(2*day))
+	otherClients.Number = 0
 	late := minted(t, 4, after(91*day))
-	secret := holding(t, first)
+	secret := secretWith(t, first)
 	distributed := secret.next(second, after(day))
 	promoted := distributed.promoted(after(day))
-	overwrite := func(b built) *corev1.Secret {
-		return b.edited(corev1.TLSCertKey, foreign.Certificate).edited(corev1.TLSPrivateKeyKey, foreign.Key).edited(wellknown.KeyCA, foreign.CA).Secret
+	overwrite := func(b storedSecret) *corev1.Secret {
+		return b.edited(corev1.TLSCertKey, otherClients.Certificate).edited(corev1.TLSPrivateKeyKey, otherClients.Key).edited(wellknown.KeyCA, otherClients.CA).Secret
 	}
-	bare := func(b built) *corev1.Secret {
+	withoutAnnotations := func(b storedSecret) *corev1.Secret {
 		return b.with(func(s *corev1.Secret) {
 			s.Labels, s.Annotations = nil, nil
 			maps.DeleteFunc(s.Data, func(key string, _ []byte) bool {
@@ -32,110 +32,110 @@ func TestRepair(t *testing.T) {
 	one, both := trusting(first), trusting(second, first)
 	at := after(2 * day)
 	for name, c := range map[string]decision{
-		"lost: caches do not do": {
+		"lost, from caches": {
 			facts: Facts{Registrations: []Registration{one}}, at: at,
-			need: NeedLive, phase: distributing, trust: "1", says: "the Secret with the serving certificate is gone; a new certificate replaces it",
+			need: NeedLive, phase: distributing, trust: "1", message: "the Secret with the serving certificate does not exist; a new certificate replaces it",
 		},
 		"lost": {
 			facts: Facts{Registrations: []Registration{both}, Live: true, Issued: &third}, at: at,
-			write: "next 3, previous 2 1", phase: distributing, trust: "3 2 1", says: "the certificate is missing",
+			write: "next 3, previous 2 1", phase: distributing, trust: "3 2 1", message: "the certificate is missing",
 		},
 		"lost, and the caBundle emptied": {
 			facts: Facts{Registrations: []Registration{{Name: "v"}}, Live: true, Issued: &third}, at: at,
-			write: "next 3", phase: distributing, trust: "3", says: "missing",
+			write: "next 3", phase: distributing, trust: "3", message: "missing",
 		},
-		"lost with nothing registered, and pods run": {
+		"lost, without registrations, while pods run": {
 			facts: Facts{Live: true, Running: true, Issued: &third}, at: at,
 			write: "current 3, promoted", phase: promoting, trust: "3",
 		},
-		"without its key": {
+		"no key": {
 			facts: Facts{Secret: secret.edited(corev1.TLSPrivateKeyKey, nil).Secret, Registrations: []Registration{one}, Live: true, Issued: &third}, at: at,
-			write: "next 3, previous 1", phase: distributing, trust: "3 1", says: "missing",
+			write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing",
 		},
-		"with the key of another: nothing is changed by caches": {
+		"key of another certificate, from caches": {
 			facts: Facts{Secret: secret.edited(corev1.TLSPrivateKeyKey, second.Key).Secret, Registrations: []Registration{one}}, at: at,
-			need: NeedLive, phase: distributing, trust: "1", says: "no pair",
+			need: NeedLive, phase: distributing, trust: "1", message: "no pair",
 		},
-		"a foreign pair, whole and of a piece": {
+		"valid pair of another client": {
 			facts: Facts{Secret: overwrite(secret), Registrations: []Registration{one}, Live: true, Issued: &third}, at: at,
-			write: "next 3, previous 1", phase: distributing, trust: "3 1", says: "missing",
+			write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing",
 		},
-		"a foreign pair while the next is being trusted": {
+		"pair of another client during the distribution": {
 			facts: Facts{Secret: overwrite(distributed), Registrations: []Registration{both}, Live: true}, at: at,
-			write: "next 2, previous 2 1", phase: distributing, trust: "2 1", says: "missing",
+			write: "next 2, previous 2 1", phase: distributing, trust: "2 1", message: "missing",
 		},
-		"a foreign pair while the next is being trusted, by caches": {
+		"pair of another client during the distribution, from caches": {
 			facts: Facts{Secret: overwrite(distributed), Registrations: []Registration{one}}, at: at,
-			need: NeedLive, phase: distributing, trust: "2 1", says: "is not the one that the manager put there",
+			need: NeedLive, phase: distributing, trust: "2 1", message: "is not the one that the manager put there",
 		},
-		"a foreign pair while pods take the new one up": {
+		"pair of another client during the promotion": {
 			facts: Facts{Secret: overwrite(promoted), Registrations: []Registration{both}, Live: true, Issued: &third}, at: at,
-			write: "next 3, previous 2 1, promoted", phase: distributing, trust: "3 2 1", says: "missing",
+			write: "next 3, previous 2 1, promoted", phase: distributing, trust: "3 2 1", message: "missing",
 		},
-		"another Secret in its place": {
-			facts: Facts{Secret: holding(t, foreign).with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Registrations: []Registration{one}, Live: true, Issued: &third}, at: at,
-			write: "next 3, previous 1", phase: distributing, trust: "3 1", says: "missing",
+		"replaced by another Secret": {
+			facts: Facts{Secret: secretWith(t, otherClients).with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Registrations: []Registration{one}, Live: true, Issued: &third}, at: at,
+			write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing",
 		},
-		"without notes: an order that was followed is not followed again": {
+		"no annotations: an earlier request is not carried out again": {
 			facts: Facts{Secret: secret.with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Registrations: []Registration{one}, Live: true, RotationRequest: "compromised a"}, at: at,
 			write: "current 1", phase: stable, trust: "1",
 		},
-		"without notes, while pods run: whoever does not serve it is not known": {
+		"no annotations while pods run: it is not known which certificate they serve": {
 			facts: Facts{Secret: secret.with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Registrations: []Registration{one}, Running: true, Live: true}, at: at,
 			write: "current 1, promoted", phase: promoting, trust: "1",
 		},
-		"without notes, by caches": {
-			facts: Facts{Secret: bare(promoted), Registrations: []Registration{both}, Running: true}, at: at,
+		"no annotations, from caches": {
+			facts: Facts{Secret: withoutAnnotations(promoted), Registrations: []Registration{both}, Running: true}, at: at,
 			need: NeedLive, phase: stable, trust: "2 1",
 		},
-		"without notes, while pods take the new one up": {
-			facts: Facts{Secret: bare(promoted), Registrations: []Registration{both}, Running: true, Live: true}, at: at,
+		"no annotations during the promotion": {
+			facts: Facts{Secret: withoutAnnotations(promoted), Registrations: []Registration{both}, Running: true, Live: true}, at: at,
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
-		"without notes, while the next one is being trusted": {
-			facts: Facts{Secret: bare(distributed), Registrations: []Registration{both}, Live: true}, at: at,
+		"no annotations during the distribution": {
+			facts: Facts{Secret: withoutAnnotations(distributed), Registrations: []Registration{both}, Live: true}, at: at,
 			write: "current 1, previous 2, promoted", phase: promoting, trust: "2 1",
 		},
-		"without notes, and it cannot be written": {
-			facts: Facts{Secret: bare(promoted), Registrations: []Registration{both}, Live: true, ReadOnly: true}, at: at,
+		"no annotations, read-only": {
+			facts: Facts{Secret: withoutAnnotations(promoted), Registrations: []Registration{both}, Live: true, ReadOnly: true}, at: at,
 			phase: stable, trust: "2 1",
 		},
-		"without the note of its certificate": {
+		"no fingerprint": {
 			facts: Facts{Secret: promoted.with(func(s *corev1.Secret) {
 				delete(s.Annotations, wellknown.AnnotationFingerprint)
 				delete(s.Data, wellknown.KeyPreviousCAs)
 			}).Secret, Registrations: []Registration{both}, Live: true}, at: at,
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
-		"without the CAs of what pods may serve": {
+		"no previous CAs": {
 			facts: Facts{Secret: promoted.edited(wellknown.KeyPreviousCAs, nil).Secret, Registrations: []Registration{both}}, at: at,
 			need: NeedEvidence, phase: promoting, trust: "2 1",
 		},
-		"with a next that is none": {
+		"invalid next generation": {
 			facts: Facts{Secret: distributed.edited(wellknown.KeyNextKey, []byte("what")).Secret, Registrations: []Registration{one}}, at: at,
 			phase: stable, trust: "1",
 		},
-		"ended while nobody looked": {
+		"expired while no manager was running": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Issued: &late}, at: after(91 * day),
-			write: "current 1, next 4", phase: distributing, trust: "4", says: "the certificate ended at 2026-05-30T12:00:00Z; a new certificate replaces it",
+			write: "current 1, next 4", phase: distributing, trust: "4", message: "the certificate expired at 2026-05-30T12:00:00Z; a new certificate replaces it",
 		},
-		"ended: nobody waits for API servers to learn": {
+		"expired: no settle time": {
 			facts: Facts{Secret: secret.next(late, after(91*day)).Secret, Registrations: []Registration{trusting(late)}, Live: true}, at: after(91 * day),
 			write: "current 4, promoted", phase: promoting, trust: "4",
 		},
-		"the clock was set back": {
+		"not valid yet": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}}, at: after(-day),
-			need: NeedIssued, phase: stable, trust: "1", says: "is valid only from 2026-03-01T11:55:00Z, which is yet to come: compare the clocks of the nodes",
+			need: NeedIssued, phase: stable, trust: "1", message: "is valid only from 2026-03-01T11:55:00Z, which is yet to come: compare the clocks of the nodes",
 		},
-		"for another Service": {
+		"names of another Service": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Names: DNSNames("other-service", "shop")},
-			need:  NeedIssued, phase: stable, trust: "1", says: "the certificate is not valid for other-service.shop",
+			need:  NeedIssued, phase: stable, trust: "1", message: "the certificate is not valid for other-service.shop",
 		},
-		"a caBundle edited by hand is not adopted": {
-			facts: Facts{Secret: secret.Secret, Registrations: []Registration{trusting(first, foreign)}},
+		"edited caBundle": {
+			facts: Facts{Secret: secret.Secret, Registrations: []Registration{trusting(first, otherClients)}},
 			phase: retiring, trust: "1",
 		},
-		"it cannot be written: trust stays as it is": {
+		"read-only: the trust is not changed": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, ReadOnly: true,
 				Evidence: &Evidence{Leaf: promoted.assembled(second).leaf()}}, at: at,
 			phase: promoting, trust: "2 1",

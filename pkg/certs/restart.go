@@ -77,7 +77,7 @@ func (m restarter) announce(what string, at time.Time) restarting {
 	case m.Paused:
 		how = "has to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"
 	case m.RestartCosts == "":
-		how = fmt.Sprintf("is restarted from %s on, pod by pod, which makes calls fail if it does not drain when it is told to end", instant(at))
+		how = fmt.Sprintf("is restarted from %s on, pod by pod, which makes calls fail if it does not drain on termination", instant(at))
 	case m.previousExpiresAt.IsZero():
 		how = fmt.Sprintf("is restarted from %s on, which makes calls fail because %s", instant(at), m.RestartCosts)
 	default:

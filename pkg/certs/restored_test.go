@@ -13,11 +13,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// A Secret that somebody put back as it was before a rotation is repaired as a spoiled one is:
-// what it says can be published no more, and pods serve something else.
+// A Secret that a client restored to its state before a rotation is repaired like a damaged one:
+// its certificate must not be published, and pods serve another one.
 func TestRestoredSecret(t *testing.T) {
 	first, second, third := minted(t, 1, start), minted(t, 2, after(day)), minted(t, 3, after(2*day))
-	secret := holding(t, first)
+	secret := secretWith(t, first)
 	distributed := secret.next(second, after(day))
 	served := func(generation int64, by ...Generation) Registration {
 		r := trusting(by...)
@@ -29,41 +29,41 @@ func TestRestoredSecret(t *testing.T) {
 	retired, stale := []Registration{served(2, second)}, []Registration{served(3, third)}
 	at := after(2 * day)
 	for name, c := range map[string]decision{
-		"of before the rotation": {
+		"state before the rotation": {
 			facts: Facts{Secret: secret.Secret, Registrations: retired, Live: true, Issued: &third}, at: at,
-			write: "next 3, previous 2", phase: distributing, trust: "3 2", says: "missing",
+			write: "next 3, previous 2", phase: distributing, trust: "3 2", message: "missing",
 		},
-		"of before the rotation, by caches": {
+		"state before the rotation, from caches": {
 			facts: Facts{Secret: secret.Secret, Registrations: retired}, at: at,
-			need: NeedLive, phase: distributing, trust: "2", says: "the certificate predates certificate generation 2; a new certificate replaces it",
+			need: NeedLive, phase: distributing, trust: "2", message: "the certificate predates certificate generation 2; a new certificate replaces it",
 		},
-		"of before the next one was promoted": {
+		"state before the promotion": {
 			facts: Facts{Secret: distributed.Secret, Registrations: retired, Live: true}, at: at,
-			write: "next 2, previous 2", phase: distributing, trust: "2", says: "missing",
+			write: "next 2, previous 2", phase: distributing, trust: "2", message: "missing",
 		},
-		"of before the next one was promoted, by caches": {
+		"state before the promotion, from caches": {
 			facts: Facts{Secret: distributed.Secret, Registrations: retired}, at: at,
-			need: NeedLive, phase: distributing, trust: "2", says: "the certificate predates the moment from which webhook v trusts the next one alone",
+			need: NeedLive, phase: distributing, trust: "2", message: "the certificate predates the moment from which webhook v trusts the next one alone",
 		},
-		"of before another rotation, and its next one is given another number": {
+		"state before two rotations, with a next generation": {
 			facts: Facts{Secret: distributed.Secret, Registrations: stale, Live: true}, at: at,
-			write: "next 2, previous 3", phase: distributing, trust: "3 2", says: "missing",
+			write: "next 2, previous 3", phase: distributing, trust: "3 2", message: "missing",
 		},
-		"of before another rotation, and another has issued": {
+		"state before two rotations, and another issuer has issued": {
 			facts: Facts{Issuer: "theirs", Secret: distributed.Secret, Registrations: stale, Live: true, Issued: &third}, at: at,
-			write: "next 3, previous 3", phase: distributing, trust: "3", says: "missing",
+			write: "next 3, previous 3", phase: distributing, trust: "3", message: "missing",
 		},
-		"one registration was written for a generation that is lost, and trusts what is served": {
+		"one registration was written for a lost generation and trusts the current one": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{served(1, first), another}, Live: true, Issued: &third}, at: at,
-			write: "next 3, previous 3 1", phase: distributing, trust: "3 1", says: "missing",
+			write: "next 3, previous 3 1", phase: distributing, trust: "3 1", message: "missing",
 		},
-		"nobody has put anything back: a caBundle was edited": {
+		"not restored: a caBundle was edited": {
 			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{served(2, third)}}, at: at,
-			phase: distributing, trust: "2 1", says: "does not trust the next certificate yet",
+			phase: distributing, trust: "2 1", message: "does not trust the next certificate yet",
 		},
-		"nobody has put anything back: registrations are behind": {
+		"not restored: registrations are not updated yet": {
 			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{served(1, first)}}, at: at,
-			phase: distributing, trust: "2 1", says: "does not trust the next certificate yet",
+			phase: distributing, trust: "2 1", message: "does not trust the next certificate yet",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,12 +76,12 @@ func TestRestoredSecret(t *testing.T) {
 	}
 }
 
-// Pods that were being restarted when somebody put back what the Secret was may have started with
-// that. They are restarted again when they are given the next certificate for the second time.
-func TestRestoredInTheMiddleOfARestart(t *testing.T) {
+// Pods that were restarted while a client restored the Secret may have started with the restored
+// certificate. They are restarted again when the next certificate is promoted a second time.
+func TestRestoredDuringRestart(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(day))
 	both := trusting(second, first)
-	secret := holding(t, first).next(second, after(day)).trusted(after(day), both).Secret
+	secret := secretWith(t, first).next(second, after(day)).trusted(after(day), both).Secret
 	for restartedFor, want := range map[string]int64{"": 2, "1": 2, "2": 3} {
 		f := Facts{Secret: secret, Registrations: []Registration{both}, Names: names, Live: true, Running: true, RestartedFor: restartedFor}
 		d := Decide(f, DefaultPolicy(), after(day+time.Minute))
@@ -95,12 +95,12 @@ func TestRestoredInTheMiddleOfARestart(t *testing.T) {
 	}
 }
 
-// Whatever numbers another client writes, the manager rests after some writes, and what it
-// publishes can be written over what registrations have.
-func TestEditedNumbers(t *testing.T) {
+// For all generation numbers that another client may write, the manager stops writing after a few
+// steps, and the published generation can be written to the registrations.
+func TestEditedGenerationNumbers(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(day))
 	numbers := []int64{0, 2, 7, 3_000_000_000, math.MaxUint32}
-	for _, secret := range []built{holding(t, first), holding(t, first).next(second, after(day))} {
+	for _, secret := range []storedSecret{secretWith(t, first), secretWith(t, first).next(second, after(day))} {
 		for _, current := range numbers {
 			for _, next := range numbers {
 				for _, registered := range numbers {
@@ -123,7 +123,7 @@ func TestEditedNumbers(t *testing.T) {
 	}
 }
 
-// restless says why decisions about these facts do not come to an end; empty when they do.
+// restless returns why decisions about the facts do not reach a stable state; empty if they do.
 func restless(t *testing.T, f Facts) string {
 	var writes []string
 	for len(writes) < 6 {
@@ -140,21 +140,21 @@ func restless(t *testing.T, f Facts) string {
 		f.Secret, f.Registrations[0].Generation = d.Write, d.Generation
 		writes = append(writes, fmt.Sprintf("%s for generation %d", describe(d.Write), d.Generation))
 	}
-	return fmt.Sprintf("it does not rest: %q", writes)
+	return fmt.Sprintf("it does not become stable: %q", writes)
 }
 
-// In place of a certificate that has ended, pods may serve another of its CA: that stays trusted
-// until they are seen to serve the next one.
-func TestTheCAOfWhatHasEndedStaysTrusted(t *testing.T) {
+// Pods may serve another certificate of the CA of an expired one. The CA stays trusted until pods
+// serve the next certificate.
+func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
 	leaf := &x509.Certificate{NotBefore: start, NotAfter: after(30 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	first, second := newSigner(t, &x509.Certificate{NotBefore: start, NotAfter: after(365 * day)}).issue(leaf), minted(t, 2, after(40*day))
-	distributed := holding(t, first).next(second, after(40*day))
+	distributed := secretWith(t, first).next(second, after(40*day))
 	facts := Facts{Secret: distributed.Secret, Registrations: []Registration{trusting(second, first)}, Names: names, Live: true}
 	facts.Secret = Decide(facts, DefaultPolicy(), after(40*day)).Write
 	if got, want := describe(facts.Secret), "current 2, previous 0, promoted"; got != want {
 		t.Fatalf("what is written is %s, want %s", got, want)
 	}
 	if d := Decide(facts, DefaultPolicy(), after(40*day)); d.Need != NeedEvidence {
-		t.Errorf("pods are not asked: it writes %s", describe(d.Write))
+		t.Errorf("pods are not probed: it writes %s", describe(d.Write))
 	}
 }

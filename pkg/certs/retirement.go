@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// confirm checks that every pod serves the current generation, and then ends the trust in all
-// others. It does so, too, when every other certificate has expired; pods that serve an expired
-// one are still updated.
-func (m *decider) confirm() {
+// retire ends the trust in previous CAs when every pod serves the current generation, or when all
+// previous certificates have expired. Pods that serve an expired one are still updated. Until then
+// it requests evidence.
+func (m *decider) retire() {
 	switch {
 	case m.previousExpired() && m.current.invalid(m.Names, m.now) != "":
 		if m.live() {
-			m.write(m.edit().dropPrevious)
+			m.write(m.edit().endPreviousTrust)
 		}
 	case m.current.invalid(m.Names, m.now) != "":
 		// API servers cannot verify it. Its issuer has to issue another one first.
@@ -23,11 +23,11 @@ func (m *decider) confirm() {
 	case m.Evidence.Leaf != m.current.leaf():
 		m.d.PollAt = m.now.Add(time.Second) // the evidence is about another certificate
 	case m.Evidence.complete():
-		m.write(m.edit().forgetPrevious)
+		m.write(m.edit().endRotation)
 	case m.previousExpired() && m.Evidence.count(ServesOther) > 0:
-		m.write(m.edit().dropPrevious)
+		m.write(m.edit().endPreviousTrust)
 	case m.previousExpired() && !restarter{&m.rotation}.awaitsRestart(*m.Evidence):
-		m.write(m.edit().forgetPrevious)
+		m.write(m.edit().endRotation)
 	default:
 		m.awaitPods(*m.Evidence)
 	}
@@ -51,9 +51,9 @@ func (m *decider) explain(seen Evidence) string {
 		text += "; calls to it fail until it does"
 	case m.previousExpired():
 	case m.sharesCA():
-		text += "; the certificate before is of the same CA, and valid at most until " + instant(m.previousExpiresAt)
+		text += "; the previous certificate is of the same CA, and valid at most until " + instant(m.previousExpiresAt)
 	case !m.previousExpiresAt.IsZero():
-		text += "; the CA before stays trusted, at most until " + instant(m.previousExpiresAt)
+		text += "; the previous CA stays trusted, at most until " + instant(m.previousExpiresAt)
 	}
 	if m.renewalDue() && m.bundleFull() {
 		text += fmt.Sprintf("; another certificate is due and waits for that, because %d earlier CAs are trusted already: restart or delete what does not serve the new one", len(m.previous))

@@ -7,10 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The way of a rotation that nothing disturbs.
+// Steps of a rotation without a fault.
 func TestRotation(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
-	secret := holding(t, first)
+	secret := secretWith(t, first)
 	distributed := secret.next(second, after(due))
 	both, one, other := trusting(second, first), trusting(first), trusting(second)
 	promoted := distributed.trusted(after(due), both).promoted(after(due + time.Minute))
@@ -20,34 +20,34 @@ func TestRotation(t *testing.T) {
 		return &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: backends}
 	}
 	for name, c := range map[string]decision{
-		"nothing is there, by caches": {
+		"no Secret, from caches": {
 			need: NeedIssued, phase: bootstrap,
 		},
-		"nothing is there but pods: caches do not do": {
+		"no Secret while pods run, from caches": {
 			facts: Facts{Running: true},
 			need:  NeedLive, phase: bootstrap,
 		},
-		"the first generation is given to pods at once": {
+		"the first generation becomes current at once": {
 			facts: Facts{Issued: &first},
 			write: "current 1", phase: stable, trust: "1",
 		},
-		"in its prime": {
+		"stable": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}},
 			phase: stable, trust: "1",
 		},
-		"due, and it is not known how many others are": {
+		"renewal is due, the number of rotations is not known": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}}, at: after(due),
 			need: NeedRotating, phase: stable, trust: "1",
 		},
-		"due, and it is not its turn": {
+		"renewal is due, no free rotation slot": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Rotating: &ten}, at: after(due),
-			phase: stable, trust: "1", says: "waits for its turn: 10 others are being replaced",
+			phase: stable, trust: "1", message: "waits for its turn: 10 others are being replaced",
 		},
-		"due for long": {
+		"renewal is urgent": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Rotating: &ten}, at: after(88 * day),
 			need: NeedIssued, phase: stable, trust: "1",
 		},
-		"due": {
+		"renewal is due": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Rotating: new(int)}, at: after(due),
 			need: NeedIssued, phase: stable, trust: "1",
 		},
@@ -55,111 +55,111 @@ func TestRotation(t *testing.T) {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Rotating: new(int), Issued: &second}, at: after(due),
 			write: "current 1, next 2", phase: distributing, trust: "2 1",
 		},
-		"not all trust it": {
+		"one registration does not trust next": {
 			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, {Name: "webhook w", CABundle: first.CA}}, Live: true}, at: seconds(1),
-			phase: distributing, trust: "2 1", says: "webhook w does not trust the next certificate yet",
+			phase: distributing, trust: "2 1", message: "webhook w does not trust the next certificate yet",
 		},
-		"all trust it, and one was last written for the generation before": {
+		"all trust next, and one was last written for the previous generation": {
 			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, {Name: "webhook w", CABundle: both.CABundle, Generation: 1}}, Live: true}, at: seconds(1),
-			phase: distributing, trust: "2 1", says: "webhook w does not say yet that it trusts certificate generation 2",
+			phase: distributing, trust: "2 1", message: "webhook w does not say yet that it trusts certificate generation 2",
 		},
-		"all trust it, and say so": {
+		"all trust next, and were written for it": {
 			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, {Name: "webhook w", CABundle: both.CABundle, Generation: 2}}, Live: true}, at: seconds(1),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
-		"all trust it, by caches": {
+		"all trust next, from caches": {
 			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both}}, at: seconds(1),
 			need: NeedLive, phase: distributing, trust: "2 1",
 		},
-		"all trust it, and API servers have to learn": {
+		"all trust next: the settle time begins": {
 			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both}, Live: true}, at: seconds(1),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
-		"API servers learn": {
+		"settling": {
 			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registrations: []Registration{both}}, at: seconds(5),
-			phase: distributing, trust: "2 1", says: "until 2026-04-30T12:00:06Z",
+			phase: distributing, trust: "2 1", message: "until 2026-04-30T12:00:06Z",
 		},
-		"all trust the next one, and one not the one before": {
+		"all trust next, and one does not trust current": {
 			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, {Name: "webhook w", CABundle: second.CA}}, Live: true}, at: seconds(119),
-			phase: distributing, trust: "2 1", says: "webhook w does not trust the certificate that pods serve: until 2026-04-30T12:02:00Z it is waited for",
+			phase: distributing, trust: "2 1", message: "webhook w does not trust the certificate that pods serve: until 2026-04-30T12:02:00Z it is waited for",
 		},
-		"that one was edited when API servers had learnt": {
+		"one was edited after the settle time and does not trust current": {
 			facts: Facts{Secret: distributed.trusted(seconds(1), both, other).Secret, Registrations: []Registration{both, other}, Live: true}, at: seconds(6),
-			phase: distributing, trust: "2 1", says: "does not trust the certificate that pods serve",
+			phase: distributing, trust: "2 1", message: "does not trust the certificate that pods serve",
 		},
-		"that one is not written again": {
+		"one does not trust current, at the deadline": {
 			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, other}, Live: true}, at: seconds(120),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
-		"that one is not, and API servers have learnt": {
+		"one does not trust current, at the deadline, settled": {
 			facts: Facts{Secret: distributed.trusted(seconds(120), both, other).Secret, Registrations: []Registration{both, other}, Live: true}, at: seconds(125),
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
-		"that one is not, and the one before is about to end": {
+		"one does not trust current, which expires soon": {
 			facts: Facts{Secret: secret.next(second, after(88*day)).Secret, Registrations: []Registration{both, other}, Live: true}, at: after(88*day + time.Second),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
-		"API servers have learnt, by caches": {
+		"settled, from caches": {
 			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registrations: []Registration{both}}, at: seconds(6),
 			need: NeedLive, phase: distributing, trust: "2 1",
 		},
-		"API servers have learnt": {
+		"settled": {
 			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registrations: []Registration{both}, Live: true}, at: seconds(6),
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
-		"somebody changed a registration since": {
+		"a registration changed after the settle time began": {
 			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registrations: []Registration{both, trusting(second, first, first)}, Live: true}, at: seconds(6),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
-		"somebody took the trust away since": {
+		"a registration lost its trust after the settle time began": {
 			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registrations: []Registration{one}, Live: true}, at: seconds(6),
-			phase: distributing, trust: "2 1", says: "does not trust",
+			phase: distributing, trust: "2 1", message: "does not trust",
 		},
-		"nobody is called any more": {
+		"no registration": {
 			facts: Facts{Secret: distributed.Secret, Live: true}, at: seconds(1),
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
-		"pods have not been asked": {
+		"pods are not probed yet": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true}, at: seconds(61),
 			need: NeedEvidence, phase: promoting, trust: "2 1",
 		},
-		"pods were asked, and the rest is from caches": {
+		"pods were probed, other facts from caches": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Evidence: seen()}, at: seconds(61),
 			need: NeedEvidence, phase: promoting, trust: "2 1",
 		},
-		"pods were asked for another certificate": {
+		"pods were probed for another certificate": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Evidence: &Evidence{Leaf: "another"}}, at: seconds(61),
 			phase: promoting, trust: "2 1",
 		},
-		"one pod serves it": {
+		"one of two pods serves current": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Evidence: seen(
 				Backend{Pod: "a"}, Backend{Pod: "b", Serves: ServesOther, Message: "pod b serves another certificate"})}, at: seconds(61),
-			phase: promoting, trust: "2 1", says: "(1/2 new, 1 old, 0 unknown): pod b serves another certificate; the CA before stays trusted, at most until 2026-05-30T12:00:00Z",
+			phase: promoting, trust: "2 1", message: "(1/2 new, 1 old, 0 unknown): pod b serves another certificate; the previous CA stays trusted, at most until 2026-05-30T12:00:00Z",
 		},
-		"a pod comes meanwhile, and others serve it": {
+		"a new pod is not ready": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Evidence: seen(
 				Backend{Pod: "a"}, Backend{Pod: "b"}, Backend{Pod: "c", Serves: ServesUnknown, Created: seconds(60), Message: "pod c has no address yet"})}, at: seconds(61),
-			phase: promoting, trust: "2 1", says: "(2/3 new, 0 old, 1 unknown): pod c has no address yet; the CA before stays trusted, at most until 2026-05-30T12:00:00Z",
+			phase: promoting, trust: "2 1", message: "(2/3 new, 0 old, 1 unknown): pod c has no address yet; the previous CA stays trusted, at most until 2026-05-30T12:00:00Z",
 		},
-		"it had mounted the one before": {
+		"a new pod serves previous": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Evidence: seen(
 				Backend{Pod: "a"}, Backend{Pod: "b"}, Backend{Pod: "c", Serves: ServesOther, Created: seconds(60), Message: "pod c serves another certificate"})}, at: seconds(71),
-			phase: promoting, trust: "2 1", says: "(2/3 new, 1 old, 0 unknown): pod c serves another certificate; the CA before stays trusted, at most until 2026-05-30T12:00:00Z",
+			phase: promoting, trust: "2 1", message: "(2/3 new, 1 old, 0 unknown): pod c serves another certificate; the previous CA stays trusted, at most until 2026-05-30T12:00:00Z",
 		},
-		"all pods serve it": {
+		"all pods serve current": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Evidence: seen(Backend{Pod: "a"}, Backend{Pod: "b"})}, at: seconds(61),
 			write: "current 2", phase: retiring, trust: "2",
 		},
-		"there is no pod": {
+		"no pod": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Evidence: seen()}, at: seconds(61),
 			write: "current 2", phase: retiring, trust: "2",
 		},
-		"what pods serve has ended": {
+		"previous has expired": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Evidence: seen(Backend{Pod: "a", Serves: ServesUnknown})}, at: after(90 * day),
 			write: "current 2", phase: retiring, trust: "2",
 		},
-		"the registrations follow": {
-			facts: Facts{Secret: promoted.change(seconds(62), func(m *decider, s *corev1.Secret) { m.edit().forgetPrevious(s) }).Secret, Registrations: []Registration{other}}, at: seconds(62),
+		"the registrations trust current alone": {
+			facts: Facts{Secret: promoted.change(seconds(62), func(m *decider, s *corev1.Secret) { m.edit().endRotation(s) }).Secret, Registrations: []Registration{other}}, at: seconds(62),
 			phase: stable, trust: "2",
 		},
 	} {

@@ -20,7 +20,7 @@ type Sampling struct {
 func (s *Serving) Sampling(unsampled string) Sampling {
 	switch {
 	case s.SharesCA:
-		return Sampling{Inconclusive: "they come through with the certificate before as well"}
+		return Sampling{Inconclusive: "they succeed with the previous certificate as well"}
 	case unsampled != "":
 		return Sampling{Worthwhile: s.Recent, Inconclusive: unsampled}
 	default:

@@ -99,7 +99,8 @@ func (m editor) recordRequests(s *corev1.Secret) {
 	}
 }
 
-func (m editor) forgetPrevious(s *corev1.Secret) {
+// endRotation ends the trust in all CAs except the current one, and the rotation.
+func (m editor) endRotation(s *corev1.Secret) {
 	delete(s.Data, wellknown.KeyPreviousCAs)
 	delete(s.Annotations, wellknown.AnnotationPromotedAt)
 	delete(s.Annotations, wellknown.AnnotationPreviousExpiresAt)
@@ -120,9 +121,9 @@ func (m editor) emptyPair(s *corev1.Secret) {
 	recordTime(s, wellknown.AnnotationPreviousExpiresAt, m.lastExpiry(served))
 }
 
-// dropPrevious ends the trust in all CAs except the current one, which another issuer has to
+// endPreviousTrust ends the trust in all CAs except the current one, which another issuer has to
 // replace. Pods are still updated.
-func (m editor) dropPrevious(s *corev1.Secret) {
+func (m editor) endPreviousTrust(s *corev1.Secret) {
 	delete(s.Data, wellknown.KeyPreviousCAs)
 	delete(s.Annotations, wellknown.AnnotationPreviousExpiresAt)
 }
@@ -205,7 +206,7 @@ func (m editor) storeCurrent(s *corev1.Secret, g *keyPair, issuer managerv1alpha
 	s.Annotations[wellknown.AnnotationUpdatedAt] = m.now.UTC().Format(time.RFC3339)
 	m.recordRequests(s)
 	m.forgetNext(s)
-	m.forgetPrevious(s)
+	m.endRotation(s)
 }
 
 func (m editor) forgetNext(s *corev1.Secret) {

@@ -57,7 +57,7 @@ type state struct {
 func readSecret(f Facts, now time.Time) state {
 	secret := f.Secret
 	if secret == nil {
-		return state{emptied: true, problem: "the Secret with the serving certificate is gone"}
+		return state{emptied: true, problem: "the Secret with the serving certificate does not exist"}
 	}
 	s := state{
 		annotated:         hasAnnotations(secret),

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// signer is a CA whose key somebody keeps, unlike those of Mint.
+// signer is a CA whose private key is kept.
 type signer struct {
 	t    *testing.T
 	cert *x509.Certificate
@@ -28,7 +28,7 @@ func newSigner(t *testing.T, template *x509.Certificate) signer {
 	return signer{t, cert, key}
 }
 
-// issue signs a leaf for the names of these tests.
+// issue signs a leaf for names.
 func (s signer) issue(template *x509.Certificate) Generation {
 	s.t.Helper()
 	leafKey, err := newKey(KeyECDSAP256)

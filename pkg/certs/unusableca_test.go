@@ -6,24 +6,24 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// An expired CA that a client put into the Secret begins a rotation, with which pods are restarted
-// as by OLM v0. Nothing else that is spoiled restarts pods that reload.
+// An expired CA that a client wrote to the Secret begins a rotation that restarts pods, as in OLM
+// v0. Other damage does not restart pods that reload.
 func TestUnusableCA(t *testing.T) {
 	first, expired, valid := minted(t, 1, start), minted(t, 7, after(-200*day)), minted(t, 8, start)
-	secret := holding(t, first)
+	secret := secretWith(t, first)
 	for name, test := range map[string]struct {
-		secret    built
+		secret    storedSecret
 		rotates   bool
 		restarted bool
 	}{
-		"nothing":                    {secret: secret},
+		"not damaged":                {secret: secret},
 		"expired, under OLM's key":   {secret: secret.edited(wellknown.KeyOLMCA, expired.CA), rotates: true, restarted: true},
 		"no PEM, under OLM's key":    {secret: secret.edited(wellknown.KeyOLMCA, []byte("none")), rotates: true, restarted: true},
 		"expired, and mounted":       {secret: secret.edited(wellknown.KeyCA, expired.CA), rotates: true, restarted: true},
 		"none under OLM's key":       {secret: secret.edited(wellknown.KeyOLMCA, nil)},
 		"another under OLM's key":    {secret: secret.edited(wellknown.KeyOLMCA, valid.CA)},
 		"another, and mounted":       {secret: secret.edited(wellknown.KeyCA, valid.CA), rotates: true},
-		"a pair that is spoiled":     {secret: secret.edited("tls.crt", []byte("spoiled")), rotates: true},
+		"invalid pair":               {secret: secret.edited("tls.crt", []byte("spoiled")), rotates: true},
 		"a pair of another client's": {secret: secret.edited("tls.crt", valid.Certificate).edited("tls.key", valid.Key), rotates: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestUnusableCA(t *testing.T) {
 					f.Issued = new(mint(t, *d.Mint))
 					continue
 				case d.Need == NeedRotating:
-					t.Fatal("it waits for its turn")
+					t.Fatal("it waits for a rotation slot")
 				case d.Need == NeedEvidence:
 					f.Evidence = &Evidence{Leaf: d.Serving.Leaf, Backends: []Backend{{Pod: "a"}}}
 					continue

@@ -10,23 +10,22 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// A certificate is said to be updated when pods are given it: not when it begins, nor when it
-// was issued, nor when the rotation is over.
+// Updated is when pods were given the certificate.
 func TestUpdated(t *testing.T) {
-	first, second := minted(t, 1, start.Add(-time.Hour)), minted(t, 2, after(due))
-	given := holding(t, first)
-	distributing := given.next(second, after(due)).trusted(after(due+time.Minute), trusting(second, first))
+	one, two := minted(t, 1, start.Add(-time.Hour)), minted(t, 2, after(due))
+	first := secretWith(t, one)
+	distributing := first.next(two, after(due)).trusted(after(due+time.Minute), trusting(two, one))
 	promoting := distributing.promoted(after(due + time.Hour))
-	stable := promoting.change(after(due+2*time.Hour), func(m *decider, s *corev1.Secret) { m.edit().forgetPrevious(s) })
+	stable := promoting.change(after(due+2*time.Hour), func(m *decider, s *corev1.Secret) { m.edit().endRotation(s) })
 	for name, test := range map[string]struct {
-		holds built
+		holds storedSecret
 		want  time.Time
 	}{
-		"the first":        {given, start},
-		"the next waits":   {distributing, start},
-		"pods are given":   {promoting, after(due + time.Hour)},
-		"all of them have": {stable, after(due + time.Hour)},
-		"nobody noted it":  {stable.with(func(s *corev1.Secret) { delete(s.Annotations, wellknown.AnnotationUpdatedAt) }), time.Time{}},
+		"first certificate": {first, start},
+		"distributing":      {distributing, start},
+		"promoting":         {promoting, after(due + time.Hour)},
+		"stable":            {stable, after(due + time.Hour)},
+		"not recorded":      {stable.with(func(s *corev1.Secret) { delete(s.Annotations, wellknown.AnnotationUpdatedAt) }), time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(Facts{Secret: test.holds.Secret, Names: names, Issuer: managerv1alpha1.ProviderManager}, DefaultPolicy(), after(due+3*time.Hour))

@@ -50,7 +50,7 @@ func notSigned(err error) error {
 	if errors.As(err, &invalid) && invalid.Reason == x509.IncompatibleUsage {
 		flaw = ReasonWrongUsage
 	}
-	return invalidError{flaw, fmt.Errorf("the certificate is not signed for serving by the CA beside it (%w)", err)}
+	return invalidError{flaw, fmt.Errorf("the certificate is not signed for serving by the CA next to it (%w)", err)}
 }
 
 func validityReason(c *x509.Certificate, now time.Time) Reason {

@@ -45,7 +45,7 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 		if backends, err = c.live.Backends(ctx, csv); err != nil {
 			return rollout.Requeue{}, err
 		}
-		heir = relatives.Heir(backends.Installed)
+		heir = relatives.Successor(backends.Installed)
 	}
 	ownership, err := c.live.OwnershipOf(ctx, csv)
 	if err != nil {

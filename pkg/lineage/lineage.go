@@ -96,17 +96,17 @@ var (
 	}
 )
 
-// Superseded reports whether a version that is newer than some ClusterServiceVersion has
-// been installed: then there is nothing to go back to it for.
+// Superseded reports whether a newer version has been installed. Its objects are then not
+// transferred to an older one.
 func (l Lineage) Superseded() bool {
 	return slices.ContainsFunc(l.Newer, func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return c.DeletionTimestamp == nil && c.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded
 	})
 }
 
-// Heir returns the version that adopts what a ClusterServiceVersion took over, when that is
-// deleted before the older one is: the nearest that was installed; nil when there is none.
-func (l Lineage) Heir(installed func(*operatorsv1alpha1.ClusterServiceVersion) bool) *operatorsv1alpha1.ClusterServiceVersion {
+// Successor returns the version that adopts the objects of a ClusterServiceVersion that is deleted
+// before the older ones: the nearest older version that was installed; nil if there is none.
+func (l Lineage) Successor(installed func(*operatorsv1alpha1.ClusterServiceVersion) bool) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, c := range l.Older {
 		if c.DeletionTimestamp == nil && installed(c) {
 			return c

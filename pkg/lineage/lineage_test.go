@@ -120,7 +120,7 @@ func TestOf(t *testing.T) {
 }
 
 // A version takes over from versions that are installed and know that they are replaced.
-func TestTakeover(t *testing.T) {
+func TestOLMRegistrationIsAdopted(t *testing.T) {
 	tests := map[string]struct {
 		older     string
 		notReady  string // beginning of
@@ -185,11 +185,11 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
-func TestHeir(t *testing.T) {
+func TestSuccessor(t *testing.T) {
 	for name, test := range map[string]struct {
 		versions  []string
 		installed string
-		heir      string
+		successor string
 	}{
 		"the older one is leaving":         {[]string{"v2 replaces v1", "v1 leaving"}, "v1", ""},
 		"the older one is installed":       {[]string{"v2 replaces v1", "v1"}, "v1", "v1"},
@@ -204,11 +204,11 @@ func TestHeir(t *testing.T) {
 		installed := func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
 			return slices.Contains(strings.Fields(test.installed), c.Name)
 		}
-		if heir := l.Heir(installed); heir != nil {
-			got = heir.Name
+		if successor := l.Successor(installed); successor != nil {
+			got = successor.Name
 		}
-		if got != test.heir {
-			t.Errorf("%s: the successor is %q, want %q", name, got, test.heir)
+		if got != test.successor {
+			t.Errorf("%s: the successor is %q, want %q", name, got, test.successor)
 		}
 	}
 }

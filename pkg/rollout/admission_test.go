@@ -17,10 +17,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// admitted is a pass after which writes are counted as the controller does.
-func (c *cluster) admitted() Plan {
+// reconcileAdmission reconciles and counts refused writes, as the controller does.
+func (c *cluster) reconcileAdmission() Plan {
 	c.t.Helper()
-	plan := c.contend()
+	plan := c.reconcileContest()
 	for _, step := range plan.Steps {
 		if change, refused := c.Observed.Writes[step.Key()].Refused(); refused && step.Drift.By == "" {
 			c.Observed.Contests[step.Key()] = c.Observed.Contests[step.Key()].Repaired(change, c.now)
@@ -32,8 +32,8 @@ func (c *cluster) admitted() Plan {
 	return plan
 }
 
-// platform is what policies of many a cluster make of a Deployment: another registry, a
-// toleration, an annotation, and default resources.
+// platform changes a Deployment as admission policies of many clusters do: another registry, a
+// toleration, an annotation and default resources.
 func platform(o drift.Object) {
 	d, ok := o.(*appsv1.Deployment)
 	if !ok {
@@ -57,7 +57,7 @@ func TestChangedByAdmission(t *testing.T) {
 		t.Helper()
 		var plan Plan
 		for range 10 {
-			plan = c.admitted()
+			plan = c.reconcileAdmission()
 			c.wait(10 * time.Second)
 		}
 		if c.CSV.Status.Phase != succeeded || len(plan.Steps) > 0 {
@@ -65,7 +65,7 @@ func TestChangedByAdmission(t *testing.T) {
 		}
 		return plan
 	}
-	admitted := func(when, want string) {
+	reconcileAdmission := func(when, want string) {
 		t.Helper()
 		plan := rests(when)
 		if got := conditionOf(plan, "ChangedByAdmission"); !strings.Contains(got, want) || (got == "") != (want == "") {
@@ -75,50 +75,50 @@ func TestChangedByAdmission(t *testing.T) {
 			t.Errorf("%s: %s", when, got)
 		}
 	}
-	admitted("installed", fields)
+	reconcileAdmission("installed", fields)
 
 	edited := c.Observed.Deployments["manager"]
 	edited.Spec.Template.Spec.Containers[0].Image = "evil:1"
 	edited.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"manager\"}":{"f:image":{}}}}}}}`)}
-	if plan := c.admitted(); len(plan.Steps) != 1 {
+	if plan := c.reconcileAdmission(); len(plan.Steps) != 1 {
 		t.Errorf("edited: steps %q", stepsOf(plan))
 	}
 	if image := c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image; image != "mirror.example.com/shop:1" {
 		t.Errorf("the edit was not undone: %s", image)
 	}
-	admitted("edited", fields)
+	reconcileAdmission("edited", fields)
 
 	*c.Observed.Deployments["manager"].Spec.Replicas = 5
-	admitted("scaled", fields)
+	reconcileAdmission("scaled", fields)
 
 	pod.Containers[0].Image = "shop:2"
-	if plan := c.admitted(); len(plan.Steps) != 1 {
+	if plan := c.reconcileAdmission(); len(plan.Steps) != 1 {
 		t.Errorf("another image: steps %q", stepsOf(plan))
 	}
-	admitted("another image", fields)
+	reconcileAdmission("another image", fields)
 	if image := c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image; image != "mirror.example.com/shop:2" {
 		t.Errorf("the image is %s", image)
 	}
 
 	c.admit = nil
-	admitted("the policy is removed", fields)
+	reconcileAdmission("the policy is removed", fields)
 	pod.Containers[0].Image = "shop:3"
-	admitted("another image without the policy", "")
+	reconcileAdmission("another image without the policy", "")
 }
 
-// A process that has not written an object itself asks by a dry run.
+// A process that did not write an object itself uses a dry run.
 func TestAdmissionAfterARestart(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
 	c.admit = platform
 	for range 5 {
-		c.admitted()
+		c.reconcileAdmission()
 		c.wait(10 * time.Second)
 	}
 	for name, test := range map[string]struct {
 		admit        func(drift.Object)
 		wantAccepted bool
 	}{
-		"as before":      {platform, true},
+		"same policy":    {platform, true},
 		"policy removed": {func(drift.Object) {}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,12 +147,12 @@ func TestAdmissionAfterARestart(t *testing.T) {
 	c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil:1"
 	c.Observed.Deployments["manager"].ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"manager\"}":{"f:image":{}}}}}}}`)}
 	if plan := c.next(); len(plan.Steps) != 1 || plan.Steps[0].NeedsDryRun {
-		t.Errorf("what another client changed: steps %q", stepsOf(plan))
+		t.Errorf("edited by another client: steps %q", stepsOf(plan))
 	}
 }
 
-// What decides who is called, under which trust, and who may do what is never accepted, and not
-// fought over without limit.
+// Fields that determine the called server, its trust or permissions are never accepted from
+// admission, and are repaired within a limit.
 func TestNeverAcceptedFromAdmission(t *testing.T) {
 	for name, test := range map[string]struct {
 		admit func(drift.Object)
@@ -183,12 +183,12 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 				v.Webhooks[0].ClientConfig.CABundle = []byte("other")
 			}
 		}, `admission keeps changing webhooks[name="v.manager.example.com"].clientConfig.caBundle back`},
-		"label by which pods are found": {func(o drift.Object) {
+		"label that selects pods": {func(o drift.Object) {
 			if d, ok := o.(*appsv1.Deployment); ok {
 				delete(d.Spec.Template.Labels, "olm-webhook-manager.io/csv")
 			}
 		}, "Deployment shop/manager: admission keeps changing spec.template.metadata.labels.olm-webhook-manager.io/csv back"},
-		"never the same twice": {func() func(drift.Object) {
+		"a different value each time": {func() func(drift.Object) {
 			n := 0
 			return func(o drift.Object) {
 				if s, ok := o.(*corev1.Service); ok {
@@ -203,7 +203,7 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 			c.admit = test.admit
 			writes, contested := 0, ""
 			for range 100 {
-				for _, step := range c.admitted().Steps {
+				for _, step := range c.reconcileAdmission().Steps {
 					if change, _ := c.Observed.Writes[step.Key()].Refused(); !change.None() {
 						writes++
 					}
@@ -221,14 +221,14 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 	}
 }
 
-// Each field of a list that a bundle lists twice is compared, too.
+// Repeated entries of a list are compared, too.
 func TestAdmissionOfRepeatedEntries(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
 	env := []corev1.EnvVar{{Name: "A", Value: "1"}, {Name: "A", Value: "2"}}
 	c.spec("manager").Spec.Template.Spec.Containers[0].Env = env
 	c.admit = platform
 	for range 5 {
-		c.admitted()
+		c.reconcileAdmission()
 		c.wait(10 * time.Second)
 	}
 	plan := c.next()

@@ -21,18 +21,18 @@ import (
 
 const pondAPI = "v1.ponds.example.com"
 
-// owning is a cluster whose operator owns the kind Pond, served by each of some
-// Deployments in a version of its own: v1, v2.
-func owning(t *testing.T, deployments ...string) *cluster {
+// clusterWithAPIService returns a cluster whose operator owns the kind Pond. Each Deployment serves
+// one version: v1, v2.
+func clusterWithAPIService(t *testing.T, deployments ...string) *cluster {
 	t.Helper()
 	c := clusterWith(t)
 	for i, d := range deployments {
-		c.owns(fmt.Sprintf("v%d", i+1), d)
+		c.declareAPIService(fmt.Sprintf("v%d", i+1), d)
 	}
 	return c
 }
 
-func (c *cluster) owns(version, deployment string) {
+func (c *cluster) declareAPIService(version, deployment string) {
 	c.CSV.Spec.APIServiceDefinitions.Owned = append(c.CSV.Spec.APIServiceDefinitions.Owned, operatorsv1alpha1.APIServiceDescription{
 		Group: "ponds.example.com", Version: version, Kind: "Pond", DeploymentName: deployment,
 	})
@@ -42,8 +42,8 @@ func (c *cluster) owns(version, deployment string) {
 	c.Certificates[deployment] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "fingerprint"}
 }
 
-// says is what API servers find out of every APIService.
-func (c *cluster) says(status apiregistrationv1.ConditionStatus, reason, message string) {
+// setAPIServiceAvailable sets the condition Available of all APIServices.
+func (c *cluster) setAPIServiceAvailable(status apiregistrationv1.ConditionStatus, reason, message string) {
 	for _, s := range c.Observed.APIServices {
 		s.Status.Conditions = []apiregistrationv1.APIServiceCondition{{
 			Type: apiregistrationv1.Available, Status: status, Reason: reason, Message: message, LastTransitionTime: metav1.NewTime(c.now),
@@ -51,7 +51,7 @@ func (c *cluster) says(status apiregistrationv1.ConditionStatus, reason, message
 	}
 }
 
-// apisOf says in a line each how the APIServices of a plan stand.
+// apisOf returns a line with the state of each APIService.
 func apisOf(plan Plan) []string {
 	var lines []string
 	for _, d := range plan.Status.Deployments {
@@ -62,14 +62,14 @@ func apisOf(plan Plan) []string {
 	return lines
 }
 
-// An APIService is registered when its server serves, and the operator has succeeded when API
-// servers pass requests on. From then on its unavailability is said, and changes nothing.
+// An APIService is registered when its server serves. The operator succeeds when API servers
+// forward requests. After that, an unavailable APIService is reported and stays registered.
 func TestAPIServiceIsRegistered(t *testing.T) {
-	c := owning(t, "manager")
+	c := clusterWithAPIService(t, "manager")
 	last := func() string { return fmt.Sprint(c.CSV.Status.Phase, ": ", csvstatus.Explained(c.CSV.Status)) }
 	expect := func(title, phase string, apis ...string) {
 		t.Helper()
-		plan := c.pass()
+		plan := c.reconcile()
 		if diff := cmp.Diff(apis, apisOf(plan)); diff != "" {
 			t.Errorf("%s: APIServices (-want +got):\n%s", title, diff)
 		}
@@ -80,18 +80,18 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 	expect("at first", "Installing: apiServices not installed: APIService "+pondAPI+": the Deployment is being created",
 		pondAPI+" Waiting DeploymentNotAvailable: the Deployment is being created")
 	if len(c.Observed.AuthDelegators) != 1 || len(c.Observed.AuthReaders) != 1 {
-		t.Fatal("its server may not ask who calls it")
+		t.Fatal("its server lacks the permissions to authenticate clients")
 	}
 	c.becomeAvailable("manager")
 	expect("available", "Installing: apiServices not installed: APIService "+pondAPI+": the registration is being written",
 		pondAPI+" Waiting Registering: the registration is being written")
 	expect("registered", "Installing: apiServices not installed: APIService "+pondAPI+": the API server has not found out yet whether it answers",
 		pondAPI+" Waiting NotAvailable: the API server has not found out yet whether it answers")
-	c.says(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
+	c.setAPIServiceAvailable(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
 	c.wait(5 * time.Second)
 	expect("not answering", "Installing: apiServices not installed: APIService "+pondAPI+": no response",
 		pondAPI+" Waiting FailedDiscoveryCheck: no response")
-	c.says(apiregistrationv1.ConditionTrue, "Passed", "")
+	c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
 	kind := schema.GroupVersionKind{Group: "ponds.example.com", Version: "v1", Kind: "Pond"}
 	c.Observed.ServedKinds = map[schema.GroupVersionKind]bool{kind: false}
 	const unserved = "deployment manager serves the version and not the kind Pond: let it, or correct spec.apiservicedefinitions.owned"
@@ -99,7 +99,7 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 	for since, pause := range map[time.Duration]time.Duration{0: 250 * time.Millisecond, time.Hour: 30 * time.Second} {
 		c.Observed.Announced = map[schema.GroupVersion]time.Time{kind.GroupVersion(): c.now.Add(-since)}
 		if got := c.next().Requeue.At.Sub(c.now); got != pause {
-			t.Errorf("%s after it was announced the API server is asked again in %s, want %s", since, got, pause)
+			t.Errorf("%s after the registration, discovery is retried in %s, want %s", since, got, pause)
 		}
 	}
 	c.Observed.Undiscovered = map[schema.GroupVersion]bool{kind.GroupVersion(): true}
@@ -112,27 +112,27 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 	expect("a manager that has just started, without an answer", "Succeeded: install strategy completed with no errors", pondAPI+" Registered Serving: ")
 	c.Observed.ServedKinds[kind], c.Observed.Undiscovered = true, nil
 
-	c.says(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
+	c.setAPIServiceAvailable(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
 	expect("broken", "Failed: apiServices not installed: APIService "+pondAPI+": no response", pondAPI+" Unreachable FailedDiscoveryCheck: no response")
 	if len(c.Observed.APIServices) != 1 {
-		t.Error("it is unregistered because it does not answer")
+		t.Error("it is unregistered while it does not respond")
 	}
-	c.says(apiregistrationv1.ConditionTrue, "Passed", "")
+	c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
 	expect("answering again", "Succeeded: install strategy completed with no errors", pondAPI+" Registered Serving: ")
 }
 
-// The next Deployment waits until the APIService of the one before is available.
-func TestAPIServicesKeepTheOrder(t *testing.T) {
-	c := owning(t, "first", "second")
+// The next Deployment waits until the previous APIService is available.
+func TestAPIServiceOrder(t *testing.T) {
+	c := clusterWithAPIService(t, "first", "second")
 	for range 3 {
-		c.pass()
+		c.reconcile()
 		c.becomeAvailable("first")
 	}
 	if c.Observed.Deployments["second"] != nil {
 		t.Fatal("the second Deployment is started before the first one's APIService is available")
 	}
-	c.says(apiregistrationv1.ConditionTrue, "Passed", "")
-	c.pass()
+	c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
+	c.reconcile()
 	if c.Observed.Deployments["second"] == nil {
 		t.Error("the second Deployment is not started")
 	}
@@ -143,21 +143,21 @@ func TestAPIServiceIsRepaired(t *testing.T) {
 		damage func(*cluster)
 		want   []string
 	}{
-		"deleted":     {func(c *cluster) { c.Observed.APIServices = nil }, []string{"create APIService " + pondAPI}},
-		"a priority":  {func(c *cluster) { c.Observed.APIServices[0].Spec.VersionPriority = 1 }, []string{"apply APIService " + pondAPI + ": spec.versionPriority"}},
-		"unverified":  {func(c *cluster) { c.Observed.APIServices[0].Spec.InsecureSkipTLSVerify = true }, []string{"update APIService " + pondAPI + ": spec.insecureSkipTLSVerify"}},
-		"a label":     {func(c *cluster) { c.Observed.APIServices[0].Labels["team"] = "ours" }, nil},
-		"no binding":  {func(c *cluster) { clear(c.Observed.AuthDelegators) }, []string{"create ClusterRoleBinding manager-service-system:auth-delegator"}},
-		"no reading":  {func(c *cluster) { clear(c.Observed.AuthReaders) }, []string{"create RoleBinding kube-system/manager-service-auth-reader"}},
-		"for another": {func(c *cluster) { c.Observed.AuthReaders["manager-service-auth-reader"].Subjects[0].Name = "x" }, []string{"apply RoleBinding kube-system/manager-service-auth-reader: subjects"}},
+		"deleted":                {func(c *cluster) { c.Observed.APIServices = nil }, []string{"create APIService " + pondAPI}},
+		"a priority":             {func(c *cluster) { c.Observed.APIServices[0].Spec.VersionPriority = 1 }, []string{"apply APIService " + pondAPI + ": spec.versionPriority"}},
+		"skips TLS verification": {func(c *cluster) { c.Observed.APIServices[0].Spec.InsecureSkipTLSVerify = true }, []string{"update APIService " + pondAPI + ": spec.insecureSkipTLSVerify"}},
+		"a label":                {func(c *cluster) { c.Observed.APIServices[0].Labels["team"] = "ours" }, nil},
+		"no binding":             {func(c *cluster) { clear(c.Observed.AuthDelegators) }, []string{"create ClusterRoleBinding manager-service-system:auth-delegator"}},
+		"no auth reader":         {func(c *cluster) { clear(c.Observed.AuthReaders) }, []string{"create RoleBinding kube-system/manager-service-auth-reader"}},
+		"another subject":        {func(c *cluster) { c.Observed.AuthReaders["manager-service-auth-reader"].Subjects[0].Name = "x" }, []string{"apply RoleBinding kube-system/manager-service-auth-reader: subjects"}},
 		"not declared": {func(c *cluster) { c.CSV.Spec.APIServiceDefinitions.Owned = nil }, []string{
 			"delete APIService " + pondAPI, "delete ClusterRoleBinding manager-service-system:auth-delegator", "delete RoleBinding kube-system/manager-service-auth-reader",
 		}},
 	} {
 		t.Run(title, func(t *testing.T) {
-			c := available(t, owning(t, "manager"))
+			c := available(t, clusterWithAPIService(t, "manager"))
 			test.damage(c)
-			steps := slices.DeleteFunc(stepsOf(c.pass()), func(s string) bool { return strings.Contains(s, " Deployment ") })
+			steps := slices.DeleteFunc(stepsOf(c.reconcile()), func(s string) bool { return strings.Contains(s, " Deployment ") })
 			if diff := cmp.Diff(test.want, steps); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
@@ -165,15 +165,15 @@ func TestAPIServiceIsRepaired(t *testing.T) {
 	}
 }
 
-// available is a cluster in which all is well.
+// available returns a cluster whose operator has succeeded and whose APIServices are available.
 func available(t *testing.T, c *cluster) *cluster {
 	t.Helper()
 	for range 10 {
-		c.pass()
+		c.reconcile()
 		for name := range c.Observed.Deployments {
 			c.becomeAvailable(name)
 		}
-		c.says(apiregistrationv1.ConditionTrue, "Passed", "")
+		c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
 		c.wait(5 * time.Second)
 		if c.CSV.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded {
 			return c
@@ -183,28 +183,28 @@ func available(t *testing.T, c *cluster) *cluster {
 	return nil
 }
 
-// The trust of an APIService counts before pods are given another certificate.
+// The trust of an APIService counts for the distribution of the next certificate.
 func TestAPIServiceTrusts(t *testing.T) {
-	c := available(t, owning(t, "manager"))
+	c := available(t, clusterWithAPIService(t, "manager"))
 	before := c.Observed.TrustsOf("shop", "manager-service")
 	if len(before) != 1 || before[0].Name != "APIService "+pondAPI || string(before[0].CABundle) != "ca" {
 		t.Fatalf("trusting: %+v", before)
 	}
-	c.says(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
-	if again := c.Observed.TrustsOf("shop", "manager-service"); again[0].Version != before[0].Version {
-		t.Error("its availability counts as another trust")
+	c.setAPIServiceAvailable(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
+	if repeated := c.Observed.TrustsOf("shop", "manager-service"); repeated[0].Version != before[0].Version {
+		t.Error("another availability changes the version of its trust")
 	}
 	c.Observed.APIServices[0].Spec.CABundle = []byte("another")
-	if again := c.Observed.TrustsOf("shop", "manager-service"); again[0].Version == before[0].Version {
+	if repeated := c.Observed.TrustsOf("shop", "manager-service"); repeated[0].Version == before[0].Version {
 		t.Error("another trust does not count")
 	}
 }
 
-// An upgrade takes it over, in service all the while; one that does not own it any more
-// takes it out of service.
-func TestAPIServiceIsHandedOver(t *testing.T) {
+// An upgrade adopts an APIService without unregistering it. A version that does not own it
+// unregisters it.
+func TestAPIServiceUpgrade(t *testing.T) {
 	for title, test := range map[string]struct {
-		deployment string // that serves it in the new version
+		deployment string // in the new version
 		left       []string
 	}{
 		"the same":           {"manager", []string{"shop.v2 manager-service"}},
@@ -212,19 +212,19 @@ func TestAPIServiceIsHandedOver(t *testing.T) {
 		"not declared by v2": {"", nil},
 	} {
 		t.Run(title, func(t *testing.T) {
-			c := available(t, owning(t, "manager"))
-			next := c.replacedBy()
+			c := available(t, clusterWithAPIService(t, "manager"))
+			next := c.upgradeTo()
 			next.declare("manager")
 			if test.deployment != "" {
-				next.owns("v1", test.deployment)
+				next.declareAPIService("v1", test.deployment)
 			}
 			for range 10 {
-				next.goesOn("manager")
+				next.reconcileLater("manager")
 				if next.Observed.Deployments["other"] != nil {
 					next.becomeAvailable("other")
 				}
 				if test.deployment != "" && len(next.Observed.APIServices) == 0 {
-					t.Fatal("it is out of service for a while")
+					t.Fatal("it is unregistered for a while")
 				}
 			}
 			var left []string
@@ -238,44 +238,44 @@ func TestAPIServiceIsHandedOver(t *testing.T) {
 	}
 }
 
-// A ClusterServiceVersion that may not be installed as it is keeps what it has registered.
-func TestAPIServiceIsHeld(t *testing.T) {
-	c := available(t, owning(t, "manager"))
+// A ClusterServiceVersion with an unmet requirement keeps its registrations.
+func TestAPIServiceWithUnmetRequirement(t *testing.T) {
+	c := available(t, clusterWithAPIService(t, "manager"))
 	c.Verdict.Requirements = []operatorsv1alpha1.RequirementStatus{{Kind: "ServiceAccount", Name: "x", Status: "NotPresent", Message: "does not exist"}}
-	plan := c.pass()
+	plan := c.reconcile()
 	if diff := cmp.Diff([]string{pondAPI + " Registered Held: stays as it was registered: ServiceAccount x: does not exist"}, apisOf(plan)); diff != "" || len(plan.Steps) > 0 {
 		t.Errorf("steps %v, APIServices (-want +got):\n%s", stepsOf(plan), diff)
 	}
 	c.trust.CABundle = []byte("renewed")
 	c.Observed.APIServices[0].Spec.VersionPriority = 1
 	clear(c.Observed.AuthReaders)
-	c.pass()
+	c.reconcile()
 	if s := c.Observed.APIServices[0].Spec; string(s.CABundle) != "renewed" || s.VersionPriority != 15 || len(c.Observed.AuthReaders) != 1 {
-		t.Errorf("it is not looked after: %+v", s)
+		t.Errorf("it is not repaired: %+v", s)
 	}
 	c.CSV.Spec.APIServiceDefinitions.Owned[0].ContainerPort = 6443
-	c.trust.CABundle = []byte("and again")
-	c.pass()
-	if s := c.Observed.APIServices[0].Spec; string(s.CABundle) != "and again" || *s.Service.Port != 443 {
-		t.Errorf("it is changed while nobody may install what serves it, or not trusted: %+v", s)
+	c.trust.CABundle = []byte("third")
+	c.reconcile()
+	if s := c.Observed.APIServices[0].Spec; string(s.CABundle) != "third" || *s.Service.Port != 443 {
+		t.Errorf("it is changed while its Deployment cannot be installed, or its caBundle is not updated: %+v", s)
 	}
 }
 
-// One whose certificate is the administrator's is registered for its caBundle to be injected,
-// which is kept.
+// A delegated APIService is registered without a caBundle, so that the caBundle can be injected.
+// The injected caBundle is kept.
 func TestDelegatedAPIService(t *testing.T) {
-	c := owning(t, "manager")
+	c := clusterWithAPIService(t, "manager")
 	c.trust.Delegated, c.trust.CABundle = true, nil
 	for range 3 {
-		c.pass()
+		c.reconcile()
 		c.becomeAvailable("manager")
 	}
 	if len(c.Observed.APIServices) != 1 || len(c.Observed.APIServices[0].Spec.CABundle) > 0 {
 		t.Fatalf("APIServices %+v", c.Observed.APIServices)
 	}
 	c.Observed.APIServices[0].Spec.CABundle = []byte("injected")
-	c.says(apiregistrationv1.ConditionTrue, "Passed", "")
-	plan := c.pass()
+	c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
+	plan := c.reconcile()
 	if bundle := string(c.Observed.APIServices[0].Spec.CABundle); bundle != "injected" {
 		t.Errorf("the caBundle is %q", bundle)
 	}
@@ -284,35 +284,35 @@ func TestDelegatedAPIService(t *testing.T) {
 	}
 }
 
-// An operator that must not run gives its APIService up before its Deployments, and then what
-// let these ask who calls them.
-func TestAPIServiceIsWithdrawn(t *testing.T) {
-	c := available(t, owning(t, "manager"))
+// After an owner conflict, an APIService is unregistered before its Deployments are deleted, and
+// the permissions of its server after them.
+func TestAPIServiceOwnerConflict(t *testing.T) {
+	c := available(t, clusterWithAPIService(t, "manager"))
 	c.Verdict.Conflict = "unable to adopt APIService: another has it"
-	if diff := cmp.Diff([]string{"delete APIService " + pondAPI}, stepsOf(c.pass())); diff != "" {
+	if diff := cmp.Diff([]string{"delete APIService " + pondAPI}, stepsOf(c.reconcile())); diff != "" {
 		t.Errorf("first (-want +got):\n%s", diff)
 	}
 	c.wait(5 * time.Second)
-	c.pass()
+	c.reconcile()
 	if len(c.Observed.Deployments)+len(c.Observed.AuthDelegators)+len(c.Observed.AuthReaders) > 0 {
 		t.Errorf("left: %v, %v, %v", c.Observed.Deployments, c.Observed.AuthDelegators, c.Observed.AuthReaders)
 	}
 }
 
-// An APIService of a group that no operator may serve is never written, and is deleted where it is
-// registered, whatever else keeps the ClusterServiceVersion from being installed.
+// An APIService of a reserved group is never written. It is deleted if it is registered, even if
+// other problems block the installation.
 func TestReservedGroupIsNeverWritten(t *testing.T) {
 	reserved := map[string]bool{"ponds.example.com": true}
 	for name, failure := range map[string]*scope.Failure{
-		"a mistake":              {Reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription, Message: "reserved"},
-		"no OperatorGroup":       {Reason: operatorsv1alpha1.CSVReasonNoOperatorGroup, Message: "none"},
-		"nobody else sees to it": nil,
+		"invalid description": {Reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription, Message: "reserved"},
+		"no OperatorGroup":    {Reason: operatorsv1alpha1.CSVReasonNoOperatorGroup, Message: "none"},
+		"no other problem":    nil,
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := owning(t, "manager")
+			c := clusterWithAPIService(t, "manager")
 			c.Failure, c.Observed.ReservedGroups = failure, reserved
 			for range 5 {
-				c.pass()
+				c.reconcile()
 				if c.Observed.Deployments["manager"] != nil {
 					c.becomeAvailable("manager")
 				}
@@ -322,9 +322,9 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 				t.Error("it is registered")
 			}
 
-			c = owning(t, "manager")
+			c = clusterWithAPIService(t, "manager")
 			for range 3 {
-				c.pass()
+				c.reconcile()
 				c.becomeAvailable("manager")
 				c.wait(5 * time.Second)
 			}
@@ -332,8 +332,8 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 				t.Fatal("it is not registered before its group is reserved")
 			}
 			c.Failure, c.Observed.ReservedGroups = failure, reserved
-			c.pass()
-			c.pass()
+			c.reconcile()
+			c.reconcile()
 			if len(c.Observed.APIServices) > 0 {
 				t.Error("it stays registered")
 			}
@@ -341,14 +341,14 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 	}
 }
 
-// An APIService of a group that others serve is not registered. One that is registered stays, and is
-// repaired.
+// An APIService of a group that other servers serve is not registered. One that is registered stays
+// and is repaired.
 func TestOccupiedGroup(t *testing.T) {
-	occupied := map[string]string{"ponds.example.com": "others serve it"}
-	c := owning(t, "manager")
+	occupied := map[string]string{"ponds.example.com": "another server serves it"}
+	c := clusterWithAPIService(t, "manager")
 	c.Observed.OccupiedGroups = occupied
 	for range 5 {
-		c.pass()
+		c.reconcile()
 		if c.Observed.Deployments["manager"] != nil {
 			c.becomeAvailable("manager")
 		}
@@ -358,13 +358,13 @@ func TestOccupiedGroup(t *testing.T) {
 		t.Error("it is registered")
 	}
 
-	c = available(t, owning(t, "manager"))
+	c = available(t, clusterWithAPIService(t, "manager"))
 	c.Observed.OccupiedGroups = occupied
 	bundle := c.Observed.APIServices[0].Spec.CABundle
 	c.Observed.APIServices[0].Spec.CABundle = []byte("another")
-	c.pass()
-	c.pass()
+	c.reconcile()
+	c.reconcile()
 	if len(c.Observed.APIServices) != 1 || string(c.Observed.APIServices[0].Spec.CABundle) != string(bundle) {
-		t.Errorf("what is registered is not repaired: %+v", c.Observed.APIServices)
+		t.Errorf("the registration is not repaired: %+v", c.Observed.APIServices)
 	}
 }

@@ -12,32 +12,32 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// An installation whose versions are promised is rolled out, says that it waits for them
-// when its webhooks serve, and succeeds when they are served; not within the time for it, it
-// has failed, and succeeds all the same when they are at last.
+// An installation with awaited versions completes when they are served. Its message says what it
+// waits for after the webhooks serve. After the timeout it is Failed, and it still succeeds when
+// the versions are served.
 func TestAwaitedVersions(t *testing.T) {
 	c := clusterWith(t, webhookOf("server"))
 	c.Verdict.Awaited = []string{"things.example.com/v2"}
-	c.pass()
+	c.reconcile()
 	for range 4 {
-		c.goesOn("server")
+		c.reconcileLater("server")
 	}
-	const waits = "things.example.com/v2 to be served: its webhook converts, and whoever installs it adds the version now (bundle upgrade does; interrupted, run it again)"
-	says := func(want operatorsv1alpha1.ClusterServiceVersionPhase, message, ready string) {
+	const waits = "things.example.com/v2 to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
+	expectPhase := func(want operatorsv1alpha1.ClusterServiceVersionPhase, message, ready string) {
 		t.Helper()
 		condition := meta.FindStatusCondition(c.Previous.Conditions, managerv1alpha1.ConditionReady)
 		if c.CSV.Status.Phase != want || phase.Of(c.CSV.Status).Message != message || condition.Reason != ready {
 			t.Errorf("it is %s: %s; ready is %+v; want %s: %s, %s", c.CSV.Status.Phase, phase.Of(c.CSV.Status).Message, condition, want, message, ready)
 		}
 	}
-	says(operatorsv1alpha1.CSVPhaseInstalling, "installing: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)
-	if look := c.pass().Requeue.At; look.IsZero() {
-		t.Error("nobody looks whether it takes too long")
+	expectPhase(operatorsv1alpha1.CSVPhaseInstalling, "installing: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)
+	if requeue := c.reconcile().Requeue.At; requeue.IsZero() {
+		t.Error("the timeout is not requeued")
 	}
 	c.wait(c.Policy.InstallTimeout + time.Second)
-	c.pass()
-	says(operatorsv1alpha1.CSVPhaseFailed, "install timeout: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)
+	c.reconcile()
+	expectPhase(operatorsv1alpha1.CSVPhaseFailed, "install timeout: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)
 	c.Verdict.Awaited = nil
-	c.pass()
-	says(operatorsv1alpha1.CSVPhaseSucceeded, "install strategy completed with no errors", "AllWebhooksServe")
+	c.reconcile()
+	expectPhase(operatorsv1alpha1.CSVPhaseSucceeded, "install strategy completed with no errors", "AllWebhooksServe")
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// obstacles are what keeps a ClusterServiceVersion from being installed as it is.
+// obstacles are problems that block the installation of a ClusterServiceVersion.
 var obstacles = map[string]struct {
-	put       func(*cluster)
-	why       string
-	wantPhase string
-	wantReady string // the reason of the condition Ready
-	keeps     bool   // what is in service is looked after
+	put        func(*cluster)
+	why        string
+	wantPhase  string
+	wantReady  string // reason of the condition Ready
+	maintained bool   // registered webhooks are maintained
 }{
 	"no scope": {
 		func(c *cluster) {
@@ -29,7 +29,7 @@ var obstacles = map[string]struct {
 		},
 		"two OperatorGroups", "Failed TooManyOperatorGroups: two OperatorGroups", "TooManyOperatorGroups", false,
 	},
-	"a mistake": {
+	"an invalid description": {
 		func(c *cluster) {
 			c.Verdict = requirements.Verdict{Violations: []requirements.Violation{{Message: "webhook rules cannot include all groups", WayOut: "name them"}}}
 		},
@@ -45,18 +45,18 @@ var obstacles = map[string]struct {
 	},
 }
 
-// Nothing is installed.
-func TestHeldBeforeItBegins(t *testing.T) {
+// A blocked ClusterServiceVersion is not installed.
+func TestBlockedInstallation(t *testing.T) {
 	for name, obstacle := range obstacles {
 		t.Run(name, func(t *testing.T) {
 			c := clusterWith(t, webhookOf("manager"))
 			obstacle.put(c)
-			plan := c.pass()
+			plan := c.reconcile()
 			if len(plan.Steps)+len(plan.Probes) > 0 {
 				t.Errorf("steps %q, probes %v", stepsOf(plan), plan.Probes)
 			}
 			if !plan.Requeue.At.IsZero() {
-				t.Errorf("it looks again at %s, whatever happens: what is missing has to wake it when it comes", plan.Requeue.At)
+				t.Errorf("it requeues at %s, want no requeue: a watch triggers it", plan.Requeue.At)
 			}
 			if diff := cmp.Diff([]string{"v.manager.example.com Blocked NotInstallable: " + obstacle.why}, webhooksOf(plan)); diff != "" {
 				t.Errorf("webhooks (-want +got):\n%s", diff)
@@ -64,24 +64,23 @@ func TestHeldBeforeItBegins(t *testing.T) {
 			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentPending || d.Reason != "NotInstallable" || d.Message != obstacle.why {
 				t.Errorf("the Deployment is %s (%s): %s", d.State, d.Reason, d.Message)
 			}
-			if said := phasesOf(plan); said[len(said)-1] != obstacle.wantPhase {
-				t.Errorf("phases %q, want %q at their end", said, obstacle.wantPhase)
+			if got := phasesOf(plan); got[len(got)-1] != obstacle.wantPhase {
+				t.Errorf("phases %q, want %q at their end", got, obstacle.wantPhase)
 			}
 			if ready := plan.Status.Conditions[0]; ready.Status != "False" || ready.Reason != obstacle.wantReady {
 				t.Errorf("Ready is %s (%s): %s", ready.Status, ready.Reason, ready.Message)
 			}
 			c.wait(time.Second)
-			if again := c.pass(); len(again.Phases) > 0 {
-				t.Errorf("the next pass goes through %q", phasesOf(again))
+			if repeated := c.reconcile(); len(repeated.Phases) > 0 {
+				t.Errorf("the next reconciliation goes through %q", phasesOf(repeated))
 			}
 		})
 	}
 }
 
-// What is live stays live, and whether somebody answers is told as ever. While nobody
-// knows how it should be it stays exactly as it was, and is repaired, and the operator
-// succeeds again, without the obstacle.
-func TestHeldWhileItIsLive(t *testing.T) {
+// Registered webhooks stay registered, and their reachability is reported. If the desired state is
+// unknown, they are not changed; they are repaired after the problem is fixed.
+func TestBlockedAfterInstallation(t *testing.T) {
 	for name, obstacle := range obstacles {
 		t.Run(name, func(t *testing.T) {
 			c := installed(t, webhookOf("manager"))
@@ -89,12 +88,12 @@ func TestHeldWhileItIsLive(t *testing.T) {
 			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 			repair := []string{`apply ValidatingWebhookConfiguration v.manager.example.com: webhooks[name="v.manager.example.com"].failurePolicy`}
 			var now, afterwards []string
-			if obstacle.keeps {
+			if obstacle.maintained {
 				now = repair
 			} else {
 				afterwards = repair
 			}
-			plan := c.pass()
+			plan := c.reconcile()
 			if diff := cmp.Diff(now, stepsOf(plan)); diff != "" || len(plan.Probes) > 0 {
 				t.Errorf("probes %v, steps (-want +got):\n%s", plan.Probes, diff)
 			}
@@ -104,15 +103,15 @@ func TestHeldWhileItIsLive(t *testing.T) {
 			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentAvailable {
 				t.Errorf("the Deployment is %s (%s): %s", d.State, d.Reason, d.Message)
 			}
-			if said := phasesOf(plan); said[len(said)-1] != obstacle.wantPhase {
-				t.Errorf("phases %q, want %q at their end", said, obstacle.wantPhase)
+			if got := phasesOf(plan); got[len(got)-1] != obstacle.wantPhase {
+				t.Errorf("phases %q, want %q at their end", got, obstacle.wantPhase)
 			}
 			if ready := plan.Status.Conditions[0]; ready.Status != "False" || ready.Reason != obstacle.wantReady {
 				t.Errorf("Ready is %s (%s): %s", ready.Status, ready.Reason, ready.Message)
 			}
 
 			c.Failure, c.Verdict = nil, requirements.Verdict{}
-			if diff := cmp.Diff(afterwards, stepsOf(c.pass())); diff != "" {
+			if diff := cmp.Diff(afterwards, stepsOf(c.reconcile())); diff != "" {
 				t.Errorf("steps without the obstacle (-want +got):\n%s", diff)
 			}
 			if c.CSV.Status.Phase != succeeded {
@@ -122,11 +121,11 @@ func TestHeldWhileItIsLive(t *testing.T) {
 	}
 }
 
-func TestHeldWithoutBackends(t *testing.T) {
+func TestBlockedWithoutEndpoints(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	obstacles["no scope"].put(c)
 	c.becomeUnavailable("manager")
-	plan := c.pass()
+	plan := c.reconcile()
 	if w := plan.Status.Deployments[0].Webhooks[0]; w.State != managerv1alpha1.WebhookUnreachable || w.Reason != "NoReadyEndpoints" {
 		t.Errorf("the webhook is %s (%s): %s", w.State, w.Reason, w.Message)
 	}
@@ -135,17 +134,17 @@ func TestHeldWithoutBackends(t *testing.T) {
 	}
 }
 
-// A Deployment that only a webhook names, and a webhook that is declared twice, are
-// shown as well, each once.
-func TestHeldAwkwardly(t *testing.T) {
+// A Deployment that only a webhook names, and a webhook that is declared twice, are reported once
+// each.
+func TestBlockedWithInvalidDescriptions(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"), webhookOf("manager"))
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manger"))
-	obstacles["a mistake"].put(c)
+	obstacles["an invalid description"].put(c)
 	want := []string{
 		"v.manager.example.com Blocked NotInstallable: webhook rules cannot include all groups; name them",
 		"v.manger.example.com Blocked NotInstallable: webhook rules cannot include all groups; name them",
 	}
-	if diff := cmp.Diff(want, webhooksOf(c.pass())); diff != "" {
+	if diff := cmp.Diff(want, webhooksOf(c.reconcile())); diff != "" {
 		t.Errorf("webhooks (-want +got):\n%s", diff)
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// What holds a ClusterServiceVersion back is brief for any number of definitions, has the ways out, how
-// many definitions there are and the first one, and is not written again.
-func TestHeldPhasesAreBrief(t *testing.T) {
+// The message of a blocked deletion is brief for any number of definitions. It has the possible
+// actions, the number of definitions and the first one. It is not written again.
+func TestDeletionBlockedIsBrief(t *testing.T) {
 	const details = "kubectl -n shop describe webhookrollouts shop.v1"
 	for _, n := range []int{1, 3, 10, 1000} {
 		inUse := usedBy(n)
@@ -29,20 +29,20 @@ func TestHeldPhasesAreBrief(t *testing.T) {
 				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
 				held := phase.DeletionBlocked(csv.Status, text, details)[0]
 				csv.SetPhase(held.Phase, held.Reason, held.Message, &now)
-				if again := phase.DeletionBlocked(csv.Status, text, details); len(again) > 0 {
-					t.Errorf("written again: %v", again)
+				if repeated := phase.DeletionBlocked(csv.Status, text, details); len(repeated) > 0 {
+					t.Errorf("written again: %v", repeated)
 				}
-				says := []string{wellknown.AnnotationForceConversion + "=true"}
+				want := []string{wellknown.AnnotationForceConversion + "=true"}
 				if n > 1 {
-					says = append(says, details)
+					want = append(want, details)
 				}
 				if n > 1 && where == "" {
-					says = append(says, fmt.Sprintf("%d definitions", n))
+					want = append(want, fmt.Sprintf("%d definitions", n))
 				}
 				if where == "" {
-					says = append(says, "migrate or delete", "widgets0.shop.example.com has 7 objects")
+					want = append(want, "migrate or delete", "widgets0.shop.example.com has 7 objects")
 				}
-				for _, words := range says {
+				for _, words := range want {
 					if !strings.Contains(held.Message, words) {
 						t.Errorf("%q is not in %q", words, held.Message)
 					}
@@ -55,7 +55,7 @@ func TestHeldPhasesAreBrief(t *testing.T) {
 	}
 }
 
-// usedBy says that the conversions of so many definitions are in use.
+// usedBy returns the message for n definitions whose conversions are in use.
 func usedBy(n int) string {
 	var crds []*apiextensionsv1.CustomResourceDefinition
 	objects := map[string]int{}
@@ -67,7 +67,8 @@ func usedBy(n int) string {
 	return conversion.EndAll("operators", map[string]bool{"manager-service": true}, crds, objects, false).InUse
 }
 
-// One long cause that holds back many webhooks is reported of each, and the status still fits into etcd.
+// A long cause is reported for each of many webhooks, and the status stays within the size limit of
+// etcd.
 func TestStatusOfManyWebhooksFits(t *testing.T) {
 	var webhooks []operatorsv1alpha1.WebhookDescription
 	for i := range 2000 {
@@ -75,14 +76,14 @@ func TestStatusOfManyWebhooksFits(t *testing.T) {
 	}
 	c := clusterWith(t, webhooks...)
 	c.Verdict.Violations = []requirements.Violation{{Message: strings.Repeat("a cause that is explained at length; ", 1000), WayOut: "correct it"}}
-	written, err := json.Marshal(c.pass().Status)
+	written, err := json.Marshal(c.reconcile().Status)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if most := 1 << 20; len(written) > most {
 		t.Errorf("%d bytes, more than %d", len(written), most)
 	}
-	if told := strings.Count(string(written), "a cause that is explained at length"); told < len(webhooks) {
-		t.Errorf("the cause is told %d times", told)
+	if count := strings.Count(string(written), "a cause that is explained at length"); count < len(webhooks) {
+		t.Errorf("the cause is reported %d times", count)
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// carryOut stores what a step writes, as the API server would.
+// carryOut stores the object of a step as the API server does.
 func (c *cluster) carryOut(step Step) {
 	c.t.Helper()
 	live := c.find(step.Object)
@@ -66,7 +66,7 @@ func (c *cluster) carryOut(step Step) {
 	}
 }
 
-// ownGeneration notes that the manager wrote the certificate generation of an object.
+// ownGeneration adds a managed fields entry of the manager for the certificate generation.
 func ownGeneration(o drift.Object) {
 	if o.GetAnnotations()[wellknown.AnnotationGeneration] != "" && !drift.SoleOwner(o, drift.GenerationField) {
 		fields := `{"f:metadata":{"f:annotations":{"f:` + wellknown.AnnotationGeneration + `":{}}}}`
@@ -74,7 +74,8 @@ func ownGeneration(o drift.Object) {
 	}
 }
 
-// ownPorts notes that the manager wrote the ports of a Service, and the record of those that it keeps.
+// ownPorts adds a managed fields entry of the manager for the ports of a Service and the annotation
+// with kept ports.
 func ownPorts(o drift.Object) {
 	service, ok := o.(*corev1.Service)
 	if !ok {
@@ -88,7 +89,7 @@ func ownPorts(o drift.Object) {
 	service.SetManagedFields([]metav1.ManagedFieldsEntry{wrote(wellknown.FieldManager, fields)})
 }
 
-// setDefaults sets some of what the API server sets in what is written.
+// setDefaults sets defaults of the API server.
 func setDefaults(o drift.Object) {
 	switch o := o.(type) {
 	case *corev1.Service:
@@ -145,7 +146,7 @@ func (c *cluster) store(o drift.Object) {
 	c.Observed.Adopt(o, "")
 }
 
-// remove takes an object away, whoever does it.
+// remove deletes an object.
 func (c *cluster) remove(o drift.Object) {
 	switch o.(type) {
 	case *appsv1.Deployment:
@@ -169,8 +170,8 @@ func (c *cluster) remove(o drift.Object) {
 	})
 }
 
-// becomeAvailable is what the Deployment controller and the endpoints controller make
-// of a Deployment that is rolled out whole. It happens once for each generation.
+// becomeAvailable sets the status of a complete rollout and the endpoints, once for each
+// generation.
 func (c *cluster) becomeAvailable(deployment string) {
 	d := c.Observed.Deployments[deployment]
 	if d.Status.ObservedGeneration == d.Generation && d.Status.AvailableReplicas == *d.Spec.Replicas {
@@ -187,8 +188,7 @@ func (c *cluster) becomeAvailable(deployment string) {
 	c.serve(deployment, "10.244.0.5")
 }
 
-// becomeUnavailable is what a Deployment shows whose pods do not get ready, or not any
-// more.
+// becomeUnavailable sets the status of a Deployment whose pods are not ready.
 func (c *cluster) becomeUnavailable(deployment string) {
 	d := c.Observed.Deployments[deployment]
 	n := *d.Spec.Replicas
@@ -224,7 +224,7 @@ func (c *cluster) serve(deployment string, addresses ...string) {
 	c.Observed.Slices[service.Name] = []*discoveryv1.EndpointSlice{slice}
 }
 
-// validating is the live registration of a Deployment's validating webhook.
+// validating returns the registration of a Deployment's validating webhook.
 func (c *cluster) validating(deployment string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	for _, v := range c.Observed.Validating {
 		if strings.HasPrefix(v.Name, "v."+deployment+".") {
@@ -236,8 +236,8 @@ func (c *cluster) validating(deployment string) *admissionregistrationv1.Validat
 	return nil
 }
 
-// refuse makes the API server refuse writes of the object with that key; of the only
-// object of a kind, where no more than the kind is given.
+// refuse makes the API server refuse writes of an object. A kind alone stands for the only object
+// of that kind.
 func (c *cluster) refuse(key, message string) {
 	c.t.Helper()
 	c.next()
@@ -256,7 +256,7 @@ func (c *cluster) refuse(key, message string) {
 	c.Observed.Refused[key] = message
 }
 
-// validatingNamed is the live registration of the webhook of that generateName.
+// validatingNamed returns the registration of a webhook by generateName.
 func (c *cluster) validatingNamed(generateName string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	c.t.Helper()
 	for _, v := range c.Observed.Validating {

@@ -13,8 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// convertedCRD is a definition converted by a Service of the namespace "operators". A
-// version with a leading "-" is not served.
+// convertedCRD returns a definition that a Service in the namespace "operators" converts. A version
+// with a leading "-" is not served.
 func convertedCRD(service string, stored []string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	crd := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "things.example.com", UID: "u", ResourceVersion: "7"},
@@ -34,7 +34,7 @@ func convertedCRD(service string, stored []string, versions ...string) *apiexten
 }
 
 func TestEndConversions(t *testing.T) {
-	const ends, asks, holds, leaves = "ends", "asks for its objects", "is held", "is left alone"
+	const ends, asks, blocked, unchanged = "ends", "needs the object count", "is blocked", "is not changed"
 	recorded, migrated := convertedCRD("server-service", []string{"v2"}, "-v1", "v2"), convertedCRD("server-service", []string{"v2"}, "-v1", "v2")
 	recorded.Annotations = map[string]string{wellknown.AnnotationStoredVersions: "v1,v2"}
 	migrated.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
@@ -44,16 +44,16 @@ func TestEndConversions(t *testing.T) {
 		force   bool
 		want    string
 	}{
-		"the only one stored, and a migration is incomplete": {recorded, "some", false, holds},
-		"the only one stored, after a migration of others":   {migrated, "some", false, holds},
+		"the only one stored, and a migration is incomplete": {recorded, "some", false, blocked},
+		"the only one stored, after a migration of others":   {migrated, "some", false, blocked},
 		"two versions, not counted yet":                      {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "", false, asks},
 		"two versions, no objects":                           {convertedCRD("server-service", []string{"v1", "v2"}, "v1", "v2"), "none", false, ends},
-		"two versions, objects":                              {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "some", false, holds},
+		"two versions, objects":                              {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "some", false, blocked},
 		"one version served and the only one stored":         {convertedCRD("server-service", []string{"v2"}, "-v1", "v2"), "", false, ends},
-		"one version served, another was stored before":      {convertedCRD("server-service", []string{"v1", "v2"}, "-v1", "v2"), "some", false, holds},
-		"one version served, another one stored":             {convertedCRD("server-service", []string{"v1"}, "-v1", "v2"), "some", false, holds},
+		"one version served, another was stored before":      {convertedCRD("server-service", []string{"v1", "v2"}, "-v1", "v2"), "some", false, blocked},
+		"one version served, another one stored":             {convertedCRD("server-service", []string{"v1"}, "-v1", "v2"), "some", false, blocked},
 		"objects, forced":                                    {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "some", true, ends},
-		"somebody else's":                                    {convertedCRD("other", []string{"v2"}, "v1", "v2"), "none", false, leaves},
+		"another owner's":                                    {convertedCRD("other", []string{"v2"}, "v1", "v2"), "none", false, unchanged},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestEndConversions(t *testing.T) {
 				objects[test.crd.Name] = map[string]int{"some": conversion.SomeObjects}[test.objects]
 			}
 			end := conversion.EndAll("operators", map[string]bool{"server-service": true}, []*apiextensionsv1.CustomResourceDefinition{test.crd}, objects, test.force)
-			got := leaves
+			got := unchanged
 			switch {
 			case len(end.CRDs) == 1:
 				got = ends
@@ -73,7 +73,7 @@ func TestEndConversions(t *testing.T) {
 			case len(end.Count) == 1:
 				got = asks
 			case end.InUse != "":
-				got = holds
+				got = blocked
 			}
 			if got != test.want {
 				t.Errorf("the conversion %s, want: it %s", got, test.want)
@@ -89,7 +89,7 @@ func inUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
 	return message
 }
 
-// What holds a conversion comes with the commands after which it does not.
+// The message of a conversion in use has the commands that make it unused.
 func TestConversionInUse(t *testing.T) {
 	for name, test := range map[string]struct {
 		stored, versions []string
@@ -117,8 +117,8 @@ func TestConversionInUse(t *testing.T) {
 	}
 }
 
-// Where nobody can count the objects, there are some.
-func TestObjectsThatNobodyCounts(t *testing.T) {
+// If objects cannot be counted, the message assumes that there are some.
+func TestUnknownObjectCount(t *testing.T) {
 	for objects, want := range map[int]string{conversion.SomeObjects: "things.example.com has objects, stored in v2, ", 1: "things.example.com has 1 object, stored in v2, "} {
 		if got := inUse(convertedCRD("server-service", []string{"v2"}, "v1", "v2"), objects); !strings.HasPrefix(got, want) {
 			t.Errorf("got %s, want %s", got, want)
@@ -126,9 +126,9 @@ func TestObjectsThatNobodyCounts(t *testing.T) {
 	}
 }
 
-// A conversion is never made to trust an older generation than it does: a manager that
-// saw more wrote it.
-func TestConversionKeepsANewerTrust(t *testing.T) {
+// A conversion is never changed to an older generation: another manager with newer facts wrote the
+// newer one.
+func TestConversionKeepsNewerGeneration(t *testing.T) {
 	conversion := render.Conversion{CRD: "things.example.com", Generation: 2, Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
 	conversion.Spec.Webhook.ClientConfig.CABundle = []byte("mine")
 	for generation, written := range map[string]int{"": 1, "1": 1, "2": 1, "3": 0, "what": 1} {
@@ -138,31 +138,31 @@ func TestConversionKeepsANewerTrust(t *testing.T) {
 		p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
 		p.plan.ensureConversions([]render.Conversion{conversion})
 		if len(p.plan.Steps) != written {
-			t.Errorf("a conversion of generation %q is written %d times over, want %d", generation, len(p.plan.Steps), written)
+			t.Errorf("a conversion of generation %q is written %d times, want %d", generation, len(p.plan.Steps), written)
 		}
 		for _, step := range p.plan.Steps {
 			if got := step.Object.GetAnnotations()["olm-webhook-manager.io/certificate-generation"]; got != "2" {
-				t.Errorf("it is said to trust generation %q, want 2", got)
+				t.Errorf("its recorded generation is %q, want 2", got)
 			}
 		}
 	}
 }
 
-// The number of a generation counts where the manager wrote it, and where there is such a
-// generation. It is no reason to leave a caBundle that another client wrote.
-func TestConversionComparesWhatItTrusts(t *testing.T) {
+// The recorded generation counts only if the manager wrote it and it is possible. It does not
+// protect a caBundle that another client wrote.
+func TestConversionComparesGenerations(t *testing.T) {
 	const annotated = `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`
 	for name, test := range map[string]struct {
 		generation string
 		writer     string
 		written    int
 	}{
-		"a later one, of the manager's":                          {"3", "olm-webhook-manager", 0},
-		"a later one, of another client's":                       {"3", "velero", 1},
-		"the highest one, of the manager's":                      {"4294967295", "olm-webhook-manager", 1},
-		"one that there cannot be, of the manager's":             {"4294967296", "olm-webhook-manager", 1},
-		"one that there cannot be, of another client's":          {"4294967296", "velero", 1},
-		"this one, of another client's, and the caBundle is not": {"2", "velero", 1},
+		"later, by the manager":                           {"3", "olm-webhook-manager", 0},
+		"later, by another client":                        {"3", "velero", 1},
+		"highest, by the manager":                         {"4294967295", "olm-webhook-manager", 1},
+		"impossible, by the manager":                      {"4294967296", "olm-webhook-manager", 1},
+		"impossible, by another client":                   {"4294967296", "velero", 1},
+		"equal, by another client, with another caBundle": {"2", "velero", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conversion := render.Conversion{CRD: "things.example.com", Generation: 2, Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
@@ -180,8 +180,8 @@ func TestConversionComparesWhatItTrusts(t *testing.T) {
 	}
 }
 
-// A definition that another client applies with what the manager wrote is not written again.
-func TestConversionThatAnotherClientAppliesAsItIs(t *testing.T) {
+// A definition that another client applies with the fields of the manager is not written again.
+func TestConversionAppliedByAnotherClient(t *testing.T) {
 	live := convertedCRD("server-service", nil, "v1")
 	live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": "2"}
 	live.ManagedFields = []metav1.ManagedFieldsEntry{
@@ -191,13 +191,13 @@ func TestConversionThatAnotherClientAppliesAsItIs(t *testing.T) {
 	p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
 	p.plan.ensureConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
 	if len(p.plan.Steps) != 0 {
-		t.Errorf("it is written all the same: %v", p.plan.Steps)
+		t.Errorf("it is written: %v", p.plan.Steps)
 	}
 }
 
-// A conversion says of each generation that it trusts it, also where the CA is the same:
-// what a manager wrote that saw it before must not come through.
-func TestConversionSaysWhatItTrusts(t *testing.T) {
+// A conversion records each generation that it trusts, even if the CA is the same. A late write of
+// a manager with older facts then fails.
+func TestConversionRecordsGeneration(t *testing.T) {
 	for generation, written := range map[string]int{"": 1, "1": 1, "2": 0, "3": 0} {
 		live := convertedCRD("server-service", nil, "v1")
 		live.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("theirs")
@@ -206,7 +206,7 @@ func TestConversionSaysWhatItTrusts(t *testing.T) {
 		p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
 		p.plan.ensureConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
 		if len(p.plan.Steps) != written {
-			t.Errorf("a conversion of generation %q is written %d times over, want %d", generation, len(p.plan.Steps), written)
+			t.Errorf("a conversion of generation %q is written %d times, want %d", generation, len(p.plan.Steps), written)
 		}
 	}
 }

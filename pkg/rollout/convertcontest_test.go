@@ -21,8 +21,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// authority is the PEM form of a CA of an organization.
-func authority(t *testing.T, organization string) []byte {
+// newCA returns a CA of an organization in PEM form.
+func newCA(t *testing.T, organization string) []byte {
 	t.Helper()
 	public, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -36,7 +36,7 @@ func authority(t *testing.T, organization string) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// conversion is one that the manager wants, in its first generation.
+// conversionWith returns a desired conversion with generation 1.
 func conversionWith(bundle []byte) render.Conversion {
 	return render.Conversion{CRD: "things.example.com", Generation: 1, Spec: apiextensionsv1.CustomResourceConversion{
 		Strategy: apiextensionsv1.WebhookConverter,
@@ -49,7 +49,7 @@ func conversionWith(bundle []byte) render.Conversion {
 	}}
 }
 
-// convertingCluster has one definition, whose conversion the manager has registered.
+// convertingCluster returns a cluster with a definition whose conversion is registered.
 func convertingCluster(t *testing.T, c render.Conversion) *cluster {
 	cluster := clusterWith(t)
 	live := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: c.CRD, UID: "u", ResourceVersion: "1", Annotations: map[string]string{"olm-webhook-manager.io/certificate-generation": "1"}}}
@@ -61,13 +61,13 @@ func convertingCluster(t *testing.T, c render.Conversion) *cluster {
 	return cluster
 }
 
-// converts has the manager look once: it counts and carries out what it writes.
-func (c *cluster) converts(wanted render.Conversion) (writes int) {
+// reconcileConversion reconciles once and returns the number of writes.
+func (c *cluster) reconcileConversion(desired render.Conversion) (writes int) {
 	p := newPlanner(c.Input, c.now)
-	p.plan.ensureConversions([]render.Conversion{wanted})
+	p.plan.ensureConversions([]render.Conversion{desired})
 	for _, step := range p.plan.Steps {
-		live := c.Observed.CRDs[wanted.CRD].DeepCopy() // the cache's stays as it was looked at
-		c.Observed.CRDs[wanted.CRD] = live
+		live := c.Observed.CRDs[desired.CRD].DeepCopy() // the cached object must not change
+		c.Observed.CRDs[desired.CRD] = live
 		live.Spec.Conversion = step.Object.(*apiextensionsv1.CustomResourceDefinition).Spec.Conversion.DeepCopy()
 		live.ManagedFields = nil
 		if c.admit != nil {
@@ -83,49 +83,49 @@ func (c *cluster) converts(wanted render.Conversion) (writes int) {
 	return len(p.plan.Steps)
 }
 
-// injects has another client write a caBundle.
-func (c *cluster) injects(client string, bundle []byte) {
+// injectCABundle writes a caBundle as another client.
+func (c *cluster) injectCABundle(client string, bundle []byte) {
 	live := c.Observed.CRDs["things.example.com"]
 	live.Spec.Conversion.Webhook.ClientConfig.CABundle = bundle
 	live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(client, `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:caBundle":{}}}}}}`)}
 }
 
-// A client that insists on another caBundle in a definition is not fought without limit, and
-// neither are two that take turns, nor a policy.
+// Repairs of a caBundle in a definition are limited for one client, for two clients in turn, and
+// for an admission policy.
 func TestContestOfAConversion(t *testing.T) {
 	for name, test := range map[string]struct {
 		undo  func(c *cluster, i int)
 		admit func(drift.Object)
 		limit int
 	}{
-		"one client": {func(c *cluster, _ int) { c.injects("cainjector", []byte("other")) }, nil, 3},
+		"one client": {func(c *cluster, _ int) { c.injectCABundle("cainjector", []byte("other")) }, nil, 3},
 		"two clients": {func(c *cluster, i int) {
-			c.injects(fmt.Sprint("client-", i%2), []byte("other"))
+			c.injectCABundle(fmt.Sprint("client-", i%2), []byte("other"))
 		}, nil, 6},
-		"clients under ever new names": {func(c *cluster, i int) { c.injects(fmt.Sprint("client-", i), []byte("other")) }, nil, repairsByAnyClient},
-		"a client that shows in nothing": {func(c *cluster, _ int) {
-			c.injects("cainjector", nil)
+		"clients with a new name each time": {func(c *cluster, i int) { c.injectCABundle(fmt.Sprint("client-", i), []byte("other")) }, nil, repairsByAllClients},
+		"a client without managed fields": {func(c *cluster, _ int) {
+			c.injectCABundle("cainjector", nil)
 			c.Observed.CRDs["things.example.com"].ManagedFields = nil
-		}, nil, repairsByAnyClient + 1},
+		}, nil, repairsByAllClients + 1},
 		"another Service": {func(c *cluster, _ int) {
 			c.Observed.CRDs["things.example.com"].Spec.Conversion.Webhook.ClientConfig.Service.Name = "other"
 		}, nil, 3},
 		"admission": {func(c *cluster, i int) {
 			if i == 0 {
-				c.injects("olm-webhook-manager", []byte("other"))
+				c.injectCABundle("olm-webhook-manager", []byte("other"))
 			}
 		}, func(o drift.Object) {
 			o.(*apiextensionsv1.CustomResourceDefinition).Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("other")
 		}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wanted := conversionWith(authority(t, "olm-webhook-manager"))
-			c := convertingCluster(t, wanted)
+			desired := conversionWith(newCA(t, "olm-webhook-manager"))
+			c := convertingCluster(t, desired)
 			c.admit = test.admit
 			writes := 0
 			for i := range 500 {
 				test.undo(c, i)
-				writes += c.converts(wanted)
+				writes += c.reconcileConversion(desired)
 				c.wait(20 * time.Millisecond)
 			}
 			if writes == 0 || writes > test.limit {
@@ -134,40 +134,41 @@ func TestContestOfAConversion(t *testing.T) {
 			if !c.Observed.Contests["CustomResourceDefinition things.example.com"].Contested() {
 				t.Error("not contested")
 			}
-			next := conversionWith(slices.Concat(wanted.Spec.Webhook.ClientConfig.CABundle, authority(t, "olm-webhook-manager")))
+			next := conversionWith(slices.Concat(desired.Spec.Webhook.ClientConfig.CABundle, newCA(t, "olm-webhook-manager")))
 			next.Generation = 2
-			if name == "admission" && c.converts(next) != 1 {
+			if name == "admission" && c.reconcileConversion(next) != 1 {
 				t.Error("the trust in the next certificate is not written")
 			}
 		})
 	}
 }
 
-// A caBundle that verifies what the pods serve is no reason to write, whoever wrote it.
+// A caBundle that verifies the certificate of the pods is not changed, even if another client wrote
+// it.
 func TestConversionThatIsVerified(t *testing.T) {
-	ours, old, theirs := authority(t, "olm-webhook-manager"), authority(t, "olm-webhook-manager"), authority(t, "cert-manager")
+	ours, old, theirs := newCA(t, "olm-webhook-manager"), newCA(t, "olm-webhook-manager"), newCA(t, "cert-manager")
 	for name, test := range map[string]struct {
 		bundle   []byte
 		by       string
 		provider managerv1alpha1.CertificateProvider
 		want     int
 	}{
-		"as it was written":                         {ours, "cainjector", "", 0},
-		"with a comment":                            {slices.Concat([]byte("# ours\n"), ours), "cainjector", "", 0},
-		"with another CA":                           {slices.Concat(theirs, ours), "cainjector", "", 0},
-		"with another CA, and an issuer":            {slices.Concat(theirs, ours), "cainjector", managerv1alpha1.ProviderCertManager, 1},
-		"with a comment, and an issuer":             {slices.Concat([]byte("# ours\n"), ours), "cainjector", managerv1alpha1.ProviderCertManager, 0},
-		"another CA alone":                          {theirs, "cainjector", "", 1},
-		"with a CA that the manager trusts no more": {slices.Concat(ours, old), "cainjector", "", 1},
-		"with another CA that the manager wrote":    {slices.Concat(theirs, ours), "olm-webhook-manager", "", 1},
-		"no caBundle":                               {nil, "cainjector", "", 1},
-		"unreadable":                                {[]byte("other"), "cainjector", "", 1},
+		"unchanged":                              {ours, "cainjector", "", 0},
+		"with a comment":                         {slices.Concat([]byte("# ours\n"), ours), "cainjector", "", 0},
+		"with another CA":                        {slices.Concat(theirs, ours), "cainjector", "", 0},
+		"with another CA, and an issuer":         {slices.Concat(theirs, ours), "cainjector", managerv1alpha1.ProviderCertManager, 1},
+		"with a comment, and an issuer":          {slices.Concat([]byte("# ours\n"), ours), "cainjector", managerv1alpha1.ProviderCertManager, 0},
+		"another CA alone":                       {theirs, "cainjector", "", 1},
+		"with a removed CA":                      {slices.Concat(ours, old), "cainjector", "", 1},
+		"with another CA that the manager wrote": {slices.Concat(theirs, ours), "olm-webhook-manager", "", 1},
+		"no caBundle":                            {nil, "cainjector", "", 1},
+		"unreadable":                             {[]byte("other"), "cainjector", "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := convertingCluster(t, conversionWith(ours))
 			c.Provider = test.provider
-			c.injects(test.by, test.bundle)
-			if got := c.converts(conversionWith(ours)); got != test.want {
+			c.injectCABundle(test.by, test.bundle)
+			if got := c.reconcileConversion(conversionWith(ours)); got != test.want {
 				t.Errorf("%d writes, want %d", got, test.want)
 			}
 		})

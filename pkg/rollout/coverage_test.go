@@ -8,9 +8,9 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// A scope that changes reaches a live registration when its Namespaces bear their label;
-// everything else of the registration is repaired meanwhile.
-func TestScopeOfALiveWebhookChanges(t *testing.T) {
+// A new scope is written to a registration when its Namespaces have their labels. Other fields of
+// the registration are repaired meanwhile.
+func TestScopeChangeOfRegisteredWebhook(t *testing.T) {
 	const (
 		validating = "apply ValidatingWebhookConfiguration v.manager.example.com: "
 		mutating   = "apply MutatingWebhookConfiguration m.example.com: "
@@ -24,18 +24,18 @@ func TestScopeOfALiveWebhookChanges(t *testing.T) {
 		{"a Namespace of the new scope has no label", func() {
 			c.group.Spec.TargetNamespaces, c.Observed.UnlabelledNamespaces = []string{"red"}, []string{"red"}
 		}, nil},
-		{"somebody weakens both", func() {
+		{"another client changes both policies", func() {
 			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 			c.Observed.Mutating[0].Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 		}, []string{validating + `webhooks[name="v.manager.example.com"].failurePolicy`, mutating + `webhooks[name="m.example.com"].failurePolicy`}},
 		{"every Namespace has its label", func() {
 			c.Observed.UnlabelledNamespaces = nil
 		}, []string{validating + `webhooks[name="v.manager.example.com"].namespaceSelector`, mutating + `webhooks[name="m.example.com"].namespaceSelector`}},
-		{"nothing more happens", func() {}, nil},
+		{"nothing changes", func() {}, nil},
 	} {
 		c.wait(time.Second)
 		moment.happens()
-		if diff := cmp.Diff(moment.want, stepsOf(c.pass())); diff != "" {
+		if diff := cmp.Diff(moment.want, stepsOf(c.reconcile())); diff != "" {
 			t.Errorf("when %s, steps (-want +got):\n%s", moment.when, diff)
 		}
 	}

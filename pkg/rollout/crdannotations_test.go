@@ -10,23 +10,23 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
-// What a definition has of its own stays as it is, and is never named as the config's, by
-// which it would go with the config.
+// Annotations that a definition already has are not changed and not recorded as configured.
+// Otherwise they would be removed with the configuration.
 func TestAnnotationsOfDefinitions(t *testing.T) {
 	const names, team, site = "olm-webhook-manager.io/propagated-annotations", "example.com/team", "example.com/site"
 	for name, test := range map[string]struct {
 		live, config, want map[string]string // no want: nothing is written
 	}{
-		"none on either":          {nil, nil, nil},
-		"put there":               {map[string]string{site: "own"}, map[string]string{team: "red"}, map[string]string{team: "red", names: team}},
-		"there already":           {map[string]string{team: "red", names: team}, map[string]string{team: "red"}, nil},
-		"another value now":       {map[string]string{team: "red", names: team}, map[string]string{team: "blue"}, map[string]string{team: "blue", names: team}},
-		"its own":                 {map[string]string{team: "own"}, map[string]string{team: "red"}, nil},
-		"its own, of that value":  {map[string]string{team: "red"}, map[string]string{team: "red"}, nil},
-		"its own beside another":  {map[string]string{team: "own"}, map[string]string{team: "red", site: "a"}, map[string]string{site: "a", names: site}},
-		"removed by somebody":     {map[string]string{names: team}, map[string]string{team: "red"}, map[string]string{team: "red", names: team}},
-		"not configured any more": {map[string]string{team: "red", names: team}, nil, map[string]string{}},
-		"one of two left":         {map[string]string{team: "red", site: "a", names: site + "," + team}, map[string]string{site: "a"}, map[string]string{site: "a", names: site}},
+		"none":                          {nil, nil, nil},
+		"added":                         {map[string]string{site: "own"}, map[string]string{team: "red"}, map[string]string{team: "red", names: team}},
+		"unchanged":                     {map[string]string{team: "red", names: team}, map[string]string{team: "red"}, nil},
+		"changed value":                 {map[string]string{team: "red", names: team}, map[string]string{team: "blue"}, map[string]string{team: "blue", names: team}},
+		"existing":                      {map[string]string{team: "own"}, map[string]string{team: "red"}, nil},
+		"existing, with the same value": {map[string]string{team: "red"}, map[string]string{team: "red"}, nil},
+		"existing, and another one":     {map[string]string{team: "own"}, map[string]string{team: "red", site: "a"}, map[string]string{site: "a", names: site}},
+		"removed by another client":     {map[string]string{names: team}, map[string]string{team: "red"}, map[string]string{team: "red", names: team}},
+		"not configured any more":       {map[string]string{team: "red", names: team}, nil, map[string]string{}},
+		"one of two is configured":      {map[string]string{team: "red", site: "a", names: site + "," + team}, map[string]string{site: "a"}, map[string]string{site: "a", names: site}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := convertedCRD("server-service", nil)
@@ -40,10 +40,10 @@ func TestAnnotationsOfDefinitions(t *testing.T) {
 				delete(got, "olm-webhook-manager.io/certificate-generation")
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("the annotations that are written (-want +got):\n%s", diff)
+				t.Errorf("written annotations (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(before, live.Annotations); diff != "" {
-				t.Errorf("what was observed is changed (-want +got):\n%s", diff)
+				t.Errorf("the observed object is changed (-want +got):\n%s", diff)
 			}
 		})
 	}

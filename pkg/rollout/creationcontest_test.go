@@ -10,17 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A client, such as a GitOps tool, that creates again what the manager deletes is not fought without
-// limit: three deletions in a minute, then one at the end of each pause.
+// If a client, such as a GitOps tool, recreates what the manager deletes, the manager deletes three
+// times in a minute, then once after each pause.
 func TestContestOfCreations(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	deletions, contested := 0, ""
 	for i := range 100 {
 		stale := c.validating("manager").DeepCopy()
 		stale.Name, stale.UID = "stale", types.UID(fmt.Sprint("created-", i))
-		stale.CreationTimestamp = metav1.NewTime(c.now) // of two for one webhook the older counts
+		stale.CreationTimestamp = metav1.NewTime(c.now) // the older of two for one webhook is kept
 		c.store(stale)
-		plan := c.contend()
+		plan := c.reconcileContest()
 		for _, step := range plan.Steps {
 			if step.Verb == Delete {
 				deletions++
@@ -37,8 +37,8 @@ func TestContestOfCreations(t *testing.T) {
 	}
 }
 
-// What the manager created itself is no undone deletion.
-func TestDeletionOfOnesOwn(t *testing.T) {
+// A registration that the manager created itself does not count as recreated by another client.
+func TestDeletionOfOwnRegistration(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	live := c.validating("manager")
 	for uid, want := range map[types.UID]bool{live.UID: false, "another": true} {

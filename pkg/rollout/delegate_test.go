@@ -8,9 +8,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// A delegated webhook is registered in two steps: without rules, so that a caBundle can be
-// injected, and with them once its endpoints serve what was injected. The caBundle that
-// is live stays, whatever else is written.
+// A delegated webhook is registered in two steps: first without rules, so that a caBundle can be
+// injected, then with rules when its endpoints serve a certificate of that CA. The manager never
+// changes the injected caBundle.
 func TestDelegatedWebhook(t *testing.T) {
 	const webhook = "v.manager.example.com"
 	c := unregistered(t)
@@ -18,18 +18,18 @@ func TestDelegatedWebhook(t *testing.T) {
 	c.Certificates["manager"] = certificateWith("holds no certificate")
 	rules := func() int { return len(c.validating("manager").Webhooks[0].Rules) }
 	bundle := func() string { return string(c.validating("manager").Webhooks[0].ClientConfig.CABundle) }
-	says := func(want string) {
+	expectWebhook := func(want string) {
 		t.Helper()
-		if diff := cmp.Diff([]string{want}, webhooksOf(c.pass())); diff != "" {
+		if diff := cmp.Diff([]string{want}, webhooksOf(c.reconcile())); diff != "" {
 			t.Errorf("webhooks (-want +got):\n%s", diff)
 		}
 	}
 
-	says(webhook + " Waiting CABundleNotInjected: the registration is being written without rules, for its caBundle to be injected")
+	expectWebhook(webhook + " Waiting CABundleNotInjected: the registration is being written without rules, for its caBundle to be injected")
 	if rules() != 0 || bundle() != "" {
 		t.Fatalf("it is registered with %d rules and caBundle %q", rules(), bundle())
 	}
-	says(webhook + " Waiting CABundleNotInjected: no client has injected a caBundle into ValidatingWebhookConfiguration " + c.validating("manager").Name +
+	expectWebhook(webhook + " Waiting CABundleNotInjected: no client has injected a caBundle into ValidatingWebhookConfiguration " + c.validating("manager").Name +
 		" yet: check the annotations in the Subscription's spec.config, and the tool that acts on them")
 
 	c.validating("manager").Webhooks[0].ClientConfig.CABundle = []byte("injected")
@@ -39,33 +39,34 @@ func TestDelegatedWebhook(t *testing.T) {
 		}
 		return backends.Answer{Reason: "ForeignCertificate", Message: "serves another"}
 	}
-	says(webhook + " Waiting ForeignCertificate: serves another")
+	expectWebhook(webhook + " Waiting ForeignCertificate: serves another")
 	if rules() != 0 || bundle() != "injected" {
 		t.Fatalf("it has %d rules and caBundle %q", rules(), bundle())
 	}
 
 	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
-	says(webhook + " Waiting Registering: its endpoints serve what was injected: the registration gets its rules")
-	says(webhook + " Registered Serving: ")
+	expectWebhook(webhook + " Waiting Registering: its endpoints serve what was injected: the registration gets its rules")
+	expectWebhook(webhook + " Registered Serving: ")
 	if rules() != 1 || bundle() != "injected" {
 		t.Errorf("it is registered with %d rules and caBundle %q", rules(), bundle())
 	}
 	c.validating("manager").Webhooks[0].ClientConfig.CABundle = []byte("renewed")
 	c.validating("manager").Webhooks[0].Rules = nil
 	c.becomeUnavailable("manager")
-	c.pass()
+	c.reconcile()
 	if bundle() != "renewed" {
 		t.Errorf("the caBundle is %q, want the one that was injected last", bundle())
 	}
 }
 
-// A webhook that is live stays so when its caBundle is handed over, and when it comes back.
-func TestHandoverOfALiveWebhook(t *testing.T) {
+// A registered webhook stays registered when its caBundle is delegated, and when it is managed
+// again.
+func TestDelegationOfRegisteredWebhook(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	for _, delegated := range []bool{true, false} {
 		c.trust.Delegated = delegated
 		for range 3 {
-			for _, step := range c.pass().Steps {
+			for _, step := range c.reconcile().Steps {
 				if step.Verb == Delete {
 					t.Errorf("delegated %t: %s %s", delegated, step.Verb, step.Key())
 				}

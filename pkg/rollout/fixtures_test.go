@@ -28,26 +28,25 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// noon is when the clock of these tests starts.
+// noon is the time at which all tests begin.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// cluster is one that holds the operator shop.v1 in the namespace "shop", as far as
-// the operator's plans can see it. It stores what plans write as an API server
-// would; Deployments, endpoints and answers stay as a test sets them.
+// cluster contains the operator shop.v1 in the namespace "shop". It stores the writes of plans as
+// an API server does. Tests set the states of Deployments, endpoints and probes.
 type cluster struct {
 	Input
 	t      *testing.T
 	now    time.Time
 	group  *operatorsv1.OperatorGroup
 	trust  render.Trust
-	answer func(backends.Endpoint) backends.Answer // what an endpoint says when it is dialled
-	writes int                                     // how many the manager has until it dies, once; -1 for enough
+	answer func(backends.Endpoint) backends.Answer // result of a probe
+	writes int                                     // number of writes until the manager stops, once; -1 for no limit
 	uids   int
-	admit  func(drift.Object) // what admission makes of a write; nil for nothing
+	admit  func(drift.Object) // changes a written object; nil for no change
 }
 
-// clusterWith has nothing but a ClusterServiceVersion with these webhooks, whose
-// Deployments are listed in the order in which webhooks first name them.
+// clusterWith returns a cluster with only a ClusterServiceVersion with these webhooks. Its
+// Deployments are in the order of the webhooks.
 func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription) *cluster {
 	c := &cluster{
 		t: t, now: noon, writes: -1,
@@ -78,7 +77,7 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 	return c
 }
 
-// webhookOf is the validating webhook "v.<deployment>.example.com" of a Deployment.
+// webhookOf returns the validating webhook "v.<deployment>.example.com" of a Deployment.
 func webhookOf(deployment string, changes ...func(*operatorsv1alpha1.WebhookDescription)) operatorsv1alpha1.WebhookDescription {
 	sideEffects := admissionregistrationv1.SideEffectClassNone
 	d := operatorsv1alpha1.WebhookDescription{
@@ -118,7 +117,7 @@ func (c *cluster) declare(deployment string) {
 	}})
 }
 
-// spec is what the ClusterServiceVersion says of a Deployment.
+// spec returns the Deployment of the ClusterServiceVersion.
 func (c *cluster) spec(deployment string) *operatorsv1alpha1.StrategyDeploymentSpec {
 	specs := c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	for i := range specs {
@@ -129,7 +128,6 @@ func (c *cluster) spec(deployment string) *operatorsv1alpha1.StrategyDeploymentS
 	return nil
 }
 
-// next is the plan for the cluster as it is.
 func (c *cluster) next() Plan {
 	c.Desired = c.rendered(c.ToRender())
 	c.Maintained = nil
@@ -139,7 +137,7 @@ func (c *cluster) next() Plan {
 	return Next(c.Input, c.now)
 }
 
-// rendered is what a version of the operator wants.
+// rendered returns the desired objects of a ClusterServiceVersion.
 func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) render.Desired {
 	in := render.Input{
 		CSV: csv, Scope: scope.Scope{Group: c.group, Namespaces: []string{""}}, Services: map[string]string{},
@@ -156,9 +154,9 @@ func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) render.
 	return render.Objects(in)
 }
 
-// pass is one pass of the manager: endpoints are dialled where the plan asks for it,
-// steps are carried out, and status and phases are stored. It returns the plan.
-func (c *cluster) pass() Plan {
+// reconcile probes the endpoints of the plan, carries out its steps, and stores status and phases.
+// It returns the plan.
+func (c *cluster) reconcile() Plan {
 	c.t.Helper()
 	c.Observed.Answers = map[backends.Endpoint]backends.Answer{}
 	plan := c.next()
@@ -185,15 +183,14 @@ func (c *cluster) pass() Plan {
 	return plan
 }
 
-// wait lets time pass.
 func (c *cluster) wait(d time.Duration) { c.now = c.now.Add(d) }
 
-// installed is a cluster in which all is well, an hour after the operator succeeded.
+// installed returns a cluster an hour after the operator succeeded.
 func installed(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription) *cluster {
 	t.Helper()
 	c := clusterWith(t, webhooks...)
 	for range 10 {
-		c.pass()
+		c.reconcile()
 		for name := range c.Observed.Deployments {
 			c.becomeAvailable(name)
 		}
@@ -207,8 +204,8 @@ func installed(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription) *
 	return nil
 }
 
-// stepsOf says in a line each what a plan writes, and why. Names of registrations are
-// given without the hash at their end.
+// stepsOf returns a line for each write of a plan, with the drift. Names of registrations have no
+// hash.
 func stepsOf(plan Plan) []string {
 	var lines []string
 	for _, step := range plan.Steps {
@@ -225,7 +222,7 @@ func stepsOf(plan Plan) []string {
 	return lines
 }
 
-// webhooksOf says in a line each how the webhooks of a plan stand.
+// webhooksOf returns a line with the state of each webhook.
 func webhooksOf(plan Plan) []string {
 	var lines []string
 	for _, d := range plan.Status.Deployments {
@@ -236,7 +233,7 @@ func webhooksOf(plan Plan) []string {
 	return lines
 }
 
-// phasesOf says in a line each which phases a plan goes through.
+// phasesOf returns a line for each phase.
 func phasesOf(plan Plan) []string {
 	var lines []string
 	for _, p := range plan.Phases {

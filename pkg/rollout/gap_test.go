@@ -17,8 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// A definition loses its conversion, is seen without it twice, and has it back: the gap has
-// a beginning, an end, and one event.
+// A definition loses its conversion, is observed without it twice, and gets it again: the gap has a
+// beginning, an end and one event.
 func TestConversionGap(t *testing.T) {
 	live := convertedCRD("server-service", []string{"v2"}, "v1", "v2")
 	webhook := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", ConversionCRDs: []string{live.Name}}
@@ -29,7 +29,7 @@ func TestConversionGap(t *testing.T) {
 	statusOf := func(w managerv1alpha1.WebhookStatus) managerv1alpha1.WebhookRolloutStatus {
 		return managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{w}}}}
 	}
-	look := func(at time.Time, state managerv1alpha1.WebhookState) report.Event {
+	observe := func(at time.Time, state managerv1alpha1.WebhookState) report.Event {
 		t.Helper()
 		p := newPlanner(Input{
 			CSV:      &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "operators"}},
@@ -45,8 +45,8 @@ func TestConversionGap(t *testing.T) {
 		return report.Event{}
 	}
 
-	if event := look(noon, managerv1alpha1.WebhookRegistered); previous.LastGap != nil || event.Reason != "" {
-		t.Errorf("while all is well: %+v, %+v", previous.LastGap, event)
+	if event := observe(noon, managerv1alpha1.WebhookRegistered); previous.LastGap != nil || event.Reason != "" {
+		t.Errorf("before the gap: %+v, %+v", previous.LastGap, event)
 	}
 	conversion := live.Spec.Conversion
 	live.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
@@ -57,25 +57,26 @@ func TestConversionGap(t *testing.T) {
 		{Manager: "kubectl", Time: new(metav1.NewTime(noon.Add(time.Second)))},
 	}
 	for range 2 {
-		event := look(noon.Add(1500*time.Millisecond), managerv1alpha1.WebhookWaiting)
+		event := observe(noon.Add(1500*time.Millisecond), managerv1alpha1.WebhookWaiting)
 		gap := previous.LastGap
 		if event.Reason != "" || gap == nil || gap.By != "kubectl" || !gap.From.Time.Equal(noon.Add(time.Second)) || gap.To != nil {
-			t.Fatalf("while it is gone: %+v, %+v", gap, event)
+			t.Fatalf("during the gap: %+v, %+v", gap, event)
 		}
 	}
 	live.Spec.Conversion = conversion
 	const want = `things.example.com had no conversion webhook for at most 750ms, from 2026-03-01T12:00:01Z on, because field manager "kubectl" wrote spec.conversion: ` +
 		"objects in another version may have lost fields. Do not apply spec.conversion"
-	if event := look(noon.Add(1750*time.Millisecond), managerv1alpha1.WebhookRegistered); event.Reason != "ConversionInterrupted" || event.Message != want || !event.Warning {
-		t.Errorf("when it is back: %+v", event)
+	if event := observe(noon.Add(1750*time.Millisecond), managerv1alpha1.WebhookRegistered); event.Reason != "ConversionInterrupted" || event.Message != want || !event.Warning {
+		t.Errorf("after the gap: %+v", event)
 	}
-	if event := look(noon.Add(time.Hour), managerv1alpha1.WebhookRegistered); event.Reason != "" || previous.LastGap.To == nil {
+	if event := observe(noon.Add(time.Hour), managerv1alpha1.WebhookRegistered); event.Reason != "" || previous.LastGap.To == nil {
 		t.Errorf("later: %+v, %+v", previous.LastGap, event)
 	}
 }
 
-// The API server tells of writes to the second, and lists those of one second by name.
-func TestLastForeignWrite(t *testing.T) {
+// Times in managedFields have a resolution of one second. Entries of the same second are sorted by
+// name.
+func TestLastOtherWriter(t *testing.T) {
 	const (
 		inConversion = `{"f:spec":{"f:conversion":{"f:strategy":{}},"f:group":{}}}`
 		kept         = `{"f:spec":{"f:conversion":{"f:strategy":{}}}}` // by caches
@@ -93,15 +94,15 @@ func TestLastForeignWrite(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		by      string
 	}{
-		"nobody else":                   {[]metav1.ManagedFieldsEntry{at(1, "olm-webhook-manager", inConversion), ofStatus}, ""},
-		"one":                           {[]metav1.ManagedFieldsEntry{at(0, "kubectl", other), at(1, "olm-webhook-manager", inConversion)}, "kubectl"},
-		"the later":                     {[]metav1.ManagedFieldsEntry{at(0, "kubectl", inConversion), at(1, "helm", other)}, "helm"},
-		"the owner of one second":       {[]metav1.ManagedFieldsEntry{at(0, "administrator", inConversion), at(0, "creator", existence)}, "administrator"},
-		"the owner, listed last":        {[]metav1.ManagedFieldsEntry{at(0, "creator", existence), at(0, "kubectl", inConversion)}, "kubectl"},
-		"the owner, and somebody later": {[]metav1.ManagedFieldsEntry{at(0, "kubectl", inConversion), at(1, "a", other), at(1, "b", other)}, ""},
-		"two, and neither owns it":      {[]metav1.ManagedFieldsEntry{at(0, "a", other), at(0, "b", existence)}, ""},
-		"two owners":                    {[]metav1.ManagedFieldsEntry{at(0, "a", inConversion), at(0, "b", inConversion)}, ""},
-		"one in two ways":               {[]metav1.ManagedFieldsEntry{at(0, "kubectl", other), at(0, "kubectl", inConversion)}, "kubectl"},
+		"no other client":             {[]metav1.ManagedFieldsEntry{at(1, "olm-webhook-manager", inConversion), ofStatus}, ""},
+		"one":                         {[]metav1.ManagedFieldsEntry{at(0, "kubectl", other), at(1, "olm-webhook-manager", inConversion)}, "kubectl"},
+		"the later":                   {[]metav1.ManagedFieldsEntry{at(0, "kubectl", inConversion), at(1, "helm", other)}, "helm"},
+		"the owner of one second":     {[]metav1.ManagedFieldsEntry{at(0, "administrator", inConversion), at(0, "creator", existence)}, "administrator"},
+		"the owner, listed last":      {[]metav1.ManagedFieldsEntry{at(0, "creator", existence), at(0, "kubectl", inConversion)}, "kubectl"},
+		"the owner, and others later": {[]metav1.ManagedFieldsEntry{at(0, "kubectl", inConversion), at(1, "a", other), at(1, "b", other)}, ""},
+		"two, and neither owns it":    {[]metav1.ManagedFieldsEntry{at(0, "a", other), at(0, "b", existence)}, ""},
+		"two owners":                  {[]metav1.ManagedFieldsEntry{at(0, "a", inConversion), at(0, "b", inConversion)}, ""},
+		"one in two ways":             {[]metav1.ManagedFieldsEntry{at(0, "kubectl", other), at(0, "kubectl", inConversion)}, "kubectl"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.entries}}
@@ -118,7 +119,8 @@ func TestLastForeignWrite(t *testing.T) {
 	}
 }
 
-// A definition that was opened for a webhook which nobody serves yet is not converted by it.
+// A definition that was prepared for a webhook that no Deployment serves yet is not converted by
+// it.
 func TestOpenedDefinitionIsNotConverted(t *testing.T) {
 	live := convertedCRD("server-service", []string{"v1"}, "v1", "v2")
 	desired := render.Conversion{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}

@@ -16,12 +16,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// unregistered is a cluster in which nothing speaks against the registration of the
-// webhook of the Deployment "manager".
+// unregistered returns a cluster in which the webhook of Deployment "manager" can be registered.
 func unregistered(t *testing.T) *cluster {
 	t.Helper()
 	c := clusterWith(t, webhookOf("manager"))
-	c.pass()
+	c.reconcile()
 	c.becomeAvailable("manager")
 	c.wait(time.Second)
 	return c
@@ -32,23 +31,23 @@ func TestRegistrationGates(t *testing.T) {
 		webhook  = "v.manager.example.com"
 		register = "create ValidatingWebhookConfiguration " + webhook
 	)
-	foreign := backends.Answer{Reason: "UntrustedCertificate", Message: "pod shop/manager-0 serves a certificate of another CA"}
+	other := backends.Answer{Reason: "UntrustedCertificate", Message: "pod shop/manager-0 serves a certificate of another CA"}
 	refusedBy := func(what string) func(backends.Endpoint) backends.Answer {
 		return func(e backends.Endpoint) backends.Answer {
 			if e.What == what {
-				return foreign
+				return other
 			}
 			return backends.Answer{}
 		}
 	}
 	live := func(c *cluster) *appsv1.Deployment { return c.Observed.Deployments["manager"] }
 	for name, test := range map[string]struct {
-		change    func(*cluster)
-		wantSteps []string
-		want      string // the webhook's state
-		wantLook  time.Duration
+		change      func(*cluster)
+		wantSteps   []string
+		want        string // the webhook's state
+		wantRequeue time.Duration
 	}{
-		"nothing speaks against it": {
+		"ready": {
 			change:    func(*cluster) {},
 			wantSteps: []string{register},
 			want:      webhook + " Waiting Registering: the registration is being written",
@@ -61,16 +60,16 @@ func TestRegistrationGates(t *testing.T) {
 			change: func(c *cluster) { live(c).Status.Replicas = 2 },
 			want:   webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: 1 old replicas are not gone yet`,
 		},
-		"the Deployment's last change is not seen yet": {
+		"the Deployment's last change is not observed yet": {
 			change: func(c *cluster) { live(c).Generation++ },
 			want:   webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: the Deployment controller has not seen it yet`,
 		},
-		"the Deployment is being changed in this very pass": {
+		"the Deployment is changed in this reconciliation": {
 			change:    func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image = "shop:2" },
 			wantSteps: []string{`update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash, spec.template.spec.containers[name="manager"].image`},
 			want:      webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: it is being updated`,
 		},
-		"somebody edits the Service": {
+		"another client edits the Service": {
 			change: func(c *cluster) {
 				c.Observed.Services["manager-service"].Spec.Selector = map[string]string{"app": "other"}
 			},
@@ -91,7 +90,7 @@ func TestRegistrationGates(t *testing.T) {
 			change: func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"blue", "red"} },
 			want:   webhook + " Waiting NamespacesNotLabelled: namespaces of the OperatorGroup do not bear its label yet: blue, red",
 		},
-		"the Service is not there": {
+		"the Service does not exist": {
 			change:    func(c *cluster) { delete(c.Observed.Services, "manager-service") },
 			wantSteps: []string{"create Service shop/manager-service"},
 			want:      webhook + " Waiting ServiceMissing: service manager-service is being created",
@@ -100,7 +99,7 @@ func TestRegistrationGates(t *testing.T) {
 			change: func(c *cluster) { c.serve("manager") },
 			want:   webhook + " Waiting NoReadyEndpoints: service manager-service has no ready endpoint",
 		},
-		"endpoints say that they are not ready": {
+		"endpoints are not ready": {
 			change: func(c *cluster) {
 				c.Observed.Slices["manager-service"][0].Endpoints[0].Conditions.Ready = new(false)
 			},
@@ -110,7 +109,7 @@ func TestRegistrationGates(t *testing.T) {
 			change: func(c *cluster) { c.Observed.Slices["manager-service"][0].Ports[0].Name = new("metrics") },
 			want:   webhook + " Waiting NoReadyEndpoints: service manager-service has no ready endpoint",
 		},
-		"endpoints do not say that they are ready": { // ready unless said otherwise
+		"endpoints without a ready condition": { // nil means ready
 			change: func(c *cluster) {
 				c.Observed.Slices["manager-service"][0].Endpoints[0].Conditions.Ready = nil
 			},
@@ -118,38 +117,38 @@ func TestRegistrationGates(t *testing.T) {
 			want:      webhook + " Waiting Registering: the registration is being written",
 		},
 		"a pod refuses": {
-			change:   func(c *cluster) { c.answer = refusedBy("pod shop/manager-0") },
-			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantLook: 100 * time.Millisecond,
+			change:      func(c *cluster) { c.answer = refusedBy("pod shop/manager-0") },
+			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantRequeue: 100 * time.Millisecond,
 		},
 		"one pod of several refuses": {
 			change: func(c *cluster) {
 				c.serve("manager", "10.244.0.5", "10.244.0.6", "10.244.0.7")
 				c.answer = refusedBy("pod shop/manager-1")
 			},
-			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantLook: 100 * time.Millisecond,
+			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantRequeue: 100 * time.Millisecond,
 		},
 		"the Service's own address refuses": {
-			change:   func(c *cluster) { c.answer = refusedBy("service shop/manager-service") },
-			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantLook: 100 * time.Millisecond,
+			change:      func(c *cluster) { c.answer = refusedBy("service shop/manager-service") },
+			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantRequeue: 100 * time.Millisecond,
 		},
 		"a pod refuses for half a minute": {
 			change: func(c *cluster) {
 				c.answer = refusedBy("pod shop/manager-0")
 				c.wait(29 * time.Second)
 			},
-			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantLook: 3 * time.Second,
+			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantRequeue: 3 * time.Second,
 		},
 		"a pod refuses for ten minutes": {
 			change: func(c *cluster) {
 				c.answer = refusedBy("pod shop/manager-0")
 				c.wait(10 * time.Minute)
 			},
-			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantLook: 30 * time.Second,
+			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantRequeue: 30 * time.Second,
 		},
 		"a pod refuses that took ten minutes to get available": {
 			change: func(c *cluster) {
@@ -158,10 +157,10 @@ func TestRegistrationGates(t *testing.T) {
 				c.wait(10 * time.Minute)
 				c.becomeAvailable("manager")
 			},
-			want:     webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantLook: 100 * time.Millisecond,
+			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
+			wantRequeue: 100 * time.Millisecond,
 		},
-		"nobody answers, and availability is enough": {
+		"no endpoint, gate Available": {
 			change: func(c *cluster) {
 				c.Policy.Gate = GateAvailable
 				c.serve("manager")
@@ -169,7 +168,7 @@ func TestRegistrationGates(t *testing.T) {
 			wantSteps: []string{register},
 			want:      webhook + " Waiting Registering: the registration is being written",
 		},
-		"the Deployment is not available, which would be enough": {
+		"the Deployment is not available, gate Available": {
 			change: func(c *cluster) {
 				c.Policy.Gate = GateAvailable
 				c.becomeUnavailable("manager")
@@ -180,22 +179,22 @@ func TestRegistrationGates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := unregistered(t)
 			test.change(c)
-			plan := c.pass()
+			plan := c.reconcile()
 			if diff := cmp.Diff(test.wantSteps, stepsOf(plan)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]string{test.want}, webhooksOf(plan)); diff != "" {
 				t.Errorf("webhooks (-want +got):\n%s", diff)
 			}
-			if test.wantLook != 0 && !plan.Requeue.At.Equal(c.now.Add(test.wantLook)) {
-				t.Errorf("the next look is at %s, want %s later than now", plan.Requeue.At, test.wantLook)
+			if test.wantRequeue != 0 && !plan.Requeue.At.Equal(c.now.Add(test.wantRequeue)) {
+				t.Errorf("the requeue is at %s, want %s later than now", plan.Requeue.At, test.wantRequeue)
 			}
 		})
 	}
 }
 
-// A targetPort is taken for granted until there are pods that could name it.
-func TestTargetPortThatNoContainerNames(t *testing.T) {
+// A targetPort name is checked only after there are pods.
+func TestTargetPortWithoutContainerPort(t *testing.T) {
 	for name, test := range map[string]struct {
 		pods []*corev1.Pod
 		want string
@@ -206,19 +205,19 @@ func TestTargetPortThatNoContainerNames(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := clusterWith(t, webhookOf("manager", onTarget("https")))
-			c.pass()
+			c.reconcile()
 			c.becomeAvailable("manager")
 			c.Observed.Slices["manager-service"][0].Ports = nil
 			c.Observed.Pods["manager"] = test.pods
-			if diff := cmp.Diff([]string{test.want}, webhooksOf(c.pass())); diff != "" {
+			if diff := cmp.Diff([]string{test.want}, webhooksOf(c.reconcile())); diff != "" {
 				t.Errorf("webhooks (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// Every ready endpoint is dialled once, and so is the Service's own address, under the
-// name that API servers use.
+// Every ready endpoint and the cluster IP of the Service are dialled once, with the server name
+// that API servers use.
 func TestEndpointsToDial(t *testing.T) {
 	endpoint := func(address, what string) backends.Endpoint {
 		return backends.Endpoint{Address: address, ServerName: "manager-service.shop.svc", What: what, Deployment: "manager", Service: "manager-service", Port: 443, Virtual: strings.HasPrefix(what, "service")}
@@ -269,7 +268,7 @@ func TestEndpointsToDial(t *testing.T) {
 			},
 			[]backends.Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
 		},
-		"nobody, when availability is enough": {
+		"none, gate Available": {
 			func(c *cluster) { c.Policy.Gate = GateAvailable }, nil,
 		},
 	} {
@@ -292,8 +291,8 @@ func TestEndpointsToDial(t *testing.T) {
 	}
 }
 
-// API servers do not call the pods of a Service without a cluster IP, however well these serve.
-func TestServiceThatIsNotCalled(t *testing.T) {
+// API servers do not call the pods of a Service without a cluster IP.
+func TestServiceNotCallable(t *testing.T) {
 	const remedy = ". Delete it, and the manager creates it with a cluster IP: kubectl -n shop delete service manager-service"
 	for name, test := range map[string]struct {
 		change func(*corev1.Service)
@@ -325,10 +324,10 @@ func TestServiceThatIsNotCalled(t *testing.T) {
 	}
 }
 
-// A webhook on a port of its own is dialled there, on pods and on the Service.
+// A webhook with its own port is dialled there, on pods and on the Service.
 func TestEndpointsOfASecondPort(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager", onTarget("9443")), webhookOf("manager", onTarget("9444"), mutatingNamed("m.manager.example.com")))
-	c.pass()
+	c.reconcile()
 	c.becomeAvailable("manager")
 	var got []string
 	for _, e := range c.next().Probes {
@@ -339,15 +338,15 @@ func TestEndpointsOfASecondPort(t *testing.T) {
 	}
 }
 
-// A webhook that only the API server reaches says so, for as long as it is registered.
-func TestProvedThroughTheAPIServer(t *testing.T) {
+// A webhook that only API servers can reach has this reason as long as it is registered.
+func TestProbedThroughAPIServer(t *testing.T) {
 	c := unregistered(t)
 	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{ThroughAPIServer: true} }
-	if diff := cmp.Diff([]string{"v.manager.example.com Waiting ProvedThroughAPIServer: the registration is being written: " + undialledMessage}, webhooksOf(c.pass())); diff != "" {
+	if diff := cmp.Diff([]string{"v.manager.example.com Waiting ProvedThroughAPIServer: the registration is being written: " + undialledMessage}, webhooksOf(c.reconcile())); diff != "" {
 		t.Errorf("while it is registered (-want +got):\n%s", diff)
 	}
 	for range 3 {
-		if diff := cmp.Diff([]string{"v.manager.example.com Registered ProvedThroughAPIServer: " + undialledMessage}, webhooksOf(c.pass())); diff != "" {
+		if diff := cmp.Diff([]string{"v.manager.example.com Registered ProvedThroughAPIServer: " + undialledMessage}, webhooksOf(c.reconcile())); diff != "" {
 			t.Errorf("afterwards (-want +got):\n%s", diff)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// What is lifted is kept as wanted. A version leaves what the one before it lifted alone
-// until it takes over.
+// Lifted objects are kept as desired. A version does not change the lifted objects of the previous
+// version before its upgrade begins.
 func TestLift(t *testing.T) {
 	v1 := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
 	v2 := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v2"}}
@@ -27,24 +27,24 @@ func TestLift(t *testing.T) {
 	}
 	all := func(objects ...drift.Object) []drift.Object { return objects }
 	for name, test := range map[string]struct {
-		wanted, live []drift.Object
-		began        bool
-		refused      string
-		want         []string
+		desired, live []drift.Object
+		began         bool
+		refused       string
+		want          []string
 	}{
-		"not there":                  {wanted: all(reader(v2, "get")), want: []string{"create ClusterRole reader"}},
-		"as wanted":                  {wanted: all(reader(v2, "get")), live: all(reader(v2, "get"))},
-		"edited":                     {wanted: all(reader(v2, "get")), live: all(reader(v2, "get", "delete")), want: []string{"apply ClusterRole reader: rules"}},
-		"not wanted any more":        {live: all(reader(v2, "get")), want: []string{"delete ClusterRole reader"}},
-		"refused":                    {wanted: all(reader(v2, "get")), refused: "ClusterRole reader"},
-		"of the version before":      {wanted: all(reader(v2, "get")), live: all(reader(v1, "get"))},
-		"taken over":                 {wanted: all(reader(v2, "get")), live: all(reader(v1, "get")), began: true, want: []string{"apply ClusterRole reader: metadata.labels.olm.owner"}},
-		"wanted by the other, still": {live: all(reader(v1, "get")), began: true},
+		"missing":                         {desired: all(reader(v2, "get")), want: []string{"create ClusterRole reader"}},
+		"unchanged":                       {desired: all(reader(v2, "get")), live: all(reader(v2, "get"))},
+		"edited":                          {desired: all(reader(v2, "get")), live: all(reader(v2, "get", "delete")), want: []string{"apply ClusterRole reader: rules"}},
+		"not desired any more":            {live: all(reader(v2, "get")), want: []string{"delete ClusterRole reader"}},
+		"refused":                         {desired: all(reader(v2, "get")), refused: "ClusterRole reader"},
+		"of the previous version":         {desired: all(reader(v2, "get")), live: all(reader(v1, "get"))},
+		"adopted":                         {desired: all(reader(v2, "get")), live: all(reader(v1, "get")), began: true, want: []string{"apply ClusterRole reader: metadata.labels.olm.owner"}},
+		"desired by the previous version": {live: all(reader(v1, "get")), began: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Observed{Refused: map[string]string{test.refused: "no"}}
 			u := Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{v1}, Started: test.began}
-			if diff := cmp.Diff(test.want, stepsOf(Plan{Steps: Lift(v2, test.wanted, test.live, o, u, noon)})); diff != "" {
+			if diff := cmp.Diff(test.want, stepsOf(Plan{Steps: Lift(v2, test.desired, test.live, o, u, noon)})); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
 		})

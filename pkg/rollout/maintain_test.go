@@ -17,9 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// moves has the ClusterServiceVersion want its webhook to be served by another Deployment, which
-// does not get available.
-func (c *cluster) leaves(change ...func(*operatorsv1alpha1.WebhookDescription)) {
+// moveWebhook changes the Deployment of the webhook to one that does not become available.
+func (c *cluster) moveWebhook(change ...func(*operatorsv1alpha1.WebhookDescription)) {
 	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
 	c.declare("after")
 	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
@@ -32,8 +31,8 @@ func (c *cluster) leaves(change ...func(*operatorsv1alpha1.WebhookDescription)) 
 	}
 }
 
-// upgrades has a new version take over, which wants what a change says.
-func (c *cluster) upgrades(change func()) {
+// upgrade adds a new version of the operator with a change, and starts the upgrade.
+func (c *cluster) upgrade(change func()) {
 	older, newer := c.CSV.DeepCopy(), c.CSV.DeepCopy()
 	newer.Name, newer.UID, newer.Spec.Replaces = "shop.v2", "uid-of-shop-2", older.Name
 	newer.Status = operatorsv1alpha1.ClusterServiceVersionStatus{}
@@ -41,20 +40,20 @@ func (c *cluster) upgrades(change func()) {
 	change()
 }
 
-// What is registered keeps its policy, its caBundle and its certificate until it is called where,
-// or as, it is to be: by an edit, or by a new version, whose Deployment does not get available.
-func TestWhatIsRegisteredIsMaintained(t *testing.T) {
+// A registration keeps its policy, caBundle and certificate until the desired Deployment serves the
+// webhook, after an edit or an upgrade to a Deployment that does not become available.
+func TestMaintainedRegistration(t *testing.T) {
 	moreRules := func(d *operatorsv1alpha1.WebhookDescription) { d.Rules[0].Resources = []string{"orders", "bills"} }
 	for name, test := range map[string]struct {
-		want       func(*cluster)
-		trustAlone bool // the policy that it was registered with is not known any more
+		want         func(*cluster)
+		caBundleOnly bool // the registered policy is not known any more
 	}{
-		"an edit moves it":                    {want: func(c *cluster) { c.leaves() }},
-		"an edit moves it, and changes it":    {want: func(c *cluster) { c.leaves(moreRules) }, trustAlone: true},
-		"an upgrade moves it":                 {want: func(c *cluster) { c.upgrades(func() { c.leaves() }) }},
-		"an upgrade moves it, and changes it": {want: func(c *cluster) { c.upgrades(func() { c.leaves(moreRules) }) }},
+		"an edit moves it":                    {want: func(c *cluster) { c.moveWebhook() }},
+		"an edit moves it, and changes it":    {want: func(c *cluster) { c.moveWebhook(moreRules) }, caBundleOnly: true},
+		"an upgrade moves it":                 {want: func(c *cluster) { c.upgrade(func() { c.moveWebhook() }) }},
+		"an upgrade moves it, and changes it": {want: func(c *cluster) { c.upgrade(func() { c.moveWebhook(moreRules) }) }},
 		"an upgrade changes it, after another Deployment that does not get available": {want: func(c *cluster) {
-			c.upgrades(func() {
+			c.upgrade(func() {
 				specs := &c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 				c.declare("first")
 				slices.Reverse(*specs)
@@ -66,17 +65,17 @@ func TestWhatIsRegisteredIsMaintained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := installed(t, webhookOf("before", named("hook.example.com")))
-			c.goesOn()
+			c.reconcileLater()
 			was := c.Observed.Validating[0].DeepCopy()
 			test.want(c)
-			c.goesOn()
+			c.reconcileLater()
 			c.wait(10 * time.Second)
-			c.goesOn()
+			c.reconcileLater()
 
 			live := c.Observed.Validating[0]
 			live.Webhooks[0].FailurePolicy, live.Webhooks[0].ClientConfig.CABundle = new(admissionregistrationv1.Ignore), nil
 			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:webhooks":{"k:{\"name\":\"hook.example.com\"}":{"f:failurePolicy":{},"f:clientConfig":{"f:caBundle":{}}}}}`)}
-			c.goesOn()
+			c.reconcileLater()
 			got := c.Observed.Validating[0]
 			if got.Labels["olm.owner"] != was.Labels["olm.owner"] || got.Webhooks[0].ClientConfig.Service.Name != "before-service" {
 				t.Fatalf("it is %s's, called at %s", got.Labels["olm.owner"], got.Webhooks[0].ClientConfig.Service.Name)
@@ -84,11 +83,11 @@ func TestWhatIsRegisteredIsMaintained(t *testing.T) {
 			if !bytes.Equal(got.Webhooks[0].ClientConfig.CABundle, was.Webhooks[0].ClientConfig.CABundle) {
 				t.Errorf("its caBundle is %q, want %q", got.Webhooks[0].ClientConfig.CABundle, was.Webhooks[0].ClientConfig.CABundle)
 			}
-			if restored := *got.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail; restored == test.trustAlone {
+			if restored := *got.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail; restored == test.caBundleOnly {
 				t.Errorf("its policy is %s", *got.Webhooks[0].FailurePolicy)
 			}
 			if len(got.Webhooks[0].Rules[0].Resources) != 1 {
-				t.Errorf("it is called for %v before anybody serves that", got.Webhooks[0].Rules[0].Resources)
+				t.Errorf("it is called for %v before an endpoint serves that", got.Webhooks[0].Rules[0].Resources)
 			}
 
 			c.trust.CABundle, c.trust.Generation, c.trust.RestartedFor = []byte("next, ca"), 2, "2"
@@ -96,36 +95,36 @@ func TestWhatIsRegisteredIsMaintained(t *testing.T) {
 			plan := c.next()
 			for _, want := range []string{"create Secret shop/before-service-cert", "update Deployment shop/before: spec.template.metadata.annotations"} {
 				if !slices.Contains(stepsOf(plan), want) {
-					t.Errorf("its certificate is not looked after: %q lacks %q", stepsOf(plan), want)
+					t.Errorf("its certificate is not maintained: %q lacks %q", stepsOf(plan), want)
 				}
 			}
 			c.Secrets = map[string]*corev1.Secret{}
-			c.goesOn()
+			c.reconcileLater()
 			if got := c.Observed.Validating[0]; string(got.Webhooks[0].ClientConfig.CABundle) != "next, ca" {
 				t.Errorf("its caBundle is %q", got.Webhooks[0].ClientConfig.CABundle)
 			}
-			c.goesOn()
+			c.reconcileLater()
 			if steps := stepsOf(c.next()); len(steps) > 0 {
-				t.Errorf("it is never at rest: %q", steps)
+				t.Errorf("it writes again: %q", steps)
 			}
 		})
 	}
 }
 
-// A definition is converted as it is until it is converted where it is to be, and trusts what the
-// pods there serve.
-func TestConversionThatMovesIsMaintained(t *testing.T) {
+// A definition keeps its conversion until the desired Deployment serves it. Its caBundle is
+// updated.
+func TestMaintainedConversion(t *testing.T) {
 	conversion := operatorsv1alpha1.WebhookDescription{
 		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "before", ConversionCRDs: []string{"things.example.com"}, WebhookPath: new("/convert"),
 	}
 	for name, want := range map[string]func(*cluster){
-		"by an edit":    func(c *cluster) { c.leaves() },
-		"by an upgrade": func(c *cluster) { c.upgrades(func() { c.leaves() }) },
+		"by an edit":    func(c *cluster) { c.moveWebhook() },
+		"by an upgrade": func(c *cluster) { c.upgrade(func() { c.moveWebhook() }) },
 		"with its path": func(c *cluster) {
-			c.leaves(func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = new("/v2") })
+			c.moveWebhook(func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = new("/v2") })
 		},
 		"both, upgraded": func(c *cluster) {
-			c.upgrades(func() { c.leaves(func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = new("/v2") }) })
+			c.upgrade(func() { c.moveWebhook(func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = new("/v2") }) })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -134,7 +133,7 @@ func TestConversionThatMovesIsMaintained(t *testing.T) {
 			crd.Spec.Conversion = nil
 			c.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}
 			for range 4 {
-				c.convertsWhatItPlans()
+				c.reconcileWithConversions()
 				for deployment := range c.Observed.Deployments {
 					c.becomeAvailable(deployment)
 				}
@@ -147,7 +146,7 @@ func TestConversionThatMovesIsMaintained(t *testing.T) {
 			want(c)
 			c.trust.CABundle, c.trust.Generation = []byte("next, ca"), 2
 			for range 3 {
-				c.convertsWhatItPlans()
+				c.reconcileWithConversions()
 				c.wait(time.Minute)
 			}
 			client := c.Observed.CRDs[crd.Name].Spec.Conversion.Webhook.ClientConfig
@@ -158,8 +157,8 @@ func TestConversionThatMovesIsMaintained(t *testing.T) {
 	}
 }
 
-// convertsWhatItPlans is a pass that writes definitions, too.
-func (c *cluster) convertsWhatItPlans() {
+// reconcileWithConversions reconciles and also writes definitions.
+func (c *cluster) reconcileWithConversions() {
 	c.t.Helper()
 	c.Observed.Answers = map[backends.Endpoint]backends.Answer{}
 	for _, e := range c.next().Probes {

@@ -14,17 +14,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// stuck is a cluster whose first Deployment does not get ready; a second one is
-// behind it.
-func stuck(t *testing.T) *cluster {
+// clusterWithUnreadyFirst returns a cluster whose first Deployment does not become ready. A second
+// one waits for it.
+func clusterWithUnreadyFirst(t *testing.T) *cluster {
 	t.Helper()
 	c := clusterWith(t, webhookOf("first"), webhookOf("second"))
-	c.pass()
+	c.reconcile()
 	c.becomeUnavailable("first")
 	return c
 }
 
-// runUnready makes the containers of the first Deployment run without getting ready.
+// runUnready makes the containers of the first Deployment run without becoming ready.
 func runUnready(c *cluster) {
 	c.Observed.Pods["first"] = []*corev1.Pod{{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "first-0"},
@@ -34,7 +34,7 @@ func runUnready(c *cluster) {
 	}}
 }
 
-func TestOrderAndItsRelaxing(t *testing.T) {
+func TestOrderRelaxed(t *testing.T) {
 	const postponed = "second Pending EarlierDeployment: starts after deployment first and its webhooks"
 	unready := `deployment "first" not available: Deployment does not have minimum availability.`
 	for name, test := range map[string]struct {
@@ -42,40 +42,40 @@ func TestOrderAndItsRelaxing(t *testing.T) {
 		after       time.Duration
 		wantStarted bool
 		wantRelaxed string
-		wantLook    time.Duration // after noon
+		wantRequeue time.Duration // after noon
 	}{
-		"just before the bound": {
+		"before the timeout": {
 			change: func(*cluster) {}, after: 59 * time.Second,
-			wantLook: time.Minute,
+			wantRequeue: time.Minute,
 		},
-		"at the bound": {
+		"at the timeout": {
 			change: func(*cluster) {}, after: time.Minute,
 			wantStarted: true, wantRelaxed: "OrderRelaxed: deployment first is not complete within its bound, the next one starts without it: " + unready,
 		},
-		"containers run without getting ready, just before their bound": {
+		"running and not ready, before the timeout": {
 			change: runUnready, after: 19 * time.Second,
-			wantLook: 20 * time.Second,
+			wantRequeue: 20 * time.Second,
 		},
-		"containers run without getting ready, at their bound": {
+		"running and not ready, at the timeout": {
 			change: runUnready, after: 20 * time.Second,
 			wantStarted: true, wantRelaxed: "OrderRelaxed: deployment first is not complete within its bound, the next one starts without it: " +
 				strings.TrimSuffix(unready, ".") + ": pod first-0: container manager runs and its readiness probe fails; if it stays so, look at the pod's events: kubectl -n shop describe pod first-0",
 		},
-		"containers that began late have the whole of their bound": {
+		"containers that started late have the whole timeout": {
 			change: func(c *cluster) {
 				c.wait(15 * time.Second)
 				runUnready(c)
 			},
-			after: 19 * time.Second, wantLook: 35 * time.Second,
+			after: 19 * time.Second, wantRequeue: 35 * time.Second,
 		},
-		"containers that began very late do not extend the other": {
+		"containers that started very late do not extend the other timeout": {
 			change: func(c *cluster) {
 				c.wait(50 * time.Second)
 				runUnready(c)
 			},
-			after: 5 * time.Second, wantLook: time.Minute,
+			after: 5 * time.Second, wantRequeue: time.Minute,
 		},
-		"a Deployment whose webhook does not serve": {
+		"the webhook does not serve": {
 			change: func(c *cluster) {
 				c.becomeAvailable("first")
 				c.serve("first")
@@ -83,19 +83,19 @@ func TestOrderAndItsRelaxing(t *testing.T) {
 			after: time.Minute, wantStarted: true,
 			wantRelaxed: "OrderRelaxed: deployment first is not complete within its bound, the next one starts without it: webhook v.first.example.com: service first-service has no ready endpoint",
 		},
-		"a Deployment that is complete": {
+		"complete": {
 			change: func(c *cluster) {
 				c.becomeAvailable("first")
-				c.pass()
+				c.reconcile()
 			},
 			after: 0, wantStarted: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := stuck(t)
+			c := clusterWithUnreadyFirst(t)
 			test.change(c)
 			c.wait(test.after)
-			plan := c.pass()
+			plan := c.reconcile()
 			started := slices.Contains(stepsOf(plan), "create Deployment shop/second")
 			if started != test.wantStarted {
 				t.Errorf("the second starts: %t, want %t; steps %q", started, test.wantStarted, stepsOf(plan))
@@ -106,56 +106,56 @@ func TestOrderAndItsRelaxing(t *testing.T) {
 			if d := plan.Status.Deployments[1]; !started && d.Name+" "+string(d.State)+" "+d.Reason+": "+d.Message != postponed {
 				t.Errorf("the second is %+v", d)
 			}
-			if test.wantLook != 0 && !plan.Requeue.At.Equal(noon.Add(test.wantLook)) {
-				t.Errorf("the next look is at %s, want %s", plan.Requeue.At, noon.Add(test.wantLook))
+			if test.wantRequeue != 0 && !plan.Requeue.At.Equal(noon.Add(test.wantRequeue)) {
+				t.Errorf("the requeue is at %s, want %s", plan.Requeue.At, noon.Add(test.wantRequeue))
 			}
 		})
 	}
 }
 
-// An operator whose first Deployment waits for a webhook of its second: the second
-// starts, its webhook goes live, the first gets ready, and no more is said of it.
-func TestFirstDeploymentThatWaitsForTheSecond(t *testing.T) {
-	c := stuck(t)
+// The first Deployment waits for a webhook of the second: the second starts, its webhook is
+// registered, the first becomes ready, and the condition is removed.
+func TestFirstDeploymentWaitsForSecond(t *testing.T) {
+	c := clusterWithUnreadyFirst(t)
 	c.wait(time.Minute)
-	c.pass()
+	c.reconcile()
 	if c.Observed.Deployments["second"] == nil {
 		t.Fatal("the second did not start")
 	}
 	c.wait(time.Second)
-	if again := c.pass(); conditionOf(again, "OrderRelaxed") == "" || len(again.Steps) > 0 {
-		t.Errorf("a pass later, steps %q, conditions %+v", stepsOf(again), again.Status.Conditions)
+	if repeated := c.reconcile(); conditionOf(repeated, "OrderRelaxed") == "" || len(repeated.Steps) > 0 {
+		t.Errorf("after another reconciliation, steps %q, conditions %+v", stepsOf(repeated), repeated.Status.Conditions)
 	}
 	c.becomeAvailable("second")
-	if diff := cmp.Diff([]string{"create ValidatingWebhookConfiguration v.second.example.com"}, stepsOf(c.pass())); diff != "" {
+	if diff := cmp.Diff([]string{"create ValidatingWebhookConfiguration v.second.example.com"}, stepsOf(c.reconcile())); diff != "" {
 		t.Errorf("steps when the second is available (-want +got):\n%s", diff)
 	}
 	c.becomeAvailable("first")
 	c.wait(time.Second)
-	plan := c.pass()
+	plan := c.reconcile()
 	if diff := cmp.Diff([]string{"create ValidatingWebhookConfiguration v.first.example.com"}, stepsOf(plan)); diff != "" {
 		t.Errorf("steps when the first is available (-want +got):\n%s", diff)
 	}
 	c.wait(5 * time.Second)
-	if plan = c.pass(); conditionOf(plan, "OrderRelaxed") != "" || c.CSV.Status.Phase != "Succeeded" {
+	if plan = c.reconcile(); conditionOf(plan, "OrderRelaxed") != "" || c.CSV.Status.Phase != "Succeeded" {
 		t.Errorf("at the end: %s, conditions %+v", c.CSV.Status.Phase, plan.Status.Conditions)
 	}
 }
 
-// Pods of an operator that succeeded long ago go away: nothing starts out of its order,
-// and so nothing is said of the order.
-func TestOrderIsNotRelaxedByALoss(t *testing.T) {
+// If an installed operator loses its pods, no Deployment starts out of order, and the condition is
+// not set.
+func TestOrderIsNotRelaxedAfterInstallation(t *testing.T) {
 	c := installed(t, webhookOf("first"), webhookOf("second"))
 	c.becomeUnavailable("first")
 	c.wait(time.Hour)
-	if relaxed := conditionOf(c.pass(), "OrderRelaxed"); relaxed != "" {
+	if relaxed := conditionOf(c.reconcile(), "OrderRelaxed"); relaxed != "" {
 		t.Error(relaxed)
 	}
 }
 
-// A webhook that lost its registration has as much time as any before a Deployment
-// that is new starts without it, however old its own is.
-func TestOrderBoundCountsFromTheLoss(t *testing.T) {
+// After a registration is deleted, the whole timeout passes before a new Deployment starts without
+// it.
+func TestOrderTimeoutBeginsWithUnregistration(t *testing.T) {
 	c := installed(t, webhookOf("first"))
 	c.declare("second")
 	c.Observed.Validating = nil
@@ -169,14 +169,13 @@ func TestOrderBoundCountsFromTheLoss(t *testing.T) {
 		{time.Second, []string{"create Deployment shop/second"}},
 	} {
 		c.wait(moment.after)
-		if diff := cmp.Diff(moment.want, stepsOf(c.pass())); diff != "" {
+		if diff := cmp.Diff(moment.want, stepsOf(c.reconcile())); diff != "" {
 			t.Errorf("%s later, steps (-want +got):\n%s", moment.after, diff)
 		}
 	}
 }
 
-// A Deployment that exists is looked after, whatever those before it lack: it is
-// repaired, and so are its webhooks.
+// An existing Deployment and its webhooks are repaired even if an earlier Deployment is not ready.
 func TestPostponedDeploymentIsRepaired(t *testing.T) {
 	c := installed(t, webhookOf("first"), webhookOf("second"))
 	c.becomeUnavailable("first")
@@ -186,7 +185,7 @@ func TestPostponedDeploymentIsRepaired(t *testing.T) {
 		`update Deployment shop/second: spec.template.spec.containers[name="manager"].image`,
 		`apply ValidatingWebhookConfiguration v.second.example.com: webhooks[name="v.second.example.com"].failurePolicy`,
 	}
-	plan := c.pass()
+	plan := c.reconcile()
 	if diff := cmp.Diff(want, stepsOf(plan)); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}

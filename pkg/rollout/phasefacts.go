@@ -102,7 +102,7 @@ func (r *reporter) awaitedVersions(f phase.Facts) string {
 	if len(r.Verdict.Awaited) == 0 || f.Incomplete != "" {
 		return ""
 	}
-	return strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts, and whoever installs it adds the version now (bundle upgrade does; interrupted, run it again)"
+	return strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
 }
 
 // awaitVersions delays the installation until all versions are served, at most as long as for a

@@ -13,8 +13,8 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// What the API server refused is not tried again in the same pass, the phase says what
-// was refused and why, and a minute later it is tried again.
+// A refused write is not retried in the same reconciliation. The phase has the cause. The write is
+// retried after a minute.
 func TestRefusedWrites(t *testing.T) {
 	const (
 		webhook = "v.manager.example.com"
@@ -63,25 +63,24 @@ func TestRefusedWrites(t *testing.T) {
 			c := test.start(t)
 			test.change(c)
 			c.refuse(test.key, quota)
-			plan := c.pass()
+			plan := c.reconcile()
 			if diff := cmp.Diff(test.wantSteps, stepsOf(plan)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]string{test.want}, webhooksOf(plan)); diff != "" {
 				t.Errorf("webhooks (-want +got):\n%s", diff)
 			}
-			if said := phasesOf(plan); len(said) == 0 || said[len(said)-1] != failed {
-				t.Errorf("phases %q, want %q at their end", said, failed)
+			if got := phasesOf(plan); len(got) == 0 || got[len(got)-1] != failed {
+				t.Errorf("phases %q, want %q at their end", got, failed)
 			}
-			if again := c.now.Add(time.Minute); plan.Requeue.At.IsZero() || plan.Requeue.At.After(again) {
-				t.Errorf("the next look is at %s, want %s", plan.Requeue.At, again)
+			if repeated := c.now.Add(time.Minute); plan.Requeue.At.IsZero() || plan.Requeue.At.After(repeated) {
+				t.Errorf("the requeue is at %s, want %s", plan.Requeue.At, repeated)
 			}
 		})
 	}
 }
 
-// A live webhook is called as before while its repair is refused: it stays what it
-// was, and nothing else waits for it.
+// A registered webhook stays registered while its repair is refused, and nothing else waits for it.
 func TestRefusedRepairs(t *testing.T) {
 	const quota = "the API server refuses it: exceeded quota"
 	for name, test := range map[string]struct {
@@ -114,7 +113,7 @@ func TestRefusedRepairs(t *testing.T) {
 			key:    "Service shop/manager-service",
 			want:   "v.manager.example.com Registered Serving: ",
 		},
-		"of the Service that is gone": {
+		"of the deleted Service": {
 			change: func(c *cluster) { delete(c.Observed.Services, "manager-service") },
 			key:    "Service shop/manager-service",
 			want:   "v.manager.example.com Unreachable RefusedByAPIServer: " + quota,
@@ -129,7 +128,7 @@ func TestRefusedRepairs(t *testing.T) {
 			c := installed(t, webhookOf("manager"))
 			test.change(c)
 			c.refuse(test.key, quota)
-			plan := c.pass()
+			plan := c.reconcile()
 			if steps := stepsOf(plan); len(steps) > 0 {
 				t.Errorf("steps %q", steps)
 			}
@@ -143,22 +142,23 @@ func TestRefusedRepairs(t *testing.T) {
 			c.Observed.Refused = map[string]string{}
 			for range 2 {
 				c.wait(time.Minute)
-				c.pass()
+				c.reconcile()
 				c.becomeAvailable("manager")
 			}
 			c.wait(time.Minute)
-			if c.pass(); c.CSV.Status.Phase != "Succeeded" {
+			if c.reconcile(); c.CSV.Status.Phase != "Succeeded" {
 				t.Errorf("accepted again, it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 			}
 		})
 	}
 }
 
-// A webhook that nobody answers is no verdict: what it holds up is said, and nothing fails.
-func TestUnansweredWrites(t *testing.T) {
+// An error of an unreachable webhook of another operator does not fail the installation. The status
+// has the cause.
+func TestUnreachableWebhookOfAnotherOperator(t *testing.T) {
 	const (
 		deployment = "Deployment shop/manager"
-		down       = "nobody answers a webhook"
+		down       = "no endpoint answers a webhook"
 	)
 	for name, test := range map[string]struct {
 		start func(*testing.T) *cluster
@@ -182,7 +182,7 @@ func TestUnansweredWrites(t *testing.T) {
 			c := test.start(t)
 			c.refuse(deployment, down)
 			c.Observed.Unanswered = map[string]bool{deployment: true}
-			plan := c.pass()
+			plan := c.reconcile()
 			if diff := cmp.Diff(test.want, stepsOf(plan)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
@@ -196,18 +196,18 @@ func TestUnansweredWrites(t *testing.T) {
 	}
 }
 
-// What the API server will not delete is not asked of it again and again.
+// A refused deletion is not retried in the same reconciliation.
 func TestRefusedUnregistration(t *testing.T) {
 	c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
 	c.CSV.Spec.WebhookDefinitions = c.CSV.Spec.WebhookDefinitions[:1]
 	c.refuse("MutatingWebhookConfiguration", "the API server refuses it: forbidden")
-	if steps := stepsOf(c.pass()); len(steps) > 0 {
+	if steps := stepsOf(c.reconcile()); len(steps) > 0 {
 		t.Errorf("steps %q", steps)
 	}
 }
 
-// Nor is what it will not let go without a conversion.
-func TestRefusedEndOfConversion(t *testing.T) {
+// A refused removal of a conversion is not retried in the same reconciliation.
+func TestRefusedConversionRemoval(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	crd := convertedCRD("manager-service", []string{"v2"}, "-v1", "v2")
 	crd.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"

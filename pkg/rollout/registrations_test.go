@@ -25,9 +25,8 @@ func registrationNamed(name, generateName string, age time.Duration) *admissionr
 	}}
 }
 
-// A registration is known by its labels, whoever named it. Where two say that they are
-// for one webhook, the same one is kept in every pass: a cache has no order, and to
-// keep now the one and now the other would delete both.
+// A registration is identified by its labels. If two have the labels of one webhook, the same one
+// is kept in every reconciliation: caches have no order, and alternating would delete both.
 func TestConfigurations(t *testing.T) {
 	const webhook = "v.manager.example.com"
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
@@ -38,13 +37,13 @@ func TestConfigurations(t *testing.T) {
 		live []*admissionregistrationv1.ValidatingWebhookConfiguration
 		want map[csvspec.Identity]string
 	}{
-		"none":               {nil, map[csvspec.Identity]string{}},
-		"one that OLM named": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{registrationNamed(webhook+"-x7k2p", webhook, 0)}, map[csvspec.Identity]string{identity: webhook + "-x7k2p"}},
-		"another webhook's":  {[]*admissionregistrationv1.ValidatingWebhookConfiguration{registrationNamed("w", "w.example.com", 0)}, map[csvspec.Identity]string{}},
+		"none":              {nil, map[csvspec.Identity]string{}},
+		"named by OLM":      {[]*admissionregistrationv1.ValidatingWebhookConfiguration{registrationNamed(webhook+"-x7k2p", webhook, 0)}, map[csvspec.Identity]string{identity: webhook + "-x7k2p"}},
+		"another webhook's": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{registrationNamed("w", "w.example.com", 0)}, map[csvspec.Identity]string{}},
 		"the oldest of several": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{
 			registrationNamed("b", webhook, time.Hour), registrationNamed("a", webhook, time.Minute), registrationNamed("c", webhook, time.Second),
 		}, map[csvspec.Identity]string{identity: "b"}},
-		"the first by name of those of one age": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{
+		"the first by name of the same age": {[]*admissionregistrationv1.ValidatingWebhookConfiguration{
 			registrationNamed("b", webhook, time.Hour), registrationNamed("a", webhook, time.Hour),
 		}, map[csvspec.Identity]string{identity: "a"}},
 	} {
@@ -62,8 +61,8 @@ func TestConfigurations(t *testing.T) {
 	}
 }
 
-// A mutating registration is none of a validating webhook's, whatever its label says.
-func TestConfigurationsAreOfTheirType(t *testing.T) {
+// A mutating registration is never that of a validating webhook.
+func TestConfigurationsOfOtherType(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
 	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhookOf("manager")}
 	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: registrationNamed("m", "v.manager.example.com", 0).ObjectMeta}
@@ -72,11 +71,11 @@ func TestConfigurationsAreOfTheirType(t *testing.T) {
 	}
 }
 
-// OLM's registrations are taken over under the names that OLM gave them.
-func TestTakeover(t *testing.T) {
+// Registrations of OLM are adopted with their names.
+func TestOLMRegistrationIsAdopted(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.validating("manager").Name = "v.manager.example.com-x7k2p"
-	plan := c.pass()
+	plan := c.reconcile()
 	if steps := stepsOf(plan); len(steps) > 0 {
 		t.Errorf("steps %q", steps)
 	}
@@ -85,7 +84,7 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-func TestTrusting(t *testing.T) {
+func TestTrustsOf(t *testing.T) {
 	calling := func(namespace, service, bundle string) admissionregistrationv1.WebhookClientConfig {
 		return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: service}, CABundle: []byte(bundle)}
 	}
@@ -116,6 +115,6 @@ func TestTrusting(t *testing.T) {
 		{Name: "ValidatingWebhookConfiguration labelled as a canary", Version: "u/3", CABundle: []byte("two"), Generation: 7},
 	}
 	if diff := cmp.Diff(want, observed.TrustsOf("shop", "manager-service")); diff != "" {
-		t.Errorf("who trusts (-want +got):\n%s", diff)
+		t.Errorf("trusts (-want +got):\n%s", diff)
 	}
 }

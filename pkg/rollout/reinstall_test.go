@@ -10,9 +10,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// A Deployment that worked for an hour and is changed: what it showed before the change
-// neither lets the operator succeed nor makes it fail, and its webhooks stay.
-func TestChangeOfALiveDeployment(t *testing.T) {
+// The status of a Deployment before a change neither completes nor fails the installation of the
+// change, and its webhooks stay registered.
+func TestChangedDeployment(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	for _, moment := range []struct {
 		when       string
@@ -34,7 +34,7 @@ func TestChangeOfALiveDeployment(t *testing.T) {
 			wantState: managerv1alpha1.DeploymentProgressing,
 		},
 		{
-			when:       "nobody has looked at the change",
+			when:       "the change is not observed yet",
 			happens:    func() {},
 			wantPhases: []string{`Installing InstallWaiting: installing: waiting for deployment manager to become ready: deployment "manager" not available: the Deployment controller has not seen it yet`},
 			wantState:  managerv1alpha1.DeploymentProgressing,
@@ -47,7 +47,7 @@ func TestChangeOfALiveDeployment(t *testing.T) {
 		},
 	} {
 		moment.happens()
-		plan := c.pass()
+		plan := c.reconcile()
 		if diff := cmp.Diff(moment.wantSteps, stepsOf(plan)); diff != "" {
 			t.Errorf("when %s, steps (-want +got):\n%s", moment.when, diff)
 		}
@@ -64,15 +64,14 @@ func TestChangeOfALiveDeployment(t *testing.T) {
 	}
 }
 
-// A webhook that is added to an operator that has succeeded: it has not succeeded with
-// that one before it serves.
+// After a webhook is added to an installed operator, the operator succeeds when the webhook serves.
 func TestWebhookAddedToASucceededOperator(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.example.com")))
 	c.answer = func(backends.Endpoint) backends.Answer {
 		return backends.Answer{Reason: "ForeignCertificate", Message: "foreign"}
 	}
-	phases := phasesOf(c.pass())
+	phases := phasesOf(c.reconcile())
 	if want := "Installing InstallWaiting: installing: waiting for webhook m.example.com to be registered: foreign"; len(phases) == 0 || phases[len(phases)-1] != want {
 		t.Errorf("phases %q, want the last to be %q", phases, want)
 	}

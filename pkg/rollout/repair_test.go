@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// What differs from what is desired is written again, and nothing else; the webhook
-// stays registered meanwhile.
+// Only fields that differ from the desired state are written. The webhook stays registered.
 func TestRepairs(t *testing.T) {
 	const (
 		webhook    = "v.manager.example.com"
@@ -37,23 +36,23 @@ func TestRepairs(t *testing.T) {
 			func(c *cluster) { live(c).FailurePolicy = new(admissionregistrationv1.Ignore) },
 			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": " + field + ".failurePolicy"}, serving,
 		},
-		"the trust is withdrawn": {
+		"the caBundle is removed": {
 			func(c *cluster) { live(c).ClientConfig.CABundle = nil },
 			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": " + field + ".clientConfig.caBundle"}, serving,
 		},
-		"a condition is smuggled in": {
+		"a match condition is added": {
 			func(c *cluster) {
 				live(c).MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "never", Expression: "false"}}
 			},
 			[]string{"update ValidatingWebhookConfiguration " + webhook + ": " + conditions}, serving,
 		},
-		"a second webhook is smuggled in": {
+		"a webhook is added": {
 			func(c *cluster) {
 				c.validating("manager").Webhooks = append(c.validating("manager").Webhooks, admissionregistrationv1.ValidatingWebhook{Name: "x"})
 			},
 			[]string{"update ValidatingWebhookConfiguration " + webhook + `: webhooks[name="x"].name`}, serving,
 		},
-		"labels and annotations of others": {
+		"labels and annotations of other clients": {
 			func(c *cluster) {
 				c.validating("manager").Labels["theirs"] = "x"
 				c.validating("manager").Annotations["theirs"] = "x"
@@ -87,28 +86,28 @@ func TestRepairs(t *testing.T) {
 			[]string{"create ValidatingWebhookConfiguration " + webhook, "delete MutatingWebhookConfiguration " + webhook},
 			webhook + " Waiting Registering: the registration is being written",
 		},
-		"the registration is deleted, and nobody serves": {
+		"the registration is deleted, and no endpoint is ready": {
 			func(c *cluster) {
 				c.Observed.Validating = nil
 				c.serve("manager")
 			},
 			nil, webhook + " Waiting NoReadyEndpoints: service manager-service has no ready endpoint",
 		},
-		"a manager that saw more wrote it": {
+		"a manager with newer facts wrote it": {
 			func(c *cluster) {
 				c.validating("manager").Annotations["olm-webhook-manager.io/certificate-generation"] = "2"
 				live(c).ClientConfig.CABundle = []byte("ca and the next")
 			},
 			nil, serving,
 		},
-		"a manager that saw less wrote it": {
+		"a manager with older facts wrote it": {
 			func(c *cluster) {
 				c.validating("manager").Annotations["olm-webhook-manager.io/certificate-generation"] = "0"
 				live(c).ClientConfig.CABundle = []byte("an old ca")
 			},
 			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": metadata.annotations.olm-webhook-manager.io/certificate-generation, " + field + ".clientConfig.caBundle"}, serving,
 		},
-		"somebody says that a manager saw more": {
+		"another client wrote the generation": {
 			func(c *cluster) {
 				live := c.validating("manager")
 				live.Annotations["olm-webhook-manager.io/certificate-generation"] = "99"
@@ -122,7 +121,7 @@ func TestRepairs(t *testing.T) {
 			},
 			[]string{"apply ValidatingWebhookConfiguration " + webhook + ": metadata.annotations.olm-webhook-manager.io/certificate-generation"}, serving,
 		},
-		"the webhook is declared no more": {
+		"the webhook is not declared any more": {
 			func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil },
 			[]string{"update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash", "delete ValidatingWebhookConfiguration " + webhook}, "",
 		},
@@ -156,7 +155,7 @@ func TestRepairs(t *testing.T) {
 			},
 			[]string{"create Deployment shop/manager"}, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint: the Deployment is being created",
 		},
-		"somebody scaled the Deployment to nothing": {
+		"the Deployment is scaled to 0": {
 			func(c *cluster) {
 				c.Observed.Deployments["manager"].Spec.Replicas = new(int32(0))
 				c.becomeAvailable("manager")
@@ -165,7 +164,7 @@ func TestRepairs(t *testing.T) {
 			nil, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint: " +
 				"deployment manager is scaled to 0; to bring it back: kubectl -n shop scale deployment manager --replicas=1",
 		},
-		"somebody scaled the Deployment": {
+		"the Deployment is scaled": {
 			func(c *cluster) {
 				c.Observed.Deployments["manager"].Spec.Replicas = new(int32(3))
 				c.becomeAvailable("manager")
@@ -179,19 +178,19 @@ func TestRepairs(t *testing.T) {
 			},
 			[]string{"update Deployment shop/manager: metadata.annotations.olm-webhook-manager.io/replicas, metadata.labels.olm.deployment-spec-hash, spec.replicas"}, serving,
 		},
-		"the pods are gone": {
+		"the pods are not ready": {
 			func(c *cluster) { c.becomeUnavailable("manager") },
 			nil, webhook + " Unreachable NoReadyEndpoints: service manager-service has no ready endpoint: " +
 				"deployment \"manager\" not available: Deployment does not have minimum availability.",
 		},
-		"availability is enough, and is gone": {
+		"gate Available, not available": {
 			func(c *cluster) {
 				c.Policy.Gate = GateAvailable
 				c.becomeUnavailable("manager")
 			},
 			nil, webhook + ` Unreachable DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability.`,
 		},
-		"availability is enough, and stays": {
+		"gate Available, available": {
 			func(c *cluster) {
 				c.Policy.Gate = GateAvailable
 				c.serve("manager")
@@ -202,7 +201,7 @@ func TestRepairs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := installed(t, webhookOf("manager"))
 			test.change(c)
-			plan := c.pass()
+			plan := c.reconcile()
 			if diff := cmp.Diff(test.wantSteps, stepsOf(plan)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
@@ -217,32 +216,32 @@ func TestRepairs(t *testing.T) {
 				t.Errorf("OrderRelaxed although nothing waits for the Deployment: %s", relaxed)
 			}
 			c.wait(time.Second)
-			if again := stepsOf(c.pass()); len(again) > 0 {
-				t.Errorf("the next pass writes again: %q", again)
+			if repeated := stepsOf(c.reconcile()); len(repeated) > 0 {
+				t.Errorf("the next reconciliation writes again: %q", repeated)
 			}
 		})
 	}
 }
 
-// A registration that was taken away comes back as soon as its endpoints answer, however
-// many passes they do not.
-func TestRegistrationComesBackInARollout(t *testing.T) {
+// A deleted registration is recreated as soon as its endpoints answer, even after several
+// reconciliations without an answer.
+func TestRegistrationIsRecreatedDuringRollout(t *testing.T) {
 	for want, c := range map[string]*cluster{
 		"create ValidatingWebhookConfiguration v.manager.example.com": installed(t, webhookOf("manager")),
-		"create APIService " + pondAPI:                                available(t, owning(t, "manager")),
+		"create APIService " + pondAPI:                                available(t, clusterWithAPIService(t, "manager")),
 	} {
 		c.Observed.Validating, c.Observed.APIServices = nil, nil
 		c.Observed.Deployments["manager"].Status.Replicas = 2
 		c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{Reason: "Refused", Message: "refuses"} }
 		for range 3 {
-			if steps := stepsOf(c.pass()); len(steps) > 0 {
+			if steps := stepsOf(c.reconcile()); len(steps) > 0 {
 				t.Fatalf("steps %q", steps)
 			}
 			c.wait(time.Second)
 		}
 		c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
 		previous := c.Previous
-		plan := c.pass()
+		plan := c.reconcile()
 		if diff := cmp.Diff([]string{want}, stepsOf(plan)); diff != "" {
 			t.Errorf("steps (-want +got):\n%s", diff)
 		} else if !plan.Steps[0].Repairs(previous, nil) {
@@ -260,8 +259,7 @@ func conditionOf(plan Plan, kind string) string {
 	return ""
 }
 
-// A pass over a cluster where nothing changed writes nothing, says nothing new, and
-// needs no other look.
+// Without a change, a reconciliation writes nothing, reports nothing new, and does not requeue.
 func TestNothingToDo(t *testing.T) {
 	c := installed(t, webhookOf("first"), webhookOf("second", mutatingNamed("m.example.com")))
 	plan := c.next()
@@ -276,8 +274,8 @@ func TestNothingToDo(t *testing.T) {
 	}
 }
 
-// An update keeps what others put beside what the manager owns.
-func TestUpdateKeepsWhatIsNotTheManagers(t *testing.T) {
+// An update keeps the fields of other clients.
+func TestUpdateKeepsFieldsOfOtherClients(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	live := c.validating("manager")
 	live.Labels["theirs"], live.Annotations["theirs"] = "x", "x"
@@ -296,8 +294,7 @@ func TestUpdateKeepsWhatIsNotTheManagers(t *testing.T) {
 	}
 }
 
-// An update of a Deployment makes its whole spec as desired, whatever was taken away
-// or put in, and carries the owner that is alive.
+// An update of a Deployment replaces its whole spec and sets the current owner.
 func TestUpdateOfDeployment(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	live := c.Observed.Deployments["manager"]

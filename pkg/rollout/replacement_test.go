@@ -14,9 +14,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// What the manager created a Service with and wants no more goes: an apply would leave it,
-// since its creator would still own it. What others added stays, and so do defaults.
-func TestReplacesWhatItCreated(t *testing.T) {
+// Fields with which the manager created a Service and that are not desired any more are removed by
+// an update: after an apply they would stay, since their creator still owns them. Fields of other
+// clients and defaults stay.
+func TestUpdateRemovesCreatedFields(t *testing.T) {
 	service := func(owners []metav1.OwnerReference, ports ...int32) *corev1.Service {
 		s := &corev1.Service{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
@@ -34,7 +35,7 @@ func TestReplacesWhatItCreated(t *testing.T) {
 	first, second, other := ownersOf("first"), ownersOf("second"), ownersOf("other")
 	for name, test := range map[string]struct {
 		desired    *corev1.Service
-		want       Verb // "" for nothing to do
+		want       Verb // "" for none
 		wantOwners []metav1.OwnerReference
 		wantPorts  []int32
 	}{
@@ -52,11 +53,11 @@ func TestReplacesWhatItCreated(t *testing.T) {
 			if step.Verb != test.want || needed != (test.want != "") {
 				t.Fatalf("step %s %v, want %s", step.Verb, step.Drift, test.want)
 			}
-			lean := live.DeepCopy()
-			drift.TrimManagedFields(lean)
-			asLean, _ := stepTo(test.desired, lean, Observed{}, noon)
-			if diff := cmp.Diff(step, asLean, cmpopts.IgnoreFields(Step{}, "Live")); diff != "" {
-				t.Errorf("where the cache is lean (-whole +lean):\n%s", diff)
+			trimmed := live.DeepCopy()
+			drift.TrimManagedFields(trimmed)
+			ofTrimmed, _ := stepTo(test.desired, trimmed, Observed{}, noon)
+			if diff := cmp.Diff(step, ofTrimmed, cmpopts.IgnoreFields(Step{}, "Live")); diff != "" {
+				t.Errorf("with trimmed managed fields (-whole +trimmed):\n%s", diff)
 			}
 			if !needed {
 				return
@@ -80,8 +81,8 @@ func ownersOf(names ...string) []metav1.OwnerReference {
 	return all
 }
 
-// A Role and its binding that change owners grant what is desired.
-func TestReplacesGrants(t *testing.T) {
+// A Role and a RoleBinding that change owners grant only the desired permissions.
+func TestUpdateOfGrants(t *testing.T) {
 	const ours = `{"f:metadata":{"f:ownerReferences":{".":{},"k:{\"uid\":\"uid-of-first\"}":{}}}}`
 	created := []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", ours)}
 	role := func(owner, verb string) *rbacv1.Role {
@@ -107,7 +108,7 @@ func TestReplacesGrants(t *testing.T) {
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "shop", Name: account}},
 		}
 	}
-	bound := binding("first", "anybody")
+	bound := binding("first", "another")
 	bound.ManagedFields = created
 	step, _ = stepTo(binding("second", "shop"), bound, Observed{}, noon)
 	given := step.Object.(*rbacv1.RoleBinding)
@@ -116,14 +117,15 @@ func TestReplacesGrants(t *testing.T) {
 	}
 }
 
-// What this pass has created is as it was desired, whatever the API server made of it.
-func TestComparesNothingThatWasJustMade(t *testing.T) {
+// An object that was created in this reconciliation is not compared: the stored object is not in
+// the cache.
+func TestJustCreatedIsNotCompared(t *testing.T) {
 	live := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "s"}}
 	desired := live.DeepCopy()
 	desired.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}
 	desired.Labels = map[string]string{"a": "b"}
 	if _, needed := stepTo(desired, live, Observed{}, noon); !needed {
-		t.Fatal("there is no drift to be found")
+		t.Fatal("no drift is detected")
 	}
 	if step, needed := stepTo(desired, live, Observed{JustCreated: map[string]bool{drift.KeyOf(live): true}}, noon); needed {
 		t.Errorf("it is written again: %s, %s", step.Verb, step.Why())

@@ -15,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// pathsToProbe are the addresses to dial, and the path of the review to send there.
+// pathsToProbe returns the addresses to dial, with the path of the review.
 func pathsToProbe(plan Plan) []string {
 	var all []string
 	for _, e := range plan.Probes {
@@ -28,8 +28,8 @@ func atPath(path string) func(*operatorsv1alpha1.WebhookDescription) {
 	return func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = &path }
 }
 
-// Each pod has to answer a review at the path of a webhook before that is registered. One that
-// is registered, or was, is not asked.
+// Each pod must answer a review at the path of a webhook before the webhook is registered. Webhooks
+// that are or were registered get no review.
 func TestReviewsToSend(t *testing.T) {
 	const handshake = "10.96.0.10:443"
 	for name, test := range map[string]struct {
@@ -48,14 +48,14 @@ func TestReviewsToSend(t *testing.T) {
 			},
 			want: []string{"10.244.0.5:443/validate", handshake, "10.244.0.5:443/mutate"},
 		},
-		"a server that must not be asked": {
+		"probe handshake": {
 			change: func(c *cluster) {
 				c.CSV.Annotations = map[string]string{wellknown.AnnotationProbe: wellknown.ProbeHandshake}
 			},
 			want: []string{"10.244.0.5:443", handshake},
 		},
-		"availability is enough": {change: func(c *cluster) { c.Policy.Gate = GateAvailable }},
-		"a live registration":    {start: registeredAtPath},
+		"gate Available": {change: func(c *cluster) { c.Policy.Gate = GateAvailable }},
+		"registered":     {start: registeredAtPath},
 		"a registration that another client deleted": {
 			start:  registeredAtPath,
 			change: func(c *cluster) { c.remove(c.validating("manager")) },
@@ -86,8 +86,8 @@ func registeredAtPath(t *testing.T) *cluster {
 	return installed(t, webhookOf("manager", atPath("/validate")))
 }
 
-// A path that is not served keeps a webhook from being registered, and no other one.
-func TestPathThatIsNotServed(t *testing.T) {
+// A path that is not served blocks the registration of its webhook only.
+func TestPathNotServed(t *testing.T) {
 	c := unregistered(t)
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com"), atPath("/wrong")))
 	c.answer = func(e backends.Endpoint) backends.Answer {
@@ -96,7 +96,7 @@ func TestPathThatIsNotServed(t *testing.T) {
 		}
 		return backends.Answer{}
 	}
-	plan := c.pass()
+	plan := c.reconcile()
 	if diff := cmp.Diff([]string{
 		"v.manager.example.com Waiting Registering: the registration is being written",
 		"m.manager.example.com Waiting PathNotServed: there is nothing at /wrong",
@@ -108,11 +108,11 @@ func TestPathThatIsNotServed(t *testing.T) {
 	}
 }
 
-// pathCalled is the path of the live registration.
+// pathCalled returns the path of the registration.
 func (c *cluster) pathCalled() string { return registration.RouteOf(c.validating("manager")).Path }
 
-// A path that is edited is called once it is served, and the previous one until then.
-func TestPathThatIsEdited(t *testing.T) {
+// An edited path is called after it is served. The previous path is called until then.
+func TestEditedPath(t *testing.T) {
 	c := registeredAtPath(t)
 	c.answer = func(e backends.Endpoint) backends.Answer {
 		if e.Review.Path == "/wrong" {
@@ -122,7 +122,7 @@ func TestPathThatIsEdited(t *testing.T) {
 	}
 	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
 	for range 3 {
-		plan := c.pass()
+		plan := c.reconcile()
 		if diff := cmp.Diff([]string{`v.manager.example.com Registered PathNotServed: path "/validate" is called until "/wrong" is served: there is nothing at /wrong`}, webhooksOf(plan)); diff != "" {
 			t.Errorf("webhooks (-want +got):\n%s", diff)
 		}
@@ -131,20 +131,20 @@ func TestPathThatIsEdited(t *testing.T) {
 		}
 	}
 	if steps := stepsOf(c.next()); len(steps) > 0 {
-		t.Errorf("each pass does %q", steps)
+		t.Errorf("each reconciliation does %q", steps)
 	}
 	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
-	c.pass()
+	c.reconcile()
 	if c.pathCalled() != "/right" {
 		t.Errorf("%s is called", c.pathCalled())
 	}
 }
 
-// The same holds where the administrator injects the caBundle.
-func TestPathThatIsEditedUnderADelegatedCABundle(t *testing.T) {
+// The same applies to a delegated caBundle.
+func TestEditedPathWithDelegatedCABundle(t *testing.T) {
 	c := registeredAtPath(t)
 	c.trust.Delegated = true
-	c.goesOn()
+	c.reconcileLater()
 	c.answer = func(e backends.Endpoint) backends.Answer {
 		if e.Review.Path == "/wrong" {
 			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
@@ -152,22 +152,22 @@ func TestPathThatIsEditedUnderADelegatedCABundle(t *testing.T) {
 		return backends.Answer{}
 	}
 	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
-	c.pass()
-	if c.pass(); c.pathCalled() != "/validate" {
+	c.reconcile()
+	if c.reconcile(); c.pathCalled() != "/validate" {
 		t.Fatalf("%s is called", c.pathCalled())
 	}
 	if steps := stepsOf(c.next()); len(steps) > 0 {
-		t.Errorf("each pass does %q", steps)
+		t.Errorf("each reconciliation does %q", steps)
 	}
 	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
-	if c.pass(); c.pathCalled() != "/right" {
+	if c.reconcile(); c.pathCalled() != "/right" {
 		t.Errorf("%s is called", c.pathCalled())
 	}
 }
 
-// A definition is converted at the previous path until the edited one is served, also while the
-// ClusterServiceVersion is held. A path that another client wrote, or removed, is repaired.
-func TestConversionPathThatIsEdited(t *testing.T) {
+// A definition is converted at the previous path until the edited path is served, also if a
+// requirement is not met. A path that another client wrote or removed is repaired.
+func TestEditedConversionPath(t *testing.T) {
 	const ours, theirs = "olm-webhook-manager", "kubectl-edit"
 	route := `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:service":{"f:path":{}}}}}}}`
 	refuses := func(e backends.Endpoint) backends.Answer {
@@ -181,15 +181,15 @@ func TestConversionPathThatIsEdited(t *testing.T) {
 		writer string
 		want   string
 	}{
-		"it is served":                    {func(c *cluster) { c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} } }, ours, "/v2"},
-		"it is not served":                {func(*cluster) {}, ours, "/convert"},
-		"a requirement is not met":        {func(c *cluster) { obstacles["a requirement"].put(c) }, ours, "/convert"},
-		"the description has a mistake":   {func(c *cluster) { obstacles["a mistake"].put(c) }, ours, "/convert"},
-		"another client wrote the live":   {func(*cluster) {}, theirs, "/v2"},
-		"availability is all that counts": {func(c *cluster) { c.Policy.Gate = GateAvailable }, ours, "/v2"},
+		"it is served":                  {func(c *cluster) { c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} } }, ours, "/v2"},
+		"it is not served":              {func(*cluster) {}, ours, "/convert"},
+		"a requirement is not met":      {func(c *cluster) { obstacles["a requirement"].put(c) }, ours, "/convert"},
+		"invalid description":           {func(c *cluster) { obstacles["an invalid description"].put(c) }, ours, "/convert"},
+		"another client wrote the path": {func(*cluster) {}, theirs, "/v2"},
+		"gate Available":                {func(c *cluster) { c.Policy.Gate = GateAvailable }, ours, "/v2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := convertsTwo(t)
+			c := clusterWithConversions(t)
 			for _, crd := range c.Observed.CRDs {
 				crd.ManagedFields = []metav1.ManagedFieldsEntry{wrote(test.writer, route)}
 			}
@@ -197,7 +197,7 @@ func TestConversionPathThatIsEdited(t *testing.T) {
 			c.CSV.Spec.WebhookDefinitions[0].WebhookPath = new("/v2")
 			test.change(c)
 			for range 3 {
-				c.convertsWhatItPlans()
+				c.reconcileWithConversions()
 			}
 			if got := conversion.RouteOf(c.Observed.CRDs["things.example.com"].Spec.Conversion).Path; got != test.want {
 				t.Errorf("%s is called, want %s", got, test.want)
@@ -206,15 +206,15 @@ func TestConversionPathThatIsEdited(t *testing.T) {
 	}
 }
 
-// A path that another client writes into a registration is repaired, whatever the pods answer.
-func TestPathThatAnotherClientWrites(t *testing.T) {
+// A path that another client wrote to a registration is repaired, even if the pods do not answer.
+func TestPathEditedByAnotherClient(t *testing.T) {
 	c := registeredAtPath(t)
 	c.answer = func(backends.Endpoint) backends.Answer {
 		return backends.Answer{Reason: "PathNotServed", Message: "there is nothing"}
 	}
 	other := "/other"
 	c.validating("manager").Webhooks[0].ClientConfig.Service.Path = &other
-	c.pass()
+	c.reconcile()
 	if c.pathCalled() != "/validate" {
 		t.Errorf("%s is called", c.pathCalled())
 	}

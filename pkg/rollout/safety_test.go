@@ -15,22 +15,22 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// happenings are what may come to the operator whose webhook is about to be
-// registered. Each does nothing where it makes no sense.
-var happenings = map[string]func(*cluster){
-	"pods go":       func(c *cluster) { withDeployment(c, c.becomeUnavailable) },
-	"pods come":     func(c *cluster) { withDeployment(c, c.becomeAvailable) },
-	"endpoints lag": func(c *cluster) { c.serve("manager") },
+// changes are events that can happen before the webhook of an operator is registered. Each does
+// nothing if it does not apply.
+var changes = map[string]func(*cluster){
+	"pods are unready":   func(c *cluster) { withDeployment(c, c.becomeUnavailable) },
+	"pods are ready":     func(c *cluster) { withDeployment(c, c.becomeAvailable) },
+	"endpoints are late": func(c *cluster) { c.serve("manager") },
 	"pods refuse": func(c *cluster) {
 		c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{Reason: "Refused", Message: "refuses"} }
 	},
-	"pods answer":     func(c *cluster) { c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} } },
-	"trust is lost":   func(c *cluster) { c.Certificates["manager"] = certificateWith("spoiled") },
-	"another image":   func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image += "x" },
-	"unregistered":    func(c *cluster) { c.Observed.Validating = nil },
-	"weakened":        func(c *cluster) { weaken(c.Observed.Validating) },
-	"namespace comes": func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"red"} },
-	"a minute passes": func(c *cluster) { c.wait(time.Minute) },
+	"pods answer":         func(c *cluster) { c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} } },
+	"certificate is lost": func(c *cluster) { c.Certificates["manager"] = certificateWith("damaged") },
+	"another image":       func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image += "x" },
+	"unregistered":        func(c *cluster) { c.Observed.Validating = nil },
+	"edited":              func(c *cluster) { removePolicy(c.Observed.Validating) },
+	"namespace is added":  func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"red"} },
+	"a minute passes":     func(c *cluster) { c.wait(time.Minute) },
 }
 
 func withDeployment(c *cluster, do func(string)) {
@@ -39,40 +39,39 @@ func withDeployment(c *cluster, do func(string)) {
 	}
 }
 
-func weaken(live []*admissionregistrationv1.ValidatingWebhookConfiguration) {
+func removePolicy(live []*admissionregistrationv1.ValidatingWebhookConfiguration) {
 	for _, v := range live {
 		v.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 		v.Webhooks[0].ClientConfig.CABundle = nil
 	}
 }
 
-// Whatever happens, in whatever order: a webhook is registered only while it is served,
-// and then it stays registered and is never weakened; and when nothing happens any
-// more, nothing is written any more.
-func TestWhateverHappens(t *testing.T) {
-	for first := range happenings {
-		for second := range happenings {
-			for _, third := range []string{"pods come", "pods answer", "unregistered", "a minute passes"} {
+// For any sequence of changes, a webhook is registered only while it is served. After that it stays
+// registered with its policy. After the last change, nothing more is written.
+func TestRegistrationInvariants(t *testing.T) {
+	for first := range changes {
+		for second := range changes {
+			for _, third := range []string{"pods are ready", "pods answer", "unregistered", "a minute passes"} {
 				c := unregistered(t)
-				story := []string{first, second, third}
-				for _, happening := range story {
-					happenings[happening](c)
-					if problem := breach(c, c.pass()); problem != "" {
-						t.Fatalf("%s: %s", strings.Join(story, ", then "), problem)
+				sequence := []string{first, second, third}
+				for _, change := range sequence {
+					changes[change](c)
+					if problem := violation(c, c.reconcile()); problem != "" {
+						t.Fatalf("%s: %s", strings.Join(sequence, ", then "), problem)
 					}
 					c.wait(time.Second)
 				}
-				c.pass()
-				if steps := stepsOf(c.pass()); len(steps) > 0 {
-					t.Fatalf("%s: passes go on writing %q", strings.Join(story, ", then "), steps)
+				c.reconcile()
+				if steps := stepsOf(c.reconcile()); len(steps) > 0 {
+					t.Fatalf("%s: further reconciliations write %q", strings.Join(sequence, ", then "), steps)
 				}
 			}
 		}
 	}
 }
 
-// breach is what a pass must never do or say.
-func breach(c *cluster, plan Plan) string {
+// violation returns which invariant a reconciliation violates; empty for none.
+func violation(c *cluster, plan Plan) string {
 	registers := false
 	for _, step := range plan.Steps {
 		if step.Verb == Delete {
@@ -87,25 +86,25 @@ func breach(c *cluster, plan Plan) string {
 		}
 	}
 	if registers {
-		return prematurity(c)
+		return tooEarly(c)
 	}
 	w := plan.Status.Deployments[0].Webhooks[0]
 	live := w.State == managerv1alpha1.WebhookRegistered || w.State == managerv1alpha1.WebhookUnreachable
 	if exists := len(c.Observed.Validating) > 0; live != exists {
-		return fmt.Sprintf("says %s (%s: %s) of a webhook that is registered: %t", w.State, w.Reason, w.Message, exists)
+		return fmt.Sprintf("reports %s (%s: %s) for a webhook that is registered: %t", w.State, w.Reason, w.Message, exists)
 	}
 	return ""
 }
 
-// prematurity is why it was too early to register the webhook.
-func prematurity(c *cluster) string {
+// tooEarly returns why the webhook must not be registered yet; empty if it may be.
+func tooEarly(c *cluster) string {
 	switch {
 	case c.Certificates["manager"].Message != "":
 		return "registers without a certificate"
 	case len(c.Observed.UnlabelledNamespaces) > 0:
 		return "registers before the Namespaces are labelled"
 	case len(c.Observed.Answers) == 0:
-		return "registers without asking anybody"
+		return "registers without a probe"
 	}
 	for endpoint, answer := range c.Observed.Answers {
 		if !answer.Serves() {
@@ -115,9 +114,8 @@ func prematurity(c *cluster) string {
 	return ""
 }
 
-// A manager that dies after any of its writes leaves nothing that its successor does
-// not bring to the same end.
-func TestDeathAfterEachWrite(t *testing.T) {
+// After a manager stops at any write, the next manager completes the installation.
+func TestCrashAfterEachWrite(t *testing.T) {
 	keys := func(c *cluster) []string {
 		var all []string
 		for _, d := range c.Desired.Deployments {
@@ -134,30 +132,30 @@ func TestDeathAfterEachWrite(t *testing.T) {
 		return all
 	}
 	want := keys(installed(t, webhookOf("first"), webhookOf("second")))
-	for survived := range want {
+	for written := range want {
 		c := clusterWith(t, webhookOf("first"), webhookOf("second"))
-		c.writes = survived
+		c.writes = written
 		for range 10 {
-			c.pass()
+			c.reconcile()
 			for name := range c.Observed.Deployments {
 				c.becomeAvailable(name)
 			}
 			c.wait(5 * time.Second)
 		}
 		if c.CSV.Status.Phase != succeeded {
-			t.Errorf("dead after %d writes, it is %s: %s", survived, c.CSV.Status.Phase, c.CSV.Status.Message)
+			t.Errorf("stopped after %d writes, it is %s: %s", written, c.CSV.Status.Phase, c.CSV.Status.Message)
 		}
 		if diff := cmp.Diff(want, keys(c)); diff != "" {
-			t.Errorf("dead after %d writes, objects (-want +got):\n%s", survived, diff)
+			t.Errorf("stopped after %d writes, objects (-want +got):\n%s", written, diff)
 		}
 		if steps := stepsOf(c.next()); len(steps) > 0 {
-			t.Errorf("dead after %d writes, it still writes %q", survived, steps)
+			t.Errorf("stopped after %d writes, it still writes %q", written, steps)
 		}
 	}
 }
 
-// Caches own what a plan is made from.
-func TestNextLeavesWhatItObservedAlone(t *testing.T) {
+// The input belongs to caches.
+func TestNextDoesNotModifyInput(t *testing.T) {
 	c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
 	c.validating("manager").Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "never", Expression: "false"}}
 	c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil"

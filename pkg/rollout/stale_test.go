@@ -11,18 +11,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// An edit gives the Deployment another name. Its webhook is called at the old one until the
-// new one serves, and the old one goes when every API server knows.
+// An edit renames the Deployment. Its webhook calls the previous one until the new one serves. The
+// previous one is deleted when every API server has observed the change.
 func TestDeploymentIsRenamed(t *testing.T) {
 	for name, delegated := range map[string]bool{"the manager's certificates": false, "the administrator's": true} {
-		t.Run(name, func(t *testing.T) { renamed(t, delegated) })
+		t.Run(name, func(t *testing.T) { testRenamedDeployment(t, delegated) })
 	}
 }
 
-func renamed(t *testing.T, delegated bool) {
+func testRenamedDeployment(t *testing.T, delegated bool) {
 	c := installed(t, webhookOf("before", named("hook.example.com")))
 	c.trust.Delegated = delegated
-	c.goesOn()
+	c.reconcileLater()
 	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
 	c.declare("after")
 	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
@@ -34,29 +34,29 @@ func renamed(t *testing.T, delegated bool) {
 		return backends.Answer{}
 	}
 
-	c.goesOn()
-	plan := c.goesOn("after")
-	expect(t, c.live(), "hook.example.com shop.v1 before-service")
+	c.reconcileLater()
+	plan := c.reconcileLater("after")
+	expect(t, c.registered(), "hook.example.com shop.v1 before-service")
 	if w := plan.Status.Deployments[0].Webhooks[0]; w.State != "Registered" || !strings.HasPrefix(w.Message, "service before-service serves it until deployment after does: ") {
 		t.Errorf("the webhook is %s: %s", w.State, w.Message)
 	}
 	if c.Observed.Deployments["before"] == nil {
-		t.Fatal("the Deployment that serves was removed")
+		t.Fatal("the Deployment that serves was deleted")
 	}
 
 	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
-	c.goesOn()
-	expect(t, c.live(), "hook.example.com shop.v1 after-service")
-	c.goesOn()
-	if plan := c.pass(); c.Observed.Deployments["before"] == nil || plan.Requeue.At.IsZero() {
-		t.Error("the old Deployment was removed before every API server knows, or nobody looks again")
+	c.reconcileLater()
+	expect(t, c.registered(), "hook.example.com shop.v1 after-service")
+	c.reconcileLater()
+	if plan := c.reconcile(); c.Observed.Deployments["before"] == nil || plan.Requeue.At.IsZero() {
+		t.Error("the previous Deployment was deleted before the settle time, or nothing is requeued")
 	}
 	c.wait(time.Minute)
-	steps := stepsOf(c.goesOn())
+	steps := stepsOf(c.reconcileLater())
 	if !slices.Equal(steps, []string{"delete Deployment shop/before"}) {
 		t.Errorf("steps %q", steps)
 	}
-	if steps := stepsOf(c.goesOn()); len(steps) > 0 {
+	if steps := stepsOf(c.reconcileLater()); len(steps) > 0 {
 		t.Errorf("then %q", steps)
 	}
 	if c.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
@@ -64,33 +64,33 @@ func renamed(t *testing.T, delegated bool) {
 	}
 }
 
-// Without webhooks it is enough that the new Deployment is available; those of other
-// ClusterServiceVersions are none of its business.
-func TestDeploymentIsNotListedAnyMore(t *testing.T) {
+// Without webhooks the previous Deployment is deleted when the new one is available. Deployments of
+// other ClusterServiceVersions are not deleted.
+func TestRemovedDeployment(t *testing.T) {
 	c := clusterWith(t)
 	c.declare("stays")
 	c.declare("goes")
-	c.pass()
-	c.goesOn("stays")
-	c.goesOn("goes")
-	foreign := c.Observed.Deployments["goes"].DeepCopy()
-	foreign.Name, foreign.Labels = "foreign", map[string]string{"olm.owner": "other.v1", "olm.owner.namespace": "shop", "olm.owner.kind": "ClusterServiceVersion"}
-	c.Observed.Deployments["foreign"] = foreign
+	c.reconcile()
+	c.reconcileLater("stays")
+	c.reconcileLater("goes")
+	other := c.Observed.Deployments["goes"].DeepCopy()
+	other.Name, other.Labels = "other", map[string]string{"olm.owner": "other.v1", "olm.owner.namespace": "shop", "olm.owner.kind": "ClusterServiceVersion"}
+	c.Observed.Deployments["other"] = other
 	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[:1]
 
 	c.becomeUnavailable("stays")
-	if steps := stepsOf(c.goesOn()); len(steps) > 0 {
-		t.Errorf("before what stays works: %q", steps)
+	if steps := stepsOf(c.reconcileLater()); len(steps) > 0 {
+		t.Errorf("before the remaining Deployment is available: %q", steps)
 	}
-	if steps := stepsOf(c.goesOn("stays")); !slices.Equal(steps, []string{"delete Deployment shop/goes"}) {
+	if steps := stepsOf(c.reconcileLater("stays")); !slices.Equal(steps, []string{"delete Deployment shop/goes"}) {
 		t.Errorf("steps %q", steps)
 	}
 }
 
-// An edit leaves out a webhook and its Deployment. API servers that have not learned of it call the
-// webhook for a moment longer, so that its Deployment goes later. The registration that is gone tells
-// nothing any more: what is remembered is on the Deployment, for this edit alone.
-func TestDeploymentAndItsWebhookAreNotListedAnyMore(t *testing.T) {
+// An edit removes a webhook and its Deployment. API servers that have not observed it still call
+// the webhook, so the Deployment is deleted later. The time is recorded on the Deployment, for this
+// edit only, because the registration is deleted.
+func TestRemovedDeploymentWithWebhook(t *testing.T) {
 	c := installed(t, webhookOf("goes", named("hook.example.com")))
 	leave := func() {
 		c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
@@ -99,46 +99,46 @@ func TestDeploymentAndItsWebhookAreNotListedAnyMore(t *testing.T) {
 	}
 	before := c.CSV.Spec.DeepCopy()
 	leave()
-	if steps := stepsOf(c.goesOn()); !slices.Equal(steps, []string{"delete ValidatingWebhookConfiguration hook.example.com"}) {
+	if steps := stepsOf(c.reconcileLater()); !slices.Equal(steps, []string{"delete ValidatingWebhookConfiguration hook.example.com"}) {
 		t.Fatalf("steps %q", steps)
 	}
-	if steps := stepsOf(c.goesOn()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}) {
+	if steps := stepsOf(c.reconcileLater()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}) {
 		t.Fatalf("then %q", steps)
 	}
-	if plan := c.pass(); len(plan.Steps) > 0 || plan.Requeue.At.IsZero() || plan.Requeue.At.After(c.now.Add(2*time.Second)) {
-		t.Errorf("at once %q, and the next look is at %s", stepsOf(plan), plan.Requeue.At)
+	if plan := c.reconcile(); len(plan.Steps) > 0 || plan.Requeue.At.IsZero() || plan.Requeue.At.After(c.now.Add(2*time.Second)) {
+		t.Errorf("at once %q, and the requeue is at %s", stepsOf(plan), plan.Requeue.At)
 	}
 
 	c.CSV.Spec, c.CSV.Generation = *before, c.CSV.Generation+1
-	c.goesOn()
+	c.reconcileLater()
 	c.wait(time.Minute)
-	c.goesOn("goes")
-	c.goesOn()
-	expect(t, c.live(), "hook.example.com shop.v1 goes-service")
+	c.reconcileLater("goes")
+	c.reconcileLater()
+	expect(t, c.registered(), "hook.example.com shop.v1 goes-service")
 	leave()
-	c.goesOn()
-	if steps := stepsOf(c.goesOn()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}) {
+	c.reconcileLater()
+	if steps := stepsOf(c.reconcileLater()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}) {
 		t.Errorf("after another edit %q", steps)
 	}
 	c.wait(2 * time.Second)
-	if steps := stepsOf(c.goesOn()); !slices.Equal(steps, []string{"delete Deployment shop/goes"}) {
-		t.Errorf("a moment later %q", steps)
+	if steps := stepsOf(c.reconcileLater()); !slices.Equal(steps, []string{"delete Deployment shop/goes"}) {
+		t.Errorf("after the settle time %q", steps)
 	}
 }
 
-// Each Deployment's certificates have numbers of their own: a registration that was rotated often
-// is switched to a Deployment that has its first certificate.
+// Each Deployment has its own certificate generations: a registration with a high generation can
+// change to a Deployment with its first certificate.
 func TestDeploymentIsRenamedAfterRotations(t *testing.T) {
 	c := installed(t, webhookOf("before", named("hook.example.com")))
 	c.trust.Generation = 7
-	c.goesOn()
+	c.reconcileLater()
 	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
 	c.declare("after")
 	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
 	c.Certificates["after"] = c.Certificates["before"]
 	c.trust.Generation = 1
-	c.goesOn()
-	c.goesOn("after")
-	c.goesOn("after")
-	expect(t, c.live(), "hook.example.com shop.v1 after-service")
+	c.reconcileLater()
+	c.reconcileLater("after")
+	c.reconcileLater("after")
+	expect(t, c.registered(), "hook.example.com shop.v1 after-service")
 }

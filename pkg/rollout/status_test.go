@@ -16,7 +16,7 @@ func TestStatus(t *testing.T) {
 	expires := metav1.NewTime(noon.Add(24 * time.Hour))
 	c.Certificates["second"] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "second", NotAfter: &expires}
 	c.CSV.Generation = 7
-	plan := c.pass()
+	plan := c.reconcile()
 
 	webhook := func(deployment string, state managerv1alpha1.WebhookState, reason, message string, since time.Time) []managerv1alpha1.WebhookStatus {
 		at := metav1.NewTime(since)
@@ -50,7 +50,7 @@ func TestStatus(t *testing.T) {
 	}
 
 	c.wait(time.Minute)
-	if diff := cmp.Diff(plan.Status, c.pass().Status); diff != "" {
+	if diff := cmp.Diff(plan.Status, c.reconcile().Status); diff != "" {
 		t.Errorf("a minute later the status is another (-before +after):\n%s", diff)
 	}
 }
@@ -60,7 +60,7 @@ func TestEarliestCertificate(t *testing.T) {
 	early, late := metav1.NewTime(noon.Add(time.Hour)), metav1.NewTime(noon.Add(2*time.Hour))
 	c.Certificates["first"] = managerv1alpha1.CertificateStatus{CAFingerprint: "x", NotAfter: &late}
 	c.Certificates["second"] = managerv1alpha1.CertificateStatus{CAFingerprint: "x", NotAfter: &early}
-	if got := c.pass().Status.CertificatesExpire; !got.Equal(&early) {
+	if got := c.reconcile().Status.CertificatesExpire; !got.Equal(&early) {
 		t.Errorf("certificates expire at %s, want %s", got, early)
 	}
 }
@@ -68,17 +68,16 @@ func TestEarliestCertificate(t *testing.T) {
 func TestNoWebhooks(t *testing.T) {
 	c := clusterWith(t)
 	c.declare("manager")
-	if diff := cmp.Diff([]string{"create Deployment shop/manager"}, stepsOf(c.pass())); diff != "" {
+	if diff := cmp.Diff([]string{"create Deployment shop/manager"}, stepsOf(c.reconcile())); diff != "" {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 	c.becomeAvailable("manager")
-	plan := c.pass()
+	plan := c.reconcile()
 	if plan.Status.ReadyRegistrations != 0 || plan.Status.Registrations != 0 || c.CSV.Status.Phase != succeeded {
 		t.Errorf("%d of %d are ready, phase %s: %s", plan.Status.ReadyRegistrations, plan.Status.Registrations, c.CSV.Status.Phase, c.CSV.Status.Message)
 	}
 }
 
-// The reason of a step is for the log.
 func TestWhy(t *testing.T) {
 	c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
 	c.CSV.Spec.WebhookDefinitions = c.CSV.Spec.WebhookDefinitions[:1]

@@ -20,7 +20,7 @@ const (
 	failed     = operatorsv1alpha1.CSVPhaseFailed
 )
 
-// Five minutes count from the last sign of progress of each Deployment and its webhooks.
+// The timeout of five minutes begins at the last progress of each Deployment and its webhooks.
 func TestInstallTimeout(t *testing.T) {
 	c := clusterWith(t, webhookOf("first"), webhookOf("second"))
 	c.answer = func(e backends.Endpoint) backends.Answer {
@@ -39,78 +39,78 @@ func TestInstallTimeout(t *testing.T) {
 		{9 * time.Minute, func() {}, failed, "install timeout: waiting for webhook v.first.example.com to be registered: pod shop/first-0 refuses"},
 		{20 * time.Minute, func() {}, failed, "install timeout"},
 		{20*time.Minute + time.Second, func() { c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} } }, failed, "install timeout"},
-		{20*time.Minute + 2*time.Second, func() {}, failed, "install timeout"}, // registered, not known to every API server
+		{20*time.Minute + 2*time.Second, func() {}, failed, "install timeout"}, // settling
 		{20*time.Minute + 30*time.Second, func() { c.becomeAvailable("second") }, failed, "install timeout"},
 		{20*time.Minute + 31*time.Second, func() {}, failed, "install timeout"},
 		{20*time.Minute + 40*time.Second, func() {}, succeeded, "install strategy completed with no errors"},
 	} {
 		c.now = noon.Add(moment.at)
 		moment.happens()
-		c.pass()
+		c.reconcile()
 		if is := phase.Of(c.CSV.Status); is.Phase != moment.want || !strings.Contains(is.Message, moment.because) {
 			t.Errorf("at %s it is %s: %s; want %s: …%s…", moment.at, is.Phase, is.Message, moment.want, moment.because)
 		}
 	}
 }
 
-// The manager looks again when the time is up, though nothing happens.
-func TestInstallTimeoutIsLookedFor(t *testing.T) {
+// The timeout is requeued.
+func TestInstallTimeoutIsRequeued(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
-	c.pass()
+	c.reconcile()
 	c.becomeUnavailable("manager")
 	c.wait(time.Second)
-	plan := c.pass()
+	plan := c.reconcile()
 	if want := noon.Add(5 * time.Minute); !plan.Requeue.At.Equal(want) {
-		t.Fatalf("the next look is at %s, want %s", plan.Requeue.At, want)
+		t.Fatalf("the requeue is at %s, want %s", plan.Requeue.At, want)
 	}
 	c.now = plan.Requeue.At
-	plan = c.pass()
+	plan = c.reconcile()
 	want := []string{`Failed InstallCheckFailed: install timeout: waiting for deployment manager to become ready: deployment "manager" not available: Deployment does not have minimum availability.`}
 	if diff := cmp.Diff(want, phasesOf(plan)); diff != "" {
 		t.Errorf("phases (-want +got):\n%s", diff)
 	}
 	if !plan.Requeue.At.IsZero() {
-		t.Errorf("timed out, it looks again at %s", plan.Requeue.At)
+		t.Errorf("after the timeout, it requeues at %s", plan.Requeue.At)
 	}
 }
 
-// The time begins with the installation, not with Deployments that are older.
+// The timeout begins with the installation, not with the creation of older Deployments.
 func TestInstallTimeoutOfOldDeployments(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
-	c.pass()
+	c.reconcile()
 	c.becomeAvailable("manager")
 	c.Failure = &scope.Failure{Reason: operatorsv1alpha1.CSVReasonTooManyOperatorGroups, Message: "two"}
-	c.pass()
+	c.reconcile()
 	c.wait(time.Hour)
 	c.Failure = nil
 	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{Reason: "Refused", Message: "refuses"} }
-	c.pass()
+	c.reconcile()
 	c.wait(time.Second)
-	c.pass()
+	c.reconcile()
 	if c.CSV.Status.Phase != installing {
 		t.Errorf("with a scope again it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 	}
 	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
 	c.wait(4 * time.Minute)
-	c.pass()
+	c.reconcile()
 	c.wait(59 * time.Second)
-	if c.pass(); c.CSV.Status.Phase != succeeded {
-		t.Errorf("with its webhook live it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+	if c.reconcile(); c.CSV.Status.Phase != succeeded {
+		t.Errorf("with its webhook registered it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 	}
 }
 
-// A registration that is made at the last moment has the time to become known.
-func TestInstallTimeoutOfYoungRegistrations(t *testing.T) {
+// A registration that is created shortly before the timeout has the whole settle time.
+func TestInstallTimeoutOfNewRegistrations(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
 	c.Observed.UnlabelledNamespaces = []string{"red"}
-	c.pass()
+	c.reconcile()
 	c.becomeAvailable("manager")
-	c.pass()
+	c.reconcile()
 	c.Observed.UnlabelledNamespaces = nil
 	c.wait(5*time.Minute - time.Second)
-	c.pass()
+	c.reconcile()
 	c.wait(time.Second)
-	if c.pass(); c.CSV.Status.Phase != installing {
+	if c.reconcile(); c.CSV.Status.Phase != installing {
 		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 	}
 }

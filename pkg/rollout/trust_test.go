@@ -13,9 +13,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// The trust that is published is that of the Secret, so the Secret is written first; and
-// a registration that a manager wrote which saw more is left as it is.
-func TestTrustFollowsTheSecret(t *testing.T) {
+// The published trust is that of the Secret, so the Secret is written first. A registration that a
+// manager with newer facts wrote is not changed.
+func TestSecretIsWrittenBeforeTrust(t *testing.T) {
 	const (
 		bundle   = `: metadata.annotations.olm-webhook-manager.io/certificate-generation, webhooks[name="v.manager.example.com"].clientConfig.caBundle`
 		trusts   = "apply ValidatingWebhookConfiguration v.manager.example.com" + bundle
@@ -27,13 +27,13 @@ func TestTrustFollowsTheSecret(t *testing.T) {
 		change func(*cluster)
 		want   []string
 	}{
-		"there was no Secret": {func(*cluster) {}, []string{written, trusts, mutating}},
-		"there is one":        {func(c *cluster) { c.Secrets["manager"].ResourceVersion = "7" }, []string{updated, trusts, mutating}},
-		"a registration is gone": {func(c *cluster) {
+		"no Secret":       {func(*cluster) {}, []string{written, trusts, mutating}},
+		"existing Secret": {func(c *cluster) { c.Secrets["manager"].ResourceVersion = "7" }, []string{updated, trusts, mutating}},
+		"a registration is deleted": {func(c *cluster) {
 			c.remove(c.Observed.Mutating[0])
 			c.serve("manager")
 		}, []string{written, trusts}},
-		"a manager that saw more wrote a registration": {func(c *cluster) {
+		"a manager with newer facts wrote a registration": {func(c *cluster) {
 			c.validating("manager").Annotations["olm-webhook-manager.io/certificate-generation"] = "3"
 		}, []string{written, mutating}},
 	} {
@@ -49,9 +49,9 @@ func TestTrustFollowsTheSecret(t *testing.T) {
 	}
 }
 
-// A registration is changed only as it was seen: trust that another manager has added
-// since must not be taken away.
-func TestRegistrationIsChangedAsItWasSeen(t *testing.T) {
+// A registration is updated under its observed resourceVersion: trust that another manager has
+// added since must not be removed.
+func TestRegistrationUpdateHasResourceVersion(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.trust.CABundle = []byte("another")
 	for _, step := range c.next().Steps {
@@ -61,8 +61,8 @@ func TestRegistrationIsChangedAsItWasSeen(t *testing.T) {
 	}
 }
 
-// Kubelets are made to look after everything else is written.
-func TestNudge(t *testing.T) {
+// Pods are re-synced after everything else is written.
+func TestResyncPodsIsLast(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.Secrets["manager"] = secretOf("manager")
 	c.ResyncPods = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
@@ -71,8 +71,8 @@ func TestNudge(t *testing.T) {
 	}
 }
 
-// Lost trust that nobody knows is no reason to write an empty caBundle.
-func TestRegistrationKeepsItsTrust(t *testing.T) {
+// An empty caBundle is not written if the trust is unknown.
+func TestUnknownTrustIsNotWritten(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.trust = render.Trust{}
 	c.Certificates["manager"] = certificateWith("belongs to another client")
@@ -83,8 +83,8 @@ func TestRegistrationKeepsItsTrust(t *testing.T) {
 	}
 }
 
-// A rotation updates the Secret several times, and that is no repair, whatever was repaired before.
-func TestOnlyARecreatedSecretIsRepaired(t *testing.T) {
+// Updates of the Secret during a rotation do not count as repairs.
+func TestRepairsOfSecret(t *testing.T) {
 	secret := secretOf("manager")
 	repaired := map[string]drift.Contest{drift.KeyOf(secret): drift.Contest{}.Repaired(drift.Drift{}, time.Unix(0, 0))}
 	for name, test := range map[string]struct {
@@ -95,8 +95,8 @@ func TestOnlyARecreatedSecretIsRepaired(t *testing.T) {
 		"the next certificate":                 {Step{Verb: Update, Object: secret}, nil, false},
 		"the next certificate, after a repair": {Step{Verb: Update, Object: secret}, repaired, false},
 		"created":                              {Step{Verb: Create, Object: secret}, nil, false},
-		"created again":                        {Step{Verb: Create, Object: secret}, repaired, true},
-		"the same once more":                   {Step{Verb: Update, Object: secret, Repeated: true}, nil, true},
+		"recreated":                            {Step{Verb: Create, Object: secret}, repaired, true},
+		"the same content":                     {Step{Verb: Update, Object: secret, Repeated: true}, nil, true},
 	} {
 		if got := test.step.Repairs(managerv1alpha1.WebhookRolloutStatus{}, test.contests); got != test.want {
 			t.Errorf("%s: repairs = %t", name, got)

@@ -12,8 +12,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// Rules that match nothing are reported, change nothing else, and are reported no longer once
-// what they name is served.
+// Rules that match nothing are reported until a matching resource is served. They change nothing
+// else.
 func TestRulesMatchNothing(t *testing.T) {
 	c := installed(t, webhookOf("manager")) // its rule names orders of shop.example.com
 	version := schema.GroupVersion{Group: "shop.example.com", Version: "v1"}
@@ -27,34 +27,34 @@ func TestRulesMatchNothing(t *testing.T) {
 	}
 	condition := func() string {
 		t.Helper()
-		plan := c.pass()
+		plan := c.reconcile()
 		if len(plan.Steps)+len(plan.Phases) > 0 {
-			t.Errorf("the pass does %q and goes through %q", stepsOf(plan), phasesOf(plan))
+			t.Errorf("the reconciliation does %q and goes through %q", stepsOf(plan), phasesOf(plan))
 		}
-		said := meta.FindStatusCondition(plan.Status.Conditions, managerv1alpha1.ConditionRulesMatchNothing)
-		if said == nil {
+		got := meta.FindStatusCondition(plan.Status.Conditions, managerv1alpha1.ConditionRulesMatchNothing)
+		if got == nil {
 			return ""
 		}
-		return string(said.Status) + " " + said.Message
+		return string(got.Status) + " " + got.Message
 	}
 	served("order")
 	before := c.Previous
-	if said := condition(); said != `True webhook v.manager.example.com is not called for spec.webhookdefinitions[0].rules[0]: there is no resource "orders" in API group "shop.example.com"; write "order"` {
-		t.Errorf("said is %q", said)
+	if got := condition(); got != `True webhook v.manager.example.com is not called for spec.webhookdefinitions[0].rules[0]: there is no resource "orders" in API group "shop.example.com"; write "order"` {
+		t.Errorf("the condition is %q", got)
 	}
-	var told bool
+	var reported bool
 	for _, e := range report.EventsOf(before, c.Previous) {
-		told = told || e.Warning && e.Reason == managerv1alpha1.ConditionRulesMatchNothing && strings.Contains(e.Message, `write "order"`)
+		reported = reported || e.Warning && e.Reason == managerv1alpha1.ConditionRulesMatchNothing && strings.Contains(e.Message, `write "order"`)
 	}
-	if !told {
-		t.Error("no event says it")
+	if !reported {
+		t.Error("no event reports it")
 	}
 	served("orders")
-	if said := condition(); said != "" {
-		t.Errorf("once it is served, said is %q", said)
+	if got := condition(); got != "" {
+		t.Errorf("after it is served, the condition is %q", got)
 	}
 	c.Observed.Catalog = rules.Catalog{}
-	if said := condition(); said != "" {
-		t.Errorf("where nothing is known, said is %q", said)
+	if got := condition(); got != "" {
+		t.Errorf("with an unknown catalog, the condition is %q", got)
 	}
 }

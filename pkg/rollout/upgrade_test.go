@@ -16,8 +16,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// replacedBy is the cluster in which shop.v2 is to replace the installed shop.v1.
-func (c *cluster) replacedBy(webhooks ...operatorsv1alpha1.WebhookDescription) *cluster {
+// upgradeTo returns the cluster in which shop.v2 replaces the installed shop.v1.
+func (c *cluster) upgradeTo(webhooks ...operatorsv1alpha1.WebhookDescription) *cluster {
 	c.t.Helper()
 	older := c.CSV
 	older.Status.Phase = operatorsv1alpha1.CSVPhaseReplacing
@@ -28,15 +28,15 @@ func (c *cluster) replacedBy(webhooks ...operatorsv1alpha1.WebhookDescription) *
 	return next
 }
 
-// goesOn is a pass some time later, in which what could get available has.
-func (c *cluster) goesOn(deployments ...string) Plan {
+// reconcileLater reconciles after two seconds, with some Deployments available.
+func (c *cluster) reconcileLater(deployments ...string) Plan {
 	c.t.Helper()
 	c.wait(2 * time.Second)
 	for _, d := range deployments {
 		c.becomeAvailable(d)
 	}
 	c.Upgrade.Started = c.Upgrade.Started || lineage.Began(c.CSV)
-	return c.pass()
+	return c.reconcile()
 }
 
 func named(generateName string) func(*operatorsv1alpha1.WebhookDescription) {
@@ -47,9 +47,8 @@ func onPath(path string) func(*operatorsv1alpha1.WebhookDescription) {
 	return func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = &path }
 }
 
-// live are the registrations that there are, with who has them in hand and what they
-// call.
-func (c *cluster) live() []string {
+// registered returns the registrations with their owners and Services.
+func (c *cluster) registered() []string {
 	var lines []string
 	for _, r := range c.Observed.registrations() {
 		lines = append(lines, strings.Join([]string{r.Object.GetLabels()["olm.webhook-description-generate-name"], r.Object.GetLabels()["olm.owner"], registration.ServiceOf(r.Object).Name}, " "))
@@ -58,54 +57,53 @@ func (c *cluster) live() []string {
 	return lines
 }
 
-// Every fate that a webhook can have in an upgrade, from the first write to the end.
+// All changes of webhooks in an upgrade.
 func TestUpgrade(t *testing.T) {
 	c := installed(t,
 		webhookOf("server", named("same.example.com")), webhookOf("server", named("changed.example.com")),
 		webhookOf("server", named("gone.example.com")), webhookOf("before", named("moved.example.com")),
-	).replacedBy(
+	).upgradeTo(
 		webhookOf("server", named("same.example.com")), webhookOf("server", named("changed.example.com"), onPath("/v2")),
 		webhookOf("server", named("new.example.com")), webhookOf("after", named("moved.example.com")),
 	)
 	uid := c.validatingNamed("same.example.com").UID
 
-	steps := stepsOf(c.goesOn())
+	steps := stepsOf(c.reconcileLater())
 	if i := slices.IndexFunc(steps, func(s string) bool { return strings.HasPrefix(s, "update Deployment shop/server") }); i >= 0 {
-		t.Errorf("the Deployment is rolled out before the webhooks are known to be gone: %q", steps)
+		t.Errorf("the Deployment is rolled out before API servers know that the webhooks are unregistered: %q", steps)
 	}
-	expect(t, c.live(), "moved.example.com shop.v1 before-service", "same.example.com shop.v2 server-service")
+	expect(t, c.registered(), "moved.example.com shop.v1 before-service", "same.example.com shop.v2 server-service")
 
-	steps = stepsOf(c.goesOn())
+	steps = stepsOf(c.reconcileLater())
 	if i := slices.IndexFunc(steps, func(s string) bool { return strings.HasPrefix(s, "update Deployment shop/server") }); i < 0 {
 		t.Fatalf("the Deployment is not rolled out: %q", steps)
 	}
 	c.becomeUnavailable("server")
-	c.goesOn()
-	expect(t, c.live(), "moved.example.com shop.v1 before-service", "same.example.com shop.v2 server-service")
+	c.reconcileLater()
+	expect(t, c.registered(), "moved.example.com shop.v1 before-service", "same.example.com shop.v2 server-service")
 
-	c.goesOn("server")
-	c.goesOn()
-	expect(t, c.live(), "changed.example.com shop.v2 server-service", "moved.example.com shop.v1 before-service",
+	c.reconcileLater("server")
+	c.reconcileLater()
+	expect(t, c.registered(), "changed.example.com shop.v2 server-service", "moved.example.com shop.v1 before-service",
 		"new.example.com shop.v2 server-service", "same.example.com shop.v2 server-service")
 
 	for range 4 {
-		c.goesOn("after")
+		c.reconcileLater("after")
 	}
-	expect(t, c.live(), "changed.example.com shop.v2 server-service", "moved.example.com shop.v2 after-service",
+	expect(t, c.registered(), "changed.example.com shop.v2 server-service", "moved.example.com shop.v2 after-service",
 		"new.example.com shop.v2 server-service", "same.example.com shop.v2 server-service")
 	if c.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
 		t.Errorf("the new version is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 	}
 	if c.validatingNamed("same.example.com").UID != uid {
-		t.Error("the unchanged webhook was registered anew")
+		t.Error("the unchanged webhook was recreated")
 	}
 	if owners := c.Observed.Services["server-service"].OwnerReferences; len(owners) != 2 {
-		t.Errorf("while both versions are there both own the Service: %v", owners)
+		t.Errorf("while both versions exist, both own the Service: %v", owners)
 	}
 }
 
-// An upgrade that fails ends in a defined state: what was in service and is called as
-// before stays so.
+// After a failed upgrade, webhooks that are called in the same way stay registered.
 func TestUpgradeThatFails(t *testing.T) {
 	same, changed := webhookOf("server", named("hook.example.com")), webhookOf("server", named("hook.example.com"), onPath("/v2"))
 	tests := map[string]struct {
@@ -114,14 +112,14 @@ func TestUpgradeThatFails(t *testing.T) {
 	}{
 		"same":    {same, []string{"hook.example.com shop.v2 server-service"}},
 		"changed": {changed, nil},
-		"gone":    {webhookOf("server", named("other.example.com")), nil},
+		"removed": {webhookOf("server", named("other.example.com")), nil},
 		"moved":   {webhookOf("other", named("hook.example.com")), []string{"hook.example.com shop.v1 server-service"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := installed(t, same).replacedBy(test.after)
-			c.goesOn()
-			c.goesOn()
+			c := installed(t, same).upgradeTo(test.after)
+			c.reconcileLater()
+			c.reconcileLater()
 			for deployment := range c.Observed.Deployments {
 				if c.spec(deployment) != nil {
 					c.becomeUnavailable(deployment)
@@ -129,48 +127,48 @@ func TestUpgradeThatFails(t *testing.T) {
 			}
 			for range 8 {
 				c.wait(time.Minute)
-				c.goesOn()
+				c.reconcileLater()
 			}
 			if c.CSV.Status.Reason != operatorsv1alpha1.CSVReasonInstallCheckFailed {
 				t.Errorf("the upgrade is %s (%s): %s", c.CSV.Status.Phase, c.CSV.Status.Reason, c.CSV.Status.Message)
 			}
-			expect(t, c.live(), test.live...)
+			expect(t, c.registered(), test.live...)
 		})
 	}
 }
 
-// A webhook that is to be served by a Deployment which both versions have waits until that is
-// rolled out whole: pods of the old version, which answer meanwhile, do not know of it. That
-// the old version has it in service is no reason to switch it earlier.
+// A webhook that moves to a Deployment of both versions waits until the rollout of the Deployment
+// is complete: pods of the previous version do not serve the webhook. This also applies if the
+// previous version has registered it.
 func TestUpgradeWaitsForTheRollout(t *testing.T) {
 	c := installed(t, webhookOf("server"), webhookOf("before", named("moved.example.com"))).
-		replacedBy(webhookOf("server"), webhookOf("server", named("moved.example.com")))
+		upgradeTo(webhookOf("server"), webhookOf("server", named("moved.example.com")))
 	c.Upgrade.ReplacementUnknown = true
-	c.goesOn()
+	c.reconcileLater()
 	if before := report.ByIdentity(c.Previous)[csvspec.Identity{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "moved.example.com"}]; !isRegistered(*before) {
-		t.Fatalf("the new version does not know of the webhook: %+v", before)
+		t.Fatalf("the new version does not report the webhook: %+v", before)
 	}
 	c.Upgrade.ReplacementUnknown = false
 	for range 4 {
-		c.goesOn()
+		c.reconcileLater()
 	}
-	expect(t, c.live(), "moved.example.com shop.v1 before-service", "v.server.example.com shop.v2 server-service")
+	expect(t, c.registered(), "moved.example.com shop.v1 before-service", "v.server.example.com shop.v2 server-service")
 	for range 4 {
-		c.goesOn("server")
+		c.reconcileLater("server")
 	}
-	expect(t, c.live(), "moved.example.com shop.v2 server-service", "v.server.example.com shop.v2 server-service")
+	expect(t, c.registered(), "moved.example.com shop.v2 server-service", "v.server.example.com shop.v2 server-service")
 }
 
-// A version that may not take over writes nothing, and says what it waits for.
+// A version that must not start its upgrade writes nothing, and reports what it waits for.
 func TestUpgradeWaits(t *testing.T) {
 	hook := webhookOf("server")
 	tests := map[string]struct {
 		change func(*cluster)
 		phase  string
 	}{
-		"for the other to know of it": {func(c *cluster) { c.Upgrade.ReplacementUnknown = true },
+		"for the previous version": {func(c *cluster) { c.Upgrade.ReplacementUnknown = true },
 			"Pending RequirementsUnknown: requirements not yet checked: waits for shop.v1 to be ready for replacement"},
-		"for one that has failed": {func(c *cluster) { c.Upgrade.NotReady = "shop.v1 has failed" },
+		"for a failed version": {func(c *cluster) { c.Upgrade.NotReady = "shop.v1 has failed" },
 			"Pending RequirementsUnknown: requirements not yet checked: shop.v1 has failed"},
 		"for the operator": {func(c *cluster) { c.Upgrade.NotUpgradeable = "The operator is not upgradeable: busy" },
 			"Pending OperatorConditionNotUpgradeable: operator is not upgradeable: The operator is not upgradeable: busy"},
@@ -181,9 +179,9 @@ func TestUpgradeWaits(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := installed(t, hook).replacedBy(hook)
+			c := installed(t, hook).upgradeTo(hook)
 			test.change(c)
-			plan := c.pass()
+			plan := c.reconcile()
 			if steps := stepsOf(plan); len(steps) > 0 {
 				t.Errorf("it writes: %q", steps)
 			}
@@ -191,7 +189,7 @@ func TestUpgradeWaits(t *testing.T) {
 			if got := phases[len(phases)-1]; got != test.phase {
 				t.Errorf("it is %q, want %q", got, test.phase)
 			}
-			expect(t, c.live(), "v.server.example.com shop.v1 server-service")
+			expect(t, c.registered(), "v.server.example.com shop.v1 server-service")
 		})
 	}
 }
@@ -199,6 +197,6 @@ func TestUpgradeWaits(t *testing.T) {
 func expect(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Errorf("registered are\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
+		t.Errorf("registrations are\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
 	}
 }

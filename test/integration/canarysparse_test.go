@@ -41,7 +41,7 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	}
 
 	ca.renew()
-	e.says("because they come through with the certificate before as well; the certificate before is of the same CA, and valid at most until ")
+	e.says("because they succeed with the previous certificate as well; the previous certificate is of the same CA, and valid at most until ")
 	e.says("what is not known to serve it is restarted from ")
 	before := canaries.Load()
 	m.looksAgain("operator.v1")

@@ -17,7 +17,7 @@ import (
 // An edit of the ClusterServiceVersion leaves out a conversion that an object needs. The Deployment
 // that converts, its Service, its certificate and the caBundle are maintained until the conversion
 // ends.
-func TestConversionThatIsLeftOut(t *testing.T) {
+func TestRemovedConversion(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := newCRD(e, "hoists", "v1", "v2")
 	e.group("og", operatorsv1.OperatorGroupSpec{})

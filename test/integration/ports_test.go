@@ -51,7 +51,7 @@ func leadTo(e *env, l net.Listener) {
 
 // Ports of a live webhook that an edit names are called when they are served. The previous ones stay
 // until then, and what another client edits is repaired.
-func TestPortsThatAreEdited(t *testing.T) {
+func TestEditedPorts(t *testing.T) {
 	e := newOperatorEnv(t)
 	listener := listen(e)
 	var broken atomic.Bool

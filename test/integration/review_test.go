@@ -34,7 +34,7 @@ func onPodTemplates(c *operatorsv1alpha1.ClusterServiceVersion) {
 
 // A webhook is registered when its server answers a review at its path. What it answers
 // afterwards changes nothing of the registration.
-func TestPathThatIsNotServed(t *testing.T) {
+func TestPathNotServed(t *testing.T) {
 	page := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>welcome</html>")) }
 	for name, test := range map[string]struct {
 		change          func(*operatorsv1alpha1.ClusterServiceVersion)

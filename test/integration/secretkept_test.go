@@ -26,8 +26,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// replaceBare is what kubectl replace, a GitOps tool or a backup does that knows of nothing but
-// the pair and its CA.
+// replaceBare replaces the Secret by one with only the pair and its CA, as kubectl replace, a
+// GitOps tool or a backup may do.
 func replaceBare(e *env) {
 	e.Helper()
 	secret := certificate(e)
@@ -41,7 +41,7 @@ func replaceBare(e *env) {
 
 // While a pod serves the previous certificate, its CA stays trusted, also when a client writes the
 // Secret back without its annotations.
-func TestSecretIsReplacedWithoutItsNotes(t *testing.T) {
+func TestSecretReplacedWithoutAnnotations(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e, graceOf(time.Hour))
 	before := e.servingCA()
@@ -64,9 +64,9 @@ func TestSecretIsReplacedWithoutItsNotes(t *testing.T) {
 	trust.neverWithout(before, e.servingCA())
 }
 
-// What an injector put into the caBundle under the provider none stays trusted until pods are seen
-// to serve the certificate in the Secret.
-func TestTheManagerFollowsNone(t *testing.T) {
+// A caBundle that an injector wrote with provider none stays trusted until pods serve the
+// certificate in the Secret.
+func TestChangeFromProviderNone(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, _ := runPod(e, graceOf(time.Hour))
 	first := e.servingCA()
@@ -99,7 +99,7 @@ func TestTheManagerFollowsNone(t *testing.T) {
 	trust.neverWithout(first, renewed.CA)
 }
 
-// injectBundle is what an injector does with the registrations.
+// injectBundle writes the caBundle of all registrations, as an injector does.
 func injectBundle(e *env, bundle []byte) {
 	e.Helper()
 	ours := metav1.ListOptions{LabelSelector: ofNamespace(e.namespace)}
@@ -121,8 +121,8 @@ func injectBundle(e *env, bundle []byte) {
 	}
 }
 
-// A Secret that a client made immutable is created again with the same content, and can be
-// changed again.
+// A Secret that a client made immutable is recreated with the same content and can be changed
+// again.
 func TestSecretBecomesImmutable(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e)
@@ -142,10 +142,10 @@ func TestSecretBecomesImmutable(t *testing.T) {
 	trust.neverWithout(before.Data["ca.crt"], e.servingCA())
 }
 
-// An admission policy that makes every Secret immutable is no reason to write without end, and
-// rotations go on.
+// An admission policy that makes every Secret immutable does not cause endless writes, and
+// rotations continue.
 func TestEverySecretIsImmutable(t *testing.T) {
-	e := newEnv(t) // alone: whether the manager rests is counted for all ClusterServiceVersions
+	e := newEnv(t) // alone: writes are counted for all ClusterServiceVersions
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	freezeSecrets(e)
@@ -165,7 +165,7 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	m.rests()
 }
 
-// freezeSecrets has the API server make every Secret of the Namespace immutable that is created.
+// freezeSecrets adds a policy that makes every new Secret of the Namespace immutable.
 func freezeSecrets(e *env) {
 	e.Helper()
 	name := "immutable-" + e.namespace
@@ -203,8 +203,8 @@ func freezeSecrets(e *env) {
 	})
 }
 
-// OLM's users put an expired CA into the Secret, and wait for the annotation olmcahash of the pod
-// template. Nothing else that is wrong with a Secret changes that.
+// With OLM v0, an administrator writes an expired CA to the Secret and waits for the annotation
+// olmcahash of the pod template. Other damage of a Secret does not change the annotation.
 func TestExpiredCAInTheSecret(t *testing.T) {
 	expired := func(e *env) string {
 		g, err := certs.Mint(certs.Request{Number: 1, Names: []string{"expired"}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)})
@@ -213,14 +213,14 @@ func TestExpiredCAInTheSecret(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		patch    func(*env) string
-		replaced bool // the pods are
+		replaced bool // the pods
 	}{
 		"as OLM's own tests do": {func(e *env) string {
 			return `{"metadata": {"annotations": null}, "data": {"olmCAKey": "` + expired(e) + `"}}`
 		}, true},
 		"under OLM's key":     {func(e *env) string { return `{"data": {"olmCAKey": "` + expired(e) + `"}}` }, true},
 		"where pods mount it": {func(e *env) string { return `{"data": {"ca.crt": "` + expired(e) + `"}}` }, true},
-		"the pair is spoiled": {func(*env) string { return `{"data": {"tls.crt": "c3BvaWxlZA=="}}` }, false},
+		"damaged pair":        {func(*env) string { return `{"data": {"tls.crt": "c3BvaWxlZA=="}}` }, false},
 		"the CA is removed":   {func(*env) string { return `{"data": {"ca.crt": null, "olmCAKey": null}}` }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -236,15 +236,16 @@ func TestExpiredCAInTheSecret(t *testing.T) {
 			if want := hex.EncodeToString(sum[:]); test.replaced != (templateHash(e) == want) || test.replaced == (templateHash(e) == hash) {
 				t.Errorf("olmcahash was %s and is %s; the CA's hash is %s", hash, templateHash(e), want)
 			}
-			if !strings.Contains(test.patch(e), "ca.crt") { // else the Secret does not say who signed what pods serve
+			if !strings.Contains(test.patch(e), "ca.crt") { // without ca.crt the Secret does not show which CA signed the certificate of the pods
 				trust.neverWithout(before, e.servingCA())
 			}
 		})
 	}
 }
 
-// What an issuer issues and pods cannot be given is named, with its issuer, where people look.
-func TestUselessCertificateIsReported(t *testing.T) {
+// An invalid certificate of an issuer is reported with the issuer in a condition, an event and a
+// metric.
+func TestRejectedCertificateIsReported(t *testing.T) {
 	e := newParallelEnv(t)
 	ca := runServiceCA(e)
 	e.group("og", allNamespaces)
@@ -265,7 +266,7 @@ func TestUselessCertificateIsReported(t *testing.T) {
 	_, err = e.kube.CoreV1().Secrets(e.namespace).Update(e.ctx, issued, metav1.UpdateOptions{})
 	e.must(err)
 
-	says := "Secret " + e.namespace + "/" + issued.Name + ", issued by service-ca, cannot be served: the certificate ended at "
+	says := "Secret " + e.namespace + "/" + issued.Name + ", issued by service-ca, cannot be served: the certificate expired at "
 	e.eventually("a condition names it", func() (bool, any) {
 		c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionCertificateRejected)
 		return c != nil && c.Status == metav1.ConditionTrue && c.Reason == "Expired" && strings.HasPrefix(c.Message, says), e.rollout("operator.v1")

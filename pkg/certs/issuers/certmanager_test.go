@@ -11,26 +11,26 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// Without an issuer, a CA that signs itself comes first: the leaf is never its own root.
-func TestObjectsOfAnOrder(t *testing.T) {
+// Without an issuer, the leaf is signed by a self-signed CA, and is never its own root.
+func TestCertManagerObjects(t *testing.T) {
 	name := func(o *unstructured.Unstructured) string { return o.GetKind() + " " + o.GetName() }
 	for title, tc := range map[string]struct {
 		issuer Issuer
 		want   []string
 		signer string
 	}{
-		"a CA of its own": {
+		"own CA": {
 			want:   []string{"Issuer server-service-selfsigned", "Certificate server-service-ca", "Issuer server-service-ca", "Certificate server-service-cert"},
 			signer: "server-service-ca",
 		},
-		"an issuer that is named": {
+		"named issuer": {
 			issuer: Issuer{Kind: "ClusterIssuer", Group: certManagerGroup, Name: "corporate"},
 			want:   []string{"Certificate server-service-cert"},
 			signer: "corporate",
 		},
 	} {
 		t.Run(title, func(t *testing.T) {
-			objects := order(tc.issuer).Objects()
+			objects := request(tc.issuer).Objects()
 			var got []string
 			for _, o := range objects {
 				got = append(got, name(o))
@@ -58,20 +58,20 @@ func TestObjectsOfAnOrder(t *testing.T) {
 	}
 }
 
-// What is chosen for certificates counts whoever issues them.
-func TestOrderOfAnotherKind(t *testing.T) {
+// The settings for certificates apply to every provider.
+func TestCertManagerKeyAndRenewal(t *testing.T) {
 	for name, tc := range map[string]struct {
 		change      func(*CertManagerRequest)
 		renewBefore string
 		key         map[string]any
 	}{
-		"nothing chosen":         {func(*CertManagerRequest) {}, "720h0m0s", map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"}},
-		"P-384, a day before":    {func(o *CertManagerRequest) { o.Key, o.RenewBefore = certs.KeyECDSAP384, 24*time.Hour }, "24h0m0s", map[string]any{"algorithm": "ECDSA", "size": int64(384), "rotationPolicy": "Always"}},
-		"RSA, all the time":      {func(o *CertManagerRequest) { o.Key, o.RenewBefore = certs.KeyRSA3072, 365*24*time.Hour }, "1944h0m0s", map[string]any{"algorithm": "RSA", "size": int64(3072), "rotationPolicy": "Always"}},
-		"Ed25519 has one length": {func(o *CertManagerRequest) { o.Key = certs.KeyEd25519 }, "720h0m0s", map[string]any{"algorithm": "Ed25519", "rotationPolicy": "Always"}},
+		"defaults":                  {func(*CertManagerRequest) {}, "720h0m0s", map[string]any{"algorithm": "ECDSA", "size": int64(256), "rotationPolicy": "Always"}},
+		"P-384, a day before":       {func(o *CertManagerRequest) { o.Key, o.RenewBefore = certs.KeyECDSAP384, 24*time.Hour }, "24h0m0s", map[string]any{"algorithm": "ECDSA", "size": int64(384), "rotationPolicy": "Always"}},
+		"RSA, renewBefore too long": {func(o *CertManagerRequest) { o.Key, o.RenewBefore = certs.KeyRSA3072, 365*24*time.Hour }, "1944h0m0s", map[string]any{"algorithm": "RSA", "size": int64(3072), "rotationPolicy": "Always"}},
+		"Ed25519 has one length":    {func(o *CertManagerRequest) { o.Key = certs.KeyEd25519 }, "720h0m0s", map[string]any{"algorithm": "Ed25519", "rotationPolicy": "Always"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := order(Issuer{Kind: "Issuer", Name: "corporate"})
+			o := request(Issuer{Kind: "Issuer", Name: "corporate"})
 			tc.change(&o)
 			spec := o.Objects()[0].Object["spec"].(map[string]any)
 			if diff := cmp.Diff(tc.key, spec["privateKey"]); diff != "" || spec["renewBefore"] != tc.renewBefore {

@@ -15,8 +15,8 @@ func TestChoiceOf(t *testing.T) {
 		want        Choice
 		wrong       string // what the error says
 	}{
-		"nothing is the manager": {want: Choice{Provider: managerv1alpha1.ProviderManager}},
-		"others' annotations are none of ours": {
+		"no annotation": {want: Choice{Provider: managerv1alpha1.ProviderManager}},
+		"another annotation": {
 			annotations: map[string]string{"cert-manager.io/inject-ca-from": "a/b"},
 			want:        Choice{Provider: managerv1alpha1.ProviderManager},
 		},
@@ -32,7 +32,7 @@ func TestChoiceOf(t *testing.T) {
 			annotations: map[string]string{provider: "cert-manager", issuer: "ClusterIssuer/corporate.example"},
 			want:        Choice{managerv1alpha1.ProviderCertManager, Issuer{"ClusterIssuer", "cert-manager.io", "corporate.example"}},
 		},
-		"somebody else's issuer": {
+		"an external issuer": {
 			annotations: map[string]string{provider: "cert-manager", issuer: "AWSPCAIssuer.awspca.cert-manager.io/ca"},
 			want:        Choice{managerv1alpha1.ProviderCertManager, Issuer{"AWSPCAIssuer", "awspca.cert-manager.io", "ca"}},
 		},

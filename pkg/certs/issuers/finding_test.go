@@ -14,7 +14,7 @@ import (
 
 const somePEM = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n"
 
-func order(issuer Issuer) CertManagerRequest {
+func request(issuer Issuer) CertManagerRequest {
 	return CertManagerRequest{
 		Service: "server-service", Names: []string{"server-service.ns.svc"}, Validity: 90 * 24 * time.Hour, Issuer: issuer,
 		Meta: metav1.ObjectMeta{Namespace: "ns", Labels: map[string]string{"olm.managed": "true"}},
@@ -29,8 +29,8 @@ func issued(data map[string]string) *corev1.Secret {
 	return s
 }
 
-// saying is an object with conditions, each "type status reason message".
-func saying(conditions ...string) *unstructured.Unstructured {
+// withConditions returns an object with conditions, each "type status reason message".
+func withConditions(conditions ...string) *unstructured.Unstructured {
 	var list []any
 	for _, c := range conditions {
 		parts := strings.SplitN(c, " ", 4)
@@ -41,78 +41,78 @@ func saying(conditions ...string) *unstructured.Unstructured {
 
 func TestFromCertManager(t *testing.T) {
 	whole := issued(map[string]string{"tls.crt": "leaf", "tls.key": "key", "ca.crt": somePEM})
-	ready := saying("Ready True Ready Certificate is up to date")
+	ready := withConditions("Ready True Ready Certificate is up to date")
 	own := Issuer{Kind: "Issuer", Group: certManagerGroup, Name: "internal"}
 	cluster := Issuer{Kind: "ClusterIssuer", Group: certManagerGroup, Name: "corporate"}
-	foreign := Issuer{Kind: "AWSPCAIssuer", Group: "awspca.cert-manager.io", Name: "aws"}
+	external := Issuer{Kind: "AWSPCAIssuer", Group: "awspca.cert-manager.io", Name: "aws"}
 	const leaf = "Certificate server-service-cert"
 	for name, tc := range map[string]struct {
 		facts     CertManagerFacts
 		published bool
 		problem   string // what it says, or nothing
 	}{
-		"all is well": {
-			facts:     CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: whole},
+		"issued": {
+			facts:     CertManagerFacts{Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: whole},
 			published: true,
 		},
-		"what is called issued does not exist": {
-			facts:   CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}},
+		"reported as issued, and the Secret does not exist": {
+			facts:   CertManagerFacts{Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}},
 			problem: "cert-manager reports a certificate as issued, and Secret ns/server-service-cert-issued does not exist yet",
 		},
-		"what is issued lacks its key": {
-			facts:   CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: issued(map[string]string{"tls.crt": "leaf"})},
+		"no key": {
+			facts:   CertManagerFacts{Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: issued(map[string]string{"tls.crt": "leaf"})},
 			problem: "Secret ns/server-service-cert-issued, issued by cert-manager, lacks tls.crt or tls.key: delete the Secret",
 		},
 		"not installed": {
-			facts:   CertManagerFacts{Request: order(Issuer{})},
+			facts:   CertManagerFacts{Request: request(Issuer{})},
 			problem: "cert-manager is not installed",
 		},
-		"taken away again: what was issued is served on": {
-			facts:     CertManagerFacts{Request: order(Issuer{}), Secret: whole},
+		"uninstalled: the issued certificate stays in use": {
+			facts:     CertManagerFacts{Request: request(Issuer{}), Secret: whole},
 			published: true,
 			problem:   "cert-manager is not installed",
 		},
 		"the issuer does not exist": {
-			facts:   CertManagerFacts{Installed: true, Request: order(own)},
+			facts:   CertManagerFacts{Installed: true, Request: request(own)},
 			problem: "Issuer ns/internal does not exist",
 		},
 		"the issuer is not ready": {
-			facts:   CertManagerFacts{Installed: true, Request: order(cluster), Issuer: saying("Ready False ErrGetKeyPair secret not found")},
+			facts:   CertManagerFacts{Installed: true, Request: request(cluster), Issuer: withConditions("Ready False ErrGetKeyPair secret not found")},
 			problem: "ClusterIssuer corporate is not ready: secret not found",
 		},
-		"an issuer that others look after is not looked at": {
-			facts:   CertManagerFacts{Installed: true, Request: order(foreign), Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Pending waiting for AWS")}},
+		"the status of an external issuer is not read": {
+			facts:   CertManagerFacts{Installed: true, Request: request(external), Objects: map[string]*unstructured.Unstructured{leaf: withConditions("Ready False Pending waiting for AWS")}},
 			problem: "Certificate ns/server-service-cert is not ready: waiting for AWS; to see why: kubectl -n ns describe",
 		},
-		"nothing is asked yet": {
-			facts:   CertManagerFacts{Installed: true, Request: order(Issuer{})},
+		"not requested yet": {
+			facts:   CertManagerFacts{Installed: true, Request: request(Issuer{})},
 			problem: "Issuer ns/server-service-selfsigned is being created",
 		},
-		"nobody answers": {
-			facts:   CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying()}},
+		"no condition": {
+			facts:   CertManagerFacts{Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: withConditions()}},
 			problem: "is cert-manager running?",
 		},
 		"an attempt failed": {
-			facts: CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{
-				leaf: saying("Issuing False Failed the name is forbidden", "Ready False DoesNotExist there is no Secret"),
+			facts: CertManagerFacts{Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{
+				leaf: withConditions("Issuing False Failed the name is forbidden", "Ready False DoesNotExist there is no Secret"),
 			}},
 			problem: "the name is forbidden",
 		},
-		"a renewal does not come about": {
-			facts:     CertManagerFacts{Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Expired it ended")}, Secret: whole},
+		"a renewal fails": {
+			facts:     CertManagerFacts{Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: withConditions("Ready False Expired it ended")}, Secret: whole},
 			published: true,
 			problem:   "it ended",
 		},
 		"an issuer without a CA": {
 			facts: CertManagerFacts{
-				Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready},
+				Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready},
 				Secret: issued(map[string]string{"tls.crt": "leaf", "tls.key": "key"}),
 			},
 			problem: "Issuer ns/internal publishes no CA: Secret ns/server-service-cert-issued has no ca.crt",
 		},
 		"a Secret that is not filled yet": {
 			facts: CertManagerFacts{
-				Installed: true, Request: order(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: saying("Ready False Issuing soon")},
+				Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: withConditions("Ready False Issuing soon")},
 				Secret: issued(map[string]string{"tls.key": "key"}),
 			},
 			problem: "soon",
@@ -122,7 +122,7 @@ func TestFromCertManager(t *testing.T) {
 	}
 }
 
-// A renewal is cert-manager's to date: its Certificate tells, or nobody knows.
+// The renewal time is from the status of the Certificate. Without it, the time is not known.
 func TestRenewalOfCertManager(t *testing.T) {
 	for text, want := range map[string]time.Time{
 		"2026-04-30T12:00:00Z": time.Date(2026, time.April, 30, 12, 0, 0, 0, time.UTC),
@@ -130,12 +130,12 @@ func TestRenewalOfCertManager(t *testing.T) {
 		"":                     {},
 	} {
 		leaf := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"renewalTime": text}}}
-		f := CertManagerFacts{Installed: true, Request: order(Issuer{}), Objects: map[string]*unstructured.Unstructured{"Certificate server-service-cert": leaf}}
+		f := CertManagerFacts{Installed: true, Request: request(Issuer{}), Objects: map[string]*unstructured.Unstructured{"Certificate server-service-cert": leaf}}
 		if got := FromCertManager(f).RenewAt; !got.Equal(want) {
 			t.Errorf("of %q the renewal is at %s, want %s", text, got, want)
 		}
 	}
-	if got := FromCertManager(CertManagerFacts{Request: order(Issuer{})}).RenewAt; !got.IsZero() {
+	if got := FromCertManager(CertManagerFacts{Request: request(Issuer{})}).RenewAt; !got.IsZero() {
 		t.Errorf("without a Certificate the renewal is at %s", got)
 	}
 }
@@ -152,11 +152,11 @@ func TestFromServiceCA(t *testing.T) {
 		published bool
 		problem   string
 	}{
-		"all is well":             {facts: ServiceCAFacts{service(nil), pair, bundle}, published: true},
+		"issued":                  {facts: ServiceCAFacts{service(nil), pair, bundle}, published: true},
 		"no Service yet":          {problem: "is being created"},
 		"nothing issued yet":      {facts: ServiceCAFacts{Service: service(nil), Bundle: bundle}, problem: "has not issued for Service ns/server-service yet"},
 		"it could not issue":      {facts: ServiceCAFacts{Service: failed}, problem: "corresponding service UID"},
-		"nor renew":               {facts: ServiceCAFacts{failed, pair, bundle}, published: true, problem: "corresponding service UID"},
+		"it could not renew":      {facts: ServiceCAFacts{failed, pair, bundle}, published: true, problem: "corresponding service UID"},
 		"no bundle yet":           {facts: ServiceCAFacts{Service: service(nil), Secret: pair}, problem: "ConfigMap ns/server-service-ca"},
 		"a bundle that is empty":  {facts: ServiceCAFacts{service(nil), pair, &corev1.ConfigMap{}}, problem: "ConfigMap ns/server-service-ca"},
 		"a Secret without a leaf": {facts: ServiceCAFacts{service(nil), issued(nil), bundle}, problem: "Secret ns/server-service-cert-issued, issued by service-ca, lacks tls.crt or tls.key: delete the Secret"},
@@ -174,6 +174,6 @@ func check(t *testing.T, got Finding, published bool, problem string) {
 		t.Errorf("the CA is %q", got.Published.CA)
 	}
 	if !strings.Contains(got.Problem, problem) || (problem == "") != (got.Problem == "") {
-		t.Errorf("the problem is %q, want it to say %q", got.Problem, problem)
+		t.Errorf("the problem is %q, want %q", got.Problem, problem)
 	}
 }

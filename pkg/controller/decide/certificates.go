@@ -195,9 +195,9 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 			Provider: facts.Issuer, Phase: decided.Phase, Secret: facts.SecretMeta.Name,
 			TrustedCAs: int64(decided.Trusted), Endpoints: decided.Endpoints, LostRegistrations: decided.LostRegistrations,
 		},
-		trust:   render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
-		write:   d.owned(decided.Write, facts.Secret),
-		steps:   deletion(decided.Remove),
+		trust: render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
+		write: d.owned(decided.Write, facts.Secret),
+		steps: deletion(decided.Remove),
 		requeue: rollout.Requeue{At: decided.PollAt, Reason: "certificates of pods are probed"}.Earliest(
 			rollout.Requeue{At: decided.ChangesAt, Reason: "certificate"}),
 	}

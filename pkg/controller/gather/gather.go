@@ -112,9 +112,9 @@ func (g *Gatherer) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ids 
 		NotLifted: map[string]string{},
 		Patched:   map[string]bool{},
 
-		Definitions: g.ruleDefinitions(csv),
-		CertManager: g.hasCertManager(),
-		RotateAtPending:  certs.RotateAtRequest(csv.Status.CertsRotateAt, csv.ManagedFields, g.Now()) != "",
+		Definitions:     g.ruleDefinitions(csv),
+		CertManager:     g.hasCertManager(),
+		RotateAtPending: certs.RotateAtRequest(csv.Status.CertsRotateAt, csv.ManagedFields, g.Now()) != "",
 		Observed: rollout.Observed{
 			Deployments:  byName(g.Caches.Deployments.OfOwners(ids)),
 			Services:     byName(g.Caches.Services.OfOwners(ids)),

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Who may serve a certificate is everybody whom API servers may reach, now or soon.
+// Backends are all pods and endpoints that API servers may reach, now or soon.
 func TestBackends(t *testing.T) {
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service"}}
 	pod := func(name string, phase corev1.PodPhase, ips ...string) *corev1.Pod {
@@ -23,8 +23,8 @@ func TestBackends(t *testing.T) {
 		}
 		return p
 	}
-	leaving := pod("leaving", corev1.PodRunning, "10.0.0.1")
-	leaving.DeletionTimestamp = new(metav1.Now())
+	deleting := pod("leaving", corev1.PodRunning, "10.0.0.1")
+	deleting.DeletionTimestamp = new(metav1.Now())
 	own := pod("own", corev1.PodRunning, "10.0.0.1")
 	own.Labels = map[string]string{"pod-template-hash": "5d9"}
 	own.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "manager-5d9", Controller: new(true)}}
@@ -41,18 +41,18 @@ func TestBackends(t *testing.T) {
 		endpoints []discoveryv1.Endpoint
 		want      []string
 	}{
-		"pods, by number":           {target: intstr.FromInt32(9443), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1"), leaving}, want: []string{"pod shop/a: 10.0.0.1:9443", "pod shop/leaving: 10.0.0.1:9443"}},
-		"by the Service's own port": {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:443"}},
-		"by name":                   {target: intstr.FromString("webhook"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
-		"by a name that it has not": {target: intstr.FromString("other"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}},
-		"of the Deployment, by a name that it has not": {target: intstr.FromString("other"), pods: []*corev1.Pod{own}, want: []string{"pod shop/own: pod shop/own has no port that Service shop/manager-service leads to"}},
-		"without an address":                           {pods: []*corev1.Pod{pod("a", corev1.PodPending)}, want: []string{"pod shop/a: pod shop/a has no address yet"}},
-		"ended":                                        {pods: []*corev1.Pod{pod("a", corev1.PodSucceeded, "10.0.0.1"), pod("b", corev1.PodFailed, "10.0.0.2")}},
-		"of both families":                             {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: 10.0.0.1:443 [fd00::1]:443"}},
-		"of the Service's family":                      {families: []corev1.IPFamily{corev1.IPv6Protocol}, pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: [fd00::1]:443"}},
-		"an endpoint of a pod":                         {target: intstr.FromInt32(9443), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, endpoints: []discoveryv1.Endpoint{endpoint(serving, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
-		"endpoints of no pod":                          {endpoints: []discoveryv1.Endpoint{endpoint(serving, "10.0.0.7"), endpoint(terminating, "10.0.0.8"), endpoint(discoveryv1.EndpointConditions{}, "10.0.0.9")}, want: []string{"pod shop/gone: 10.0.0.7:9443", "pod shop/gone: 10.0.0.8:9443", "pod shop/gone: 10.0.0.9:9443"}},
-		"an endpoint that nobody uses":                 {endpoints: []discoveryv1.Endpoint{endpoint(neither, "10.0.0.7")}},
+		"pods, by number":                       {target: intstr.FromInt32(9443), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1"), deleting}, want: []string{"pod shop/a: 10.0.0.1:9443", "pod shop/leaving: 10.0.0.1:9443"}},
+		"by the Service's own port":             {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:443"}},
+		"by name":                               {target: intstr.FromString("webhook"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
+		"by an unknown name":                    {target: intstr.FromString("other"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}},
+		"of the Deployment, by an unknown name": {target: intstr.FromString("other"), pods: []*corev1.Pod{own}, want: []string{"pod shop/own: pod shop/own has no port that Service shop/manager-service leads to"}},
+		"without an address":                    {pods: []*corev1.Pod{pod("a", corev1.PodPending)}, want: []string{"pod shop/a: pod shop/a has no address yet"}},
+		"terminated":                            {pods: []*corev1.Pod{pod("a", corev1.PodSucceeded, "10.0.0.1"), pod("b", corev1.PodFailed, "10.0.0.2")}},
+		"of both families":                      {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: 10.0.0.1:443 [fd00::1]:443"}},
+		"of the Service's family":               {families: []corev1.IPFamily{corev1.IPv6Protocol}, pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: [fd00::1]:443"}},
+		"an endpoint of a pod":                  {target: intstr.FromInt32(9443), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, endpoints: []discoveryv1.Endpoint{endpoint(serving, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
+		"endpoints of no pod":                   {endpoints: []discoveryv1.Endpoint{endpoint(serving, "10.0.0.7"), endpoint(terminating, "10.0.0.8"), endpoint(discoveryv1.EndpointConditions{}, "10.0.0.9")}, want: []string{"pod shop/gone: 10.0.0.7:9443", "pod shop/gone: 10.0.0.8:9443", "pod shop/gone: 10.0.0.9:9443"}},
+		"an endpoint that is not used":          {endpoints: []discoveryv1.Endpoint{endpoint(neither, "10.0.0.7")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := service.DeepCopy()
@@ -65,7 +65,7 @@ func TestBackends(t *testing.T) {
 				for _, e := range b.Endpoints {
 					words = append(words, e.Address)
 					if e.ServerName != "manager-service.shop.svc" || e.Deployment != "manager" {
-						t.Errorf("%s is asked for as %s of %s", e.Address, e.ServerName, e.Deployment)
+						t.Errorf("%s is dialled as %s of %s", e.Address, e.ServerName, e.Deployment)
 					}
 				}
 				if len(b.Endpoints) == 0 {
@@ -80,24 +80,24 @@ func TestBackends(t *testing.T) {
 	}
 }
 
-// Whom a Service leads to is asked of the desired one, and of all selectors that find pods which
-// are called before or after somebody edited it.
-func TestAsked(t *testing.T) {
+// The desired Service determines the probed pods, with all selectors that match pods that are
+// called before or after an edit.
+func TestProbedService(t *testing.T) {
 	desired := &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "manager"}}}
 	live := &corev1.Service{Spec: corev1.ServiceSpec{Selector: map[string]string{"app": "other"}, IPFamilies: []corev1.IPFamily{corev1.IPv6Protocol}}}
 	deployment := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}}}}
-	asked := ProbedService(desired, live)
-	if asked.Spec.Selector["app"] != "manager" || len(asked.Spec.IPFamilies) != 1 || len(desired.Spec.IPFamilies) > 0 {
-		t.Errorf("asked are the pods of %+v", asked.Spec)
+	probed := ProbedService(desired, live)
+	if probed.Spec.Selector["app"] != "manager" || len(probed.Spec.IPFamilies) != 1 || len(desired.Spec.IPFamilies) > 0 {
+		t.Errorf("probed are the pods of %+v", probed.Spec)
 	}
 	if ProbedService(nil, live) != live || ProbedService(desired, nil) != desired || ProbedService(nil, nil) != nil {
-		t.Error("where there is one of them, it is not the one that is asked")
+		t.Error("with only one Service, that one is not probed")
 	}
-	if diff := cmp.Diff([]string{"app=manager", "app=other", "app"}, PodSelectors(asked, live, deployment)); diff != "" {
+	if diff := cmp.Diff([]string{"app=manager", "app=other", "app"}, PodSelectors(probed, live, deployment)); diff != "" {
 		t.Errorf("selectors (-want +got):\n%s", diff)
 	}
 	live.Spec.Selector, deployment.Spec.Selector = nil, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "manager"}}
-	if diff := cmp.Diff([]string{"app=manager"}, PodSelectors(asked, live, deployment)); diff != "" {
+	if diff := cmp.Diff([]string{"app=manager"}, PodSelectors(probed, live, deployment)); diff != "" {
 		t.Errorf("selectors without doubles, and none for a Service that has none (-want +got):\n%s", diff)
 	}
 }

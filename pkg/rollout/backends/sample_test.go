@@ -9,27 +9,27 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// What is said of all backends must have been found out of all.
-func TestUnsampled(t *testing.T) {
+// A result for all backends needs a sample of all.
+func TestSamplingObstacle(t *testing.T) {
 	type service = corev1.ServiceSpec
 	for name, test := range map[string]struct {
 		service  corev1.ServiceSpec
 		backends int
 		ready    int
 		edited   bool
-		says     string
+		want     string
 	}{
-		"all are ready":             {backends: 2, ready: 2},
-		"as many as can be":         {backends: 8, ready: 8},
-		"too many":                  {backends: 9, ready: 9, says: "more than 8"},
-		"one is not ready":          {backends: 2, ready: 1, says: "pod-1 is not ready"},
-		"clients are kept to one":   {service: service{SessionAffinity: corev1.ServiceAffinityClientIP}, backends: 1, ready: 1, says: "session affinity"},
-		"clients are not":           {service: service{SessionAffinity: corev1.ServiceAffinityNone}, backends: 1, ready: 1},
-		"those of the node":         {service: service{InternalTrafficPolicy: new(corev1.ServiceInternalTrafficPolicyLocal)}, backends: 1, ready: 1, says: "prefers"},
-		"those of the cluster":      {service: service{InternalTrafficPolicy: new(corev1.ServiceInternalTrafficPolicyCluster)}, backends: 1, ready: 1},
-		"those of the zone first":   {service: service{TrafficDistribution: new("PreferClose")}, backends: 1, ready: 1, says: "prefers"},
-		"it leads to other pods":    {backends: 2, ready: 2, edited: true, says: "does not lead where it should"},
-		"nobody is ready or is not": {},
+		"all are ready":                   {backends: 2, ready: 2},
+		"as many as can be":               {backends: 8, ready: 8},
+		"too many":                        {backends: 9, ready: 9, want: "more than 8"},
+		"one is not ready":                {backends: 2, ready: 1, want: "pod-1 is not ready"},
+		"session affinity":                {service: service{SessionAffinity: corev1.ServiceAffinityClientIP}, backends: 1, ready: 1, want: "session affinity"},
+		"no session affinity":             {service: service{SessionAffinity: corev1.ServiceAffinityNone}, backends: 1, ready: 1},
+		"internal traffic to the node":    {service: service{InternalTrafficPolicy: new(corev1.ServiceInternalTrafficPolicyLocal)}, backends: 1, ready: 1, want: "prefers"},
+		"internal traffic to the cluster": {service: service{InternalTrafficPolicy: new(corev1.ServiceInternalTrafficPolicyCluster)}, backends: 1, ready: 1},
+		"traffic to the zone":             {service: service{TrafficDistribution: new("PreferClose")}, backends: 1, ready: 1, want: "prefers"},
+		"edited selector":                 {backends: 2, ready: 2, edited: true, want: "does not lead where it should"},
+		"no backends":                     {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var backends []Backend
@@ -40,13 +40,13 @@ func TestUnsampled(t *testing.T) {
 				slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{ip}, Conditions: discoveryv1.EndpointConditions{Ready: new(i < test.ready)}})
 			}
 			service := &corev1.Service{Spec: test.service}
-			asked := service.DeepCopy()
+			desired := service.DeepCopy()
 			if test.edited {
 				service.Spec.Selector = map[string]string{"app": "other"}
 			}
-			got := SamplingObstacle(service, asked, backends, []*discoveryv1.EndpointSlice{slice})
-			if !strings.Contains(got, test.says) || test.says == "" && got != "" {
-				t.Errorf("says %q, want %q", got, test.says)
+			got := SamplingObstacle(service, desired, backends, []*discoveryv1.EndpointSlice{slice})
+			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
+				t.Errorf("the obstacle is %q, want %q", got, test.want)
 			}
 		})
 	}

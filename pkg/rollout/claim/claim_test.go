@@ -57,26 +57,26 @@ func TestClaimRefusal(t *testing.T) {
 		object  drift.Object
 		refusal string
 	}{
-		"its own, and a label is removed":        {withoutLabel, ""},
-		"its own":                                {deployment("ClusterServiceVersion shop.v2"), ""},
-		"of a version that it replaces":          {deployment("ClusterServiceVersion shop.v1"), ""},
-		"shared":                                 {deployment("ClusterServiceVersion other.v1", "ClusterServiceVersion shop.v1"), ""},
-		"shared, and taken over by another":      {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), version("bar", "bar.v1")), "Deployment shop/d belongs to ClusterServiceVersion bar/bar.v1"},
-		"shared, and its own":                    {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), v2), ""},
-		"somebody else's":                        {deployment("ConfigMap c", "ClusterServiceVersion other.v1"), "Deployment shop/d belongs to ClusterServiceVersion other.v1"},
-		"nobody's":                               {deployment(), ""},
-		"kept by a definition alone":             {deployment("CustomResourceDefinition shops"), ""},
-		"a Service of the author's":              {service(""), "Service shop/s is not the manager's"},
-		"a Service whose owner is gone":          {service("true"), ""},
-		"an APIService of its own":               {api(v2, "shop", "any"), ""},
-		"one of a version that it replaces":      {api(v1, "shop", "any"), ""},
-		"one that the API server serves":         {api(nil, "", ""), "is what the API server serves itself"},
-		"one of another ClusterServiceVersion":   {api(version("bar", "bar.v1"), "bar", "s"), "belongs to ClusterServiceVersion bar/bar.v1"},
-		"one whose owner is gone":                {api(version("bar", "bar.v0"), "bar", "s"), ""},
-		"one that only says so":                  {api(version("bar", "bar.v0"), "elsewhere", "s"), "requests to Service elsewhere/s"},
-		"one that calls its Service":             {api(nil, "shop", "shop-service"), ""},
-		"one that calls a Service of that name":  {api(nil, "bar", "shop-service"), "requests to Service bar/shop-service"},
-		"one that calls somebody else's Service": {api(nil, "shop", "another"), "requests to Service shop/another"},
+		"own, and a label is removed":                    {withoutLabel, ""},
+		"own":                                            {deployment("ClusterServiceVersion shop.v2"), ""},
+		"of a replaced version":                          {deployment("ClusterServiceVersion shop.v1"), ""},
+		"shared":                                         {deployment("ClusterServiceVersion other.v1", "ClusterServiceVersion shop.v1"), ""},
+		"shared, and adopted by another version":         {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), version("bar", "bar.v1")), "Deployment shop/d belongs to ClusterServiceVersion bar/bar.v1"},
+		"shared, and own":                                {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), v2), ""},
+		"another owner's":                                {deployment("ConfigMap c", "ClusterServiceVersion other.v1"), "Deployment shop/d belongs to ClusterServiceVersion other.v1"},
+		"no owner":                                       {deployment(), ""},
+		"owned by a definition":                          {deployment("CustomResourceDefinition shops"), ""},
+		"a Service of another client":                    {service(""), "Service shop/s is not the manager's"},
+		"a Service of a deleted owner":                   {service("true"), ""},
+		"an own APIService":                              {api(v2, "shop", "any"), ""},
+		"an APIService of a replaced version":            {api(v1, "shop", "any"), ""},
+		"an APIService of the API server":                {api(nil, "", ""), "is what the API server serves itself"},
+		"an APIService of another ClusterServiceVersion": {api(version("bar", "bar.v1"), "bar", "s"), "belongs to ClusterServiceVersion bar/bar.v1"},
+		"an APIService of a deleted owner":               {api(version("bar", "bar.v0"), "bar", "s"), ""},
+		"an APIService of a deleted owner, calling another Service": {api(version("bar", "bar.v0"), "elsewhere", "s"), "requests to Service elsewhere/s"},
+		"an APIService that calls the operator's Service":           {api(nil, "shop", "shop-service"), ""},
+		"an APIService that calls a Service of the same name":       {api(nil, "bar", "shop-service"), "requests to Service bar/shop-service"},
+		"an APIService that calls another Service":                  {api(nil, "shop", "another"), "requests to Service shop/another"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestClaimRefusal(t *testing.T) {
 	}
 }
 
-// The labels of a ClusterServiceVersion do not make an APIService its own.
-func TestClaimTakesMoreThanLabels(t *testing.T) {
+// The labels of a ClusterServiceVersion alone do not prove its ownership of an APIService.
+func TestClaimNeedsMoreThanLabels(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
 	live := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.shop.example.com", Labels: csvspec.OwnerLabels(csv)}}
 	live.Spec.Service = &apiregistrationv1.ServiceReference{Namespace: "elsewhere", Name: "s"}

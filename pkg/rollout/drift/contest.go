@@ -14,7 +14,7 @@ const (
 	contestAfter    = 3
 	contestAfterAll = 30 // by whichever client
 	contestWindow   = time.Minute
-	contestLimit    = 10 * time.Minute
+	maxPause    = 10 * time.Minute
 )
 
 // Causes of reverted repairs that have no field manager of their own.
@@ -90,7 +90,7 @@ func (r otherClient) pause() time.Duration {
 	if !r.contests() {
 		return 0
 	}
-	return min(contestWindow<<min(r.count-r.limit(), 8), contestLimit)
+	return min(contestWindow<<min(r.count-r.limit(), 8), maxPause)
 }
 
 // Over reports whether the records of all clients can be dropped.

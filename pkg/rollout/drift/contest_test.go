@@ -13,20 +13,20 @@ func TestContestRecord(t *testing.T) {
 		repairs       map[time.Duration]Drift
 		at            time.Duration
 		wantContested bool
-		wantHeld      bool // what the adversary changed
+		wantBlocked   bool // the repair of a change by the adversary
 	}{
 		"two in a minute": {
 			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x")}, at: 2 * time.Second,
 		},
 		"three in a minute": {
 			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x"), time.Minute: by("adversary", "x")},
-			at:      61 * time.Second, wantContested: true, wantHeld: true,
+			at:      61 * time.Second, wantContested: true, wantBlocked: true,
 		},
 		"three in more than a minute": {
 			repairs: map[time.Duration]Drift{0: by("adversary", "x"), 50 * time.Second: by("adversary", "x"), 100 * time.Second: by("adversary", "x")},
 			at:      101 * time.Second,
 		},
-		"one each ninety seconds, for ever": {
+		"one each ninety seconds": {
 			repairs: map[time.Duration]Drift{
 				0: by("adversary", "x"), 90 * time.Second: by("adversary", "x"), 180 * time.Second: by("adversary", "x"),
 				270 * time.Second: by("adversary", "x"), 360 * time.Second: by("adversary", "x"),
@@ -37,11 +37,11 @@ func TestContestRecord(t *testing.T) {
 			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("kubectl-edit", "x"), 2 * time.Second: by("adversary", "x")},
 			at:      3 * time.Second,
 		},
-		"two clients that take turns": {
+		"two clients in turn": {
 			repairs: map[time.Duration]Drift{
 				0: by("adversary", "x"), time.Second: by("other", "x"), 2 * time.Second: by("adversary", "x"), 3 * time.Second: by("other", "x"), 4 * time.Second: by("adversary", "x"),
 			},
-			at: 5 * time.Second, wantContested: true, wantHeld: true,
+			at: 5 * time.Second, wantContested: true, wantBlocked: true,
 		},
 		"three by another client": {
 			repairs: map[time.Duration]Drift{0: by("kubectl-edit", "x"), time.Second: by("kubectl-edit", "x"), 2 * time.Second: by("kubectl-edit", "x")},
@@ -63,8 +63,8 @@ func TestContestRecord(t *testing.T) {
 			if got := contest.Contested(); got != test.wantContested {
 				t.Errorf("contested: %t, want %t: %+v", got, test.wantContested, contest)
 			}
-			if got := contest.Blocks(&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}, by("adversary", "x"), now); got != test.wantHeld {
-				t.Errorf("held: %t, want %t: %+v", got, test.wantHeld, contest)
+			if got := contest.Blocks(&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}, by("adversary", "x"), now); got != test.wantBlocked {
+				t.Errorf("blocked: %t, want %t: %+v", got, test.wantBlocked, contest)
 			}
 		})
 	}

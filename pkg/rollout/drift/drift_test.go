@@ -36,11 +36,11 @@ func TestDriftOfWebhookConfiguration(t *testing.T) {
 		want   Drift
 	}{
 		"as desired": {func(*admissionregistrationv1.ValidatingWebhookConfiguration) {}, Drift{}},
-		"what the server and others add to metadata": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		"metadata of the API server and other clients": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.UID, c.Generation, c.Annotations = "u", 3, map[string]string{"other": "x"}
 			c.Labels["other"] = "x"
 		}, Drift{}},
-		"policy weakened": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		"policy changed": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Webhooks[0].FailurePolicy = &ignore
 			c.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:webhooks":{"k:{\"name\":\"v.example.com\"}":{"f:failurePolicy":{}}}}`)}
 		}, Drift{Fields: []string{webhook + ".failurePolicy"}, By: "kubectl-edit"}},
@@ -53,16 +53,16 @@ func TestDriftOfWebhookConfiguration(t *testing.T) {
 		"label removed": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Labels = nil
 		}, Drift{Fields: []string{"metadata.labels.olm.managed"}}},
-		"trust withdrawn": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		"caBundle removed": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Webhooks[0].ClientConfig.CABundle = nil
 		}, Drift{Fields: []string{webhook + ".clientConfig.caBundle"}}},
-		"condition smuggled in": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		"match condition added": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "never", Expression: "false"}}
 		}, Drift{
 			Fields: []string{webhook + `.matchConditions[name="never"].expression`, webhook + `.matchConditions[name="never"].name`},
 			Strays: []string{webhook + `.matchConditions[name="never"].expression`, webhook + `.matchConditions[name="never"].name`},
 		}},
-		"label that was applied and is wanted no more": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		"applied label that is not desired any more": {func(c *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			c.Labels["old"] = "x"
 			entry := wrote("olm-webhook-manager", `{"f:metadata":{"f:labels":{"f:old":{},"f:olm.managed":{}}}}`)
 			entry.Operation = metav1.ManagedFieldsOperationApply
@@ -81,8 +81,8 @@ func TestDriftOfWebhookConfiguration(t *testing.T) {
 	}
 }
 
-// The client to name is the one that wrote last what differs, not any that wrote.
-func TestDriftIsBlamedOnItsLastWriter(t *testing.T) {
+// By is the client that last wrote a field that differs.
+func TestDriftBy(t *testing.T) {
 	const policy, path = `{"f:data":{"f:policy":{}}}`, `{"f:data":{"f:other":{}}}`
 	at := func(entry metav1.ManagedFieldsEntry, d time.Duration) metav1.ManagedFieldsEntry {
 		entry.Time = &metav1.Time{Time: noon.Add(d)}
@@ -92,7 +92,7 @@ func TestDriftIsBlamedOnItsLastWriter(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		want    string
 	}{
-		"nobody":                      {nil, ""},
+		"no client":                   {nil, ""},
 		"one":                         {[]metav1.ManagedFieldsEntry{wrote("a", policy)}, "a"},
 		"one that wrote another":      {[]metav1.ManagedFieldsEntry{wrote("a", path)}, ""},
 		"the manager itself":          {[]metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", policy)}, ""},

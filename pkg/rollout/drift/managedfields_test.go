@@ -9,13 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Of what the manager created an object with, it may have to take these away again:
-// annotations, owners and ports. What others own, and what it applied, stays whole.
-func TestLean(t *testing.T) {
+// Of the fields with which the manager created an object, caches keep the ones that it may have to
+// remove: annotations, owners and ports. Entries of other clients, and of applies, are kept.
+func TestTrimManagedFields(t *testing.T) {
 	const (
 		fields = `{"f:metadata":{"f:annotations":{"f:a":{}},"f:labels":{"f:l":{}},"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}},` +
 			`"f:spec":{"f:ports":{"k:{\"port\":443,\"protocol\":\"TCP\"}":{"f:port":{}}},"f:type":{}}}`
-		takenAway = `{"f:metadata":{"f:annotations":{"f:a":{}},"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}},` +
+		removable = `{"f:metadata":{"f:annotations":{"f:a":{}},"f:ownerReferences":{"k:{\"uid\":\"u\"}":{}}},` +
 			`"f:spec":{"f:ports":{"k:{\"port\":443,\"protocol\":\"TCP\"}":{"f:port":{}}}}}`
 		annotations = `{"f:metadata":{"f:annotations":{"f:a":{}}}}`
 		labels      = `{"f:metadata":{"f:labels":{"f:l":{}}}}`
@@ -35,10 +35,10 @@ func TestLean(t *testing.T) {
 		entry  metav1.ManagedFieldsEntry
 		want   []metav1.ManagedFieldsEntry
 	}{
-		"a Service that it created":         {&corev1.Service{}, wrote("olm-webhook-manager", fields), []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", takenAway)}},
-		"a Deployment that it created":      {&appsv1.Deployment{}, wrote("olm-webhook-manager", fields), []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", annotations)}},
-		"nothing that it could take away":   {&corev1.Service{}, wrote("olm-webhook-manager", labels), []metav1.ManagedFieldsEntry{without}},
-		"what it applied":                   {&corev1.Service{}, applied, []metav1.ManagedFieldsEntry{applied}},
+		"a created Service":                 {&corev1.Service{}, wrote("olm-webhook-manager", fields), []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", removable)}},
+		"a created Deployment":              {&appsv1.Deployment{}, wrote("olm-webhook-manager", fields), []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", annotations)}},
+		"nothing to remove":                 {&corev1.Service{}, wrote("olm-webhook-manager", labels), []metav1.ManagedFieldsEntry{without}},
+		"applied":                           {&corev1.Service{}, applied, []metav1.ManagedFieldsEntry{applied}},
 		"another client's":                  {&corev1.Service{}, wrote("kubectl", fields), []metav1.ManagedFieldsEntry{wrote("kubectl", fields)}},
 		"another client's of a subresource": {&appsv1.Deployment{}, scale, []metav1.ManagedFieldsEntry{scale}},
 		"a status":                          {&appsv1.Deployment{}, status, []metav1.ManagedFieldsEntry{}},

@@ -11,16 +11,16 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// What holds a ClusterServiceVersion is said once, and again when it is another thing.
-func TestHeldPhases(t *testing.T) {
+// A blocked deletion is written once, and again with another cause.
+func TestDeletionBlocked(t *testing.T) {
 	csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
-	for _, told := range []struct {
+	for _, test := range []struct {
 		inUse string
 		want  int
 	}{{"things are in use", 1}, {"things are in use", 0}, {NamespaceDeleted("things are in use"), 1}, {NamespaceDeleted("things are in use"), 0}} {
-		phases := DeletionBlocked(csv.Status, told.inUse, "")
-		if len(phases) != told.want {
-			t.Fatalf("told %v after %q", phases, csv.Status.Message)
+		phases := DeletionBlocked(csv.Status, test.inUse, "")
+		if len(phases) != test.want {
+			t.Fatalf("phases %v after %q", phases, csv.Status.Message)
 		}
 		for _, p := range phases {
 			csv.SetPhase(p.Phase, p.Reason, p.Message, &now)

@@ -11,8 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 )
 
-// However long a cause is, the message of a condition is not, in any phase and from any phase;
-// and a phase that is brief is not written again.
+// The message of a condition is brief for any cause, in any phase and from any phase. A phase with
+// a brief message is not written again.
 func TestConditionsAreBrief(t *testing.T) {
 	long := strings.Repeat("a cause that the API server explains at length; ", 200)
 	causes := map[string]Facts{
@@ -31,7 +31,7 @@ func TestConditionsAreBrief(t *testing.T) {
 	for i := range reflect.TypeFor[Facts]().NumField() {
 		name := reflect.TypeFor[Facts]().Field(i).Name
 		if _, isCause := causes[name]; !isCause && !slices.Contains(brief, name) {
-			t.Errorf("facts.%s is new: can it be long, and where does it go?", name)
+			t.Errorf("facts.%s is new: add it to causes or brief", name)
 		}
 	}
 	for name, f := range causes {
@@ -40,8 +40,8 @@ func TestConditionsAreBrief(t *testing.T) {
 	}
 }
 
-// wantBrief fails unless each phase that the facts lead to is brief, is not written again, and at
-// least one is cut.
+// wantBrief fails unless each phase is brief and is not written again, and at least one message is
+// cut.
 func wantBrief(t *testing.T, f Facts) {
 	t.Helper()
 	cut := false
@@ -61,6 +61,6 @@ func wantBrief(t *testing.T, f Facts) {
 		}
 	}
 	if !cut {
-		t.Error("no phase says it")
+		t.Error("no phase has the cause")
 	}
 }

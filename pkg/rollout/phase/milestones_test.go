@@ -7,8 +7,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Of phases gone through at once the last is told, whatever failed on the way, and that
-// a wait is over.
+// Of several phases in one reconciliation, the last is reported, and each failure, and the end of a
+// wait.
 func TestMilestones(t *testing.T) {
 	for name, test := range map[string]struct {
 		from         Phase
@@ -23,7 +23,7 @@ func TestMilestones(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Milestones(test.from.Reason, test.walked); !slices.Equal(got, test.want) {
-				t.Errorf("told of %v, want %v", got, test.want)
+				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
 	}

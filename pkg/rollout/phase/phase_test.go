@@ -56,12 +56,12 @@ func TestTransitions(t *testing.T) {
 		"installing, the group is lost":       {Waiting.Because("d"), Facts{Failure: noGroup}, []string{"Failed NoOperatorGroup: csv in namespace with no operatorgroups"}},
 		"installing, the Deployment changes":  {Waiting.Because("d"), Facts{Incomplete: "d", Reinstall: true}, nil},
 		"too long, and still":                 {Timeout.Because(": waiting for d"), Facts{Incomplete: "d", Unhealthy: "gone"}, nil},
-		"too long, and done at last":          {Timeout.Because(": waiting for d"), Facts{}, []string{reinstall, ready, install, succeeded}},
+		"too long, and completed":             {Timeout.Because(": waiting for d"), Facts{}, []string{reinstall, ready, install, succeeded}},
 		"too long, and changed":               {Timeout.Because(": waiting for d"), Facts{Incomplete: "d", Reinstall: true}, []string{reinstall, ready, install, wait}},
 		"too long, and refused":               {Timeout.Because(": waiting for d"), Facts{Incomplete: "d", Refused: "no"}, []string{refused}},
 		"succeeded":                           {Succeeded, Facts{}, nil},
 		"succeeded, a webhook waits":          {Succeeded, Facts{Incomplete: "d"}, nil},
-		"succeeded, the pods are gone":        {Succeeded, Facts{Incomplete: "d", Unhealthy: "gone"}, []string{unhealthy}},
+		"succeeded, the pods are unavailable": {Succeeded, Facts{Incomplete: "d", Unhealthy: "gone"}, []string{unhealthy}},
 		"succeeded, a change":                 {Succeeded, Facts{Incomplete: "d", Unhealthy: "gone", Reinstall: true}, []string{reinstall, ready, install, wait}},
 		"succeeded, a change is refused":      {Succeeded, Facts{Incomplete: "d", Refused: "no"}, []string{refused}},
 		"succeeded, a requirement is lost":    {Succeeded, Facts{Unmet: "ServiceAccount x"}, []string{lost, unmet}},
@@ -91,9 +91,9 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// From every phase, whoever set it, and under every combination of facts: the walk
-// ends, a second walk from its end goes nowhere, and it ends where the facts allow.
-func TestTransitionsAlwaysEnd(t *testing.T) {
+// For every phase and every combination of facts, the transitions end at a phase that the facts
+// allow, and do not continue from there.
+func TestTransitionsTerminate(t *testing.T) {
 	// No phase is walked through twice.
 	const longest = 6
 	for _, from := range everyPhase() {
@@ -107,7 +107,7 @@ func TestTransitionsAlwaysEnd(t *testing.T) {
 				last, g.Reinstall = to, false
 			}
 			if steps > longest {
-				t.Fatalf("from %+v with %+v the walk does not end", from, f)
+				t.Fatalf("from %+v with %+v the transitions do not end", from, f)
 			}
 			if walked := Transitions(from, f); len(walked) > 0 && walked[len(walked)-1] != last || len(walked) == 0 && last != from {
 				t.Fatalf("from %+v with %+v: %v does not end at %+v", from, f, walked, last)
@@ -124,25 +124,25 @@ func TestTransitionsAlwaysEnd(t *testing.T) {
 	}
 }
 
-// contradiction says what is wrong with coming to a phase under some facts.
+// contradiction returns why the facts do not allow a phase.
 func contradiction(from, to Phase, f Facts) string {
 	succeeded := to.Phase == operatorsv1alpha1.CSVPhaseSucceeded
 	began := from.Phase != operatorsv1alpha1.CSVPhaseSucceeded
 	switch {
 	case f.Failure != nil && to != *f.Failure:
-		return "the failure is not told"
+		return "the failure is not reported"
 	case f.Failure == nil && f.Unmet != "" && to.Reason != operatorsv1alpha1.CSVReasonRequirementsNotMet:
 		return "requirements are not met"
 	case succeeded && (f.Refused != "" || f.Unhealthy != "" && !began || f.Incomplete != "" && began):
 		return "it did not succeed"
 	case f == Facts{} && !succeeded:
-		return "nothing speaks against success"
+		return "it should succeed"
 	default:
 		return ""
 	}
 }
 
-// everyPhase is each phase with each reason that the manager or OLM v0 gives.
+// everyPhase returns each phase with each reason of the manager or OLM v0.
 func everyPhase() []Phase {
 	var all []Phase
 	for _, phase := range []operatorsv1alpha1.ClusterServiceVersionPhase{
@@ -163,8 +163,8 @@ func everyPhase() []Phase {
 	return all
 }
 
-// everyFacts is each combination that a decision can come to: what is refused, has
-// broken or takes too long is waited for, too.
+// everyFacts returns each possible combination of facts: with a refusal, a failure or a timeout,
+// something is incomplete.
 func everyFacts() []Facts {
 	var all []Facts
 	for combination := range 1 << 7 {
@@ -181,14 +181,14 @@ func everyFacts() []Facts {
 	return slices.DeleteFunc(all, func(f Facts) bool { return f.Incomplete == "" && f.Refused+f.TimedOut+f.Unhealthy != "" })
 }
 
-func TestEveryFactIsTold(t *testing.T) {
+func TestEveryFactIsReported(t *testing.T) {
 	for _, f := range everyFacts() {
 		walked := Transitions(Phase{}, f)
 		said := fmt.Sprint(walked[len(walked)-1])
-		for _, fact := range []struct{ is, told string }{{f.Unmet, f.Unmet}, {f.Refused, f.Refused}, {f.TimedOut, "install timeout"}, {f.Incomplete, f.Incomplete}} {
+		for _, fact := range []struct{ is, want string }{{f.Unmet, f.Unmet}, {f.Refused, f.Refused}, {f.TimedOut, "install timeout"}, {f.Incomplete, f.Incomplete}} {
 			if f.Failure == nil && fact.is != "" {
-				if !strings.Contains(said, fact.told) {
-					t.Errorf("with %+v, %q does not tell %q", f, said, fact.told)
+				if !strings.Contains(said, fact.want) {
+					t.Errorf("with %+v, %q lacks %q", f, said, fact.want)
 				}
 				break
 			}
@@ -204,7 +204,7 @@ func inWords(phases []Phase) (lines []string) {
 	return lines
 }
 
-// A version that is replaced says so, once it is installed.
+// An installed version that is replaced has the phase Replacing.
 func TestReplacing(t *testing.T) {
 	tests := map[string]struct {
 		from        operatorsv1alpha1.ClusterServiceVersionPhase
@@ -213,11 +213,11 @@ func TestReplacing(t *testing.T) {
 		failForward bool
 		want        string // the last transition; empty for none
 	}{
-		"succeeded":               {"Succeeded", "InstallSucceeded", "shop.v2", false, "Replacing BeingReplaced: being replaced by csv: shop.v2"},
-		"replacing":               {"Replacing", "BeingReplaced", "shop.v2", false, ""},
-		"failed":                  {"Failed", "ComponentUnhealthy", "shop.v2", false, ""},
-		"failed, failing forward": {"Failed", "ComponentUnhealthy", "shop.v2", true, "Replacing BeingReplaced: Fail Forward is enabled, allowing Failed csv to be replaced by csv: shop.v2"},
-		"the other has gone":      {"Replacing", "BeingReplaced", "", false, "Installing InstallWaiting: installing: waiting for deployment d"},
+		"succeeded":                    {"Succeeded", "InstallSucceeded", "shop.v2", false, "Replacing BeingReplaced: being replaced by csv: shop.v2"},
+		"replacing":                    {"Replacing", "BeingReplaced", "shop.v2", false, ""},
+		"failed":                       {"Failed", "ComponentUnhealthy", "shop.v2", false, ""},
+		"failed, failing forward":      {"Failed", "ComponentUnhealthy", "shop.v2", true, "Replacing BeingReplaced: Fail Forward is enabled, allowing Failed csv to be replaced by csv: shop.v2"},
+		"the other version is deleted": {"Replacing", "BeingReplaced", "", false, "Installing InstallWaiting: installing: waiting for deployment d"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,32 +11,32 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// The ClusterServiceVersion tells of the newest certificate, and of the first to be due.
+// The status of the ClusterServiceVersion has the newest certificate and the earliest renewal.
 func TestReportCertificates(t *testing.T) {
 	at := func(hours int) *metav1.Time { return new(metav1.NewTime(noon.Add(time.Duration(hours) * time.Hour))) }
-	certificate := func(from, due *metav1.Time) managerv1alpha1.DeploymentStatus {
-		return managerv1alpha1.DeploymentStatus{Certificate: &managerv1alpha1.CertificateStatus{NotBefore: from, RotatesAt: due}}
+	certificate := func(from, rotatesAt *metav1.Time) managerv1alpha1.DeploymentStatus {
+		return managerv1alpha1.DeploymentStatus{Certificate: &managerv1alpha1.CertificateStatus{NotBefore: from, RotatesAt: rotatesAt}}
 	}
 	csv := operatorsv1alpha1.ClusterServiceVersionStatus{CertsLastUpdated: at(-9), CertsRotateAt: at(-8)}
 	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{}, certificate(nil, nil)}})
 	if !csv.CertsLastUpdated.Equal(at(-9)) || !csv.CertsRotateAt.Equal(at(-8)) {
-		t.Error("without a certificate that can be served it does not stay as it was")
+		t.Error("without a valid certificate it is changed")
 	}
 	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
 		certificate(at(1), at(12)), {}, certificate(at(3), at(11)), certificate(at(2), at(13)),
 	}})
 	if !csv.CertsLastUpdated.Equal(at(3)) || !csv.CertsRotateAt.Equal(at(11)) {
-		t.Errorf("updated %s, due %s, want 3 and 11 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
+		t.Errorf("updated %s, renewal %s, want 3 and 11 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
 	}
 	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
 		certificate(at(5), nil), certificate(at(4), at(14)),
 	}})
 	if !csv.CertsLastUpdated.Equal(at(5)) || !csv.CertsRotateAt.Equal(at(14)) {
-		t.Errorf("updated %s, due %s, want 5 and 14 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
+		t.Errorf("updated %s, renewal %s, want 5 and 14 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
 	}
 	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{certificate(at(6), nil)}})
 	if !csv.CertsLastUpdated.Equal(at(6)) || csv.CertsRotateAt != nil {
-		t.Errorf("updated %s, due %s, want 6 hours after %s, and no date", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
+		t.Errorf("updated %s, renewal %s, want 6 hours after %s, and no renewal", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
 	}
 	given := func(from, at *metav1.Time) managerv1alpha1.DeploymentStatus {
 		d := certificate(from, nil)
@@ -51,8 +51,7 @@ func TestReportCertificates(t *testing.T) {
 	}
 }
 
-// An event says what is trusted and what is known, and nothing that another way into its phase
-// would make untrue.
+// An event names the trust, and nothing that is untrue after another transition to its phase.
 func TestCertificateEvents(t *testing.T) {
 	const bootstrap, stable, distributing, promoting, retiring = managerv1alpha1.CertificateBootstrap, managerv1alpha1.CertificateStable,
 		managerv1alpha1.CertificateDistributing, managerv1alpha1.CertificatePromoting, managerv1alpha1.CertificateRetiring
@@ -65,16 +64,16 @@ func TestCertificateEvents(t *testing.T) {
 		"after Bootstrap": {bootstrap, stable, 1, ""},
 		"the same":        {stable, stable, 1, ""},
 		"a rotation":      {stable, distributing, 2, "CertificateDistributing: the webhooks of deployment manager are made to trust the certificate that follows generation 2"},
-		"pods are given": {distributing, promoting, 2,
-			"CertificatePromoting: the pods of deployment manager are given certificate generation 2; what they may serve besides stays trusted until all serve it, or until that has ended"},
-		"pods are given, and the CA is compromised": {stable, promoting, 1,
+		"a promotion": {distributing, promoting, 2,
+			"CertificatePromoting: the pods of deployment manager are given certificate generation 2; the CAs of other certificates that they may serve stay trusted until all pods serve it, or until those have expired"},
+		"a promotion with a compromised CA": {stable, promoting, 1,
 			"CertificatePromoting: the pods of deployment manager are given certificate generation 2; no CA but its own is trusted, so that calls fail to pods that serve a certificate of another"},
-		"all pods serve, or what they may serve has ended": {promoting, retiring, 1,
+		"a promotion ends": {promoting, retiring, 1,
 			"CertificateRetiring: the webhooks of deployment manager are made to trust the CA of certificate generation 2 alone; no pod is known to serve another certificate that has not ended"},
-		"somebody added a CA": {stable, retiring, 1,
+		"another client added a CA": {stable, retiring, 1,
 			"CertificateRetiring: the webhooks of deployment manager are made to trust the CA of certificate generation 2 alone; pods are given nothing that another CA signed"},
-		"it is over":       {retiring, stable, 1, "CertificateStable: deployment manager has certificate generation 2, and nothing else is trusted"},
-		"lost, not called": {stable, bootstrap, 0, "warning CertificateBootstrap: deployment manager has lost its certificate: why"},
+		"a rotation ends":             {retiring, stable, 1, "CertificateStable: deployment manager has certificate generation 2, and nothing else is trusted"},
+		"lost, without registrations": {stable, bootstrap, 0, "warning CertificateBootstrap: deployment manager has lost its certificate: why"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := func(phase managerv1alpha1.CertificatePhase, trusted int64) managerv1alpha1.WebhookRolloutStatus {

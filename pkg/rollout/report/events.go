@@ -102,7 +102,7 @@ func rejectionEvent(before, now *managerv1alpha1.CertificateStatus) Event {
 // trustMessage returns what happens to calls of pods that serve a previous certificate.
 func trustMessage(now managerv1alpha1.CertificateStatus) string {
 	if now.TrustedCAs > 1 {
-		return "what they may serve besides stays trusted until all serve it, or until that has ended"
+		return "the CAs of other certificates that they may serve stay trusted until all pods serve it, or until those have expired"
 	}
 	return "no CA but its own is trusted, so that calls fail to pods that serve a certificate of another"
 }
@@ -125,7 +125,7 @@ func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.Webho
 	case managerv1alpha1.WebhookRegistered:
 		return Event{Reason: kind + "Registered", Message: fmt.Sprintf("%s is %s and serves", title, registered)}
 	case managerv1alpha1.WebhookUnreachable:
-		return Event{Warning: true, Reason: kind + "Unreachable", Message: fmt.Sprintf("%s stays registered and nobody answers: %s", title, w.Message)}
+		return Event{Warning: true, Reason: kind + "Unreachable", Message: fmt.Sprintf("%s stays registered and no endpoint answers: %s", title, w.Message)}
 	case managerv1alpha1.WebhookDisabled:
 		return Event{Warning: true, Reason: kind + "Disabled", Message: fmt.Sprintf("%s is switched off: %s", title, w.Message)}
 	case managerv1alpha1.WebhookBlocked:

@@ -30,13 +30,13 @@ func TestRegistrations(t *testing.T) {
 		before, after managerv1alpha1.WebhookRolloutStatus
 		want          []NewRegistration
 	}{
-		"waited for, and live":             {status(managerv1alpha1.WebhookWaiting, began), live, took(90 * time.Second)},
-		"waits still":                      {status(managerv1alpha1.WebhookWaiting, began), status(managerv1alpha1.WebhookWaiting, began), nil},
-		"was live":                         {live, live, nil},
-		"is reachable again":               {status(managerv1alpha1.WebhookUnreachable, began), live, nil},
-		"nobody knows since when":          {status(managerv1alpha1.WebhookWaiting, time.Time{}), live, nil},
-		"was never seen to wait":           {none, live, nil},
-		"a clock behind the one before it": {status(managerv1alpha1.WebhookWaiting, now.Add(time.Second)), live, took(0)},
+		"waited for, and live":            {status(managerv1alpha1.WebhookWaiting, began), live, took(90 * time.Second)},
+		"waits still":                     {status(managerv1alpha1.WebhookWaiting, began), status(managerv1alpha1.WebhookWaiting, began), nil},
+		"was live":                        {live, live, nil},
+		"is reachable again":              {status(managerv1alpha1.WebhookUnreachable, began), live, nil},
+		"unknown since when":              {status(managerv1alpha1.WebhookWaiting, time.Time{}), live, nil},
+		"was never observed waiting":      {none, live, nil},
+		"a clock behind the previous one": {status(managerv1alpha1.WebhookWaiting, now.Add(time.Second)), live, took(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, NewlyRegistered(test.before, test.after, now)); diff != "" {

@@ -10,8 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// deploymentWith is a Deployment of two replicas that is rolled out whole, with a
-// change to its status.
+// deploymentWith returns a Deployment of two replicas with a complete rollout and a change.
 func deploymentWith(change func(*appsv1.Deployment)) *appsv1.Deployment {
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager", Generation: 2, CreationTimestamp: metav1.NewTime(noon)},
@@ -38,10 +37,10 @@ func TestProgress(t *testing.T) {
 		want          string // state, reason and message
 		wantAvailable bool
 	}{
-		"absent":      {nil, "Progressing Creating: the Deployment is being created", false},
-		"rolled out":  {deploymentWith(func(*appsv1.Deployment) {}), "Available : ", true},
-		"not seen":    {deploymentWith(func(d *appsv1.Deployment) { d.Generation = 3 }), "Progressing WaitingForReplicas: " + notAvailable + "the Deployment controller has not seen it yet", true},
-		"unavailable": {deploymentWith(conditionSet(appsv1.DeploymentAvailable, corev1.ConditionFalse, "Deployment does not have minimum availability.")), "Progressing WaitingForReplicas: " + notAvailable + "Deployment does not have minimum availability.", false},
+		"absent":       {nil, "Progressing Creating: the Deployment is being created", false},
+		"rolled out":   {deploymentWith(func(*appsv1.Deployment) {}), "Available : ", true},
+		"not observed": {deploymentWith(func(d *appsv1.Deployment) { d.Generation = 3 }), "Progressing WaitingForReplicas: " + notAvailable + "the Deployment controller has not seen it yet", true},
+		"unavailable":  {deploymentWith(conditionSet(appsv1.DeploymentAvailable, corev1.ConditionFalse, "Deployment does not have minimum availability.")), "Progressing WaitingForReplicas: " + notAvailable + "Deployment does not have minimum availability.", false},
 		"half updated": {deploymentWith(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 }),
 			"Progressing WaitingForReplicas: " + notAvailable + "1 of 2 replicas are updated", true},
 		"old replicas": {deploymentWith(func(d *appsv1.Deployment) { d.Status.Replicas = 3 }),
@@ -83,13 +82,13 @@ func TestLastProgress(t *testing.T) {
 		generation, seen int64
 		want             time.Time
 	}{
-		"created":                              {nil, 1, 0, noon},
-		"created, and seen":                    {nil, 1, 1, noon},
-		"available since":                      {[]appsv1.DeploymentCondition{at(appsv1.DeploymentAvailable, time.Minute, time.Hour)}, 1, 1, noon.Add(time.Minute)},
-		"progressing at":                       {[]appsv1.DeploymentCondition{at(appsv1.DeploymentProgressing, time.Second, 2*time.Minute)}, 1, 1, noon.Add(2 * time.Minute)},
-		"the latest of both":                   {[]appsv1.DeploymentCondition{at(appsv1.DeploymentProgressing, 0, time.Second), at(appsv1.DeploymentAvailable, time.Minute, 0)}, 1, 1, noon.Add(time.Minute)},
-		"changed since":                        {[]appsv1.DeploymentCondition{at(appsv1.DeploymentAvailable, time.Minute, 0)}, 2, 1, time.Time{}},
-		"changed before anybody looked at all": {nil, 2, 0, noon},
+		"created":                        {nil, 1, 0, noon},
+		"created, and seen":              {nil, 1, 1, noon},
+		"available since":                {[]appsv1.DeploymentCondition{at(appsv1.DeploymentAvailable, time.Minute, time.Hour)}, 1, 1, noon.Add(time.Minute)},
+		"progressing at":                 {[]appsv1.DeploymentCondition{at(appsv1.DeploymentProgressing, time.Second, 2*time.Minute)}, 1, 1, noon.Add(2 * time.Minute)},
+		"the latest of both":             {[]appsv1.DeploymentCondition{at(appsv1.DeploymentProgressing, 0, time.Second), at(appsv1.DeploymentAvailable, time.Minute, 0)}, 1, 1, noon.Add(time.Minute)},
+		"changed since":                  {[]appsv1.DeploymentCondition{at(appsv1.DeploymentAvailable, time.Minute, 0)}, 2, 1, time.Time{}},
+		"changed before it was observed": {nil, 2, 0, noon},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := deploymentWith(func(d *appsv1.Deployment) {
@@ -102,7 +101,7 @@ func TestLastProgress(t *testing.T) {
 	}
 }
 
-// podWith is a pod of the Deployment with containers in these states.
+// podWith returns a pod of the Deployment with containers in these states.
 func podWith(name string, containers ...corev1.ContainerStatus) *corev1.Pod {
 	for i := range containers {
 		containers[i].Name = "manager"
@@ -126,22 +125,22 @@ func TestDiagnosis(t *testing.T) {
 	unschedulable.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "0/1 nodes are available"}}
 	initializing := podWith("a", waitingFor("PodInitializing", ""))
 	initializing.Status.InitContainerStatuses = podWith("", crashing).Status.ContainerStatuses
-	leaving := podWith("a", crashing)
-	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
+	terminating := podWith("a", crashing)
+	terminating.DeletionTimestamp = &metav1.Time{Time: noon}
 
 	for name, test := range map[string]struct {
 		pods []*corev1.Pod
 		want diagnosis
 	}{
-		"no pods":         {nil, diagnosis{}},
-		"a ready pod":     {[]*corev1.Pod{podWith("a", runningSince(0, true))}, diagnosis{}},
-		"a pod that goes": {[]*corev1.Pod{leaving}, diagnosis{}},
-		"unschedulable":   {[]*corev1.Pod{unschedulable}, diagnosis{"PodUnschedulable", "pod a cannot be scheduled: 0/1 nodes are available"}},
+		"no pods":           {nil, diagnosis{}},
+		"a ready pod":       {[]*corev1.Pod{podWith("a", runningSince(0, true))}, diagnosis{}},
+		"a terminating pod": {[]*corev1.Pod{terminating}, diagnosis{}},
+		"unschedulable":     {[]*corev1.Pod{unschedulable}, diagnosis{"PodUnschedulable", "pod a cannot be scheduled: 0/1 nodes are available"}},
 		"no image": {[]*corev1.Pod{podWith("a", waitingFor("ImagePullBackOff", `Back-off pulling image "x"`))},
 			diagnosis{"ImagePullFailed", `pod a: container manager has no image: correct its name in the ClusterServiceVersion, or let the nodes pull it: Back-off pulling image "x"`}},
 		"crashing": {[]*corev1.Pod{podWith("a", crashing)},
 			diagnosis{"CrashLoopBackOff", "pod a: container manager ends with exit code 2 (Error) repeatedly; read its log: kubectl -n shop logs a -c manager --previous"}},
-		"crashing, nobody knows how": {[]*corev1.Pod{podWith("a", waitingFor("CrashLoopBackOff", "back-off 5m0s"))},
+		"crashing, unknown cause": {[]*corev1.Pod{podWith("a", waitingFor("CrashLoopBackOff", "back-off 5m0s"))},
 			diagnosis{"CrashLoopBackOff", "pod a: container manager waits: back-off 5m0s"}},
 		"an init container crashes": {[]*corev1.Pod{initializing},
 			diagnosis{"CrashLoopBackOff", "pod a: container manager ends with exit code 2 (Error) repeatedly; read its log: kubectl -n shop logs a -c manager --previous"}},
@@ -152,7 +151,7 @@ func TestDiagnosis(t *testing.T) {
 			diagnosis{"PodNotReady", "pod a: container manager is being created" + look + "a"}},
 		"running, not ready": {[]*corev1.Pod{podWith("a", runningSince(0, false))},
 			diagnosis{"PodNotReady", "pod a: container manager runs and its readiness probe fails" + look + "a"}},
-		"the most telling pod": {[]*corev1.Pod{podWith("c", crashing), podWith("a", runningSince(0, false)), podWith("b", waitingFor("Mystery", "first by name"))},
+		"the pod with the most specific cause": {[]*corev1.Pod{podWith("c", crashing), podWith("a", runningSince(0, false)), podWith("b", waitingFor("Mystery", "first by name"))},
 			diagnosis{"Mystery", "pod b: container manager waits: first by name"}},
 		"the first of pods that are not ready": {[]*corev1.Pod{podWith("b", runningSince(0, false)), podWith("a", runningSince(0, false))},
 			diagnosis{"PodNotReady", "pod a: container manager runs and its readiness probe fails" + look + "a"}},
@@ -175,21 +174,21 @@ func TestDiagnosisIsPartOfTheMessage(t *testing.T) {
 }
 
 func TestRunningUnready(t *testing.T) {
-	leaving := podWith("a", runningSince(0, false))
-	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
+	terminating := podWith("a", runningSince(0, false))
+	terminating.DeletionTimestamp = &metav1.Time{Time: noon}
 	since := noon.Add
 	for name, test := range map[string]struct {
 		pods []*corev1.Pod
 		want time.Time
 	}{
-		"no pods":                      {nil, time.Time{}},
-		"no containers yet":            {[]*corev1.Pod{podWith("a")}, time.Time{}},
-		"ready":                        {[]*corev1.Pod{podWith("a", runningSince(0, true))}, time.Time{}},
-		"not ready":                    {[]*corev1.Pod{podWith("a", runningSince(time.Second, false))}, since(time.Second)},
-		"one container is not ready":   {[]*corev1.Pod{podWith("a", runningSince(time.Second, false), runningSince(time.Minute, true))}, since(time.Minute)},
-		"one container does not run":   {[]*corev1.Pod{podWith("a", runningSince(time.Second, false), waitingFor("CrashLoopBackOff", ""))}, time.Time{}},
-		"the pod that waits longest":   {[]*corev1.Pod{podWith("a", runningSince(time.Minute, false)), podWith("b", runningSince(time.Second, false))}, since(time.Second)},
-		"a pod that goes is not asked": {[]*corev1.Pod{leaving}, time.Time{}},
+		"no pods":                    {nil, time.Time{}},
+		"no containers yet":          {[]*corev1.Pod{podWith("a")}, time.Time{}},
+		"ready":                      {[]*corev1.Pod{podWith("a", runningSince(0, true))}, time.Time{}},
+		"not ready":                  {[]*corev1.Pod{podWith("a", runningSince(time.Second, false))}, since(time.Second)},
+		"one container is not ready": {[]*corev1.Pod{podWith("a", runningSince(time.Second, false), runningSince(time.Minute, true))}, since(time.Minute)},
+		"one container does not run": {[]*corev1.Pod{podWith("a", runningSince(time.Second, false), waitingFor("CrashLoopBackOff", ""))}, time.Time{}},
+		"the pod that waits longest": {[]*corev1.Pod{podWith("a", runningSince(time.Minute, false)), podWith("b", runningSince(time.Second, false))}, since(time.Second)},
+		"a terminating pod":          {[]*corev1.Pod{terminating}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, runningUnready(test.pods)); diff != "" {

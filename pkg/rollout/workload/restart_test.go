@@ -21,23 +21,23 @@ func TestRestartCosts(t *testing.T) {
 		strategy appsv1.DeploymentStrategy
 		want     string // part of it; empty for nothing
 	}{
-		"nothing is chosen":     {nil, appsv1.DeploymentStrategy{}, ""},
-		"the default, one pod":  {new(int32(1)), rolling("25%", "25%"), ""},
-		"the default, two pods": {new(int32(2)), rolling("25%", "25%"), ""},
-		"all may end":           {new(int32(2)), rolling("100%", "0"), "maxUnavailable of deployment manager"},
-		"the only one may end":  {new(int32(1)), rolling("0", "0%"), "maxUnavailable"},
-		"Recreate":              {new(int32(2)), recreate, "the strategy Recreate of deployment manager"},
-		"Recreate, and no pods": {new(int32(0)), recreate, ""},
+		"default":                         {nil, appsv1.DeploymentStrategy{}, ""},
+		"the default, one pod":            {new(int32(1)), rolling("25%", "25%"), ""},
+		"the default, two pods":           {new(int32(2)), rolling("25%", "25%"), ""},
+		"all may be unavailable":          {new(int32(2)), rolling("100%", "0"), "maxUnavailable of deployment manager"},
+		"the only one may be unavailable": {new(int32(1)), rolling("0", "0%"), "maxUnavailable"},
+		"Recreate":                        {new(int32(2)), recreate, "the strategy Recreate of deployment manager"},
+		"Recreate, and no pods":           {new(int32(0)), recreate, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "manager"}, Spec: appsv1.DeploymentSpec{Replicas: test.replicas, Strategy: test.strategy}}
 			got := RestartCosts(d)
 			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
-				t.Errorf("a restart costs calls because %q, want %q", got, test.want)
+				t.Errorf("a restart fails calls because %q, want %q", got, test.want)
 			}
 		})
 	}
 	if RestartCosts(nil) != "" {
-		t.Error("a Deployment that is not there cannot be restarted")
+		t.Error("a missing Deployment has restart costs")
 	}
 }

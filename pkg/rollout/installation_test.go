@@ -11,8 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// The whole of an installation with two Deployments, as a timeline: each one's
-// webhooks go live before the next Deployment starts.
+// Steps of an installation with two Deployments: the webhooks of each Deployment are registered
+// before the next one starts.
 func TestInstallationStepByStep(t *testing.T) {
 	c := clusterWith(t, webhookOf("first"), webhookOf("first", mutatingNamed("m.first.example.com")), webhookOf("second"))
 	c.Secrets["first"] = secretOf("first")
@@ -39,7 +39,7 @@ func TestInstallationStepByStep(t *testing.T) {
 			},
 		},
 		{
-			when: "its pods do not run yet",
+			when: "its pods are not ready",
 			happens: func() {
 				delete(c.Secrets, "first")
 				c.becomeUnavailable("first")
@@ -47,7 +47,7 @@ func TestInstallationStepByStep(t *testing.T) {
 			wantPhases: []string{`Installing InstallWaiting: installing: waiting for deployment first to become ready: deployment "first" not available: Deployment does not have minimum availability.`},
 		},
 		{
-			when:    "they do",
+			when:    "its pods are ready",
 			happens: func() { c.becomeAvailable("first") },
 			wantSteps: []string{
 				"create ValidatingWebhookConfiguration v.first.example.com", "create MutatingWebhookConfiguration m.first.example.com",
@@ -55,7 +55,7 @@ func TestInstallationStepByStep(t *testing.T) {
 			wantPhases: []string{"Installing InstallWaiting: installing: waiting for webhook v.first.example.com to be registered: the registration is being written"},
 		},
 		{
-			when:    "its webhooks are live",
+			when:    "its webhooks are registered",
 			happens: func() {},
 			wantSteps: []string{
 				"create Service shop/second-service", "create Role shop/second-service-cert", "create RoleBinding shop/second-service-cert",
@@ -86,7 +86,7 @@ func TestInstallationStepByStep(t *testing.T) {
 		{when: "nothing happens for a day", happens: func() { c.wait(24 * time.Hour) }},
 	} {
 		moment.happens()
-		plan := c.pass()
+		plan := c.reconcile()
 		if diff := cmp.Diff(moment.wantSteps, stepsOf(plan)); diff != "" {
 			t.Errorf("when %s, steps (-want +got):\n%s", moment.when, diff)
 		}
@@ -97,18 +97,18 @@ func TestInstallationStepByStep(t *testing.T) {
 	}
 }
 
-// Where availability is enough, nobody is asked, and nobody is waited for.
-func TestInstallationWhereAvailabilityIsEnough(t *testing.T) {
+// With the gate Available, no endpoint is dialled.
+func TestInstallationWithGateAvailable(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
 	c.Policy.Gate = GateAvailable
 	c.answer = func(e backends.Endpoint) backends.Answer {
 		t.Errorf("%s is dialled", e.What)
 		return backends.Answer{}
 	}
-	c.pass()
+	c.reconcile()
 	c.becomeAvailable("manager")
-	c.pass()
-	if c.pass(); c.CSV.Status.Phase != succeeded {
+	c.reconcile()
+	if c.reconcile(); c.CSV.Status.Phase != succeeded {
 		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// A bundle that is full of earlier CAs holds up what is due, until it cannot wait, and
-// says for whom.
-func TestAFullBundle(t *testing.T) {
+// A bundle that is full of earlier CAs delays a renewal until the renewal is urgent, and the
+// message names the pods that it waits for.
+func TestFullBundle(t *testing.T) {
 	first, next := minted(t, 9, start), minted(t, 10, after(80*day))
 	soon := minted(t, 10, after(day))
 	var earlier, ended []byte
@@ -18,7 +18,7 @@ func TestAFullBundle(t *testing.T) {
 		earlier = append(minted(t, 1+number, start).CA, earlier...)
 		ended = append(minted(t, 1+number, after(-95*day)).CA, ended...)
 	}
-	many := holding(t, first).edited(wellknown.KeyPreviousCAs, earlier).with(func(s *corev1.Secret) {
+	many := secretWith(t, first).edited(wellknown.KeyPreviousCAs, earlier).with(func(s *corev1.Secret) {
 		recordTime(s, wellknown.AnnotationPromotedAt, start)
 		recordTime(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
 	})
@@ -27,21 +27,21 @@ func TestAFullBundle(t *testing.T) {
 		return &Evidence{Leaf: many.assembled(first).leaf(), Backends: []Backend{{Pod: "a", Serves: serves, Message: "pod a does not answer"}}}
 	}
 	for name, c := range map[string]decision{
-		"an order waits for pods": {
+		"a rotation request waits for pods": {
 			facts: Facts{Secret: many.Secret, Registrations: one, RotationRequest: "a", Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
-			says: "another certificate is due and waits for that, because 6 earlier CAs are trusted already: restart or delete what does not serve the new one",
+			message: "another certificate is due and waits for that, because 6 earlier CAs are trusted already: restart or delete what does not serve the new one",
 		},
-		"nothing is due": {
+		"no renewal is due": {
 			facts: Facts{Secret: many.Secret, Registrations: one, Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
-			says: "pod a does not answer; the CA before stays trusted, at most until 2026-05-30T12:00:00Z",
+			message: "pod a does not answer; the previous CA stays trusted, at most until 2026-05-30T12:00:00Z",
 		},
-		"pods let go of them": {
+		"all pods serve the new certificate": {
 			facts: Facts{Secret: many.Secret, Registrations: one, RotationRequest: "a", Live: true, Evidence: seen(ServesCurrent)}, at: after(day), write: "current 9", phase: stable, trust: "9",
 		},
-		"it cannot wait": {
+		"the renewal is urgent": {
 			facts: Facts{Secret: many.Secret, Registrations: one, Issued: &next}, at: after(88 * day), write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9 6 5 4 3 2 1",
 		},
-		"they have ended": {
+		"the earlier CAs have expired": {
 			facts: Facts{Secret: many.edited(wellknown.KeyPreviousCAs, ended).Secret, Registrations: one, RotationRequest: "a", Issued: &soon}, at: after(day),
 			write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9",
 		},
@@ -50,35 +50,35 @@ func TestAFullBundle(t *testing.T) {
 	}
 }
 
-// More CAs than there is room for lose those in the middle: what pods serve is one of the newest,
-// or, where no Secret lasted until they were brought it, the oldest.
-func TestMoreThanABundleHolds(t *testing.T) {
+// If a bundle overflows, it loses the CAs in the middle. Pods serve one of the newest CAs. If no
+// Secret existed long enough to reach the pods, they serve the oldest.
+func TestBundleOverflow(t *testing.T) {
 	var all []Generation
 	for number := range int64(14) {
 		all = append(all, minted(t, 14-number, start))
 	}
 	next, current, earlier := all[0], all[1], all[2:]
-	many := holding(t, current).edited(wellknown.KeyPreviousCAs, cas(earlier...)).with(func(s *corev1.Secret) {
+	many := secretWith(t, current).edited(wellknown.KeyPreviousCAs, cas(earlier...)).with(func(s *corev1.Secret) {
 		recordTime(s, wellknown.AnnotationPromotedAt, start)
 		recordTime(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
 	})
 	registered := []Registration{trusting(earlier...)}
 	for name, c := range map[string]decision{
-		"what cannot wait begins": {
+		"an urgent rotation begins": {
 			facts: Facts{Secret: many.Secret, Registrations: registered, Issued: &next}, at: after(88 * day),
 			write: "current 13, next 14, previous 12 11 10 9 8 7 6 5 4 3 2 1, promoted", phase: distributing, trust: "14 13 12 11 4 3 2 1",
 		},
-		"it is promoted": {
+		"the next generation is promoted": {
 			facts: Facts{Secret: many.next(next, after(88*day)).Secret, Live: true}, at: after(88 * day),
 			write: "current 14, previous 13 12 11 10 4 3 2 1, promoted", phase: promoting, trust: "14 13 12 11 4 3 2 1",
 		},
 		"the Secret is lost": {
 			facts: Facts{Registrations: registered, Live: true, Issued: &current}, at: after(day),
-			write: "next 13, previous 12 11 10 9 4 3 2 1", phase: distributing, trust: "13 12 11 10 4 3 2 1", says: "missing",
+			write: "next 13, previous 12 11 10 9 4 3 2 1", phase: distributing, trust: "13 12 11 10 4 3 2 1", message: "missing",
 		},
-		"it is lost, and a manager that issues nothing looks": {
+		"the Secret is lost, and another issuer has issued nothing": {
 			facts: Facts{Issuer: "cert-manager", Secret: many.edited(corev1.TLSPrivateKeyKey, nil).Secret, Registrations: registered, Live: true}, at: after(day),
-			write: "previous 12 11 10 9 4 3 2 1, promoted", phase: distributing, trust: "12 11 10 9 4 3 2 1", says: "missing",
+			write: "previous 12 11 10 9 4 3 2 1, promoted", phase: distributing, trust: "12 11 10 9 4 3 2 1", message: "missing",
 		},
 	} {
 		t.Run(name, c.check)

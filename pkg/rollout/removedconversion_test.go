@@ -17,9 +17,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// convertsTwo is a cluster whose operator converts things.example.com and bills.example.com, both of
-// which have objects in several versions.
-func convertsTwo(t *testing.T) *cluster {
+// clusterWithConversions returns a cluster whose operator converts things.example.com and
+// bills.example.com. Both have objects in several versions.
+func clusterWithConversions(t *testing.T) *cluster {
 	t.Helper()
 	c := clusterWith(t, operatorsv1alpha1.WebhookDescription{
 		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "converter", ContainerPort: 8443, WebhookPath: new("/convert"),
@@ -31,7 +31,7 @@ func convertsTwo(t *testing.T) *cluster {
 		crd.Name, crd.Spec.Conversion = name, nil
 		c.Observed.CRDs[name], c.Observed.ObjectCounts[name] = crd, 1
 	}
-	c.settles()
+	c.reconcileUntilStable()
 	for name := range c.Observed.CRDs {
 		if got := c.convertedWith(name); got != "converter-service/convert:8443 ca" {
 			t.Fatalf("%s is converted by %q", name, got)
@@ -40,11 +40,11 @@ func convertsTwo(t *testing.T) *cluster {
 	return c
 }
 
-// settles lets passes follow each other until the cluster is as the manager leaves it.
-func (c *cluster) settles() {
+// reconcileUntilStable reconciles until the manager writes no more.
+func (c *cluster) reconcileUntilStable() {
 	c.t.Helper()
 	for range 6 {
-		c.convertsWhatItPlans()
+		c.reconcileWithConversions()
 		for deployment := range c.Observed.Deployments {
 			c.becomeAvailable(deployment)
 		}
@@ -61,9 +61,9 @@ func (c *cluster) convertedWith(crd string) string {
 	return called.Service.Name + *called.Service.Path + fmt.Sprintf(":%d %s", *called.Service.Port, called.CABundle)
 }
 
-// An edit leaves a conversion out that objects need. What serves it stays, and is maintained, until
-// no object needs it.
-func TestConversionThatIsLeftOut(t *testing.T) {
+// An edit removes a conversion that objects need. Its Deployment stays and is maintained until no
+// object needs it.
+func TestRemovedConversion(t *testing.T) {
 	for name, edit := range map[string]func(*cluster){
 		"with its Deployment": func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil, nil
@@ -75,16 +75,16 @@ func TestConversionThatIsLeftOut(t *testing.T) {
 		},
 		"of one of two definitions": func(c *cluster) { c.CSV.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"bills.example.com"} },
 		"by an upgrade that has begun": func(c *cluster) {
-			c.upgrades(func() {
+			c.upgrade(func() {
 				c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil, nil
 				c.declare("other")
 			})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := convertsTwo(t)
+			c := clusterWithConversions(t)
 			edit(c)
-			c.settles()
+			c.reconcileUntilStable()
 			if c.Observed.Deployments["converter"] == nil {
 				t.Fatal("the Deployment that converts is deleted")
 			}
@@ -92,12 +92,12 @@ func TestConversionThatIsLeftOut(t *testing.T) {
 				t.Error("its pods lose their certificate")
 			}
 			if steps := stepsOf(c.next()); len(steps) > 0 {
-				t.Errorf("it is never at rest: %q", steps)
+				t.Errorf("it writes again: %q", steps)
 			}
 
 			c.trust.CABundle, c.trust.Generation = []byte("next, ca"), 2
 			delete(c.Observed.Services, "converter-service")
-			c.settles()
+			c.reconcileUntilStable()
 			if got := c.convertedWith("things.example.com"); got != "converter-service/convert:8443 next, ca" {
 				t.Errorf("it is converted by %q", got)
 			}
@@ -111,7 +111,7 @@ func TestConversionThatIsLeftOut(t *testing.T) {
 			delete(c.Secrets, "converter")
 
 			c.Observed.ObjectCounts["things.example.com"], c.Observed.ObjectCounts["bills.example.com"] = 0, 0
-			c.settles()
+			c.reconcileUntilStable()
 			if _, by := owners.ConvertedBy(c.Observed.CRDs["things.example.com"]); by != "" {
 				t.Errorf("without objects it is converted by %s", by)
 			}
@@ -122,25 +122,25 @@ func TestConversionThatIsLeftOut(t *testing.T) {
 	}
 }
 
-// A registration that the API server does not let the manager delete is served until it is deleted.
-func TestDeploymentOfARegistrationThatCannotBeDeleted(t *testing.T) {
+// A Deployment is kept while the API server refuses to delete its registration.
+func TestDeploymentOfRefusedDeletion(t *testing.T) {
 	c := installed(t, webhookOf("before"))
 	c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil, nil
 	c.declare("other")
 	c.refuse(drift.KeyOf(c.validating("before")), "a policy forbids it")
-	c.goesOn()
-	c.goesOn("other")
+	c.reconcileLater()
+	c.reconcileLater("other")
 	c.wait(time.Hour)
-	c.goesOn()
+	c.reconcileLater()
 	if c.Observed.Deployments["before"] == nil {
 		t.Error("the Deployment is deleted while API servers call it")
 	}
 }
 
-// A conversion that is left out and that no object needs costs one rollout: nothing is written before
-// it is known whether there are objects.
-func TestConversionThatIsLeftOutWithoutObjects(t *testing.T) {
-	c := convertsTwo(t)
+// Removing a conversion that no object needs causes one rollout: nothing is written before the
+// objects are counted.
+func TestRemovedConversionWithoutObjects(t *testing.T) {
+	c := clusterWithConversions(t)
 	c.CSV.Spec.WebhookDefinitions = nil
 	c.Observed.ObjectCounts = nil
 	plan := c.next()
@@ -155,7 +155,7 @@ func TestConversionThatIsLeftOutWithoutObjects(t *testing.T) {
 				rollouts = append(rollouts, step)
 			}
 		}
-		c.settles()
+		c.reconcileUntilStable()
 	}
 	if len(rollouts) != 1 {
 		t.Errorf("the Deployment is written %d times: %q", len(rollouts), rollouts)

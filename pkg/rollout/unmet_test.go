@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// While a requirement is not met, webhooks that are in service stay so; what the
-// ClusterServiceVersion wants otherwise waits.
-func TestUpkeep(t *testing.T) {
+// While a requirement is not met, registered webhooks are maintained. Other changes of the
+// ClusterServiceVersion wait.
+func TestUnmetRequirementKeepsWebhooks(t *testing.T) {
 	const (
 		configuration = "ValidatingWebhookConfiguration v.manager.example.com"
 		bundle        = `webhooks[name="v.manager.example.com"].clientConfig.caBundle`
@@ -28,33 +28,33 @@ func TestUpkeep(t *testing.T) {
 		happens func(*cluster)
 		want    []string
 	}{
-		"nothing": {func(*cluster) {}, nil},
-		"somebody edits it": {func(c *cluster) {
+		"no change": {func(*cluster) {}, nil},
+		"edited registration": {func(c *cluster) {
 			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 		}, []string{"apply " + configuration + `: webhooks[name="v.manager.example.com"].failurePolicy`}},
-		"somebody deletes it":           {func(c *cluster) { c.remove(c.validating("manager")) }, []string{"create " + configuration}},
-		"its Service is deleted":        {func(c *cluster) { delete(c.Observed.Services, "manager-service") }, []string{"create Service shop/manager-service"}},
-		"its Deployment is deleted":     {func(c *cluster) { delete(c.Observed.Deployments, "manager") }, []string{"create Deployment shop/manager"}},
-		"another one is":                {func(c *cluster) { delete(c.Observed.Deployments, "worker") }, nil},
-		"its CA is renewed":             {renew, []string{"apply " + configuration + ": " + generation + ", " + bundle}},
-		"pods have to be restarted":     {func(c *cluster) { anotherImage(c); c.trust.RestartedFor = "2" }, []string{"update Deployment shop/manager: spec.template.metadata.annotations"}},
-		"another image is wanted":       {anotherImage, nil},
-		"another rule is wanted":        {anotherRule, nil},
-		"and its CA is renewed":         {func(c *cluster) { anotherRule(c); renew(c) }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
-		"and its CA was trusted before": {func(c *cluster) { anotherRule(c); c.trust.Generation = 2 }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
-		"another Deployment is wanted": {func(c *cluster) {
+		"deleted registration":     {func(c *cluster) { c.remove(c.validating("manager")) }, []string{"create " + configuration}},
+		"deleted Service":          {func(c *cluster) { delete(c.Observed.Services, "manager-service") }, []string{"create Service shop/manager-service"}},
+		"deleted Deployment":       {func(c *cluster) { delete(c.Observed.Deployments, "manager") }, []string{"create Deployment shop/manager"}},
+		"deleted other Deployment": {func(c *cluster) { delete(c.Observed.Deployments, "worker") }, nil},
+		"renewed CA":               {renew, []string{"apply " + configuration + ": " + generation + ", " + bundle}},
+		"restart required":         {func(c *cluster) { anotherImage(c); c.trust.RestartedFor = "2" }, []string{"update Deployment shop/manager: spec.template.metadata.annotations"}},
+		"another image":            {anotherImage, nil},
+		"another rule":             {anotherRule, nil},
+		"another rule, renewed CA": {func(c *cluster) { anotherRule(c); renew(c) }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
+		"another rule, trusted CA": {func(c *cluster) { anotherRule(c); c.trust.Generation = 2 }, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
+		"another Deployment": {func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "absent"
 			renew(c)
 		}, []string{"apply " + configuration + ": " + generation + ", " + bundle}},
-		"it is left out, and its CA renewed": {func(c *cluster) {
+		"removed webhook, renewed CA": {func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions = nil
 			renew(c)
 		}, []string{"update " + configuration + ": webhooks.clientConfig.caBundle"}},
-		"another webhook is wanted": {func(c *cluster) {
+		"another webhook": {func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("worker"))
 		}, nil},
-		"it is wanted no more": {func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil }, nil},
-		"a requirement more, and no scope": {func(c *cluster) {
+		"removed webhook": {func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil }, nil},
+		"no scope, too": {func(c *cluster) {
 			obstacles["no scope"].put(c)
 			c.remove(c.validating("manager"))
 		}, nil},
@@ -62,14 +62,14 @@ func TestUpkeep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := installedWithWorker(t)
 			obstacles["a requirement"].put(c)
-			c.pass()
+			c.reconcile()
 			test.happens(c)
 			image := c.image("manager")
-			if diff := cmp.Diff(test.want, stepsOf(c.pass())); diff != "" {
+			if diff := cmp.Diff(test.want, stepsOf(c.reconcile())); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
-			if again := c.pass(); len(again.Steps) > 0 {
-				t.Errorf("the next pass: %q", stepsOf(again))
+			if repeated := c.reconcile(); len(repeated.Steps) > 0 {
+				t.Errorf("the next reconciliation: %q", stepsOf(repeated))
 			}
 			if now := c.image("manager"); image != "" && now != image {
 				t.Errorf("the Deployment was rolled out with %s", now)
@@ -78,12 +78,12 @@ func TestUpkeep(t *testing.T) {
 	}
 }
 
-// installedWithWorker has a Deployment without webhooks, too.
+// installedWithWorker returns a cluster that has a Deployment without webhooks, too.
 func installedWithWorker(t *testing.T) *cluster {
 	c := clusterWith(t, webhookOf("manager"))
 	c.declare("worker")
 	for range 5 {
-		c.pass()
+		c.reconcile()
 		for name := range c.Observed.Deployments {
 			c.becomeAvailable(name)
 		}
@@ -102,8 +102,8 @@ func (c *cluster) image(deployment string) string {
 	return ""
 }
 
-// The next certificate is stored, and pods are made to look at it.
-func TestUpkeepOfACertificate(t *testing.T) {
+// The next certificate is stored, and pods are re-synced.
+func TestUnmetRequirementKeepsCertificate(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	obstacles["a requirement"].put(c)
 	c.Secrets["manager"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert", ResourceVersion: "1"}}
@@ -113,6 +113,6 @@ func TestUpkeepOfACertificate(t *testing.T) {
 		t.Errorf("steps (-want +got):\n%s", diff)
 	}
 	if plan.Status.Deployments[0].Certificate == nil {
-		t.Error("the status says nothing about the certificate")
+		t.Error("the status has no certificate")
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// Whatever an edit says that is not followed, a webhook is looked after where it is served:
-// the certificate there is the one that its registration has to trust.
-func TestRenderedAsServed(t *testing.T) {
+// If an edit is not applied, a webhook is maintained with the Deployment that serves it: its
+// registration must trust the certificate of that Deployment.
+func TestToRender(t *testing.T) {
 	const things = "things.example.com"
 	webhook, api := "v.manager.example.com", pondAPI
 	asInstalled := map[string][]string{"manager": {api, webhook, "c.example.com"}, "worker": nil}
@@ -28,34 +28,34 @@ func TestRenderedAsServed(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*cluster)
 		want map[string][]string
-		kept []operatorsv1alpha1.WebhookDescription // of what is not declared, also when nothing holds it
+		kept []operatorsv1alpha1.WebhookDescription // of removed webhooks, even if nothing blocks the installation
 	}{
-		"nothing edited":               {func(*cluster) {}, asInstalled, nil},
-		"served by one that is absent": {declare("absent", "absent", "absent"), asInstalled, nil},
-		"served by another":            {declare("worker", "worker", "worker"), asInstalled, nil},
-		"left out": {func(c *cluster) {
+		"nothing edited":     {func(*cluster) {}, asInstalled, nil},
+		"absent Deployment":  {declare("absent", "absent", "absent"), asInstalled, nil},
+		"another Deployment": {declare("worker", "worker", "worker"), asInstalled, nil},
+		"removed": {func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.APIServiceDefinitions.Owned = nil, nil
 		}, map[string][]string{"manager": {api, webhook, things}, "worker": nil}, []operatorsv1alpha1.WebhookDescription{
 			{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: things, DeploymentName: "manager", ConversionCRDs: []string{things}},
 		}},
-		"in a Deployment of another name": {func(c *cluster) { rename(c); declare("renamed", "renamed", "renamed")(c) },
+		"renamed Deployment": {func(c *cluster) { rename(c); declare("renamed", "renamed", "renamed")(c) },
 			map[string][]string{"renamed": nil, "manager": {api, webhook, "c.example.com"}, "worker": nil}, nil},
 		"not registered yet": {func(c *cluster) {
 			c.Observed.Validating, c.Observed.APIServices, c.Observed.CRDs = nil, nil, nil
 			declare("absent", "worker", "worker")(c)
 		}, map[string][]string{"manager": nil, "worker": {api, "c.example.com"}}, nil},
-		"calling somebody else": {func(c *cluster) {
+		"registration calls another Service": {func(c *cluster) {
 			declare("worker", "manager", "manager")(c)
 			c.validating("manager").Webhooks[0].ClientConfig.Service.Name = "other"
 		}, map[string][]string{"manager": {api, "c.example.com"}, "worker": {webhook}}, nil},
-		"somebody else's": {func(c *cluster) {
+		"registration of another owner": {func(c *cluster) {
 			declare("worker", "manager", "manager")(c)
 			c.validating("manager").Labels["olm.owner"] = "other.v1"
 		}, map[string][]string{"manager": {api, "c.example.com"}, "worker": {webhook}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := clusterWith(t, webhookOf("manager"))
-			c.owns("v1", "manager")
+			c.declareAPIService("v1", "manager")
 			c.declare("worker")
 			c = available(t, c)
 			crd := convertedCRD("manager-service", nil, "v1")
@@ -84,7 +84,7 @@ func TestRenderedAsServed(t *testing.T) {
 			c.Verdict = requirements.Verdict{}
 			declared.Spec.WebhookDefinitions = append(declared.Spec.WebhookDefinitions, test.kept...)
 			if diff := cmp.Diff(declared, c.ToRender()); diff != "" {
-				t.Errorf("when nothing holds it, it is not rendered as declared:\n%s", diff)
+				t.Errorf("if nothing blocks the installation, it is not rendered as declared:\n%s", diff)
 			}
 		})
 	}

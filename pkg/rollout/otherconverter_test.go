@@ -10,7 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-func TestConvertedByAnother(t *testing.T) {
+func TestSetUpByOther(t *testing.T) {
 	wrote := func(manager, fields string) []metav1.ManagedFieldsEntry {
 		raw := &metav1.FieldsV1{}
 		raw.SetRawBytes([]byte(fields))
@@ -18,13 +18,13 @@ func TestConvertedByAnother(t *testing.T) {
 	}
 	const strategy = `{"f:spec":{"f:conversion":{"f:strategy":{}}}}`
 	const annotation = `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`
-	ca := authority(t, "others")
+	ca := newCA(t, "others")
 	for name, test := range map[string]struct {
 		change func(*apiextensionsv1.CustomResourceDefinition)
 		want   bool
 	}{
-		"another client's": {func(c *apiextensionsv1.CustomResourceDefinition) { c.ManagedFields = wrote("helm", strategy) }, true},
-		"nobody's":         {func(*apiextensionsv1.CustomResourceDefinition) {}, true},
+		"another client's":  {func(c *apiextensionsv1.CustomResourceDefinition) { c.ManagedFields = wrote("helm", strategy) }, true},
+		"no managed fields": {func(*apiextensionsv1.CustomResourceDefinition) {}, true},
 		"the manager's": {func(c *apiextensionsv1.CustomResourceDefinition) {
 			c.ManagedFields = wrote("olm-webhook-manager", strategy)
 		}, false},
@@ -38,7 +38,7 @@ func TestConvertedByAnother(t *testing.T) {
 		"without a caBundle": {func(c *apiextensionsv1.CustomResourceDefinition) {
 			c.Spec.Conversion.Webhook.ClientConfig.CABundle = nil
 		}, false},
-		"with a caBundle of no use": {func(c *apiextensionsv1.CustomResourceDefinition) {
+		"with an empty caBundle": {func(c *apiextensionsv1.CustomResourceDefinition) {
 			c.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("\n")
 		}, false},
 		"a URL": {func(c *apiextensionsv1.CustomResourceDefinition) {
@@ -49,7 +49,7 @@ func TestConvertedByAnother(t *testing.T) {
 			crd := convertedCRD("theirs", nil, "v1", "v2")
 			crd.Spec.Conversion.Webhook.ClientConfig.CABundle = ca
 			test.change(crd)
-			drift.TrimDefinition(crd) // as the caches have it
+			drift.TrimDefinition(crd) // as caches do
 			if got := conversion.SetUpByOther(crd); got != test.want {
 				t.Errorf("%t, want %t", got, test.want)
 			}

@@ -8,19 +8,19 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// A clock that is set back keeps nobody waiting: what was noted for an instant that is yet
-// to come counts from now on.
-func TestTheClockIsSetBack(t *testing.T) {
+// Recorded times that are in the future, because the clock was set back, are reset to the current
+// time. The rotation does not wait for them.
+func TestClockSetBack(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
 	both := trusting(second, first)
 	now, then := after(due), after(due+time.Hour)
-	begun := holding(t, first).next(second, then)
-	for name, b := range map[string]built{
-		"in Distributing":                 begun,
-		"while API servers learn":         begun.trusted(then, both),
-		"in Promoting":                    begun.promoted(then),
-		"in Promoting, and again begun":   begun.promoted(then).next(second, then),
-		"the first step was taken before": holding(t, first).next(second, now).trusted(then, both),
+	begun := secretWith(t, first).next(second, then)
+	for name, b := range map[string]storedSecret{
+		"in Distributing":                      begun,
+		"while API servers learn":              begun.trusted(then, both),
+		"in Promoting":                         begun.promoted(then),
+		"in Promoting, with a next generation": begun.promoted(then).next(second, then),
+		"the first step has a past time":       secretWith(t, first).next(second, now).trusted(then, both),
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(Facts{Secret: b.Secret, Registrations: []Registration{both}, Names: names}, DefaultPolicy(), now)
@@ -33,23 +33,23 @@ func TestTheClockIsSetBack(t *testing.T) {
 				}
 			}
 			if again := Decide(Facts{Secret: d.Write, Registrations: []Registration{both}, Names: names}, DefaultPolicy(), now); again.Write != nil {
-				t.Errorf("it is written again: %s", describe(again.Write))
+				t.Errorf("the reset Secret is written again: %s", describe(again.Write))
 			}
 		})
 	}
 }
 
-// A certificate of a clock that was a year ahead is of no use when that is right again: another one
-// is minted at once, and what pods serve stays trusted until they serve that.
-func TestTheClockIsSetBackByAYear(t *testing.T) {
+// A certificate that was minted while the clock was a year ahead is replaced at once after the
+// clock is corrected. The CA that pods serve stays trusted until they serve the new certificate.
+func TestClockSetBackByAYear(t *testing.T) {
 	now, then := after(day), after(366*day)
 	first, ahead := minted(t, 1, start), minted(t, 2, then)
-	promoted := holding(t, first).next(ahead, then).promoted(then)
+	promoted := secretWith(t, first).next(ahead, then).promoted(then)
 	one, both := trusting(ahead), trusting(ahead, first)
 	for name, f := range map[string]Facts{
-		"pods serve it":                            {Secret: holding(t, ahead).Secret, Registrations: []Registration{one}},
-		"pods are given it":                        {Secret: promoted.Secret, Registrations: []Registration{one}},
-		"pods are given it, and have another's CA": {Secret: holding(t, first).next(ahead, after(80*day)).promoted(after(80 * day)).Secret, Registrations: []Registration{both}},
+		"pods serve it":                           {Secret: secretWith(t, ahead).Secret, Registrations: []Registration{one}},
+		"pods are given it":                       {Secret: promoted.Secret, Registrations: []Registration{one}},
+		"pods are given it, with the previous CA": {Secret: secretWith(t, first).next(ahead, after(80*day)).promoted(after(80 * day)).Secret, Registrations: []Registration{both}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f.Names, f.Live, f.Running = names, true, true
@@ -60,7 +60,7 @@ func TestTheClockIsSetBackByAYear(t *testing.T) {
 				case d.Need == NeedIssued:
 					f.Issued = new(mint(t, *d.Mint))
 				case d.Write != nil:
-					f.Secret = d.Write // what was noted counts from now on
+					f.Secret = d.Write // the recorded times are reset
 				default:
 					t.Fatalf("nothing is minted: it needs %q in %s: %s%s", d.Need, d.Phase, d.Problem, d.Message)
 				}
@@ -82,16 +82,16 @@ func TestTheClockIsSetBackByAYear(t *testing.T) {
 	}
 }
 
-func TestANudgeOfALaterClockCountsForNone(t *testing.T) {
+func TestResyncTimeInTheFutureIsIgnored(t *testing.T) {
 	seen := Evidence{Backends: []Backend{{Pod: "a", Serves: ServesOther, ResyncedAt: after(time.Hour)}, {Pod: "b", Serves: ServesOther, ResyncedAt: after(time.Minute)}}}
 	if pods := seen.podsToResync(start, after(time.Minute)); len(pods) != 1 || pods[0] != "a" {
-		t.Errorf("nudged are %q, want a alone", pods)
+		t.Errorf("pods to re-sync are %q, want a", pods)
 	}
 }
 
-func TestARotationThatIsYetToBeginHoldsNoPlace(t *testing.T) {
-	secret := holding(t, minted(t, 1, start)).next(minted(t, 2, start), after(time.Hour)).Secret
+func TestFutureRotationHasNoSlot(t *testing.T) {
+	secret := secretWith(t, minted(t, 1, start)).next(minted(t, 2, start), after(time.Hour)).Secret
 	if HasRotationSlot(secret, start) || !HasRotationSlot(secret, after(time.Hour)) {
-		t.Error("a place is held from another time on than that of the beginning")
+		t.Error("the slot does not begin at the start of the rotation")
 	}
 }

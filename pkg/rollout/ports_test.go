@@ -20,7 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// servedAt answers at some addresses and ports alone.
+// servedAt returns probe results that succeed only at some addresses and ports.
 func servedAt(served ...string) func(backends.Endpoint) backends.Answer {
 	return func(e backends.Endpoint) backends.Answer {
 		for _, s := range served {
@@ -32,16 +32,16 @@ func servedAt(served ...string) func(backends.Endpoint) backends.Answer {
 	}
 }
 
-// reconciles is a pass after which the endpoints controller does its part.
-func (c *cluster) reconciles(deployment string) Plan {
+// reconcileAndServe reconciles, and updates the endpoints.
+func (c *cluster) reconcileAndServe(deployment string) Plan {
 	c.t.Helper()
-	plan := c.pass()
+	plan := c.reconcile()
 	c.becomeAvailable(deployment)
 	c.serve(deployment, "10.244.0.5")
 	return plan
 }
 
-// routes says which port a validating webhook calls, and where the ports of its Service lead.
+// routes returns the port that a validating webhook calls, and the target ports of its Service.
 func (c *cluster) routes() string {
 	var ports []string
 	for _, p := range c.Observed.Services["manager-service"].Spec.Ports {
@@ -54,9 +54,9 @@ func onContainerPort(port int32) func(*operatorsv1alpha1.WebhookDescription) {
 	return func(d *operatorsv1alpha1.WebhookDescription) { d.ContainerPort = port }
 }
 
-// An edit of the ports of a live webhook takes effect when the new port is served. API servers call
-// the previous one until then.
-func TestPortsThatAreEdited(t *testing.T) {
+// Edited ports of a registered webhook are used when the new port is served. API servers call the
+// previous port until then.
+func TestEditedPorts(t *testing.T) {
 	const kept = "443 of 443->443"
 	for name, test := range map[string]struct {
 		edit    func(*operatorsv1alpha1.WebhookDescription)
@@ -67,7 +67,7 @@ func TestPortsThatAreEdited(t *testing.T) {
 	}{
 		"a targetPort that is served":     {edit: onTarget("9999"), served: []string{":443", ":9999"}, want: "443 of 443->9999"},
 		"a targetPort that is not served": {edit: onTarget("9999"), served: []string{":443"}, want: kept, message: "port 443 of the pods is called until 9999 is served: 10.244.0.5:9999 refuses"},
-		"one that one of two pods serves": {
+		"a targetPort that one of two pods serves": {
 			edit: onTarget("9999"), change: func(c *cluster) { c.serve("manager", "10.244.0.5", "10.244.0.6") },
 			served: []string{":443", "0.5:9999"}, want: kept, message: "port 443 of the pods is called until 9999 is served: 10.244.0.6:9999 refuses",
 		},
@@ -93,7 +93,7 @@ func TestPortsThatAreEdited(t *testing.T) {
 			edit: func(d *operatorsv1alpha1.WebhookDescription) { onContainerPort(8443)(d); atPath("/v2")(d) }, served: []string{":443"}, want: "443 of 443->443 8443->8443",
 			message: `path "/" at port 443 is called until "/v2" at port 8443 is served: 10.244.0.5:8443 refuses`,
 		},
-		"availability is all that counts": {
+		"gate Available": {
 			edit: onTarget("9999"), change: func(c *cluster) { c.Policy.Gate = GateAvailable }, want: "443 of 443->9999",
 		},
 	} {
@@ -107,7 +107,7 @@ func TestPortsThatAreEdited(t *testing.T) {
 			c.answer = servedAt(test.served...)
 			var plan Plan
 			for range 3 {
-				plan = c.pass()
+				plan = c.reconcile()
 				slice := c.Observed.Slices["manager-service"][0]
 				addresses := []string{}
 				for _, e := range slice.Endpoints {
@@ -123,15 +123,15 @@ func TestPortsThatAreEdited(t *testing.T) {
 				t.Errorf("the webhook is %s, want %s", got, test.message)
 			}
 			if steps := stepsOf(plan); len(steps) > 0 {
-				t.Errorf("each pass does %q", steps)
+				t.Errorf("each reconciliation does %q", steps)
 			}
 		})
 	}
 }
 
-// The pods are dialled at the previous targetPort, too: one that drops packets is not confused with a
-// network in which the manager reaches no pod.
-func TestPreviousTargetPortIsDialled(t *testing.T) {
+// The pods are dialled at the previous targetPort, too. A dropped packet at the new port then
+// differs from a network in which the manager reaches no pod.
+func TestPreviousTargetPortIsProbed(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	onTarget("9999")(&c.CSV.Spec.WebhookDefinitions[0])
 	if diff := cmp.Diff([]string{"10.244.0.5:443", "10.244.0.5:9999/"}, pathsToProbe(c.next())); diff != "" {
@@ -139,7 +139,7 @@ func TestPreviousTargetPortIsDialled(t *testing.T) {
 	}
 }
 
-// The Service keeps the previous port until every API server has learned of the new one.
+// The Service keeps the previous port until every API server has observed the new one.
 func TestPreviousPortSettles(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.Policy.Settle = time.Minute
@@ -147,7 +147,7 @@ func TestPreviousPortSettles(t *testing.T) {
 	c.answer = servedAt(":443", ":8443")
 	var got []string
 	for range 6 {
-		c.reconciles("manager")
+		c.reconcileAndServe("manager")
 		got = append(got, c.routes())
 		c.wait(25 * time.Second)
 	}
@@ -164,13 +164,14 @@ func TestPreviousPortSettles(t *testing.T) {
 	if service := c.Observed.Services["manager-service"]; service.Annotations[wellknown.AnnotationKeptPorts] != "" {
 		t.Errorf("the record stays: %v", service.Annotations)
 	}
-	if plan := c.pass(); len(plan.Steps) > 0 {
-		t.Errorf("each pass does %q", stepsOf(plan))
+	if plan := c.reconcile(); len(plan.Steps) > 0 {
+		t.Errorf("each reconciliation does %q", stepsOf(plan))
 	}
 }
 
-// What another client edits is repaired at once, also while an edit waits.
-func TestPortsThatAnotherClientWrites(t *testing.T) {
+// Edits of another client are repaired at once, also while an edit of the ClusterServiceVersion
+// waits.
+func TestPortsEditedByAnotherClient(t *testing.T) {
 	retarget := func(c *cluster) {
 		service := c.Observed.Services["manager-service"].DeepCopy()
 		service.Spec.Ports[0].TargetPort = intstr.FromInt32(6666)
@@ -199,11 +200,11 @@ func TestPortsThatAnotherClientWrites(t *testing.T) {
 			c.answer = servedAt(":443")
 			if test.edit != nil {
 				test.edit(&c.CSV.Spec.WebhookDefinitions[0])
-				c.reconciles("manager")
-				c.reconciles("manager")
+				c.reconcileAndServe("manager")
+				c.reconcileAndServe("manager")
 			}
 			test.client(c)
-			c.reconciles("manager")
+			c.reconcileAndServe("manager")
 			if diff := cmp.Diff(test.want, c.routes()); diff != "" {
 				t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
 			}
@@ -211,13 +212,14 @@ func TestPortsThatAnotherClientWrites(t *testing.T) {
 	}
 }
 
-// A webhook that shares its port with another one does not follow it where it is not served.
-func TestOneOfTwoWebhooksOnAPort(t *testing.T) {
+// A webhook that shares its port with another one does not change to the edited port before it is
+// served there.
+func TestEditedPortOfOneOfTwoWebhooks(t *testing.T) {
 	c := installed(t, webhookOf("manager", named("a.manager.example.com")), webhookOf("manager", named("b.manager.example.com")))
 	onTarget("9999")(&c.CSV.Spec.WebhookDefinitions[0])
 	c.answer = servedAt(":443", ":444")
 	for range 4 {
-		c.reconciles("manager")
+		c.reconcileAndServe("manager")
 		c.wait(time.Second)
 	}
 	a, b := registration.PortCalled(c.validatingNamed("a.manager.example.com")), registration.PortCalled(c.validatingNamed("b.manager.example.com"))
@@ -227,14 +229,13 @@ func TestOneOfTwoWebhooksOnAPort(t *testing.T) {
 	}
 }
 
-// Two webhooks may exchange their ports.
 func TestExchangedPorts(t *testing.T) {
 	c := installed(t, webhookOf("manager", named("a.manager.example.com"), onTarget("9443")),
 		webhookOf("manager", named("b.manager.example.com"), onContainerPort(8443), onTarget("9444")))
 	onContainerPort(8443)(&c.CSV.Spec.WebhookDefinitions[0])
 	onContainerPort(443)(&c.CSV.Spec.WebhookDefinitions[1])
 	for range 4 {
-		c.reconciles("manager")
+		c.reconcileAndServe("manager")
 		c.wait(time.Second)
 	}
 	if a, b := registration.PortCalled(c.validatingNamed("a.manager.example.com")), registration.PortCalled(c.validatingNamed("b.manager.example.com")); a != 8443 || b != 443 {
@@ -242,18 +243,18 @@ func TestExchangedPorts(t *testing.T) {
 	}
 }
 
-// The port of an APIService is kept in the same way.
-func TestAPIServicePortThatIsEdited(t *testing.T) {
-	c := owning(t, "manager")
+// The previous port of an APIService is kept in the same way.
+func TestEditedAPIServicePort(t *testing.T) {
+	c := clusterWithAPIService(t, "manager")
 	for range 4 {
-		c.reconciles("manager")
-		c.says("True", "Passed", "all checks passed")
+		c.reconcileAndServe("manager")
+		c.setAPIServiceAvailable("True", "Passed", "all checks passed")
 		c.wait(time.Second)
 	}
 	c.CSV.Spec.APIServiceDefinitions.Owned[0].ContainerPort = 8443
 	c.answer = servedAt(":443")
 	for range 3 {
-		c.reconciles("manager")
+		c.reconcileAndServe("manager")
 	}
 	if port := registration.PortCalled(c.Observed.APIServices[0]); port != 443 || len(c.Observed.Services["manager-service"].Spec.Ports) != 2 {
 		t.Errorf("port %d is called", port)
@@ -261,15 +262,15 @@ func TestAPIServicePortThatIsEdited(t *testing.T) {
 	c.answer = servedAt("3")
 	for range 3 {
 		c.wait(time.Second)
-		c.reconciles("manager")
+		c.reconcileAndServe("manager")
 	}
 	if port := registration.PortCalled(c.Observed.APIServices[0]); port != 8443 || len(c.Observed.Services["manager-service"].Spec.Ports) != 1 {
 		t.Errorf("port %d is called", port)
 	}
 }
 
-// The ports of a conversion are kept in the same way, also while the ClusterServiceVersion is held.
-func TestConversionPortsThatAreEdited(t *testing.T) {
+// The previous ports of a conversion are kept in the same way, also if a requirement is not met.
+func TestEditedConversionPorts(t *testing.T) {
 	route := `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:service":{"f:path":{},"f:port":{}}}}}}}`
 	for name, test := range map[string]struct {
 		edit   func(*operatorsv1alpha1.WebhookDescription)
@@ -286,7 +287,7 @@ func TestConversionPortsThatAreEdited(t *testing.T) {
 		}, "8443 of 8443->8443"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := convertsTwo(t)
+			c := clusterWithConversions(t)
 			for _, crd := range c.Observed.CRDs {
 				crd.ManagedFields = []metav1.ManagedFieldsEntry{wrote(wellknown.FieldManager, route)}
 			}
@@ -294,7 +295,7 @@ func TestConversionPortsThatAreEdited(t *testing.T) {
 			test.edit(&c.CSV.Spec.WebhookDefinitions[0])
 			test.change(c)
 			for range 5 {
-				c.convertsWhatItPlans()
+				c.reconcileWithConversions()
 				c.serve("converter", "10.244.0.5")
 				c.wait(time.Second)
 			}
@@ -310,21 +311,21 @@ func TestConversionPortsThatAreEdited(t *testing.T) {
 	}
 }
 
-// A webhook is not registered at a port that does not lead yet where it is to lead.
+// A webhook is not registered at a port whose target is not updated yet.
 func TestNewWebhookOnAKeptPort(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	onTarget("9999")(&c.CSV.Spec.WebhookDefinitions[0])
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com"), onTarget("9999")))
 	c.answer = servedAt(":443")
-	c.reconciles("manager")
-	if plan := c.reconciles("manager"); len(c.Observed.Mutating) > 0 {
+	c.reconcileAndServe("manager")
+	if plan := c.reconcileAndServe("manager"); len(c.Observed.Mutating) > 0 {
 		t.Errorf("it is registered: %q", webhooksOf(plan))
 	}
 }
 
-// Certificates are asked for where API servers call: a new port that is not served would hold up
-// their renewal.
-func TestAskedWhileAnEditWaits(t *testing.T) {
+// Certificates are probed at the ports that API servers call: a new port that is not served would
+// block their renewal.
+func TestProbedPortsDuringEdit(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*operatorsv1alpha1.WebhookDescription)
 		want string
@@ -336,17 +337,17 @@ func TestAskedWhileAnEditWaits(t *testing.T) {
 			c := installed(t, webhookOf("manager"))
 			test.edit(&c.CSV.Spec.WebhookDefinitions[0])
 			c.answer = servedAt(":443")
-			c.reconciles("manager")
+			c.reconcileAndServe("manager")
 			var ports []string
 			for _, p := range backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), c.Observed.Services["manager-service"]).Spec.Ports {
 				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 			}
 			live := c.Observed.Services["manager-service"]
 			if why := backends.SamplingObstacle(live, backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil); why != "" {
-				t.Errorf("calls through the Service prove nothing: %s", why)
+				t.Errorf("calls through the Service are inconclusive: %s", why)
 			}
 			if diff := cmp.Diff(test.want, strings.Join(ports, " ")); diff != "" {
-				t.Errorf("ports that are asked (-want +got):\n%s", diff)
+				t.Errorf("probed ports (-want +got):\n%s", diff)
 			}
 		})
 	}

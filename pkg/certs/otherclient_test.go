@@ -1,0 +1,92 @@
+package certs
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+)
+
+// A Secret of another client under the manager's name is replaced while registrations exist, unless
+// an owner claims it. Otherwise it is not modified.
+func TestSecretOfAnotherClient(t *testing.T) {
+	first, third, otherClients := minted(t, 1, start), minted(t, 3, after(2*day)), minted(t, 9, after(2*day))
+	one, at := trusting(first), after(2*day)
+	const notModified = ", so it belongs to another client and is not modified; the serving certificate needs this name: delete the Secret or give it another name"
+	replaced := secretWith(t, otherClients).with(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil })
+	factsWith := func(change func(*corev1.Secret)) Facts {
+		return Facts{Secret: replaced.with(change).Secret, Registrations: []Registration{one}, Live: true, Issued: &third}
+	}
+	registeredFacts := factsWith(func(*corev1.Secret) {})
+	fromCaches, notRegistered, otherIssuer := registeredFacts, registeredFacts, registeredFacts
+	fromCaches.Live, notRegistered.Registrations = false, nil
+	otherIssuer.Issuer, otherIssuer.Issued = "theirs", nil
+	stripped := Facts{Secret: secretWith(t, first).with(func(s *corev1.Secret) { s.Labels = nil }).Secret, Registrations: []Registration{one}}
+	opaque := func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }
+	const wrongType = `Secret shop/manager-service-cert has type "Opaque" instead of "kubernetes.io/tls"`
+	for name, c := range map[string]decision{
+		"registrations exist":                                      {facts: registeredFacts, write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing"},
+		"registrations exist, from caches":                         {facts: fromCaches, need: NeedLive, phase: distributing, trust: "1", message: "does not trust it"},
+		"registrations exist, and the other issuer has not issued": {facts: otherIssuer, write: "previous 1", phase: distributing, trust: "1", message: "missing"},
+		"no registration":                                          {facts: notRegistered, phase: bootstrap, message: "Secret shop/manager-service-cert lacks the label olm.managed=true" + notModified},
+		"only its label is removed":                                {facts: stripped, write: "current 1", phase: stable, trust: "1"},
+		"wrong type":                                               {facts: factsWith(opaque), phase: distributing, trust: "1", message: wrongType + "; a new certificate replaces it"},
+		"wrong type, no registration": {
+			facts: Facts{Secret: replaced.with(opaque).Secret}, phase: bootstrap, message: wrongType + notModified,
+		},
+		"owned by another object": {
+			facts: factsWith(func(s *corev1.Secret) { s.OwnerReferences = []metav1.OwnerReference{{Kind: "Release", Name: "web"}} }),
+			phase: bootstrap, trust: "1", message: "Secret shop/manager-service-cert is owned by Release web" + notModified,
+		},
+		"owned by another object, wrong type": {
+			facts: factsWith(func(s *corev1.Secret) {
+				opaque(s)
+				s.OwnerReferences = []metav1.OwnerReference{{Kind: "Release", Name: "web"}}
+			}),
+			phase: bootstrap, trust: "1", message: "is owned by Release web",
+		},
+		"label of another tool": {
+			facts: factsWith(func(s *corev1.Secret) { s.Labels = map[string]string{labelManagedBy: "Helm"} }),
+			phase: bootstrap, trust: "1", message: "bears the label app.kubernetes.io/managed-by=Helm" + notModified,
+		},
+		"label of another operator": {
+			facts: factsWith(func(s *corev1.Secret) { s.Labels = map[string]string{wellknown.LabelOwner: "other.v1"} }),
+			phase: bootstrap, trust: "1", message: "bears the label olm.owner=other.v1" + notModified,
+		},
+		"owned by a ClusterServiceVersion": {
+			facts: factsWith(func(s *corev1.Secret) {
+				s.OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterServiceVersion", Name: "shop.v1"}}
+			}),
+			write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing",
+		},
+	} {
+		c.at = at
+		t.Run(name, c.check)
+	}
+}
+
+// A Secret that cannot be changed is deleted if live facts show it and the Secret is writable.
+func TestUnchangeableSecretIsRemoved(t *testing.T) {
+	first := minted(t, 1, start)
+	replaced := secretWith(t, first).with(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil })
+	opaque := replaced.with(func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }).Secret
+	immutable := replaced.with(func(s *corev1.Secret) { s.Immutable = new(true) }).Secret
+	for name, test := range map[string]struct {
+		facts Facts
+		want  *corev1.Secret
+	}{
+		"wrong type":  {Facts{Secret: opaque, Live: true}, opaque},
+		"immutable":   {Facts{Secret: immutable, Live: true}, immutable},
+		"from caches": {Facts{Secret: opaque}, nil},
+		"read-only":   {Facts{Secret: opaque, Live: true, ReadOnly: true}, nil},
+		"changeable":  {Facts{Secret: replaced.Secret, Live: true}, nil},
+	} {
+		test.facts.Names, test.facts.Registrations = names, []Registration{trusting(first)}
+		d := Decide(test.facts, DefaultPolicy(), start)
+		if d.Remove != test.want || d.Remove != nil && !d.PollAt.Equal(start) {
+			t.Errorf("%s: it removes %v and polls at %s, want %v, at once", name, d.Remove, d.PollAt, test.want)
+		}
+	}
+}

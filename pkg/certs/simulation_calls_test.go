@@ -1,0 +1,130 @@
+package certs
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+)
+
+// call is a call of an API server to a pod, with the registration that the API server knows.
+type call struct {
+	pod   *pod
+	known registration
+	delay time.Duration
+}
+
+// handshake is the input that determines the result of a call, in addition to the time.
+type handshake struct{ certificate, bundle string }
+
+// exemptions are the calls that may fail. checkIdle allows none of them.
+var exemptions = []struct {
+	reason string
+	holds  func(*simulation, call) bool
+}{
+	{
+		"a kubelet mounted a certificate that another client wrote to the Secret before the manager saw it: no registration can trust an unknown CA",
+		func(sim *simulation, c call) bool { return sim.otherClientCerts[c.pod.loaded.certificate] },
+	},
+	{
+		"another client wrote the caBundle: it applies until the manager observes and reverts it",
+		func(_ *simulation, c call) bool { return c.known.edited },
+	},
+	{
+		"the Secret was lost, and all caBundles with its CA were edited: no object shows which certificate pods serve",
+		func(sim *simulation, c call) bool { return sim.untrackedCerts[c.pod.loaded.certificate] },
+	},
+	{
+		"an API server observes registrations later than the settle time: no client can see what it has observed",
+		func(sim *simulation, c call) bool { return c.delay > sim.policy.Settle },
+	},
+	{
+		"the manager's clock was set ahead during the settle time, which is measured with it",
+		func(sim *simulation, _ call) bool {
+			return !sim.clockSetAheadAt.IsZero() && sim.now.Sub(sim.clockSetAheadAt) <= sim.policy.Settle
+		},
+	},
+	{
+		"the certificate was minted by a clock that was further ahead than the clock skew that certificates allow for",
+		func(sim *simulation, c call) bool { return sim.now.Before(c.pod.loaded.notBefore) },
+	},
+	{
+		"the manager's clock was set so far ahead that the certificate had expired: its CA is removed from the caBundles until it is replaced",
+		func(sim *simulation, c call) bool {
+			before := !c.pod.loaded.notBefore.Add(sim.policy.ClockSkew).After(sim.clockBeyondExpiryAt)
+			return before && c.pod.loaded.notAfter.Before(sim.clockBeyondExpiryAt.Add(farAhead))
+		},
+	},
+	{
+		"a manager created the registration while another one wrote a decision made without it: no precondition covers both objects",
+		func(_ *simulation, c call) bool { return c.known.concurrent },
+	},
+	{
+		"the CA is compromised: its trust ends at once, and the documentation of the request says that calls fail until pods serve the new certificate and API servers observe the new CA",
+		func(sim *simulation, c call) bool {
+			return sim.compromised && !(sim.servesCurrentCA(c.pod) && sim.knowsCurrentGeneration(c.known))
+		},
+	},
+}
+
+// servesCurrentCA reports whether a pod serves under the CA in the Secret.
+func (sim *simulation) servesCurrentCA(p *pod) bool {
+	last := sim.secret.last()
+	return last != nil && p.loaded.ca == string(last.Data[wellknown.KeyCA])
+}
+
+// knowsCurrentGeneration reports whether an API server knows a registration that was written for
+// the current generation.
+func (sim *simulation) knowsCurrentGeneration(known registration) bool {
+	last := sim.secret.last()
+	return last != nil && known.Generation >= numberIn(last, wellknown.AnnotationGeneration)
+}
+
+// compromisePending reports whether a request that ends the trust in earlier CAs is not recorded as
+// carried out in a Secret.
+func (sim *simulation) compromisePending(s *corev1.Secret) bool {
+	return strings.HasPrefix(sim.rotationRequest, wellknown.RotateCompromised) && (s == nil || s.Annotations[wellknown.AnnotationLastRotationRequest] != sim.rotationRequest)
+}
+
+// call makes every API server call every pod with every registration that it knows.
+func (sim *simulation) call() {
+	sim.Helper()
+	for _, delay := range sim.delay {
+		for _, r := range sim.registrations {
+			known := r.stateAt(sim.now.Add(-delay))
+			if known.deleted {
+				continue
+			}
+			for _, p := range sim.pods {
+				if p.loaded != nil {
+					sim.verify(call{p, known, delay})
+				}
+			}
+		}
+	}
+}
+
+// verify fails the test if the call fails and no exemption applies.
+func (sim *simulation) verify(c call) {
+	sim.Helper()
+	h := handshake{c.pod.loaded.certificate, c.known.bundle}
+	if sim.now.Before(sim.answers[h]) {
+		return
+	}
+	err := verifies([]byte(h.certificate), []byte(h.bundle), sim.now)
+	if err == nil {
+		sim.answers[h] = c.pod.loaded.notAfter
+		return
+	}
+	for _, e := range exemptions {
+		if !sim.noExemptions && e.holds(sim, c) {
+			sim.exemptedCalls[e.reason]++
+			return
+		}
+	}
+	sim.Fatalf("%s, known %s late, does not verify %s, which serves %s: %v\n%s", c.known.Name, c.delay, c.pod.name, c.pod.loaded.names, err,
+		strings.Join(append(slices.Clone(sim.log), sim.now.Format("15:04:05.000 this call")), "\n"))
+}

@@ -1,0 +1,98 @@
+package certs
+
+import (
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"slices"
+	"time"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+const (
+	byManager     = managerv1alpha1.ProviderManager
+	byCertManager = managerv1alpha1.ProviderCertManager
+	byServiceCA   = managerv1alpha1.ProviderServiceCA
+	byNone        = managerv1alpha1.ProviderNone
+)
+
+// issuer is an issuer other than the manager, with its own CA.
+type issuer struct {
+	signer
+	issued object[*Generation]
+	shown  time.Time // the last state in caches, which do not return to an earlier one
+}
+
+// stateAt returns the state that caches show.
+func (i *issuer) stateAt(at time.Time) *Generation {
+	if at.After(i.shown) {
+		i.shown = at
+	}
+	return i.issued.stateAt(i.shown)
+}
+
+// issue makes the provider issue a leaf, with a new CA if newCA is set. The manager mints on its
+// own. Provider none issues nothing.
+func (sim *simulation) issue(newCA bool) {
+	if sim.provider != byCertManager && sim.provider != byServiceCA {
+		return
+	}
+	i := sim.issuers[sim.provider]
+	if i == nil {
+		i = &issuer{issued: object[*Generation]{{sim.now, nil}}}
+		sim.issuers[sim.provider] = i
+	}
+	before := i.cert
+	if newCA || before == nil {
+		i.signer = newSigner(sim.T, &x509.Certificate{
+			Subject:   pkix.Name{CommonName: fmt.Sprintf("%s %d", sim.provider, sim.random.next())},
+			NotBefore: sim.now, NotAfter: sim.now.Add(5 * 365 * day),
+		})
+	}
+	g := sim.leaf(i)
+	if sim.provider == byServiceCA && before != nil {
+		g.CA = slices.Concat(encode(before), g.CA) // service-ca injects its previous CA, too
+	}
+	i.issued = append(i.issued, version[*Generation]{sim.now, &g})
+	sim.logf("%s issues, new CA: %t", sim.provider, newCA)
+	sim.changed()
+}
+
+func (sim *simulation) leaf(i *issuer) Generation {
+	return i.issue(&x509.Certificate{NotBefore: sim.now, NotAfter: sim.now.Add(90 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+}
+
+// reissue deletes the issued certificate. The issuer issues again after a delay.
+func (sim *simulation) reissue() bool {
+	if i := sim.issuers[sim.provider]; i != nil && i.issued.last() != nil {
+		i.issued = append(i.issued, version[*Generation]{sim.now, nil})
+		sim.schedule(sim.upTo(10*time.Second), func() { sim.issue(false) })
+	}
+	return true
+}
+
+// chooseProvider changes the provider, which issues after a delay. The certificate of the previous
+// provider is deleted.
+func (sim *simulation) chooseProvider(provider managerv1alpha1.CertificateProvider) {
+	delete(sim.issuers, sim.provider)
+	sim.logf("the provider is %s instead of %s", provider, sim.provider)
+	sim.provider = provider
+	if provider == byNone {
+		sim.issueManually()
+		return
+	}
+	sim.schedule(sim.upTo(30*time.Second), func() {
+		if sim.issuers[sim.provider] == nil {
+			sim.issue(false)
+		}
+	})
+	sim.changed()
+}
+
+// chooseOtherProvider changes the provider to a random other one.
+func (sim *simulation) chooseOtherProvider() {
+	all := []managerv1alpha1.CertificateProvider{byManager, byCertManager, byServiceCA, byNone}
+	all = slices.DeleteFunc(all, func(p managerv1alpha1.CertificateProvider) bool { return p == sim.provider })
+	sim.chooseProvider(all[sim.random.intN(len(all))])
+}
