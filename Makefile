@@ -49,9 +49,7 @@ VALE         := $(TOOLS)/vale-$(VALE_VERSION)
 $(VALE):
 	CGO_ENABLED=1 go build -C hack/tools/vale -o $@ github.com/vale-cli/vale/v3/cmd/vale
 
-# Packages that are still to be rewritten in the words of the table. Others must not join them.
-PROSE_OPEN := pkg/controller/
-PROSE       = git ls-files '*.go' '*.md' | grep -v -e '^pkg/client/' -e 'zz_generated' $(PROSE_OPEN:%=-e '^%')
+PROSE = git ls-files '*.go' '*.md' | grep -v -e '^pkg/client/' -e 'zz_generated'
 
 .PHONY: prose
 prose: ## Check words in documents, comments and messages, and the form of documents (needs gcc and npm)

@@ -17,7 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// teams each have the same operator, which owns ten definitions, in a group of their own Namespace.
+// teams returns a controller with a number of teams. Each has the same operator, which owns ten
+// definitions, and its own OperatorGroup and Namespace.
 func teams(t testing.TB, number int) *Controller {
 	t.Helper()
 	var csvs []*operatorsv1alpha1.ClusterServiceVersion
@@ -50,17 +51,17 @@ func teams(t testing.TB, number int) *Controller {
 	return c
 }
 
-// drain takes what waits off the queue.
-func (c *Controller) drain() (woken []queue.Key) {
+// drain removes and returns all keys of the queue.
+func (c *Controller) drain() (keys []queue.Key) {
 	for c.queue.Len() > 0 {
 		k, _ := c.queue.Get()
 		c.queue.Done(k)
-		woken = append(woken, k)
+		keys = append(keys, k)
 	}
-	return woken
+	return keys
 }
 
-// eventsOfOneTeam are changes of which the other teams need not know.
+// eventsOfOneTeam returns changes that do not affect the other teams.
 func eventsOfOneTeam(t testing.TB, c *Controller) map[string]func() {
 	before := c.caches.CSVs.Get("team-7", "op.v1")
 	edited := before.DeepCopy()
@@ -99,8 +100,8 @@ func eventsOfOneTeam(t testing.TB, c *Controller) map[string]func() {
 	}
 }
 
-// What happens to one team wakes nobody else, and costs the same however many others there are.
-func TestAnEventOfOneTeamAmongMany(t *testing.T) {
+// An event of one team enqueues no key of another team, and costs the same for any number of teams.
+func TestEventOfOneTeam(t *testing.T) {
 	few, many := teams(t, 40), teams(t, 400)
 	fewEvents, manyEvents := eventsOfOneTeam(t, few), eventsOfOneTeam(t, many)
 	for name, event := range manyEvents {
@@ -120,8 +121,8 @@ func TestAnEventOfOneTeamAmongMany(t *testing.T) {
 	}
 }
 
-// BenchmarkOneEventAmongTeams is an edit of one operator among those of many teams: the events that it
-// causes, and what its own reconciliation reads of the others.
+// BenchmarkOneEventAmongTeams edits one operator among many teams: it measures the events, and what
+// its reconciliation reads of the others.
 func BenchmarkOneEventAmongTeams(b *testing.B) {
 	for _, number := range []int{100, 400, 1600} {
 		b.Run(fmt.Sprintf("teams=%d", number), func(b *testing.B) {

@@ -70,8 +70,8 @@ func (c *Controller) reconcileActive(ctx context.Context, k queue.Key, csv *oper
 	return requeue, cmp.Or(err, s.Deferred)
 }
 
-// showWrites reports whether the caches show the latest writes for a ClusterServiceVersion, for the
-// other versions of its operator, and for those that contend for its Deployments.
+// showWrites reports whether the caches show the latest writes for a ClusterServiceVersion, the other
+// versions of its operator, and its contenders.
 func (c *Controller) showWrites(k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage) bool {
 	for _, relative := range slices.Concat(l.Older, l.Newer, c.versions.Contenders(csv, l)) {
 		if !c.writes.Fulfilled(queue.CSVKey(relative.Namespace, relative.Name), c.caches, c.now()) {

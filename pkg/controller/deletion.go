@@ -79,8 +79,8 @@ func converters(relatives lineage.Lineage, backends owners.Backends) []*operator
 	return append(older, relatives.Newer...)
 }
 
-// endConversions removes the conversion webhooks from CustomResourceDefinitions, except for those that
-// another version converts or will convert. Where objects would lose fields, the finalizer stays, and
+// endConversions removes the conversion webhooks from CustomResourceDefinitions, unless another version
+// converts or will convert their objects. Where objects would lose fields, the finalizer stays, and
 // with it the backend. inUse names these definitions.
 func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	crds := c.gather.Convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)})

@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 )
 
-// twoOf is a group that selects two of so many Namespaces.
+// twoOf returns a controller with a group that selects two of a number of Namespaces.
 func twoOf(t *testing.T, namespaces int) *Controller {
 	t.Helper()
 	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "og", UID: "og", ResourceVersion: "1"}}
@@ -41,9 +41,8 @@ func (c *Controller) targets(t *testing.T) []string {
 	return s.Namespaces
 }
 
-// However many Namespaces there are, a ClusterServiceVersion learns its scope by the same
-// work.
-func TestTheScopeIsFoundWithoutLookingAtAll(t *testing.T) {
+// The cost of reading a scope does not depend on the number of Namespaces.
+func TestScopeOfManyNamespaces(t *testing.T) {
 	work := func(namespaces int) float64 {
 		c := twoOf(t, namespaces)
 		c.targets(t)
@@ -57,8 +56,8 @@ func TestTheScopeIsFoundWithoutLookingAtAll(t *testing.T) {
 	}
 }
 
-// What is remembered of a scope goes when a Namespace, or the group, changes.
-func TestTheScopeIsFoundAnew(t *testing.T) {
+// A cached scope is updated when a Namespace or the group changes.
+func TestCachedScopeIsUpdated(t *testing.T) {
 	c := twoOf(t, 3)
 	c.targets(t)
 	was := c.caches.Namespaces.Get("", "2")
@@ -82,17 +81,17 @@ func TestTheScopeIsFoundAnew(t *testing.T) {
 	}
 }
 
-// Of the groups that select by labels, a Namespace wakes those that it begins or ends to match.
-func TestANamespaceWakesGroupsWhoseMatchChanges(t *testing.T) {
+// A changed Namespace enqueues a group with a selector if its match changes.
+func TestNamespaceEnqueuesGroups(t *testing.T) {
 	for name, test := range map[string]struct {
 		namespace string
 		labels    map[string]string
 		wakes     bool
 	}{
-		"it is selected":           {"2", map[string]string{"team": "red"}, true},
-		"it is selected no more":   {"0", nil, true},
-		"it is, and has one more":  {"0", map[string]string{"team": "red", "more": ""}, false},
-		"it is not, as it was not": {"2", map[string]string{"team": "blue"}, false},
+		"matches now":                        {"2", map[string]string{"team": "red"}, true},
+		"does not match any more":            {"0", nil, true},
+		"still matches, with one more label": {"0", map[string]string{"team": "red", "more": ""}, false},
+		"still does not match":               {"2", map[string]string{"team": "blue"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := twoOf(t, 3)

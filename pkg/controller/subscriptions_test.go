@@ -14,8 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// subscribed is a namespace of so many operators, each in its second version, with a
-// Subscription that has installed the first.
+// subscribed returns a controller with a namespace with a number of operators in their second
+// version. The Subscription of each has installed the first version.
 func subscribed(t *testing.T, operators int) *Controller {
 	t.Helper()
 	var csvs []*operatorsv1alpha1.ClusterServiceVersion
@@ -36,9 +36,9 @@ func subscribed(t *testing.T, operators int) *Controller {
 	return c
 }
 
-// However many Subscriptions and ClusterServiceVersions a namespace has, to find those that
-// belong together is the same work.
-func TestTheSubscriptionIsFoundWithoutLookingAtAll(t *testing.T) {
+// The cost of finding the Subscription of a version does not depend on the number of Subscriptions
+// and ClusterServiceVersions.
+func TestSubscriptionAmongMany(t *testing.T) {
 	work := func(operators int) float64 {
 		c := subscribed(t, operators)
 		csv := c.caches.CSVs.Get("shop", "operator-1.v2")
@@ -52,7 +52,7 @@ func TestTheSubscriptionIsFoundWithoutLookingAtAll(t *testing.T) {
 	}
 }
 
-// A Subscription concerns the versions of its operator, and nobody else.
+// A changed Subscription enqueues only the versions of its operator.
 func TestSubscriptionChanged(t *testing.T) {
 	c := subscribed(t, 1000)
 	was := c.caches.Subscriptions.Get("shop", "operator-1")
@@ -63,7 +63,7 @@ func TestSubscriptionChanged(t *testing.T) {
 		want          []string
 	}{
 		"new":       {nil, was, []string{"operator-1.v1", "operator-1.v2"}},
-		"gone":      {was, nil, []string{"operator-1.v1", "operator-1.v2"}},
+		"deleted":   {was, nil, []string{"operator-1.v1", "operator-1.v2"}},
 		"the same":  {was, was.DeepCopy(), nil},
 		"installed": {was, is, []string{"operator-1.v1", "operator-1.v2"}},
 	} {

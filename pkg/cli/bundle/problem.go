@@ -25,7 +25,7 @@ type Problem struct {
 // Kind is the kind of a problem. Its text is stable, because waivers and programs use it.
 type Kind string
 
-// The kinds of problems. Fatal separates those that prevent the installation.
+// The kinds of problems. Fatal problems prevent the installation.
 const (
 	NotABundle     Kind = "not-a-bundle"
 	TooBig         Kind = "too-big"

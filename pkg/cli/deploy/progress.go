@@ -27,7 +27,7 @@ type Observation struct {
 	Pending *PendingDeployment
 	// Warnings are the last warnings of the pods of each Deployment; nil if they may not be read.
 	Warnings map[string]string
-	// MayBeStale is set for a while: the status may be from before the objects were applied.
+	// MayBeStale is set for a while: the status may be older than the applied objects.
 	MayBeStale bool
 }
 

@@ -33,7 +33,7 @@ type watch struct {
 	unobserved   bool      // no manager had looked, at the last look
 }
 
-// staleStatus is how long a status may be from before the command began.
+// staleStatus is how long a status may predate the command.
 const staleStatus = 5 * time.Second
 
 // managerTimeout is the status update delay of a running manager for an installation that has just

@@ -139,11 +139,11 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 			}
 			if c := d.Certificate; c != nil {
 				one.Certificate, one.CertificatePhase, one.Provider = c.NotAfter, string(c.Phase), string(c.Provider)
-				one.tell("Certificate"+string(c.Phase), c.Message)
+				one.setProblem("Certificate"+string(c.Phase), c.Message)
 			}
 			for _, kind := range []string{managerv1alpha1.ConditionContested, managerv1alpha1.ConditionConversionInUse, managerv1alpha1.ConditionOrderRelaxed} {
 				if c := meta.FindStatusCondition(r.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
-					one.tell(c.Reason, c.Message)
+					one.setProblem(c.Reason, c.Message)
 				}
 			}
 			all = append(all, one)
@@ -152,8 +152,8 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 	return all
 }
 
-// tell sets the problem if no worse one is set.
-func (w *Webhook) tell(reason, message string) {
+// setProblem sets the problem if no worse one is set.
+func (w *Webhook) setProblem(reason, message string) {
 	if w.Problem == "" && message != "" {
 		w.Reason, w.Problem = reason, message
 	}

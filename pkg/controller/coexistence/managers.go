@@ -21,12 +21,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
 
-// labelName is the label by which Deployments and pods of the manager are found.
+// labelName is the label of Deployments and pods of the manager.
 const labelName = "app.kubernetes.io/name"
 
-// RefuseOtherManagers is an error when a manager other than the Deployment own works in one of these
-// namespaces: it would undo what is done. No namespaces mean all. Deployments are found by the label
-// of manifests/manager, and whatever holds a Lease of a manager by the Lease.
+// RefuseOtherManagers returns an error if a manager other than the Deployment own works in one of
+// the namespaces: it would revert the changes. No namespaces mean all. Deployments are listed by
+// the label of manifests/manager, other managers by their Leases.
 func RefuseOtherManagers(ctx context.Context, kube kubernetes.Interface, own types.NamespacedName, exists bool, namespaces []string, now time.Time) error {
 	deployments, err := kube.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: labelName + "=" + wellknown.FieldManager})
 	if err != nil {
@@ -61,8 +61,8 @@ func RefuseOtherManagers(ctx context.Context, kube kubernetes.Interface, own typ
 	return nil
 }
 
-// holderOf is the pod that holds a Lease, in the form of a Deployment. Of a holder that is no pod there
-// nothing is known, and so it counts as a manager of all namespaces.
+// holderOf returns the pod that holds a Lease, in the form of a Deployment. If the holder is not a
+// pod, it counts as a manager of all namespaces.
 func holderOf(ctx context.Context, kube kubernetes.Interface, l coordinationv1.Lease) (appsv1.Deployment, error) {
 	name, _, _ := strings.Cut(*l.Spec.HolderIdentity, "_")
 	d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: name}}
@@ -80,8 +80,8 @@ func holderOf(ctx context.Context, kube kubernetes.Interface, l coordinationv1.L
 	return d, nil
 }
 
-// sharedWith names the namespaces in which a manager works, too. One whose limit cannot be read counts as
-// a manager of all.
+// sharedWith returns the namespaces in which a manager works, too. A manager whose limit cannot be
+// read counts as a manager of all namespaces.
 func sharedWith(d appsv1.Deployment, namespaces []string) string {
 	limits, err := LimitedTo(d)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What a manager is limited to stands in the arguments of its Deployment, or nobody knows it.
+// The namespaces of a manager are read from the arguments of its Deployment. Other sources are
+// unknown.
 func TestLimitedTo(t *testing.T) {
 	for name, test := range map[string]struct {
 		args    []string

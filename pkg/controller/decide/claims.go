@@ -44,7 +44,7 @@ func (f Facts) ServiceName(deployment string) string {
 	return csvspec.ServiceName(f.CSV, deployment, f.Taken[deployment], false)
 }
 
-// Versions returns the ClusterServiceVersion and those that it replaces.
+// Versions returns the ClusterServiceVersion and its replaced versions.
 func (f Facts) Versions() []*operatorsv1alpha1.ClusterServiceVersion {
 	return append([]*operatorsv1alpha1.ClusterServiceVersion{f.CSV}, f.Upgrade.From...)
 }

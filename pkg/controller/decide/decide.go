@@ -159,8 +159,8 @@ func (d *decision) input() rollout.Input {
 	}
 }
 
-// refresh replaces the definitions by those that the API server has. Registrations stay those of the
-// caches: the next decision takes the others.
+// refresh replaces the definitions by the live ones. The registrations are still the cached ones: the
+// next decision has the live ones.
 func (d *decision) refresh(in *rollout.Input) {
 	in.Observed.CRDs, in.Observed.Refused = d.Observed.CRDs, d.Observed.Refused
 }

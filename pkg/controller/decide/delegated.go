@@ -35,7 +35,7 @@ func (d *decision) delegated(deployment string) (certificate, error) {
 	seen := certs.Inspect(secret)
 	if seen == nil {
 		result.status.Phase = managerv1alpha1.CertificateBootstrap
-		result.status.Message = fmt.Sprintf("Secret %s/%s holds no certificate: whoever issues it has to issue into this Secret, for %s.%[1]s.svc", d.CSV.Namespace, names.Secret(service), service)
+		result.status.Message = fmt.Sprintf("Secret %s/%s holds no certificate: its issuer has to issue into this Secret, for %s.%[1]s.svc", d.CSV.Namespace, names.Secret(service), service)
 		return result, nil
 	}
 	if len(seen.CA) == 0 {

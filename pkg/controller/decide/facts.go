@@ -80,8 +80,8 @@ type Facts struct {
 	// Patched are the keys of the steps of early stages that were carried out in this reconciliation.
 	Patched map[string]bool
 
-	// Secrets are the serving Secrets that the caches show and those that the API server was asked
-	// for, by name. It is nil for one that does not exist.
+	// Secrets are the serving Secrets that were read from the caches or the API server, by name. An
+	// absent Secret is nil. A Secret without a key was not read.
 	Secrets map[string]*corev1.Secret
 	// Issued are the cached Secrets into which other issuers issue, by name.
 	Issued map[string]*corev1.Secret

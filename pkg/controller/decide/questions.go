@@ -53,7 +53,7 @@ type WatchObject struct{ ObjectKey }
 func (q MintCertificate) Key() string { return "mint " + q.Secret }
 
 // Key implements Question.
-func (q CountRotations) Key() string { return "rotations beside " + q.Secret.String() }
+func (q CountRotations) Key() string { return "other rotations than " + q.Secret.String() }
 
 // Key implements Question.
 func (q ReadSecret) Key() string { return "secret " + q.Name }

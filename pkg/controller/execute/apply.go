@@ -98,8 +98,7 @@ func (e *Executor) recordIssuance(s *gather.Snapshot, step rollout.Step, written
 	e.recordWrite(s, step, written)
 }
 
-// record notes a write for those who look before the caches show it: the rest of this
-// pass, and the passes and the other decisions that follow.
+// record records a write for decisions and reconciliations before the caches show it.
 func (e *Executor) record(k queue.Key, s *gather.Snapshot, step rollout.Step, written drift.Object) {
 	if secret, ok := written.(*corev1.Secret); ok {
 		s.Secrets[secret.Name] = secret
@@ -114,8 +113,8 @@ func (e *Executor) record(k queue.Key, s *gather.Snapshot, step rollout.Step, wr
 	}
 }
 
-// recordWrite remembers what became of a write, and counts it where somebody undid the one before,
-// or where admission made something else of it that is not accepted.
+// recordWrite records the result of a write. It counts a repair if another client reverted the previous
+// write, or if admission changed what it must not change.
 func (e *Executor) recordWrite(s *gather.Snapshot, step rollout.Step, written drift.Object) {
 	csv, object := records.NameOf(s.CSV), step.Key()
 	switch {

@@ -16,9 +16,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// isOrphaned tells whether the steps would write to objects that a deletion of their
-// ClusterServiceVersion has orphaned. The caches may show that before they show the deletion. Who made the
-// ClusterServiceVersion their owner again would have the garbage collector delete them with it.
+// isOrphaned reports whether the steps would write to objects that a deletion of their
+// ClusterServiceVersion has orphaned. The caches may show the objects before the deletion. If the
+// ClusterServiceVersion became their owner again, the garbage collector would delete them.
 func (e *Executor) isOrphaned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, steps []rollout.Step) (bool, error) {
 	lostOwner := func(step rollout.Step) bool {
 		return step.Live != nil && csvspec.HasOwnerLabels(step.Live, csv) && !csvspec.Owns(csv, step.Live) && csvspec.Owns(csv, step.Object)

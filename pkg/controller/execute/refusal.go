@@ -19,7 +19,7 @@ func (e *Executor) recordRefusal(s *gather.Snapshot, step rollout.Step, err erro
 	key := step.Key()
 	switch {
 	case write.IsUnanswered(err):
-		s.Observed.Refused[key] = fmt.Sprintf("nobody answers a webhook that has to be asked about %s: %v", key, err)
+		s.Observed.Refused[key] = fmt.Sprintf("a webhook that must review %s does not answer: %v", key, err)
 		s.Observed.Unanswered[key] = true
 		s.Deferred = errors.Join(s.Deferred, fmt.Errorf("%s %s: %w", step.Verb, key, err))
 	case permissions.IsLifted(step.Object):

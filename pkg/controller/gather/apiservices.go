@@ -20,8 +20,7 @@ import (
 )
 
 // occupiedGroups returns the groups in which a ClusterServiceVersion must not register an
-// APIService, and why. An APIService that exists is not concerned: what others serve beside it
-// later is no reason to unregister it, and whose it is, mayClaim decides.
+// APIService, and why. An existing APIService is not affected by later APIServices of the same group.
 func (g *Gatherer) occupiedGroups(s *Snapshot, relatives lineage.Lineage) map[string]string {
 	occupied := map[string]string{}
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {

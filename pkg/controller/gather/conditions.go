@@ -15,8 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// HasOperatorConditions tells whether the cluster has the kind: one with an old OLM, or
-// where somebody left its definition out, does not.
+// HasOperatorConditions reports whether the cluster has the kind OperatorCondition. A cluster with an
+// old OLM lacks it.
 func (g *Gatherer) HasOperatorConditions() bool {
 	crd := g.Caches.CRDs.Get("", informers.OperatorConditionsCRD)
 	return crd != nil && informers.Established(crd) && serves(crd, operatorsv2.GroupVersion.Version)
@@ -31,8 +31,8 @@ func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool 
 	return false
 }
 
-// OperatorCondition is what an operator says about itself; nil when it has nothing to say
-// it in. While the cache is being filled nobody knows.
+// OperatorCondition returns the OperatorCondition of a ClusterServiceVersion; nil if there is none. It
+// fails while the cache is being filled.
 func (g *Gatherer) OperatorCondition(csv *operatorsv1alpha1.ClusterServiceVersion) (*unstructured.Unstructured, error) {
 	if !g.HasOperatorConditions() {
 		return nil, nil

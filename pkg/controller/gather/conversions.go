@@ -19,9 +19,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
-// Convertible are the CustomResourceDefinitions that a ClusterServiceVersion means
-// to convert, and those that its Services, or its owners' of older versions, convert
-// already. A Service that another client deleted is known by the Deployment that it was for.
+// Convertible returns the CustomResourceDefinitions whose conversion a ClusterServiceVersion declares, or
+// that call its Services or the Services of older versions. A Service that another client deleted is known by the Deployment that it was for.
 func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) map[string]*apiextensionsv1.CustomResourceDefinition {
 	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, d := range csv.Spec.WebhookDefinitions {
@@ -39,8 +38,8 @@ func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids
 	return found
 }
 
-// ownServiceNames are the names of the Services of some owners in the namespace of a
-// ClusterServiceVersion, and of those that are missing in front of their Deployments.
+// ownServiceNames returns the names of the Services of some owners, and of the missing Services of their
+// Deployments.
 func (g *Gatherer) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) []string {
 	var all []string
 	for _, service := range g.Caches.Services.OfOwners(ids) {
@@ -56,8 +55,7 @@ func (g *Gatherer) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion,
 	return all
 }
 
-// withRequired adds to some definitions those that a ClusterServiceVersion owns or
-// requires, as far as they exist.
+// withRequired adds the existing definitions that a ClusterServiceVersion owns or requires.
 func (g *Gatherer) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinition {
 	all := maps.Clone(crds)
 	for _, name := range csvspec.RequiredCRDs(csv) {

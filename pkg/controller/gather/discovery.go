@@ -72,8 +72,8 @@ func (g *Gatherer) builtIn(version schema.GroupVersion, by discovery.Asker) []ru
 }
 
 // catalog lists what the API server serves of the groups that the rules of a
-// ClusterServiceVersion name. It is of the caches, but for what Kubernetes itself serves,
-// which is asked for once. Of what other API servers answer, nothing is known.
+// ClusterServiceVersion name. It reads caches, and asks once for what Kubernetes itself
+// serves. It does not know what other API servers serve.
 func (g *Gatherer) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) rules.Catalog {
 	groups := rules.Groups(csv)
 	catalog := rules.Catalog{Closed: len(groups) > 0 && !g.Caches.Aggregation.Absent()}

@@ -67,7 +67,7 @@ func (g *Gatherer) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRu
 	return nil
 }
 
-// lifted is what was lifted for a ClusterServiceVersion, and for those that it replaces.
+// lifted returns the lifted roles and bindings of a ClusterServiceVersion and of its replaced versions.
 func (g *Gatherer) lifted(s *Snapshot) []drift.Object {
 	proven, alleged := g.labelledAsLifted(s)
 	if len(alleged) == 0 {
@@ -82,8 +82,8 @@ func (g *Gatherer) lifted(s *Snapshot) []drift.Object {
 	return proven
 }
 
-// labelledAsLifted are the objects with the labels of what was lifted: those that belong to the
-// ClusterServiceVersion by more than labels, and the others.
+// labelledAsLifted returns the objects with the labels of lifted permissions. Ownership proves that some
+// belong to the ClusterServiceVersion; the others only have the labels.
 func (g *Gatherer) labelledAsLifted(s *Snapshot) (proven, alleged []drift.Object) {
 	owners := informers.OwnerIDs(s.CSV, s.Upgrade.From)
 	add := func(o drift.Object) {

@@ -30,7 +30,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Reconciler reconciles OperatorGroups, and the labels of Namespaces.
+// Reconciler reconciles OperatorGroups and the labels of Namespaces.
 type Reconciler struct {
 	clients.Set
 	Namespaces []string
@@ -45,7 +45,7 @@ type Reconciler struct {
 	Versions   *versions.Reader
 }
 
-// ReconcileGroup keeps the status of an OperatorGroup true.
+// ReconcileGroup updates the status of an OperatorGroup.
 func (r *Reconciler) ReconcileGroup(ctx context.Context, k queue.Key) error {
 	if r.Caches.Groups.Get(k.Namespace, k.Name) == nil || !r.Versions.InScope(k.Namespace) {
 		return nil
@@ -89,9 +89,9 @@ func groupObject(group *operatorsv1.OperatorGroup) records.FieldObject {
 	return records.FieldObject{Title: operatorsv1.OperatorGroupKind + " " + group.Namespace + "/" + group.Name, UID: group.UID}
 }
 
-// updateProvidedAPIs writes the annotation by which a group tells what its operators own. It returns the group as
-// it is then, nil when it is gone, and why the annotation is not as it should be.
-func (r *Reconciler) updateProvidedAPIs(ctx context.Context, k queue.Key, group *operatorsv1.OperatorGroup) (told *operatorsv1.OperatorGroup, why string, err error) {
+// updateProvidedAPIs writes the annotation with the APIs of the group's operators. It returns the
+// updated group, nil if it is deleted, and why the annotation is not as desired.
+func (r *Reconciler) updateProvidedAPIs(ctx context.Context, k queue.Key, group *operatorsv1.OperatorGroup) (updated *operatorsv1.OperatorGroup, why string, err error) {
 	provided := scope.ProvidedAPIs(r.Caches.CSVs.In(k.Namespace))
 	if !scope.ProvidedAPIsDiffer(group, provided) {
 		return group, "", nil

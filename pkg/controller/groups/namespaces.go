@@ -22,8 +22,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// ReconcileNamespace keeps the labels of a Namespace as its OperatorGroups want them. Each Namespace has a
-// key and retries of its own: one whose change is refused does not keep another from its labels.
+// ReconcileNamespace updates the labels of a Namespace for its OperatorGroups. Each Namespace has
+// its own key and retries, so that a refused change does not delay the labels of other Namespaces.
 func (r *Reconciler) ReconcileNamespace(ctx context.Context, k queue.Key) error {
 	if r.Caches.Namespaces.Get("", k.Name) != nil && !r.Writes.Fulfilled(k, r.Caches, r.Now()) {
 		return informers.ErrStale
@@ -38,7 +38,7 @@ func (r *Reconciler) ReconcileNamespace(ctx context.Context, k queue.Key) error 
 	if len(r.Namespaces) == 0 {
 		remove = append(remove, wanted.Orphaned(namespace)...)
 	}
-	// A live webhook must not lose a Namespace because its group went away.
+	// A registered webhook must not lose a Namespace because its group was deleted.
 	remove = slices.DeleteFunc(remove, func(label string) bool { return r.isSelected(label) && !r.isDesired(label) })
 	held, until, contest := r.Contested.Held(records.FieldObject{Title: "Namespace " + namespace.Name, UID: namespace.UID}, labelFields(add, remove), r.Now())
 	if len(held) > 0 {
@@ -49,14 +49,14 @@ func (r *Reconciler) ReconcileNamespace(ctx context.Context, k queue.Key) error 
 	return err
 }
 
-// without returns the labels whose fields are not among those that are held.
+// without returns the labels whose fields are not held.
 func without(labels, held []string) []string {
 	return slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return slices.Contains(held, labelField(label)) })
 }
 
 func labelField(label string) string { return "metadata.labels." + label }
 
-// labelFields are the fields of labels that are added and removed.
+// labelFields returns the fields of labels that are added and removed.
 func labelFields(add, remove []string) map[string]string {
 	fields := map[string]string{}
 	for _, label := range add {
@@ -68,8 +68,8 @@ func labelFields(add, remove []string) map[string]string {
 	return fields
 }
 
-// recordRefusal remembers why the labels of a Namespace could not be changed, or are left for now to another client.
-// It returns those of which there is something new to say.
+// recordRefusal records why the labels of a Namespace could not be changed, or which other client
+// contests them. It returns the labels whose record has changed.
 func (r *Reconciler) recordRefusal(namespace string, labels []string, contest string, err error) []string {
 	switch {
 	case err == nil && contest != "":
@@ -83,8 +83,8 @@ func (r *Reconciler) recordRefusal(namespace string, labels []string, contest st
 	}
 }
 
-// enqueueLabels has the OperatorGroups with some labels, and the ClusterServiceVersions of their
-// namespaces, say which Namespaces could not be given them.
+// enqueueLabels enqueues the OperatorGroups with some labels and the ClusterServiceVersions in
+// their namespaces, which report the Namespaces without a label.
 func (r *Reconciler) enqueueLabels(labels []string) {
 	for _, label := range labels {
 		for _, group := range r.Caches.Groups.By(informers.ByGroupLabel, label) {
@@ -94,7 +94,7 @@ func (r *Reconciler) enqueueLabels(labels []string) {
 	}
 }
 
-// label changes labels of a Namespace that is still the one that was looked at.
+// label changes labels of a Namespace under its observed resourceVersion.
 func (r *Reconciler) label(ctx context.Context, k queue.Key, namespace *corev1.Namespace, add, remove []string) error {
 	if len(add)+len(remove) == 0 {
 		return nil
@@ -124,8 +124,8 @@ func (r *Reconciler) label(ctx context.Context, k queue.Key, namespace *corev1.N
 	return revertedLabels(labelled, add, remove)
 }
 
-// revertedLabels is the refusal of a change of labels that admission took back: the answer does not
-// have it.
+// revertedLabels returns an error if admission reverted a change of labels: the response lacks the
+// change.
 func revertedLabels(written *corev1.Namespace, add, remove []string) error {
 	back := slices.DeleteFunc(slices.Concat(add, remove), func(label string) bool {
 		_, borne := written.Labels[label]
@@ -137,13 +137,13 @@ func revertedLabels(written *corev1.Namespace, add, remove []string) error {
 	return apierrors.NewForbidden(corev1.Resource("namespaces"), written.Name, errors.New(drift.RevertedByAdmission(back, "Namespace")))
 }
 
-// isSelected reports whether live registrations select Namespaces by a label.
+// isSelected reports whether registrations select Namespaces by a label.
 func (r *Reconciler) isSelected(label string) bool {
 	return len(r.Caches.Validating.By(informers.ByGroupLabel, label))+len(r.Caches.Mutating.By(informers.ByGroupLabel, label)) > 0
 }
 
-// isDesired tells whether a group marks its targets with the label and is not on its way
-// out. It asks for the group's spec: its status may still tell of the spec before.
+// isDesired reports whether a group that is not being deleted sets the label on its targets. It
+// reads the spec: the status may belong to a previous spec.
 func (r *Reconciler) isDesired(label string) bool {
 	return slices.ContainsFunc(r.Caches.Groups.By(informers.ByGroupLabel, label), func(g *operatorsv1.OperatorGroup) bool {
 		if g.DeletionTimestamp != nil {

@@ -40,7 +40,7 @@ func TestIsEcho(t *testing.T) {
 	}
 }
 
-// A reconciliation waits for the caches no longer than the grace.
+// A reconciliation waits for the caches at most for the grace period.
 func TestGrace(t *testing.T) {
 	now := time.Now()
 	for _, grace := range []time.Duration{time.Second, time.Hour} {

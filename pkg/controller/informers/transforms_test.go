@@ -10,9 +10,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// A ClusterServiceVersion in the cache has what pods are annotated with, and not what is
-// larger than all the rest.
-func TestCachedVersionsAreWithoutProse(t *testing.T) {
+// A cached ClusterServiceVersion has the annotations that pods get, and not the large descriptive
+// fields.
+func TestCachedVersionsLackDescriptions(t *testing.T) {
 	annotations := map[string]string{"example.com/team": "red", corev1.LastAppliedConfigAnnotation: "{}"}
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "operator.v1", Annotations: annotations}}
 	csv.Spec.Description = "long"
@@ -25,7 +25,7 @@ func TestCachedVersionsAreWithoutProse(t *testing.T) {
 	}
 }
 
-// A pod keeps the ports that have a name: a Service may lead to them by it.
+// A cached pod has its named ports: the targetPort of a Service may be a name.
 func TestPodsKeepNamedPorts(t *testing.T) {
 	kept, err := withoutPodSpec(&corev1.Pod{Spec: corev1.PodSpec{
 		NodeName: "node",

@@ -57,7 +57,7 @@ func Pointers[T any](items []T) []*T {
 }
 
 // UserName is the user name under which the manager writes. API servers before 1.28 do not
-// tell: then no webhook exempts it.
+// report it: then no webhook exempts it.
 func UserName(ctx context.Context, kube kubernetes.Interface) (string, error) {
 	review, err := kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	switch {

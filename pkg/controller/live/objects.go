@@ -10,8 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
-// CountObjects looks how many objects definitions have. Where that cannot be told, because
-// their conversion fails or nobody may look, they are taken to have some.
+// CountObjects counts the objects of definitions. If they cannot be listed, for example because their
+// conversion fails, it assumes that there are some.
 func (r *Reader) CountObjects(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, unknown []string, objects map[string]int) {
 	for _, name := range unknown {
 		crd := crds[name]

@@ -22,7 +22,7 @@ func (r *Reader) OwnershipOf(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	if err != nil {
 		return owners.Ownership{}, err
 	}
-	// A client returns an empty object beside an error.
+	// A client returns an empty object together with an error.
 	o := owners.NewOwnership([]*operatorsv1alpha1.ClusterServiceVersion{csv}, Pointers(services.Items), current)
 	plans, err := r.OLM.OperatorsV1alpha1().InstallPlans(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {

@@ -37,7 +37,7 @@ func (r *Reader) Registrations(ctx context.Context, which metav1.ListOptions) (R
 	return Registrations{Pointers(validating.Items), Pointers(mutating.Items), Pointers(apiServices)}, nil
 }
 
-// Proven are those that belong to a ClusterServiceVersion by more than their labels.
+// Proven returns the registrations that belong to a ClusterServiceVersion by more than their labels.
 func (l Registrations) Proven(o owners.Ownership) Registrations {
 	return Registrations{owners.Proven(o, l.Validating), owners.Proven(o, l.Mutating), owners.Proven(o, l.APIServices)}
 }
@@ -47,7 +47,7 @@ func (l Registrations) Unproven(o owners.Ownership) []drift.Object {
 	return append(append(Unproven(o, l.Validating), Unproven(o, l.Mutating)...), Unproven(o, l.APIServices)...)
 }
 
-// apiServices are those that the API server selects; none where it does not know the kind.
+// apiServices returns the selected APIServices; none if the API server does not serve the kind.
 func (r *Reader) apiServices(ctx context.Context, which metav1.ListOptions) ([]apiregistrationv1.APIService, error) {
 	list, err := r.Aggregator.ApiregistrationV1().APIServices().List(ctx, which)
 	if apierrors.IsNotFound(err) {

@@ -48,8 +48,8 @@ func (r *Reader) Trust(ctx context.Context, facts decide.Facts, q decide.ReadTru
 	return decide.Trust{Secret: secret, Observed: facts.Observed}, nil
 }
 
-// addUnlabelled adds the registrations that the status tells of and that somebody took the
-// labels off: API servers call them as before, and they have to trust what pods serve.
+// addUnlabelled adds the registrations in the status whose labels another client removed. API servers
+// still call them, so they have to trust what pods serve.
 func (r *Reader) addUnlabelled(ctx context.Context, f *decide.Facts) error {
 	for _, d := range f.Status.Deployments {
 		for _, w := range d.Webhooks {
@@ -75,7 +75,7 @@ func (r *Reader) addUnlabelledOf(ctx context.Context, f *decide.Facts, w manager
 	}
 }
 
-// addNamed adds an object to those that were found by their labels.
+// addNamed adds an object that was not found by its labels.
 func addNamed[T drift.Object](ctx context.Context, f *decide.Facts, found []T, name string, get func(context.Context, string, metav1.GetOptions) (T, error)) error {
 	if name == "" || slices.ContainsFunc(found, func(o T) bool { return o.GetName() == name }) {
 		return nil

@@ -103,7 +103,7 @@ func (m *Metrics) ObserveChange(k queue.Key, before, after managerv1alpha1.Webho
 	}
 }
 
-// outcome distinguishes errors that a retry resolves from those that a person may have to resolve.
+// outcome distinguishes errors that a retry resolves from errors that need an action.
 func outcome(err error) string {
 	switch {
 	case err == nil:

@@ -19,11 +19,11 @@ func TestRotationsCompleted(t *testing.T) {
 		phases []managerv1alpha1.CertificatePhase // a minute apart
 		want   time.Duration
 	}{
-		"a rotation seen whole":          {[]managerv1alpha1.CertificatePhase{stable, promoting, promoting, stable}, 2 * time.Minute},
-		"one that was under way already": {[]managerv1alpha1.CertificatePhase{promoting, promoting, stable}, 0},
-		"a first certificate":            {[]managerv1alpha1.CertificatePhase{bootstrap, stable}, 0},
-		"one that goes on":               {[]managerv1alpha1.CertificatePhase{stable, promoting, promoting}, 0},
-		"nothing":                        {[]managerv1alpha1.CertificatePhase{stable, stable}, 0},
+		"a whole rotation":              {[]managerv1alpha1.CertificatePhase{stable, promoting, promoting, stable}, 2 * time.Minute},
+		"a rotation that began earlier": {[]managerv1alpha1.CertificatePhase{promoting, promoting, stable}, 0},
+		"a first certificate":           {[]managerv1alpha1.CertificatePhase{bootstrap, stable}, 0},
+		"a rotation in progress":        {[]managerv1alpha1.CertificatePhase{stable, promoting, promoting}, 0},
+		"no rotation":                   {[]managerv1alpha1.CertificatePhase{stable, stable}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r rotations

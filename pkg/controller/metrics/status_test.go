@@ -14,7 +14,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// What a WebhookRollout says is told; what it does not say yet, or says no more, is not.
+// Metrics have only what the status of a WebhookRollout has now.
 func TestStatusCollector(t *testing.T) {
 	rollout := &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
 	told := []*managerv1alpha1.WebhookRollout{rollout}
@@ -39,7 +39,7 @@ func TestStatusCollector(t *testing.T) {
 				Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", State: managerv1alpha1.WebhookUnreachable,
 			}},
 		}, {
-			Name: "worker", // a description that is declared twice, for two Deployments, is a mistake of which both tell
+			Name: "worker", // a description that is declared for two Deployments is a mistake that both report
 			Webhooks: []managerv1alpha1.WebhookStatus{{
 				Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", State: managerv1alpha1.WebhookBlocked,
 			}},
@@ -82,7 +82,7 @@ olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="s
 	expect("")
 }
 
-// The names follow the conventions of Prometheus: base units, _total for counters alone.
+// The names follow the conventions of Prometheus: base units, and _total only for counters.
 func TestMetricNames(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	m := New(registry)

@@ -22,23 +22,22 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// Mode says who finds out whether endpoints serve.
+// Mode selects who probes endpoints.
 type Mode string
 
 // The modes.
 const (
-	// ProbeDial is the manager itself, and the API server where the manager cannot dial
-	// any of them.
+	// ModeDial is the manager, and the API server if the manager reaches no endpoint.
 	ModeDial Mode = "dial"
-	// ProbeAPIServer is always the API server.
+	// ModeAPIServer is always the API server.
 	ModeAPIServer Mode = "apiserver"
 )
 
-// canaryTimeout is how long API servers may take to learn of a canary.
+// canaryTimeout is how long API servers may take to observe a canary.
 const canaryTimeout = 5 * time.Second
 
-// throughAPIServer lets the API server call the Service of some endpoints, and answers
-// for all of them: which of the pods it reached, nobody can tell.
+// throughAPIServer makes the API server call the Service of some endpoints. The result counts for
+// all of them, because it is unknown which pods were reached.
 func (p *Prober) throughAPIServer(ctx context.Context, s *gather.Snapshot, endpoints []backends.Endpoint, trust []byte) {
 	for _, some := range byPort(endpoints) {
 		target, paths := serviceOf(some[0]), pathsOf(some)
@@ -68,7 +67,7 @@ func byPort(endpoints []backends.Endpoint) map[int32][]backends.Endpoint {
 	return all
 }
 
-// pathsOf are the paths of the reviews that endpoints are to answer.
+// pathsOf returns the paths of the reviews for endpoints.
 func pathsOf(endpoints []backends.Endpoint) []string {
 	var paths []string
 	for _, e := range endpoints {
@@ -83,15 +82,13 @@ func serviceOf(e backends.Endpoint) probe.Target {
 	return probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
 }
 
-// sendCanary registers a canary for the Service of an endpoint, has it called once under
-// each bundle until a call does not come through, and takes the canary away again whatever
-// comes of it.
+// sendCanary registers a canary for the Service of an endpoint, calls it once under each bundle
+// until a call fails, and deletes the canary.
 func (p *Prober) sendCanary(ctx context.Context, s *gather.Snapshot, e backends.Endpoint, bundles ...[]byte) probe.Result {
 	return p.withCanary(ctx, s, e, nil, bundles, func(*admissionregistrationv1.ValidatingWebhookConfiguration) {})
 }
 
-// withCanary is sendCanary with more paths, and with what to do with the canary once every
-// call came through.
+// withCanary is sendCanary with more paths, and with a function to call after all calls succeeded.
 func (p *Prober) withCanary(ctx context.Context, s *gather.Snapshot, e backends.Endpoint, paths []string, bundles [][]byte,
 
 	reached func(*admissionregistrationv1.ValidatingWebhookConfiguration),
@@ -108,7 +105,7 @@ func (p *Prober) withCanary(ctx context.Context, s *gather.Snapshot, e backends.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), PassTimeout)
 		defer cancel()
 		if err := write.Delete(ctx, canaries, canary); err != nil {
-			p.Log.WithError(err).WithField("canary", canary.Name).Warn("a canary stays until the next look at its ClusterServiceVersion")
+			p.Log.WithError(err).WithField("canary", canary.Name).Warn("a canary stays until its ClusterServiceVersion is reconciled again")
 		}
 	}()
 	var refusal error
@@ -129,27 +126,26 @@ func (p *Prober) withCanary(ctx context.Context, s *gather.Snapshot, e backends.
 	return probe.Result{Target: target, Reason: probe.Serving}
 }
 
-// refusal is what becomes of a call; nil when nothing refuses it as long as there is
-// patience: each request may reach another API server, one that has not learned of the canary
-// yet.
+// refusal returns the error of a call; nil if one attempt succeeds within canaryTimeout. Each
+// request may reach another API server, and one may not have observed the canary yet.
 func (p *Prober) refusal(ctx context.Context, s *gather.Snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) (refusal error) {
-	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryTimeout, true, func(context.Context) (bool, error) { // the refusal tells
+	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryTimeout, true, func(context.Context) (bool, error) { // refusal has the last error
 		refusal = p.request(ctx, s, canary, webhook)
 		return refusal != nil, nil
 	})
 	return refusal
 }
 
-// request asks for what a webhook of the canary matches, and returns the refusal.
+// request creates an object that a webhook of the canary matches, and returns the refusal.
 func (p *Prober) request(ctx context.Context, s *gather.Snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
 	_, err := p.OLM.ManagerV1alpha1().WebhookRollouts(s.CSV.Namespace).Create(ctx, render.CanaryObject(canary, webhook),
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: wellknown.FieldManager})
 	return err
 }
 
-// callBackends lets the API server call a Service under the new CA alone, on so many connections
-// that all of its backends are reached, if an answer counts. Which of them answered nobody can
-// tell, so what is found out is said of each.
+// callBackends makes the API server call a Service under the new CA only, on enough connections to
+// reach all backends, if the result is conclusive. It is unknown which backend answered, so each
+// one gets the result.
 func (p *Prober) callBackends(ctx context.Context, s *gather.Snapshot, service, asked *corev1.Service, behind []backends.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
 	calls := serving.Sampling(backends.SamplingObstacle(service, asked, behind, endpoints))
 	found := certs.Backend{}
@@ -158,7 +154,7 @@ func (p *Prober) callBackends(ctx context.Context, s *gather.Snapshot, service, 
 	}
 	if found.Serves == certs.ServesCurrent && calls.Inconclusive != "" {
 		found = certs.Backend{Serves: certs.ServesUnknown, Message: fmt.Sprintf(
-			"pods cannot be dialled, and calls through Service %s/%s do not tell what each of them serves, because %s", service.Namespace, service.Name, calls.Inconclusive)}
+			"pods cannot be dialled, and calls through Service %s/%s do not show which certificate each pod serves, because %s", service.Namespace, service.Name, calls.Inconclusive)}
 	}
 	all := make([]certs.Backend, 0, len(behind))
 	for _, b := range behind {
@@ -169,8 +165,7 @@ func (p *Prober) callBackends(ctx context.Context, s *gather.Snapshot, service, 
 	return all
 }
 
-// callThrough has each port of a Service called, and tells of the first call that does not come
-// through.
+// callThrough calls each port of a Service and returns the first failed call.
 func (p *Prober) callThrough(ctx context.Context, s *gather.Snapshot, service *corev1.Service, behind int, trust []byte) certs.Backend {
 	for _, port := range backends.ProbedService(nil, service).Spec.Ports {
 		e := backends.Endpoint{Service: service.Name, Port: port.Port, ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)}
@@ -178,7 +173,7 @@ func (p *Prober) callThrough(ctx context.Context, s *gather.Snapshot, service *c
 		switch result := p.sendCanary(ctx, s, e, bundles...); result.Reason {
 		case probe.Serving:
 		case probe.ForeignCertificate:
-			return certs.Backend{Serves: certs.ServesOther, Message: "somebody behind " + result.Address + " serves another certificate to the API server"}
+			return certs.Backend{Serves: certs.ServesOther, Message: "an endpoint behind " + result.Address + " serves another certificate to the API server"}
 		default:
 			return certs.Backend{Serves: certs.ServesUnknown, Message: result.Err.Error()}
 		}

@@ -19,10 +19,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// ProbeCertificate asks every pod behind the desired Service of a Deployment, and every endpoint of the
-// live one, for the certificate that it serves. The API server lists the pods: one that the cache
-// does not show yet may serve another certificate. That there is none is evidence only because every
-// selector that could find one was used.
+// ProbeCertificate probes the certificate of every pod behind the desired Service of a Deployment,
+// and of every endpoint of the live Service. The API server lists the pods: a pod that the cache
+// does not show yet may serve another certificate. All selectors are used, because a pod that none
+// of them matches is not probed.
 func (p *Prober) ProbeCertificate(ctx context.Context, s *gather.Snapshot, q decide.ProbeCertificate) (decide.Evidence, error) {
 	trust, err := p.Live.Trust(ctx, s.Facts, q.ReadTrust)
 	if err != nil {
@@ -57,8 +57,7 @@ func (p *Prober) ProbeCertificate(ctx context.Context, s *gather.Snapshot, q dec
 	return evidence, nil
 }
 
-// backends are those of a Service that the API server knows now, and what it knows of
-// where they are called.
+// backends returns the backends of a Service and its endpoints, read from the API server.
 func (p *Prober) backends(ctx context.Context, service *corev1.Service, selectors []string, deployment string) ([]backends.Backend, []*discoveryv1.EndpointSlice, error) {
 	pods, err := p.Live.Pods(ctx, service.Namespace, selectors)
 	if err != nil {
@@ -73,8 +72,8 @@ func (p *Prober) backends(ctx context.Context, service *corev1.Service, selector
 	return backends.Of(service, pods, endpoints, deployment), endpoints, nil
 }
 
-// dialBackends dials every address of the backends, and says of each backend what it serves, and
-// whether any could be dialled at all.
+// dialBackends dials every address of the backends. It returns what each backend serves, and
+// whether any address could be dialled.
 func (p *Prober) dialBackends(ctx context.Context, behind []backends.Backend, serving *certs.Serving) (asked []certs.Backend, dialled bool) {
 	var targets []probe.Target
 	for _, b := range behind {
@@ -91,7 +90,7 @@ func (p *Prober) dialBackends(ctx context.Context, behind []backends.Backend, se
 	return asked, dialled
 }
 
-// backendOf serves the current certificate when it does on every port.
+// backendOf returns the result for a backend. It serves the current certificate if every port does.
 func backendOf(b backends.Backend, results []probe.Result, serving *certs.Serving) certs.Backend {
 	seen := certs.Backend{Message: b.Message}
 	addPod(&seen, b)
@@ -112,13 +111,13 @@ func backendOf(b backends.Backend, results []probe.Result, serving *certs.Servin
 	return seen
 }
 
-// addPod notes the pod of a backend, if it is one, and when it was last nudged.
+// addPod adds the pod of a backend, if it is a pod, and when it was last re-synced.
 func addPod(seen *certs.Backend, b backends.Backend) {
 	if b.Pod == nil {
 		return
 	}
 	seen.Pod, seen.Created = b.Pod.Name, b.Pod.CreationTimestamp.Time
-	if nudged, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[wellknown.AnnotationTouchedAt]); err == nil { // else never, or somebody else wrote it
+	if nudged, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[wellknown.AnnotationTouchedAt]); err == nil { // otherwise never, or by another client
 		seen.ResyncedAt = nudged
 	}
 }

@@ -1,4 +1,4 @@
-// Package prober asks endpoints which certificate they serve, directly or through the API server.
+// Package prober probes which certificate endpoints serve, directly or through the API server.
 package prober
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// Prober asks endpoints which certificate they serve, directly or through the API server.
+// Prober probes which certificate endpoints serve, directly or through the API server.
 type Prober struct {
 	clients.Set
 	Dial    func(ctx context.Context, address string) (net.Conn, error)
@@ -29,8 +29,8 @@ type Prober struct {
 	Live    *live.Reader
 }
 
-// ProbeEndpoints asks endpoints whether they serve with a certificate that the registration
-// will trust, and adds their answers to the snapshot.
+// ProbeEndpoints probes whether endpoints serve with a certificate that the registration will
+// trust, and adds the answers to the snapshot.
 func (p *Prober) ProbeEndpoints(ctx context.Context, s *gather.Snapshot, endpoints []backends.Endpoint) {
 	type trusted struct{ deployment, trust string }
 	alike := map[trusted][]backends.Endpoint{}
@@ -62,7 +62,8 @@ func (p *Prober) ProbeEndpoints(ctx context.Context, s *gather.Snapshot, endpoin
 	}
 }
 
-// ofPods are the results of who listens at an address of his own: a Service's tells nothing.
+// ofPods returns the results of endpoints with their own address. The cluster IP of a Service does
+// not identify a pod.
 func ofPods(endpoints []backends.Endpoint, results []probe.Result) []probe.Result {
 	var all []probe.Result
 	for i, e := range endpoints {
@@ -73,13 +74,13 @@ func ofPods(endpoints []backends.Endpoint, results []probe.Result) []probe.Resul
 	return all
 }
 
-// options keeps a pass short, however many endpoints swallow packets: those that are not
-// dialled within its bounds are not proved, and dialled again in the next.
+// options limits the duration of a reconciliation if endpoints drop packets. Endpoints that are not
+// dialled within the limit are dialled in the next one.
 func (p *Prober) options() probe.Options {
 	return probe.Options{Parallel: 32, Timeout: 2 * time.Second, Review: 5 * time.Second, Total: PassTimeout / 2, Dial: p.Dial}
 }
 
-// callOf is the review of an endpoint, as an API server would send it.
+// callOf returns the review of an endpoint as an API server sends it.
 func callOf(e backends.Endpoint) probe.Call {
 	r := e.Review
 	if r == (reviews.Request{}) {

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// add does what the work queue does with a key that is not being reconciled.
-func (q *priorityQueue) add(name string, wanted Priority) {
+// add adds a key as the work queue does if the key is not being reconciled.
+func (q *priorityQueue) add(name string, priority Priority) {
 	k := Key{Kind: CSV, Name: name}
-	q.raise(k, wanted)
+	q.raise(k, priority)
 	if _, waits := q.waits[k]; waits {
 		q.Touch(k)
 	} else {
@@ -17,8 +17,7 @@ func (q *priorityQueue) add(name string, wanted Priority) {
 	}
 }
 
-// What is urgent is looked at before what waits already, what is no change after it, and
-// everything once.
+// Urgent keys come before waiting keys, unchanged keys after them, and each key once.
 func TestPriorities(t *testing.T) {
 	a := Key{Kind: CSV, Name: "a"}
 	for name, test := range map[string]struct {
@@ -29,61 +28,61 @@ func TestPriorities(t *testing.T) {
 			q.add("a", Regular)
 			q.add("b", Regular)
 		}, []string{"a", "b"}},
-		"an urgent one comes first": {func(q *priorityQueue) {
+		"urgent first": {func(q *priorityQueue) {
 			q.add("a", Regular)
 			q.add("b", Urgent)
 		}, []string{"b", "a"}},
-		"one that waits gets urgent": {func(q *priorityQueue) {
+		"a waiting key becomes urgent": {func(q *priorityQueue) {
 			q.add("a", Regular)
 			q.add("b", Regular)
 			q.add("b", Urgent)
 			q.add("b", Regular)
 		}, []string{"b", "a"}},
-		"one that waits is added again": {func(q *priorityQueue) {
+		"a waiting key is added again": {func(q *priorityQueue) {
 			q.add("a", Regular)
 			q.add("b", Regular)
 			q.add("b", Regular)
 		}, []string{"a", "b"}},
-		"urgent ones in their order": {func(q *priorityQueue) {
+		"urgent keys in order": {func(q *priorityQueue) {
 			q.add("a", Urgent)
 			q.add("b", Urgent)
 		}, []string{"a", "b"}},
-		"urgent no more, once it was handed out": {func(q *priorityQueue) {
+		"not urgent after it was reconciled": {func(q *priorityQueue) {
 			q.add("a", Regular)
 			q.add("b", Urgent)
 			q.Pop()
 			q.add("b", Regular)
 		}, []string{"a", "b"}},
-		"what is no change waits for all others": {func(q *priorityQueue) {
+		"unchanged keys last": {func(q *priorityQueue) {
 			q.add("a", Low)
 			q.add("b", Regular)
 			q.add("c", Urgent)
 		}, []string{"c", "b", "a"}},
-		"a delayed key, too": {func(q *priorityQueue) {
+		"a delayed key": {func(q *priorityQueue) {
 			q.Push(a)
 			q.add("b", Regular)
 		}, []string{"b", "a"}},
-		"a change comes while it waits": {func(q *priorityQueue) {
+		"changed while it waits": {func(q *priorityQueue) {
 			q.add("a", Low)
 			q.add("b", Regular)
 			q.add("a", Regular)
 			q.add("a", Low)
 			q.add("c", Regular)
 		}, []string{"b", "a", "c"}},
-		"a change comes while it is being reconciled": {func(q *priorityQueue) {
+		"changed while it is reconciled": {func(q *priorityQueue) {
 			q.raise(a, Low)
 			q.raise(a, Regular)
 			q.raise(a, Low)
 			q.Push(a)
 			q.add("b", Regular)
 		}, []string{"a", "b"}},
-		"no change, once it was handed out": {func(q *priorityQueue) {
+		"unchanged after it was reconciled": {func(q *priorityQueue) {
 			q.add("a", Regular)
 			q.Pop()
 			q.add("a", Low)
 			q.add("b", Regular)
 		}, []string{"b", "a"}},
-		"back in line, where its entry is stale": {func(q *priorityQueue) {
+		"added again with a stale entry": {func(q *priorityQueue) {
 			q.add("a", Regular)
 			q.add("a", Urgent)
 			q.Pop()

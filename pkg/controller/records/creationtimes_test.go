@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Of some registrations those are told that are remembered, and none is for ever.
+// Creation times are returned for recorded registrations and deleted with them.
 func TestCreationTimes(t *testing.T) {
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	created := func(uid types.UID) *corev1.Service { return &corev1.Service{ObjectMeta: metav1.ObjectMeta{UID: uid}} }

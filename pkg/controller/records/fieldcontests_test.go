@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The same change again and again is a contest; another change is not held, and neither is another object.
+// A repeated change is a contest. Another change, or the same change of another object, is not
+// held.
 func TestFieldContests(t *testing.T) {
 	var f FieldContests
 	now, shop := time.Unix(1_000_000, 0), FieldObject{"Namespace shop", "1"}

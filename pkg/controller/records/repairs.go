@@ -62,8 +62,8 @@ func (c *Repairs) Repaired(csv types.NamespacedName, object string, change drift
 	c.change(csv, func(r objectRecords) { r.contests[object] = r.contests[object].Repaired(change, now) })
 }
 
-// Of returns the latest writes for a ClusterServiceVersion, and before it for those that it
-// replaces, and the records of repairs that are not over yet.
+// Of returns the latest writes for a ClusterServiceVersion, after the writes for the versions that
+// it replaces, and the records of repairs that still count.
 func (c *Repairs) Of(csv types.NamespacedName, replaced []*operatorsv1alpha1.ClusterServiceVersion, now time.Time) (map[string]drift.Write, map[string]drift.Contest) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -12,9 +12,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Of many workers that ask at one moment, and none of which sees what the others do, no
-// more go on than there are places.
-func TestSlotsAreKept(t *testing.T) {
+// If many workers request a slot at the same time, without seeing each other's rotations, no more
+// get one than there are slots.
+func TestSlotLimit(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	underWay := []*corev1.Secret{{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: "c-0", Annotations: map[string]string{wellknown.AnnotationNextStoredAt: now.Format(time.RFC3339Nano)},
@@ -42,8 +42,8 @@ func TestSlotsAreKept(t *testing.T) {
 	}
 }
 
-// Those that are under way are found without a look at all Secrets.
-func TestSlotsAreTakenByCurrentRotations(t *testing.T) {
+// Current rotations are found without reading all Secrets.
+func TestCurrentRotationsHaveSlots(t *testing.T) {
 	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	marked := func(name, annotation string) *corev1.Secret {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: map[string]string{annotation: now.Format(time.RFC3339Nano)}}}

@@ -11,8 +11,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// removeDefinitionOwners ends the keeping when a ClusterServiceVersion goes, or is orphaned. What is kept is asked
-// of the API server: a cache that does not show it yet would leave it behind.
+// removeDefinitionOwners removes the owner references to CustomResourceDefinitions when a
+// ClusterServiceVersion is deleted or orphaned. The objects are read from the API server: a cache
+// that does not show one yet would leave it.
 func (u *Uninstaller) removeDefinitionOwners(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) error {
 	for _, k := range owners.Kinds {
 		list, err := u.Metadata.Resource(k.Resource).Namespace(csv.Namespace).List(ctx, metav1.ListOptions{})
@@ -46,7 +47,8 @@ func (u *Uninstaller) cleanUp(ctx context.Context, k owners.Kind, o metav1.Objec
 	}
 }
 
-// orphaned tells whether what a ClusterServiceVersion owned is to stay, as the API server knows it now.
+// orphaned reports whether the objects of a ClusterServiceVersion are to stay, read from the API
+// server.
 func (u *Uninstaller) orphaned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
 	record, err := u.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

@@ -24,16 +24,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
-// Manager takes what the manager looks after out of its hands, before the manager itself
-// goes: all webhooks are unregistered, since nobody would renew their certificates, what
-// was lifted is revoked, since nobody would when the operator goes, and no
-// ClusterServiceVersion is left with a finalizer that nobody removes. Operators go on
-// running. Where objects need a conversion webhook, its ClusterServiceVersion stays as
-// it is, and an error says what to do first.
+// Manager prepares the deletion of the manager. It unregisters all webhooks, because their
+// certificates are not renewed any more, revokes lifted permissions, and removes the finalizers
+// from the ClusterServiceVersions. Operators continue to run. If objects need a conversion webhook,
+// its ClusterServiceVersion is not changed, and the error has the next step.
 //
-// The manager must not run any more: it would put everything back. Namespaces are those that it
-// was limited to; none means all. OLM v0 has the same finalizer and the same labels, so an OLM v0 that
-// works in any of them is an error: what it looks after is not the manager's.
+// The manager must be stopped: it would revert the changes. Namespaces are the ones that it was
+// limited to; none means all. OLM v0 has the same finalizer and the same labels, so an OLM v0 that
+// works in one of the namespaces is an error.
 func Manager(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces ...string) error {
 	if err := coexistence.RefuseBesideOLM(ctx, set.Kube, namespaces); err != nil {
 		return err
@@ -63,10 +61,11 @@ func Manager(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces
 type ConversionsInUseError struct{ Held []string }
 
 func (e ConversionsInUseError) Error() string {
-	return "conversion webhooks are in use and stay, with their finalizers. Do what is said of each, then run the command again:\n  " + strings.Join(e.Held, "\n  ")
+	return "conversion webhooks are in use and stay, with their finalizers. Do what is listed for each, then run the command again:\n  " + strings.Join(e.Held, "\n  ")
 }
 
-// finalizedCSVs are the ClusterServiceVersions in the manager's namespaces that bear the finalizer.
+// finalizedCSVs returns the ClusterServiceVersions in the manager's namespaces that have the
+// finalizer.
 func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alpha1.ClusterServiceVersion, err error) {
 	namespaces := u.Namespaces
 	if len(namespaces) == 0 {
@@ -84,8 +83,8 @@ func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alph
 	}), nil
 }
 
-// stopManaging unregisters the webhooks of one ClusterServiceVersion, revokes what was lifted for
-// it, and removes the finalizer; inUse says which conversions have to stay.
+// stopManaging unregisters the webhooks of a ClusterServiceVersion, revokes its lifted permissions,
+// and removes the finalizer. inUse names the conversions that must stay.
 func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	log := u.Log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields())
 	ownership, err := u.Live.OwnershipOf(ctx, csv)
@@ -108,8 +107,7 @@ func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.C
 	return "", u.removeFinalizer(ctx, csv)
 }
 
-// endConversions ends the conversions by a ClusterServiceVersion, as the API server
-// knows them now.
+// endConversions ends the conversions of a ClusterServiceVersion, read from the API server.
 func (u *Uninstaller) endConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	services, err := u.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

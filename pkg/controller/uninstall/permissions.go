@@ -18,8 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// eachDelegation calls for each binding for servers of APIServices among those that the API
-// server selects.
+// eachDelegation calls do for each selected binding for servers of APIServices.
 func (u *Uninstaller) eachDelegation(ctx context.Context, owned metav1.ListOptions, do func(drift.Object) error) error {
 	delegators, err := u.Kube.RbacV1().ClusterRoleBindings().List(ctx, owned)
 	if err != nil {
@@ -40,10 +39,9 @@ func (u *Uninstaller) eachDelegation(ctx context.Context, owned metav1.ListOptio
 	return nil
 }
 
-// deleteDelegations takes the bindings for servers of APIServices away: they are outside of the
-// Namespace, and no garbage collection does.
-//
-// It returns those that stay, because they belong to another owner.
+// deleteDelegations deletes the bindings for servers of APIServices: they are outside of the
+// Namespace, and garbage collection does not delete them. It returns the bindings of other owners,
+// which stay.
 func (u *Uninstaller) deleteDelegations(ctx context.Context, owned metav1.ListOptions, ownership owners.Ownership) (left []drift.Object, err error) {
 	err = u.eachDelegation(ctx, owned, func(binding drift.Object) error {
 		if !ownership.Proves(binding) {
@@ -56,34 +54,34 @@ func (u *Uninstaller) deleteDelegations(ctx context.Context, owned metav1.ListOp
 	return left, err
 }
 
-// deletePermissions takes the permissions of a ClusterServiceVersion back that no garbage collection
-// does: of the whole cluster and of namespaces, what came with its installation, and what was lifted.
+// deletePermissions deletes the permissions of a ClusterServiceVersion that garbage collection does
+// not delete: of the cluster and of namespaces, from its installation, and lifted ones.
 func (u *Uninstaller) deletePermissions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	return u.deleteSelected(ctx, csv, permissionsOf(csv), ownership)
 }
 
-// deleteLifted takes back only what was lifted: the operator goes on running with what its
-// installer granted.
+// deleteLifted deletes only lifted permissions: the operator continues to run with the permissions
+// of its installer.
 func (u *Uninstaller) deleteLifted(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	return u.deleteSelected(ctx, csv, liftedFor(csv), ownership)
 }
 
-// permissionsOf are all roles and bindings that are labelled as a ClusterServiceVersion's.
+// permissionsOf selects all roles and bindings with the labels of a ClusterServiceVersion.
 func permissionsOf(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
 	owner := csvspec.OwnerLabels(csv)
 	delete(owner, wellknown.LabelManaged)
 	return metav1.ListOptions{LabelSelector: labels.SelectorFromSet(owner).String()}
 }
 
-// liftedFor are those of them that were lifted.
+// liftedFor selects the lifted ones of them.
 func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
 	lifted := permissionsOf(csv)
 	lifted.LabelSelector += "," + wellknown.LabelGrantedPermissions
 	return lifted
 }
 
-// deleteSelected deletes, of the roles and bindings that the API server selects, those that belong to
-// a ClusterServiceVersion, bindings first, and lists the others.
+// deleteSelected deletes the selected roles and bindings that belong to a ClusterServiceVersion,
+// bindings first, and reports the others.
 func (u *Uninstaller) deleteSelected(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, which metav1.ListOptions, ownership owners.Ownership) error {
 	cluster, err := u.inCluster(ctx, which)
 	if err != nil {
@@ -103,13 +101,13 @@ func (u *Uninstaller) deleteSelected(ctx context.Context, csv *operatorsv1alpha1
 	return nil
 }
 
-// isCollected tells whether a role or binding goes with its owner, or stays where that is deleted
-// and what it owns is not; garbage collection may have taken the owner away already.
+// isCollected reports whether garbage collection deletes a role or binding with its owner, or keeps
+// it if the owner is orphaned. Garbage collection may already have removed the owner reference.
 func isCollected(o drift.Object) bool {
 	return csvspec.IsManaged(o) && !permissions.IsLifted(o) || len(o.GetOwnerReferences()) > 0
 }
 
-// inCluster are the bindings of the whole cluster that the API server selects, and the roles.
+// inCluster returns the selected ClusterRoleBindings and ClusterRoles, in this order.
 func (u *Uninstaller) inCluster(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
 	bindings, err := u.Kube.RbacV1().ClusterRoleBindings().List(ctx, which)
 	if err != nil {
@@ -122,7 +120,7 @@ func (u *Uninstaller) inCluster(ctx context.Context, which metav1.ListOptions) (
 	return append(objects(bindings.Items), objects(roles.Items)...), nil
 }
 
-// inNamespaces are the same of all namespaces.
+// inNamespaces returns the selected RoleBindings and Roles of all namespaces, in this order.
 func (u *Uninstaller) inNamespaces(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
 	bindings, err := u.Kube.RbacV1().RoleBindings(metav1.NamespaceAll).List(ctx, which)
 	if err != nil {
@@ -135,7 +133,7 @@ func (u *Uninstaller) inNamespaces(ctx context.Context, which metav1.ListOptions
 	return append(objects(bindings.Items), objects(roles.Items)...), nil
 }
 
-// objects are the items of a list.
+// objects returns the items of a list.
 func objects[T any, P interface {
 	*T
 	drift.Object

@@ -15,9 +15,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 )
 
-// ManagerPlan returns the writes that Farewell would make now, in their order. It runs Farewell itself
-// with clients that write nothing: what is listed cannot differ from what is done. An error of
-// Farewell, such as a conversion that is in use, is returned with the writes before it.
+// ManagerPlan returns the writes of Manager in their order. It runs Manager with clients that write
+// nothing, so that the list cannot differ. An error of Manager, such as a conversion in use, is
+// returned with the writes before it.
 func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string) ([]string, error) {
 	plan := &writePlan{}
 	dry := rest.CopyConfig(config)
@@ -38,14 +38,14 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// writePlan notes what would be written.
+// writePlan records writes.
 type writePlan struct {
 	mu     sync.Mutex
 	writes []string
 }
 
-// send lets reads through. Of writes the API server is asked by a dry run, except for deletions: it
-// ignores the parameter dryRun of a deletion that has options in its body.
+// send sends reads. Writes are sent as a dry run, except deletions: the API server ignores the
+// parameter dryRun of a deletion that has options in its body.
 func (p *writePlan) send(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		return next.RoundTrip(r)
@@ -63,7 +63,7 @@ func (p *writePlan) send(r *http.Request, next http.RoundTripper) (*http.Respons
 	return next.RoundTrip(dry)
 }
 
-// deleted is how the API server answers a deletion.
+// deleted returns the response of the API server to a deletion.
 func deleted(r *http.Request) *http.Response {
 	const status = `{"kind":"Status","apiVersion":"v1","status":"Success"}`
 	if r.Body != nil {
@@ -75,7 +75,7 @@ func deleted(r *http.Request) *http.Response {
 	}
 }
 
-// describeWrite names a write by its method and the path of the object.
+// describeWrite returns the method and the object of a write.
 func describeWrite(method, path string) string {
 	verb := map[string]string{http.MethodDelete: "delete", http.MethodPost: "create"}[method]
 	if verb == "" {

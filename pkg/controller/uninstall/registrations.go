@@ -20,13 +20,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Unregister takes all registrations of a ClusterServiceVersion out of service but for
-// those that the heir wants and serves, and what lets their servers ask who calls them. What only
-// bears the labels stays.
-func (u *Uninstaller) Unregister(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, ownership owners.Ownership) error {
+// Unregister deletes all registrations of a ClusterServiceVersion, except the ones that the
+// successor declares and serves, and the bindings for servers of APIServices. Objects that only
+// have the labels stay.
+func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, ownership owners.Ownership) error {
 	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(csvspec.OwnerLabels(csv)).String()}
-	if heir != nil {
-		if err := u.transferRegistrations(ctx, csv, heir, backends, owned, ownership); err != nil {
+	if successor != nil {
+		if err := u.transferRegistrations(ctx, csv, successor, backends, owned, ownership); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func (u *Uninstaller) Unregister(ctx context.Context, csv, heir *operatorsv1alph
 	return nil
 }
 
-// deleteRegistrations deletes webhooks first: they could refuse the rest.
+// deleteRegistrations deletes webhooks first: they could deny the other deletions.
 func (u *Uninstaller) deleteRegistrations(ctx context.Context, live live.Registrations) error {
 	admission := u.Kube.AdmissionregistrationV1()
 	if err := deleteEach(ctx, admission.ValidatingWebhookConfigurations(), live.Validating); err != nil {
@@ -66,8 +66,8 @@ func deleteEach[T drift.Object](ctx context.Context, client write.Resource[T], o
 	return nil
 }
 
-// reportLeft lists the objects that bear the labels of a ClusterServiceVersion that is deleted and
-// stay, because nothing but the labels says that they belong to it.
+// reportLeft reports the objects with the labels of a deleted ClusterServiceVersion that stay,
+// because only the labels name it as the owner.
 func (u *Uninstaller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, left []drift.Object) {
 	if len(left) == 0 {
 		return
@@ -85,7 +85,7 @@ func (u *Uninstaller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, l
 	}
 }
 
-// listed joins the first keys. How many objects bear a label is not the manager's choice.
+// listed joins the first keys. The manager does not limit how many objects have a label.
 func listed(keys []string) string {
 	const most = 10
 	if len(keys) <= most {

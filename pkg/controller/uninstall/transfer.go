@@ -21,10 +21,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// transferDelegations gives them to a version that serves APIServices, too. Those that it
-// does not need it takes away itself.
-func (u *Uninstaller) transferDelegations(ctx context.Context, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
-	if len(heir.Spec.APIServiceDefinitions.Owned) == 0 || !backends.ServesAny(heir) {
+// transferDelegations transfers the bindings to a version that serves APIServices, too. That
+// version deletes the ones that it does not need.
+func (u *Uninstaller) transferDelegations(ctx context.Context, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
+	if len(successor.Spec.APIServiceDefinitions.Owned) == 0 || !backends.ServesAny(successor) {
 		return nil
 	}
 	return u.eachDelegation(ctx, owned, func(binding drift.Object) error {
@@ -32,41 +32,42 @@ func (u *Uninstaller) transferDelegations(ctx context.Context, heir *operatorsv1
 			return nil
 		}
 		if reader, ok := binding.(*rbacv1.RoleBinding); ok {
-			return relabel(ctx, u.Kube.RbacV1().RoleBindings(reader.Namespace), heir, reader)
+			return relabel(ctx, u.Kube.RbacV1().RoleBindings(reader.Namespace), successor, reader)
 		}
-		return relabel(ctx, u.Kube.RbacV1().ClusterRoleBindings(), heir, binding.(*rbacv1.ClusterRoleBinding))
+		return relabel(ctx, u.Kube.RbacV1().ClusterRoleBindings(), successor, binding.(*rbacv1.ClusterRoleBinding))
 	})
 }
 
-// transferRegistrations gives the registrations that an older version has declared just as they are
-// to it: the version that took them over is on its way out, and they are not. An older version
-// without a backend that stays gets none of them: nobody would serve it.
-func (u *Uninstaller) transferRegistrations(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
+// transferRegistrations transfers the registrations that an older version declares identically back
+// to it, if the version that adopted them is deleted and the older one is not. An older version
+// without a remaining backend gets none: no endpoint would serve them.
+func (u *Uninstaller) transferRegistrations(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
 	live, err := u.Live.Registrations(ctx, owned)
 	if err != nil {
 		return err
 	}
 	live = live.Proven(ownership)
-	admission, same := u.Kube.AdmissionregistrationV1(), sameIn(csv, heir, backends)
-	if err := transferTo(ctx, admission.ValidatingWebhookConfigurations(), heir, live.Validating, same, operatorsv1alpha1.ValidatingAdmissionWebhook); err != nil {
+	admission, same := u.Kube.AdmissionregistrationV1(), sameIn(csv, successor, backends)
+	if err := transferTo(ctx, admission.ValidatingWebhookConfigurations(), successor, live.Validating, same, operatorsv1alpha1.ValidatingAdmissionWebhook); err != nil {
 		return err
 	}
-	if err := transferTo(ctx, admission.MutatingWebhookConfigurations(), heir, live.Mutating, same, operatorsv1alpha1.MutatingAdmissionWebhook); err != nil {
+	if err := transferTo(ctx, admission.MutatingWebhookConfigurations(), successor, live.Mutating, same, operatorsv1alpha1.MutatingAdmissionWebhook); err != nil {
 		return err
 	}
-	if err := transferTo(ctx, u.Aggregator.ApiregistrationV1().APIServices(), heir, live.APIServices, same, csvspec.APIServiceType); err != nil {
+	if err := transferTo(ctx, u.Aggregator.ApiregistrationV1().APIServices(), successor, live.APIServices, same, csvspec.APIServiceType); err != nil {
 		return err
 	}
-	return u.transferDelegations(ctx, heir, backends, owned, ownership)
+	return u.transferDelegations(ctx, successor, backends, owned, ownership)
 }
 
-// sameIn is what two versions declare alike, as far as the heir has a backend for it.
-func sameIn(csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends) []csvspec.Identity {
+// sameIn returns the webhooks that both versions declare identically and that the successor has a
+// backend for.
+func sameIn(csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends) []csvspec.Identity {
 	var same []csvspec.Identity
-	changes := render.Changes(csv, heir)
-	for _, spec := range csvspec.Deployments(heir) {
-		for _, d := range csvspec.Descriptions(heir, spec.Name) {
-			if identity := csvspec.IdentityOf(d); changes[identity] == render.Same && backends.Serve(heir, spec.Name) {
+	changes := render.Changes(csv, successor)
+	for _, spec := range csvspec.Deployments(successor) {
+		for _, d := range csvspec.Descriptions(successor, spec.Name) {
+			if identity := csvspec.IdentityOf(d); changes[identity] == render.Same && backends.Serve(successor, spec.Name) {
 				same = append(same, identity)
 			}
 		}
@@ -74,24 +75,23 @@ func sameIn(csv, heir *operatorsv1alpha1.ClusterServiceVersion, backends owners.
 	return same
 }
 
-// transferTo gives the heir those objects that register one of the same.
-func transferTo[T drift.Object](ctx context.Context, client write.Resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live []T, same []csvspec.Identity, kind operatorsv1alpha1.WebhookAdmissionType) error {
+// transferTo transfers the objects that register one of the same webhooks.
+func transferTo[T drift.Object](ctx context.Context, client write.Resource[T], successor *operatorsv1alpha1.ClusterServiceVersion, live []T, same []csvspec.Identity, kind operatorsv1alpha1.WebhookAdmissionType) error {
 	for _, o := range live {
 		if !slices.ContainsFunc(same, func(i csvspec.Identity) bool { return i.Registers(kind, o) }) {
 			continue
 		}
-		if err := relabel(ctx, client, heir, o); err != nil {
+		if err := relabel(ctx, client, successor, o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// relabel puts an object into the hands of another version, if it is still what was
-// looked at.
-func relabel[T drift.Object](ctx context.Context, client write.Resource[T], heir *operatorsv1alpha1.ClusterServiceVersion, live T) error {
+// relabel sets the owner labels of another version under the observed resourceVersion.
+func relabel[T drift.Object](ctx context.Context, client write.Resource[T], successor *operatorsv1alpha1.ClusterServiceVersion, live T) error {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": csvspec.OwnerLabels(heir),
+		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": csvspec.OwnerLabels(successor),
 	}})
 	if err != nil {
 		return err
@@ -100,11 +100,11 @@ func relabel[T drift.Object](ctx context.Context, client write.Resource[T], heir
 	return err
 }
 
-// transferPermissions gives what was lifted to the version that goes on in the place of one
-// that is on its way out: its pods keep their permissions all the while. What it does not
-// need it takes away itself.
-func (u *Uninstaller) transferPermissions(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
-	if !u.LiftRoles || heir == nil {
+// transferPermissions transfers lifted permissions to the version that continues after a deleted
+// one, so that its pods keep their permissions. That version deletes the ones that it does not
+// need.
+func (u *Uninstaller) transferPermissions(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
+	if !u.LiftRoles || successor == nil {
 		return nil
 	}
 	cluster, err := u.inCluster(ctx, liftedFor(csv))
@@ -117,7 +117,7 @@ func (u *Uninstaller) transferPermissions(ctx context.Context, csv, heir *operat
 	}
 	for _, o := range owners.Proven(ownership, append(cluster, namespaces...)) {
 		given := o.GetLabels()
-		maps.Copy(given, csvspec.OwnerLabels(heir))
+		maps.Copy(given, csvspec.OwnerLabels(successor))
 		o.SetLabels(given)
 		if _, _, err := u.Writer.Send(ctx, csv.Namespace, rollout.Step{Verb: rollout.Update, Object: o}); err != nil {
 			return err

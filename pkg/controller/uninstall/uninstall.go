@@ -34,7 +34,7 @@ type Uninstaller struct {
 
 // Finish removes what outlives a ClusterServiceVersion, the record by which it knows whether to last,
 // and then the finalizer.
-func (u *Uninstaller) Finish(ctx context.Context, csv, heir *operatorsv1alpha1.ClusterServiceVersion, kept bool, ownership owners.Ownership) error {
+func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, kept bool, ownership owners.Ownership) error {
 	if kept {
 		orphaned, err := u.orphaned(ctx, csv)
 		if err != nil {
@@ -44,7 +44,7 @@ func (u *Uninstaller) Finish(ctx context.Context, csv, heir *operatorsv1alpha1.C
 			return err
 		}
 	}
-	if err := u.transferPermissions(ctx, csv, heir, ownership); err != nil {
+	if err := u.transferPermissions(ctx, csv, successor, ownership); err != nil {
 		return err
 	}
 	if err := u.deletePermissions(ctx, csv, ownership); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// ClaimantOf is a ClusterServiceVersion as others see it that provide the same. A version
-// that replaces an installed one has its rights.
+// ClaimantOf returns the claim of a ClusterServiceVersion to its APIs. A version that replaces an
+// installed one has its rights.
 func (r *Reader) ClaimantOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Claimant {
 	claimant := scope.Claimant{CSV: csv, Began: r.Began(csv), Kinds: r.kindsOwned(csv)}
 	for _, name := range lineage.Replaced(csv) {
@@ -23,8 +23,8 @@ func (r *Reader) ClaimantOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.
 	return claimant
 }
 
-// kindsOwned are the kinds of the definitions that a ClusterServiceVersion owns, as far as they
-// exist, by name.
+// kindsOwned returns the kinds of the existing definitions that a ClusterServiceVersion owns, by
+// name.
 func (r *Reader) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	kinds := map[string]string{}
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
@@ -35,9 +35,8 @@ func (r *Reader) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[st
 	return kinds
 }
 
-// Neighbours are the operators of the namespace that own something which a
-// ClusterServiceVersion owns. Other versions of the same operator are none, nor are
-// those on their way out.
+// Neighbours returns the operators of the namespace that own an API of a ClusterServiceVersion,
+// without other versions of the same operator and without deleted ones.
 func (r *Reader) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []scope.Claimant {
 	var found []scope.Claimant
 	seen := map[string]bool{csv.Name: true}
@@ -55,15 +54,16 @@ func (r *Reader) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relati
 	return found
 }
 
-// claims is the index of who provides what, and where. Events keep it, and each reconciliation of a
-// ClusterServiceVersion its own part: of two that contend, one at least knows of the other.
+// claims is the index of provided APIs and their scopes. Events update it, and each reconciliation
+// of a ClusterServiceVersion updates its own entry: of two conflicting versions at least one
+// observes the other.
 type claims struct {
 	mutex sync.Mutex
 	index scope.Claims
 }
 
-// Rivals are those with the best right to an API of a ClusterServiceVersion in another group. One
-// whose own scope is not settled is none, nor is one on its way out.
+// Rivals returns the operators of other groups with the best right to an API of a
+// ClusterServiceVersion, without the ones that have no scope or are deleted.
 func (r *Reader) Rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
 	r.UpdateClaim(own.CSV.Namespace, own.CSV.Name)
 	r.claims.mutex.Lock()
@@ -71,8 +71,8 @@ func (r *Reader) Rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
 	return r.claims.index.Rivals(in, own)
 }
 
-// UpdateClaim brings the index up to date with a ClusterServiceVersion. It has those reconciled whose right to
-// their APIs may be another then.
+// UpdateClaim updates the index for a ClusterServiceVersion, and enqueues the ones whose right to
+// their APIs may have changed.
 func (r *Reader) UpdateClaim(namespace, name string) {
 	r.setClaim(namespace+"/"+name, func() *scope.Rival {
 		csv := r.Caches.CSVs.Get(namespace, name)
@@ -87,7 +87,8 @@ func (r *Reader) UpdateClaim(namespace, name string) {
 	})
 }
 
-// UpdateClaims does so with the operators of a namespace, and with what its OperatorGroup lists.
+// UpdateClaims does the same for the operators of a namespace and for the static APIs of its
+// OperatorGroup.
 func (r *Reader) UpdateClaims(namespace string) {
 	r.setClaim(namespace, func() *scope.Rival {
 		if s, failure := r.ScopeOf(namespace); failure == nil && s.Group.Spec.StaticProvidedAPIs {
@@ -100,10 +101,10 @@ func (r *Reader) UpdateClaims(namespace string) {
 	}
 }
 
-// setClaim looks at the caches under the lock: the last to look is the last to write.
-func (r *Reader) setClaim(key string, look func() *scope.Rival) {
+// setClaim reads the caches under the lock, so that the latest reader is the latest writer.
+func (r *Reader) setClaim(key string, read func() *scope.Rival) {
 	r.claims.mutex.Lock()
-	affected := r.claims.index.Set(key, look())
+	affected := r.claims.index.Set(key, read())
 	r.claims.mutex.Unlock()
 	for _, csv := range affected {
 		r.Enqueue(csv)

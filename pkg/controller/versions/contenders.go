@@ -14,8 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Contenders are the ClusterServiceVersions that name a Deployment of another one and are no version of
-// its operator. Only one of them can have the Deployment.
+// Contenders returns the ClusterServiceVersions of other operators that name a Deployment of this
+// one. Only one of them can have the Deployment.
 func (r *Reader) Contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []*operatorsv1alpha1.ClusterServiceVersion {
 	known := map[string]bool{csv.Name: true}
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
@@ -33,7 +33,7 @@ func (r *Reader) Contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relati
 	return found
 }
 
-// AddContenders adds to the facts of a ClusterServiceVersion who else may have its Deployments.
+// AddContenders adds the Contenders of a ClusterServiceVersion to its facts.
 func (r *Reader) AddContenders(facts *requirements.Facts, relatives lineage.Lineage) {
 	for _, other := range r.Contenders(facts.CSV, relatives) {
 		if !r.IsDeleted(other) {

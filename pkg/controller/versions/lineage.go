@@ -13,12 +13,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// LineageOf finds the other versions of an operator.
+// LineageOf returns the other versions of an operator.
 func (r *Reader) LineageOf(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.Lineage {
 	return lineage.Of(csv, r.relativesIn(csv.Namespace))
 }
 
-// relativesIn finds versions of the operators in a namespace.
+// relativesIn returns a reader of the versions in a namespace.
 func (r *Reader) relativesIn(namespace string) lineage.Namespace {
 	return lineage.Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
@@ -32,7 +32,8 @@ func (r *Reader) relativesIn(namespace string) lineage.Namespace {
 	}
 }
 
-// adoptedFrom are the versions that still own a Deployment which a ClusterServiceVersion has taken over.
+// adoptedFrom returns the versions that still own a Deployment that a ClusterServiceVersion has
+// adopted.
 func (r *Reader) adoptedFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, d := range r.Caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 		if !csvspec.OwnedBy(d, csv) {
@@ -47,7 +48,8 @@ func (r *Reader) adoptedFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (vers
 	return versions
 }
 
-// adoptedBy are the versions that have taken over a Deployment which a ClusterServiceVersion still owns.
+// adoptedBy returns the versions that have adopted a Deployment that a ClusterServiceVersion still
+// owns.
 func (r *Reader) adoptedBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, d := range r.Caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 		if !csvspec.Owns(csv, d) {
@@ -62,14 +64,14 @@ func (r *Reader) adoptedBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versio
 	return versions
 }
 
-// recordsUpgrade reports whether the manager has recorded that a version replaces an older one. Owner
-// references alone prove nothing: who may edit a Deployment may write them.
+// recordsUpgrade reports whether the manager has recorded that a version replaces an older one.
+// Owner references alone are no proof: every client that may edit a Deployment may write them.
 func (r *Reader) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
 	current := r.Caches.Rollouts.Get(newer.Namespace, newer.Name)
 	return current != nil && current.Status.Upgrade != nil && slices.Contains(current.Status.Upgrade.From, older.Name)
 }
 
-// coOwners are the other ClusterServiceVersions that own an object, by their uids.
+// coOwners returns the other ClusterServiceVersions that own an object, by uid.
 func (r *Reader) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, reference := range o.GetOwnerReferences() {
 		other := r.Caches.CSVs.Get(o.GetNamespace(), reference.Name)
@@ -80,8 +82,8 @@ func (r *Reader) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceV
 	return others
 }
 
-// Began tells whether a version has taken over from those that it replaces. Its phase
-// says so, and so does anything that it has in hand, whatever becomes of its phase.
+// Began reports whether a version has started to replace the previous ones: by its phase, or
+// because it owns an object, in any phase.
 func (r *Reader) Began(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	owner := informers.OwnerID(csv.Namespace, csv.Name)
 	return lineage.Began(csv) ||
@@ -94,8 +96,8 @@ func labelled[T drift.Object](objects []T, csv *operatorsv1alpha1.ClusterService
 	return slices.ContainsFunc(objects, func(o T) bool { return csvspec.HasOwnerLabels(o, csv) })
 }
 
-// SuccessorOf is the version that has taken over from a ClusterServiceVersion; nil while
-// none has. One on its way out counts until it is gone.
+// SuccessorOf returns the version that has started to replace a ClusterServiceVersion; nil if there
+// is none. A version that is being deleted counts until it is deleted.
 func (r *Reader) SuccessorOf(l lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, newer := range slices.Backward(l.Newer) {
 		if r.Began(newer) {
@@ -105,7 +107,7 @@ func (r *Reader) SuccessorOf(l lineage.Lineage) *operatorsv1alpha1.ClusterServic
 	return nil
 }
 
-// UpgradeOf is what the decision about a ClusterServiceVersion has to know of the others.
+// UpgradeOf returns the facts about other versions for the decision about a ClusterServiceVersion.
 func (r *Reader) UpgradeOf(csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, group *operatorsv1.OperatorGroup) rollout.Upgrade {
 	u := rollout.Upgrade{
 		From:               l.Older,

@@ -10,8 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// OwnershipOf is what proves, by the caches, that an object belongs to a ClusterServiceVersion or to
-// those that it replaces.
+// OwnershipOf returns the proof from the caches that an object belongs to a ClusterServiceVersion
+// or to a version that it replaces.
 func (r *Reader) OwnershipOf(versions ...*operatorsv1alpha1.ClusterServiceVersion) owners.Ownership {
 	var services []*corev1.Service
 	var rollouts []*managerv1alpha1.WebhookRollout

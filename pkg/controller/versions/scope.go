@@ -12,8 +12,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// NamespacesFor are the Namespaces that the targets of some groups depend on. There may be
-// many, and as many ClusterServiceVersions that ask.
+// NamespacesFor returns the Namespaces that the targets of some groups depend on. There may be
+// many, and many ClusterServiceVersions read them.
 func (r *Reader) NamespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Namespace {
 	names, all := scope.Named(groups)
 	if all {
@@ -28,7 +28,8 @@ func (r *Reader) NamespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.N
 	return found
 }
 
-// GroupsOf are the OperatorGroups that may target a Namespace, and those whose labels it bears.
+// GroupsOf returns the OperatorGroups that may target a Namespace, and the ones whose labels it
+// has.
 func (r *Reader) GroupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGroup {
 	found := r.Caches.Groups.By(informers.ByTarget, namespace.Name)
 	for _, key := range scope.SelectableBy(namespace) {
@@ -43,7 +44,7 @@ func (r *Reader) GroupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGr
 	return slices.Compact(found)
 }
 
-// ScopeOf is what the OperatorGroup of a namespace covers.
+// ScopeOf returns the scope of a namespace's OperatorGroup.
 func (r *Reader) ScopeOf(namespace string) (scope.Scope, *scope.Failure) {
 	groups := r.Caches.Groups.In(namespace)
 	find := func() (scope.Scope, *scope.Failure) {
@@ -55,8 +56,8 @@ func (r *Reader) ScopeOf(namespace string) (scope.Scope, *scope.Failure) {
 	return find()
 }
 
-// Unlabelled are the Namespaces that do not bear the label yet by which a scope's webhooks
-// select them. Those of groups that select by labels do the same.
+// Unlabelled returns the Namespaces of a scope that lack the label by which webhooks select them. A
+// group with a selector uses the existing labels.
 func (r *Reader) Unlabelled(s scope.Scope) []string {
 	if len(s.Group.Spec.TargetNamespaces) == 0 {
 		return nil

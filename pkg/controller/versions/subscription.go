@@ -7,7 +7,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
-// ConfigOf is what the Subscription of a ClusterServiceVersion configures.
+// ConfigOf returns the config of the Subscription of a ClusterServiceVersion.
 func (r *Reader) ConfigOf(csv *operatorsv1alpha1.ClusterServiceVersion) subscriptions.Config {
 	relatives := r.relativesIn(csv.Namespace)
 	return subscriptions.ConfigOf(subscriptions.Find(csv, subscriptions.Lister{

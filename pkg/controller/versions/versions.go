@@ -1,4 +1,4 @@
-// Package versions reads from the caches what the versions of an operator are, and what each of them may have.
+// Package versions reads the versions of operators, and their rights, from the caches.
 package versions
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 )
 
-// Reader reads the caches for the versions of operators, and what they may have.
+// Reader reads the versions of operators, and their rights, from the caches.
 type Reader struct {
 	Namespaces []string
 	Caches     *informers.Caches
@@ -28,8 +28,7 @@ func (r *Reader) Enqueue(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	r.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
 }
 
-// Manages tells which ClusterServiceVersions are looked after: neither copies nor
-// those of namespaces that are somebody else's.
+// Manages reports whether a ClusterServiceVersion is not a copy and its namespace is in scope.
 func (r *Reader) Manages(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return !csv.IsCopied() && r.InScope(csv.Namespace)
 }
@@ -39,8 +38,8 @@ func (r *Reader) InScope(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
-// IsDeleted tells whether the ClusterServiceVersion is on its way out, alone or with
-// its Namespace, where nothing can be created any more.
+// IsDeleted reports whether the ClusterServiceVersion is being deleted, alone or with its
+// Namespace, in which no object can be created any more.
 func (r *Reader) IsDeleted(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	if csv.DeletionTimestamp != nil {
 		return true
@@ -54,7 +53,7 @@ func (r *Reader) IsTerminating(name string) bool {
 	return namespace != nil && (namespace.DeletionTimestamp != nil || namespace.Status.Phase == corev1.NamespaceTerminating)
 }
 
-// ManagedRollouts are those of the namespaces that this manager looks after.
+// ManagedRollouts returns the WebhookRollouts of the namespaces of this manager.
 func (r *Reader) ManagedRollouts() []*managerv1alpha1.WebhookRollout {
 	var managed []*managerv1alpha1.WebhookRollout
 	for _, rollout := range r.Caches.Rollouts.All() {

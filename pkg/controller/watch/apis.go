@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// enqueueAPIServiceOwners has those reconciled that own an APIService of a group of which a version was
+// enqueueAPIServiceOwners enqueues the owners of APIServices of a group in which a version was
 // registered, changed or removed.
 func (h *Handlers) enqueueAPIServiceOwners(group string) {
 	for _, csv := range h.Caches.CSVs.By(informers.ByGroup, group) {
@@ -24,7 +24,7 @@ func (h *Handlers) enqueueAPIServiceOwners(group string) {
 	}
 }
 
-// apiChanged matters to the ClusterServiceVersions that depend on a kind of the group.
+// apiChanged enqueues the ClusterServiceVersions that depend on a kind of the group.
 func (h *Handlers) apiChanged(group schema.GroupVersion) {
 	h.Served.Resources.Announce(group)
 	for _, csv := range h.Caches.CSVs.By(informers.ByAPI, csvspec.APIServiceName(group.Group, group.Version)) {
@@ -32,7 +32,7 @@ func (h *Handlers) apiChanged(group schema.GroupVersion) {
 	}
 }
 
-// apiServiceChanged also matters to those who own it.
+// apiServiceChanged also enqueues the owners of APIServices of the group.
 func (h *Handlers) apiServiceChanged(before, after drift.Object) {
 	service := present(before, after)[0].(*apiregistrationv1.APIService)
 	h.apiChanged(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
@@ -40,7 +40,7 @@ func (h *Handlers) apiServiceChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
 }
 
-// servedBy is what makes an entry of a catalog of an object.
+// servedBy returns the fields of an object that determine its catalog entry.
 func servedBy(o drift.Object) any {
 	switch o := o.(type) {
 	case *apiextensionsv1.CustomResourceDefinition:
@@ -56,8 +56,8 @@ func servedBy(o drift.Object) any {
 	}
 }
 
-// servedChanged matters to the ClusterServiceVersions with rules of the group, if what is
-// served of it changes.
+// servedChanged enqueues the ClusterServiceVersions with rules of the group, if its served
+// resources change.
 func (h *Handlers) servedChanged(before, after drift.Object) {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(servedBy(before), servedBy(after)) {
 		return
@@ -74,8 +74,8 @@ func (h *Handlers) servedChanged(before, after drift.Object) {
 	}
 }
 
-// crdChanged matters to those that depend on a CustomResourceDefinition, or on a kind
-// of its group, and to those that convert it.
+// crdChanged enqueues the ClusterServiceVersions that depend on a CustomResourceDefinition or on a
+// kind of its group, and the ones that convert it.
 func (h *Handlers) crdChanged(before, after drift.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
 	if crd.Name == issuers.CertificatesCRD || crd.Name == informers.OperatorConditionsCRD {

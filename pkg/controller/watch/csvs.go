@@ -18,7 +18,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// ClaimChanged matters to those who provide or own the same, or name the same Deployments.
+// ClaimChanged enqueues the ClusterServiceVersions that provide or own the same APIs, or name the
+// same Deployments.
 func (h *Handlers) ClaimChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*operatorsv1alpha1.ClusterServiceVersion)
 	h.Versions.UpdateClaim(changed.Namespace, changed.Name)
@@ -29,7 +30,7 @@ func (h *Handlers) ClaimChanged(before, after drift.Object) {
 	}
 }
 
-// claimDiffers tells whether an operator has another right than before to what it provides.
+// claimDiffers reports whether an operator's right to its APIs has changed.
 func claimDiffers(before, after drift.Object) bool {
 	was, is := before.(*operatorsv1alpha1.ClusterServiceVersion), after.(*operatorsv1alpha1.ClusterServiceVersion)
 	return lineage.Began(was) != lineage.Began(is) ||
@@ -56,8 +57,8 @@ func (h *Handlers) enqueueOthers(csv *operatorsv1alpha1.ClusterServiceVersion, a
 	}
 }
 
-// VersionChanged looks at the other versions of an operator, to which it matters what
-// becomes of one: in its spec, its phase, or when it comes or goes.
+// VersionChanged enqueues the other versions of an operator when one is created or deleted, or its
+// spec or phase changes.
 func (h *Handlers) VersionChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
 	var was, is *operatorsv1alpha1.ClusterServiceVersion
@@ -82,16 +83,15 @@ func (h *Handlers) VersionChanged(before, after drift.Object) {
 	}
 }
 
-// SubscriptionChanged matters to the ClusterServiceVersions that it configures, and to
-// those that it does not configure any more: the versions that it names, or named, and
-// their relatives.
+// SubscriptionChanged enqueues the ClusterServiceVersions that a Subscription configures or
+// configured: the versions that it names or named, and their other versions.
 func (h *Handlers) SubscriptionChanged(before, after drift.Object) {
 	if before != nil && after != nil && sameConfig(before.(*operatorsv1alpha1.Subscription), after.(*operatorsv1alpha1.Subscription)) {
 		return
 	}
 	for _, s := range present(before, after) {
 		for _, name := range subscriptions.CSVNames(s.(*operatorsv1alpha1.Subscription)) {
-			// It may be gone, or not there yet.
+			// It may be deleted, or not exist yet.
 			named := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: s.GetNamespace(), Name: name}}
 			if cached := h.Caches.CSVs.Get(s.GetNamespace(), name); cached != nil {
 				named = cached
@@ -104,13 +104,14 @@ func (h *Handlers) SubscriptionChanged(before, after drift.Object) {
 	}
 }
 
-// sameConfig compares all that the cache keeps of a Subscription: catalogs update its
-// status every few minutes.
+// sameConfig compares all fields of a Subscription in the cache: catalogs update its status every
+// few minutes.
 func sameConfig(one, other *operatorsv1alpha1.Subscription) bool {
 	return one.Status.InstalledCSV == other.Status.InstalledCSV && equality.Semantic.DeepEqual(one.Spec, other.Spec)
 }
 
-// apisChanged matters to the group that tells what a ClusterServiceVersion owns.
+// apisChanged enqueues the OperatorGroup, whose annotation lists the APIs of its
+// ClusterServiceVersions.
 func (h *Handlers) apisChanged(before, after drift.Object) {
 	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || after.GetDeletionTimestamp() != nil || claimDiffers(before, after) {
 		h.enqueueGroupsIn(present(before, after)[0].GetNamespace())

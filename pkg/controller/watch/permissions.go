@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// grantChanged matters to the ClusterServiceVersions whose ServiceAccounts a binding
-// means, and meant.
+// grantChanged enqueues the ClusterServiceVersions whose ServiceAccounts a binding names or named.
 func (h *Handlers) grantChanged(before, after drift.Object) {
 	for _, binding := range present(before, after) {
 		for _, subject := range informers.SubjectsOf(binding) {
@@ -22,7 +21,7 @@ func (h *Handlers) grantChanged(before, after drift.Object) {
 	}
 }
 
-// rulesChanged matters to those whom a role is bound to.
+// rulesChanged enqueues the ClusterServiceVersions whose ServiceAccounts the role is bound to.
 func (h *Handlers) rulesChanged(before, after drift.Object) {
 	role := informers.RoleKeyOf(present(before, after)[0])
 	for _, binding := range h.Caches.RoleBindings.By(informers.ByRole, role) {
@@ -33,8 +32,8 @@ func (h *Handlers) rulesChanged(before, after drift.Object) {
 	}
 }
 
-// accountChanged matters to ClusterServiceVersions that wait for a ServiceAccount or
-// rely on one, and to the group that names it: only its coming, its going and its owners do.
+// accountChanged enqueues the ClusterServiceVersions that need a ServiceAccount, and the group that
+// names it, when the account is created or deleted or its owners change.
 func (h *Handlers) accountChanged(before, after drift.Object) {
 	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
 		account := present(before, after)[0].(*corev1.ServiceAccount)

@@ -13,8 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// GroupChanged matters to the group itself. To its operators, to their rivals and to Namespaces only a
-// change of what it covers or lists does, and not its status.
+// GroupChanged enqueues the group. If its scope or its list of APIs changes, it also enqueues its
+// operators, operators with the same APIs, and Namespaces. A change of the status does not count.
 func (h *Handlers) GroupChanged(before, after drift.Object) {
 	group := present(before, after)[0].(*operatorsv1.OperatorGroup)
 	h.enqueueGroupsIn(group.Namespace)
@@ -29,7 +29,7 @@ func (h *Handlers) GroupChanged(before, after drift.Object) {
 	}
 }
 
-// enqueueTargets has the labels of the Namespaces checked that a group targets, or that bear its label.
+// enqueueTargets enqueues the Namespaces that a group targets, or that have its label.
 func (h *Handlers) enqueueTargets(group *operatorsv1.OperatorGroup) {
 	targets, err := scope.Targets(group, h.Versions.NamespacesFor(group))
 	if err == nil {
@@ -40,8 +40,8 @@ func (h *Handlers) enqueueTargets(group *operatorsv1.OperatorGroup) {
 	h.enqueueNamespacesWith(scope.LabelOf(group))
 }
 
-// NamespaceChanged matters to the groups that target the Namespace, or did, and to
-// whatever is in it when it comes or goes.
+// NamespaceChanged enqueues the groups that target or targeted the Namespace, and the objects in it
+// when it is created or deleted.
 func (h *Handlers) NamespaceChanged(before, after drift.Object) {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) &&
 		before.GetDeletionTimestamp().IsZero() == after.GetDeletionTimestamp().IsZero() {

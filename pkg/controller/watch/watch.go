@@ -27,8 +27,7 @@ type Handlers struct {
 	Versions *versions.Reader
 }
 
-// conditionChanged matters to the version that says something in it, and to those that
-// replace it.
+// conditionChanged enqueues the version of an OperatorCondition and the versions that replace it.
 func (h *Handlers) conditionChanged(condition drift.Object) {
 	csv := h.Caches.CSVs.Get(condition.GetNamespace(), condition.GetName())
 	if csv == nil {
@@ -40,7 +39,7 @@ func (h *Handlers) conditionChanged(condition drift.Object) {
 	}
 }
 
-// Register maps every change to the keys that have to be looked at because of it.
+// Register registers the handlers that map every change to the affected keys.
 func (h *Handlers) Register() error {
 	for _, watched := range []struct {
 		informers []cache.SharedIndexInformer
@@ -83,13 +82,13 @@ func (h *Handlers) Register() error {
 	return nil
 }
 
-// ownersChanged looks at the ClusterServiceVersions that an object belongs to, and
-// at those that it belonged to.
+// ownersChanged enqueues the ClusterServiceVersions that an object belongs or belonged to.
 func (h *Handlers) ownersChanged(before, after drift.Object) {
 	h.enqueueOwners(queue.Regular, before, after)
 }
 
-// deploymentChanged also matters, when a Deployment is deleted, to others that name it and wait for it.
+// deploymentChanged also enqueues, when a Deployment is deleted, the other ClusterServiceVersions
+// that name it and wait for it.
 func (h *Handlers) deploymentChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
 	if after == nil {
@@ -99,8 +98,9 @@ func (h *Handlers) deploymentChanged(before, after drift.Object) {
 	}
 }
 
-// enqueueOwners does so in a queue.Priority, or in the spare one what the manager has written itself.
-func (h *Handlers) enqueueOwners(wanted queue.Priority, before, after drift.Object) {
+// enqueueOwners enqueues the owners with a priority. A change that the manager wrote itself gets
+// the low priority.
+func (h *Handlers) enqueueOwners(priority queue.Priority, before, after drift.Object) {
 	for _, o := range present(before, after) {
 		for _, owner := range informers.OwnersOf(o) {
 			for _, csv := range h.Caches.CSVs.OfOwner(owner) {
@@ -109,23 +109,23 @@ func (h *Handlers) enqueueOwners(wanted queue.Priority, before, after drift.Obje
 					h.Queue.AddWithPriority(k, queue.Low)
 					continue
 				}
-				h.Queue.AddWithPriority(k, wanted)
+				h.Queue.AddWithPriority(k, priority)
 			}
 		}
 	}
 }
 
-// registrationChanged also looks at the Namespaces: a label that no webhook selects
-// by any more may go.
+// registrationChanged also enqueues the Namespaces: a label that no webhook selects by any more may
+// be removed.
 func (h *Handlers) registrationChanged(before, after drift.Object) {
 	if render.IsCanary(present(before, after)[0]) {
-		return // whoever sent it waits for it, and one that is left is found at the next look
+		return // its sender waits for it; a remaining one is deleted by the next reconciliation
 	}
 	if before == nil {
 		h.ownersChanged(before, after)
 		return
 	}
-	h.enqueueOwners(queue.Urgent, before, after) // somebody may have taken a webhook out of service
+	h.enqueueOwners(queue.Urgent, before, after) // another client may have unregistered a webhook
 	still := map[string]bool{}
 	if after != nil {
 		still = informers.SelectedLabels(after)
@@ -137,9 +137,9 @@ func (h *Handlers) registrationChanged(before, after drift.Object) {
 	}
 }
 
-// OnDemandChanged is about what is watched on demand: what an operator says of its condition,
-// and what issuers look after. For that its owner waits; for what is the administrator's,
-// as an issuer itself is, anybody may.
+// OnDemandChanged handles objects that are watched on demand: OperatorConditions and objects of
+// issuers. It enqueues the owner; for an object of the administrator, such as an issuer, it
+// enqueues all that may use it.
 func (h *Handlers) OnDemandChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*unstructured.Unstructured)
 	if changed.GetKind() == owners.OperatorConditions.Name {
@@ -159,7 +159,7 @@ func (h *Handlers) enqueueAllCSVs() {
 	}
 }
 
-// enqueueNamespacesWith has the labels of the Namespaces checked that bear one.
+// enqueueNamespacesWith enqueues the Namespaces that have a label.
 func (h *Handlers) enqueueNamespacesWith(label string) {
 	for _, namespace := range h.Caches.Namespaces.By(informers.ByGroupLabel, label) {
 		h.Queue.Add(queue.NamespaceKey(namespace.Name))

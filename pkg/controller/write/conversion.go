@@ -30,8 +30,8 @@ func (w *Writer) convert(ctx context.Context, live drift.Object, desired *apiext
 		metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 }
 
-// annotationPatch sets the annotations that go with the conversion, and takes away those
-// that went with the one before.
+// annotationPatch sets the annotations of the conversion, and removes the annotations of the previous
+// conversion.
 func annotationPatch(live, desired *apiextensionsv1.CustomResourceDefinition) map[string]any {
 	patch := map[string]any{wellknown.AnnotationGeneration: nil, wellknown.AnnotationPropagated: nil}
 	for _, annotation := range conversion.Propagated(live) {
@@ -43,8 +43,8 @@ func annotationPatch(live, desired *apiextensionsv1.CustomResourceDefinition) ma
 	return patch
 }
 
-// conversionPatch replaces whatever conversion there is: a merge patch keeps what it
-// does not name, and a URL beside a Service is refused.
+// conversionPatch replaces the conversion. A merge patch keeps fields that it does not name, and the API
+// server refuses a URL together with a Service.
 func conversionPatch(conversion *apiextensionsv1.CustomResourceConversion) map[string]any {
 	if conversion.Webhook == nil {
 		return map[string]any{"strategy": conversion.Strategy, "webhook": nil}

@@ -72,8 +72,8 @@ func mirror(ctx context.Context, client dynamic.ResourceInterface, o *unstructur
 	return written, err
 }
 
-// dynamicResources are those of the objects by which issuers and operators are told something, by
-// kind: the manager has no types for them, or caches them apart.
+// dynamicResources are the resources of the objects that issuers and operators read, by kind. The manager
+// has no types for them, or separate caches.
 var dynamicResources = map[string]schema.GroupVersionResource{
 	"Certificate":                  issuers.Certificates,
 	"Issuer":                       issuers.Issuers,

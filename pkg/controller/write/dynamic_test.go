@@ -9,8 +9,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// What is of no kind that issuers or operators are told by is not written as one that is.
-func TestTellKnowsTheKind(t *testing.T) {
+// An object of a kind that no issuer or operator reads is not written.
+func TestUnknownKindIsNotWritten(t *testing.T) {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
 	_, err := (&Writer{}).sendDynamic(t.Context(), rollout.Step{Verb: rollout.Apply, Object: o}, o)
 	if err == nil || !strings.Contains(err.Error(), "no way to write a Secret") {

@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsRefused tells an answer that will not change until somebody changes something.
+// IsRefused reports whether the API server refused a request in a way that a retry does not change.
 func IsRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) || IsDenied(err)
 }
@@ -23,7 +23,7 @@ func IsDenied(err error) bool {
 	return strings.Contains(message, "denied the request") || strings.Contains(message, "denied request")
 }
 
-// IsUnanswered tells that the API server could not ask a webhook, whoever's, that has to be asked.
+// IsUnanswered reports whether a webhook that must review the request did not answer.
 func IsUnanswered(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }

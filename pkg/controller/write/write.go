@@ -94,9 +94,8 @@ func send[T drift.Object](ctx context.Context, client Resource[T], step rollout.
 	}
 }
 
-// create makes an object that is not there. An apply would take over what a cache does not
-// show: merge a Secret into somebody else's, or take trust away from a registration that
-// another manager has made since.
+// create creates an object. An apply would change an object that a cache does not show: it would merge
+// a Secret into one of another client, or remove trust from a registration of another manager.
 func create[T drift.Object](ctx context.Context, client Resource[T], object T) (written, existing drift.Object, err error) {
 	created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 	if !apierrors.IsAlreadyExists(err) {
@@ -105,7 +104,8 @@ func create[T drift.Object](ctx context.Context, client Resource[T], object T) (
 	return existingObject(client.Get(ctx, object.GetName(), metav1.GetOptions{}))
 }
 
-// existingObject returns an object that was not expected. A client returns an empty one beside an error.
+// existingObject returns an object that was not expected. A client returns an empty one together
+// with an error.
 func existingObject[T drift.Object](object T, err error) (written, existing drift.Object, _ error) {
 	existing, _, err = result(object, err)
 	return nil, existing, err

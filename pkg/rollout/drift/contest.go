@@ -14,7 +14,7 @@ const (
 	contestAfter    = 3
 	contestAfterAll = 30 // by whichever client
 	contestWindow   = time.Minute
-	maxPause    = 10 * time.Minute
+	maxPause        = 10 * time.Minute
 )
 
 // Causes of reverted repairs that have no field manager of their own.
