@@ -145,7 +145,7 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 			}
 			live, err := e.classes(t).Apply(t.Context(), name, class, metav1.ApplyOptions{FieldManager: test.manager})
 			must(t, err)
-			t.Cleanup(func() { removeIfThere(t, e, e.classes(t), name) })
+			t.Cleanup(func() { removeIfThere(t, e.classes(t), name) })
 			entry := deploy.Recorded{TypeMeta: metav1.TypeMeta{APIVersion: "scheduling.k8s.io/v1", Kind: "PriorityClass"}, Name: name, Created: true}
 			if test.uid {
 				entry.UID = live.GetUID()
@@ -278,7 +278,7 @@ func (e *env) record(t *testing.T, name string, r deploy.Record) {
 }
 
 // removeIfThere deletes an object at the end of a test.
-func removeIfThere(t *testing.T, e *env, resource dynamic.ResourceInterface, name string) {
+func removeIfThere(t *testing.T, resource dynamic.ResourceInterface, name string) {
 	t.Helper()
 	if err := resource.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		t.Error(err)

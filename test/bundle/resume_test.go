@@ -49,7 +49,7 @@ func TestUninstallationsResume(t *testing.T) {
 		if runs++; runs > len(left) {
 			t.Fatalf("more runs than objects: %d", runs)
 		}
-		removeOne(t, e, c, b, o)
+		removeOne(t, c, b, o)
 	}
 	for _, o := range left {
 		if stays := o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition"; e.isThere(t, o) != stays {
@@ -69,7 +69,7 @@ func TestUninstallationsResume(t *testing.T) {
 }
 
 // removeOne is a removal that is interrupted as soon as one object no longer exists.
-func removeOne(t *testing.T, e *env, c *installer.Installer, b *bundle.Bundle, o bundle.Options) {
+func removeOne(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.Options) {
 	t.Helper()
 	i := prepared(t, c, b, o)
 	removal, err := c.Removal(t.Context(), i, false)

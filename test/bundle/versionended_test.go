@@ -65,7 +65,7 @@ func TestRemovalAfterAVersionEnded(t *testing.T) {
 			}
 			serveOnly(test.served)
 			if test.broken {
-				serveNothing(t, e, "v3", test.namespace+".example.com")
+				serveNothing(t, "v3", test.namespace+".example.com")
 			}
 			var removal deploy.Removal
 			i := prepared(t, c, b, o)
@@ -95,7 +95,7 @@ func parsed(t *testing.T, text string) *unstructured.Unstructured {
 }
 
 // serveNothing registers a version of a group whose server does not exist.
-func serveNothing(t *testing.T, e *env, version, group string) {
+func serveNothing(t *testing.T, version, group string) {
 	t.Helper()
 	client, err := aggregator.NewForConfig(cluster.Config())
 	must(t, err)

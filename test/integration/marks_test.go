@@ -110,10 +110,10 @@ func TestContestOverAnnotations(t *testing.T) {
 	e.install(converting("operator.v1", crd))
 	ctx, stop := context.WithCancel(e.ctx)
 	versions, groups := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace), e.olm.OperatorsV1().OperatorGroups(e.namespace)
-	ofVersion := removesAnnotation(ctx, e, "olm.operatorGroup", func(patch []byte) (metav1.Object, error) {
+	ofVersion := removesAnnotation(ctx, "olm.operatorGroup", func(patch []byte) (metav1.Object, error) {
 		return versions.Patch(ctx, "operator.v1", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "gitops"})
 	}, func() (metav1.Object, error) { return versions.Get(ctx, "operator.v1", metav1.GetOptions{}) })
-	ofGroup := removesAnnotation(ctx, e, operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, func(patch []byte) (metav1.Object, error) {
+	ofGroup := removesAnnotation(ctx, operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, func(patch []byte) (metav1.Object, error) {
 		return groups.Patch(ctx, "og", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "gitops"})
 	}, func() (metav1.Object, error) { return groups.Get(ctx, "og", metav1.GetOptions{}) })
 	e.eventually("both say so", func() (bool, any) {
@@ -131,7 +131,7 @@ func TestContestOverAnnotations(t *testing.T) {
 }
 
 // removesAnnotation removes an annotation of an object whenever it is there, and returns how often it did when it ends.
-func removesAnnotation(ctx context.Context, e *env, annotation string, patch func([]byte) (metav1.Object, error), get func() (metav1.Object, error)) <-chan int {
+func removesAnnotation(ctx context.Context, annotation string, patch func([]byte) (metav1.Object, error), get func() (metav1.Object, error)) <-chan int {
 	removed := make(chan int, 1)
 	go func() {
 		n := 0

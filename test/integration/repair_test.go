@@ -70,7 +70,7 @@ func TestRepair(t *testing.T) {
 	} {
 		t.Run(test.resource+", "+test.change, func(t *testing.T) {
 			m := m.sub(t)
-			client, name := theOnly(m.manager.env, test.resource)
+			client, name := theOnly(m.env, test.resource)
 			m.comesBack(client, name, func() {
 				if test.patch == "" {
 					m.must(client.Delete(m.ctx, name, metav1.DeleteOptions{}))
@@ -161,14 +161,14 @@ func (m ownClock) comesBack(client dynamic.ResourceInterface, name string, chang
 	m.Helper()
 	before, err := client.Get(m.ctx, name, metav1.GetOptions{})
 	m.must(err)
-	want := golden(m.manager.env, *before.DeepCopy())
+	want := golden(m.env, *before.DeepCopy())
 	w, err := client.Watch(m.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name, ResourceVersion: before.GetResourceVersion()})
 	m.must(err)
 	defer w.Stop()
 	change()
 	changed := false
 	m.withinASecond(w, func(event watch.Event) (bool, any) {
-		now := golden(m.manager.env, *event.Object.(*unstructured.Unstructured))
+		now := golden(m.env, *event.Object.(*unstructured.Unstructured))
 		changed = changed || event.Type == watch.Deleted || now != want
 		return changed && event.Type != watch.Deleted && now == want, fmt.Sprintf("%s, changed: %v; -before +after:\n%s", event.Type, changed, gocmp.Diff(want, now))
 	})

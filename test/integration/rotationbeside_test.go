@@ -110,7 +110,7 @@ func TestRotationBesideALeaderOfBefore(t *testing.T) {
 func (s sleeper) wakesIn(phase managerv1alpha1.CertificatePhase) {
 	s.Helper()
 	s.eventually("it has slept", func() (bool, any) { return s.slept(), nil })
-	if stored := storedPhase(s.manager.env); stored != phase {
+	if stored := storedPhase(s.env); stored != phase {
 		s.Fatalf("it was to wake up in %s, and it is %s", phase, stored)
 	}
 	s.wake()

@@ -103,7 +103,7 @@ func listen(e *env) net.Listener {
 }
 
 // serve plays a webhook's server, as far as a TLS handshake goes.
-func serve(e *env, l net.Listener, certificate tls.Certificate) {
+func serve(_ *env, l net.Listener, certificate tls.Certificate) {
 	go func() {
 		for {
 			conn, err := l.Accept()

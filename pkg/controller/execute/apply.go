@@ -54,20 +54,12 @@ func (e *Executor) apply(ctx context.Context, k queue.Key, s *gather.Snapshot, s
 			return unchanged, errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err))
 		}
 		e.logWrite(k, step)
-		switch _, told := written.(*unstructured.Unstructured); {
-		case told:
-			e.recordIssuance(s, step, written)
+		if e.recordUnrendered(k, s, step, written) {
 			continue
-		case step.Fields != nil:
-			e.recordFields(k, s, step, written)
-			continue
-		case permissions.IsLifted(step.Object):
-			e.record(k, s, step, written)
-			s.RecordLifted(step, written)
-			continue
-		case step.Verb == rollout.Create:
+		}
+		if step.Verb == rollout.Create {
 			absent = append(absent, written)
-		default:
+		} else {
 			changed = true
 		}
 		e.record(k, s, step, written)
@@ -80,6 +72,23 @@ func (e *Executor) apply(ctx context.Context, k queue.Key, s *gather.Snapshot, s
 		s.Observed.JustCreated[drift.KeyOf(o)] = true
 	}
 	return created, nil
+}
+
+// recordUnrendered records a step whose object is not rendered. It returns false for any other step.
+func (e *Executor) recordUnrendered(k queue.Key, s *gather.Snapshot, step rollout.Step, written drift.Object) bool {
+	_, dynamic := written.(*unstructured.Unstructured)
+	switch {
+	case dynamic:
+		e.recordIssuance(s, step, written)
+	case step.Fields != nil:
+		e.recordFields(k, s, step, written)
+	case permissions.IsLifted(step.Object):
+		e.record(k, s, step, written)
+		s.RecordLifted(step, written)
+	default:
+		return false
+	}
+	return true
 }
 
 // due are the steps without those for an issuer that were carried out in this pass.

@@ -55,6 +55,15 @@ func (w *Writer) Send(ctx context.Context, namespace string, step rollout.Step) 
 		return send(ctx, w.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), step, o)
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		return send(ctx, w.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations(), step, o)
+	default:
+		return w.sendPart(ctx, step)
+	}
+}
+
+// sendPart sends a step for an object of which the manager writes only some fields, or for which it has
+// no type.
+func (w *Writer) sendPart(ctx context.Context, step rollout.Step) (written, existing drift.Object, err error) {
+	switch o := step.Object.(type) {
 	case *apiextensionsv1.CustomResourceDefinition:
 		return result(w.convert(ctx, step.Live, o))
 	case *corev1.Pod:
