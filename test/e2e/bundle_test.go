@@ -86,11 +86,11 @@ func (t *terminal) startReads(client *caches.Client, name string) (before, after
 	converted := old.DeepCopy()
 	converted.SetGroupVersionKind(convert.V2.WithKind(convert.Kind))
 	t.must(convert.ToV2(old, converted))
-	return t.startLoadOf(between, reads(t.env, client, old)), t.startLoadOf(between, reads(t.env, client, converted))
+	return t.startLoadOf(between, reads(client, old)), t.startLoadOf(between, reads(client, converted))
 }
 
 // reads reads a Cache, and compares what people wrote of it.
-func reads(e *env, client *caches.Client, want *unstructured.Unstructured) func(context.Context) call {
+func reads(client *caches.Client, want *unstructured.Unstructured) func(context.Context) call {
 	return func(ctx context.Context) call {
 		c := call{sent: time.Now(), outcome: converted}
 		read, err := client.In(want.GroupVersionKind().GroupVersion()).Get(ctx, want.GetName(), metav1.GetOptions{})

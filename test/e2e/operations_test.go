@@ -119,7 +119,7 @@ func TestOperationsGuide(t *testing.T) {
 	v1, v2 := term.hookBundle("shop", shopBundle("shop.v1", "")), term.hookBundle("shop", shopBundle("shop.v2", "shop.v1"))
 
 	g.works("kubectl webhooks bundle install ./bundle", "./bundle", v1, "install", "install --yes")
-	contains(g.terminal.env, g.works("kubectl webhooks status -n shop"), "v.shop.io", "Registered")
+	contains(g.env, g.works("kubectl webhooks status -n shop"), "v.shop.io", "Registered")
 	g.seesWhatBlocks()
 	g.keepsAWebhookOff()
 	g.leavesTheEmergency()
@@ -174,11 +174,11 @@ func contains(e *env, said string, parts ...string) {
 // another that a client left behind.
 func (g *guide) seesWhatBlocks() {
 	g.Helper()
-	leaveBehind(g.terminal.env, "left-behind")
+	leaveBehind(g.env, "left-behind")
 	following := g.start(strings.Fields(strings.TrimPrefix(g.find("kubectl webhooks status -A -w"), "kubectl webhooks "))...)
 	following.says("Registered")
 	following.says("Registrations that belong to no ClusterServiceVersion")
-	scale(g.terminal.env, "shop", 0)
+	scale(g.env, "shop", 0)
 	following.says("Unreachable")
 	if said, exit := following.interrupt(); exit != 0 {
 		g.Errorf("status -w ends with %d\n%s", exit, said)
@@ -187,7 +187,7 @@ func (g *guide) seesWhatBlocks() {
 	if exit != 2 {
 		g.Errorf("doctor: exit code %d, want 2", exit)
 	}
-	contains(g.terminal.env, said, "ERROR NoReadyEndpoints", "v.shop.io", "the API server refuses CREATE of configmaps", "no endpoint of Service shop/shop-service is ready",
+	contains(g.env, said, "ERROR NoReadyEndpoints", "v.shop.io", "the API server refuses CREATE of configmaps", "no endpoint of Service shop/shop-service is ready",
 		"ERROR ServiceMissing", "left-behind", "Service shop/missing does not exist")
 }
 
@@ -222,13 +222,13 @@ func leaveBehind(e *env, name string, changes ...func(*admissionregistrationv1.V
 // keepsAWebhookOff: the Subscription switches the webhook off, and on again.
 func (g *guide) keepsAWebhookOff() {
 	g.Helper()
-	callsAre(g.terminal.env, failed)
+	callsAre(g.env, failed)
 	g.works("kubectl -n shop patch subscription shop --type=merge")
-	callsAre(g.terminal.env, uncovered)
+	callsAre(g.env, uncovered)
 	g.works("kubectl -n shop patch subscription shop --type=json")
-	scale(g.terminal.env, "shop", 2)
+	scale(g.env, "shop", 2)
 	g.webhookIs("shop.v1", managerv1alpha1.WebhookRegistered, "Serving")
-	callsAre(g.terminal.env, denied)
+	callsAre(g.env, denied)
 }
 
 // leavesTheEmergency: every write in the Namespace fails because of a registration that no ClusterServiceVersion
@@ -236,7 +236,7 @@ func (g *guide) keepsAWebhookOff() {
 func (g *guide) leavesTheEmergency() {
 	g.Helper()
 	const name = "blocks-shop"
-	leaveBehind(g.terminal.env, name, func(w *admissionregistrationv1.ValidatingWebhook) {
+	leaveBehind(g.env, name, func(w *admissionregistrationv1.ValidatingWebhook) {
 		scope := admissionregistrationv1.NamespacedScope
 		w.Rules = []admissionregistrationv1.RuleWithOperations{{
 			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
@@ -274,12 +274,12 @@ func (g *guide) writesAre(possible bool) {
 // webhook serves, and not before.
 func (g *guide) deletesARegistration() {
 	g.Helper()
-	scale(g.terminal.env, "shop", 0)
-	callsAre(g.terminal.env, failed)
+	scale(g.env, "shop", 0)
+	callsAre(g.env, failed)
 	g.kubectl("delete", "validatingwebhookconfiguration", g.registration().Name)
-	callsAre(g.terminal.env, uncovered)
-	scale(g.terminal.env, "shop", 2)
-	callsAre(g.terminal.env, denied)
+	callsAre(g.env, uncovered)
+	scale(g.env, "shop", 2)
+	callsAre(g.env, denied)
 }
 
 // stopsTheManager: nothing is repaired until it runs again.
@@ -290,19 +290,19 @@ func (g *guide) stopsTheManager() {
 		pods := g.managerPods()
 		return len(pods) == 0, len(pods)
 	})
-	scale(g.terminal.env, "shop", 0)
-	callsAre(g.terminal.env, failed)
+	scale(g.env, "shop", 0)
+	callsAre(g.env, failed)
 	g.eventually("status sees that no endpoint is ready", func() (bool, any) {
 		said := g.terminal.works("", "status", "-n", "shop")
 		return strings.Contains(said, "no endpoint of Service shop/shop-service is ready"), said
 	})
-	contains(g.terminal.env, g.terminal.works("", "status", "-n", "shop"), "No manager holds Lease olm-webhook-manager/olm-webhook-manager", "Unreachable")
+	contains(g.env, g.terminal.works("", "status", "-n", "shop"), "No manager holds Lease olm-webhook-manager/olm-webhook-manager", "Unreachable")
 	g.kubectl("delete", "validatingwebhookconfiguration", g.registration().Name)
-	contains(g.terminal.env, g.terminal.works("", "status", "-n", "shop"), "Waiting", "no longer registers it")
-	callsAre(g.terminal.env, uncovered)
-	scale(g.terminal.env, "shop", 2)
+	contains(g.env, g.terminal.works("", "status", "-n", "shop"), "Waiting", "no longer registers it")
+	callsAre(g.env, uncovered)
+	scale(g.env, "shop", 2)
 	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=2")
-	callsAre(g.terminal.env, denied)
+	callsAre(g.env, denied)
 }
 
 func callsAre(e *env, o outcome) {
@@ -320,7 +320,7 @@ func (g *guide) upgradesTheManagerUnderLoad() {
 	load.goesOn(denied)
 	g.works("kubectl apply --server-side -k manifests/crds")
 	g.works("kubectl apply --server-side -k manifests/manager")
-	restartManager(g.terminal.env)
+	restartManager(g.env)
 	load.goesOn(denied)
 	load.end(never)
 }
@@ -346,7 +346,7 @@ func (g *guide) letsPrometheusScrape() {
 func (g *guide) rendersWithoutNetwork(folder string) {
 	g.Helper()
 	rendered := filepath.Join(g.TempDir(), "bundle.yaml")
-	command := g.find("kubectl webhooks bundle render ./bundle", "./bundle", ociLayout(g.terminal.env, folder), "bundle.yaml", rendered)
+	command := g.find("kubectl webhooks bundle render ./bundle", "./bundle", ociLayout(g.env, folder), "bundle.yaml", rendered)
 	cmd := exec.CommandContext(g.ctx, "unshare", "--net", "bash", "-c", command)
 	path, err := plugin()
 	g.must(err)
@@ -356,7 +356,7 @@ func (g *guide) rendersWithoutNetwork(folder string) {
 	}
 	text, err := os.ReadFile(rendered)
 	g.must(err)
-	contains(g.terminal.env, string(text), "kind: ClusterServiceVersion", "name: shop.v1")
+	contains(g.env, string(text), "kind: ClusterServiceVersion", "name: shop.v1")
 }
 
 // ociLayout writes a bundle's folder as the only layer of the only image of a layout.

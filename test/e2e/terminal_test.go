@@ -125,7 +125,7 @@ func (r *running) Write(text []byte) (int, error) {
 // says waits until the command has said something.
 func (r *running) says(text string) {
 	r.Helper()
-	within(r.terminal.env, 30*time.Second, "the command says "+text, func() (bool, any) {
+	within(r.env, 30*time.Second, "the command says "+text, func() (bool, any) {
 		r.mutex.Lock()
 		defer r.mutex.Unlock()
 		return strings.Contains(r.said.String(), text), r.said.String()

@@ -16,8 +16,8 @@ import (
 func TestUpgradeUnderLoad(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	v1, v2, v3 := version(e, "hook.v1", "", 10), version(e, "hook.v2", "hook.v1", 9), version(e, "hook.v3", "hook.v2", 8)
-	v4 := behind("renamed", version(e, "hook.v4", "hook.v3", 7))
+	v1, v2, v3 := version("hook.v1", "", 10), version("hook.v2", "hook.v1", 9), version("hook.v3", "hook.v2", 8)
+	v4 := behind("renamed", version("hook.v4", "hook.v3", 7))
 	e.create(v1)
 	e.succeeds("hook.v1")
 	load := e.startLoad()
@@ -60,7 +60,7 @@ func behind(deployment string, csv *operatorsv1alpha1.ClusterServiceVersion) *op
 func TestFailedUpgradeUnderLoad(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	v1, v2 := version(e, "hook.v1", "", 10), version(e, "hook.v2", "hook.v1", 9)
+	v1, v2 := version("hook.v1", "", 10), version("hook.v2", "hook.v1", 9)
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0].Args = []string{"nothing"}
 	e.create(v1)
 	e.succeeds("hook.v1")
@@ -86,7 +86,7 @@ func TestFailedUpgradeUnderLoad(t *testing.T) {
 // version is one of an operator of which a webhook stays as it is: the one that denies
 // ConfigMaps. Another has a timeout of its own in each version, and a third is in
 // this version only; they are about Secrets, which no client here creates.
-func version(e *env, name, replaces string, timeout int32) *operatorsv1alpha1.ClusterServiceVersion {
+func version(name, replaces string, timeout int32) *operatorsv1alpha1.ClusterServiceVersion {
 	spec := server("hook", "--drain")
 	spec.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(10))
 	csv := hookCSV(name, spec)
