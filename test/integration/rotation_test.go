@@ -102,7 +102,7 @@ func TestRotationWaitsForPods(t *testing.T) {
 	p, m := runPod(e, graceOf(time.Hour))
 	before := e.servingCA()
 	e.order("once")
-	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; what they may serve besides stays trusted")
+	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; the CAs of other certificates that they may serve stay trusted")
 	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
 		annotations := p.get().Annotations
 		return annotations[wellknown.AnnotationTouchedAt] != "", annotations
