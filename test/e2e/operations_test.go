@@ -223,9 +223,9 @@ func leaveBehind(e *env, name string, changes ...func(*admissionregistrationv1.V
 func (g *guide) keepsAWebhookOff() {
 	g.Helper()
 	callsAre(g.env, failed)
-	g.works("kubectl -n shop patch subscription shop --type=merge")
+	g.works("kubectl -n shop patch subscriptions.operators.coreos.com shop --type=merge")
 	callsAre(g.env, uncovered)
-	g.works("kubectl -n shop patch subscription shop --type=json")
+	g.works("kubectl -n shop patch subscriptions.operators.coreos.com shop --type=json")
 	scale(g.env, "shop", 2)
 	g.webhookIs("shop.v1", managerv1alpha1.WebhookRegistered, "Serving")
 	callsAre(g.env, denied)
