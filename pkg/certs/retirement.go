@@ -69,6 +69,6 @@ func (m *decider) pollAt(restart time.Time, costly bool) time.Time {
 		shortest, longest = 2*time.Second, maxResyncPause
 	}
 	pause := min(max(m.now.Sub(m.promotedAt)/8, shortest), longest)
-	_, nudge := resyncTimes(m.promotedAt, m.now)
-	return earliest(m.now, m.now.Add(pause), nudge, restart, m.previousExpiresAt)
+	_, resync := resyncTimes(m.promotedAt, m.now)
+	return earliest(m.now, m.now.Add(pause), resync, restart, m.previousExpiresAt)
 }

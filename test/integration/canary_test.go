@@ -207,7 +207,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 		c := rotation(e)
 		return c.Endpoints.String() == "0/2 new, 2 old, 0 unknown" && strings.Contains(c.Message, "serves another certificate to the API server"), c
 	})
-	if p.get().Annotations[wellknown.AnnotationTouchedAt] == "" {
+	if p.get().Annotations[wellknown.AnnotationResyncedAt] == "" {
 		t.Error("the pod's kubelet is not made to look")
 	}
 	p.reload()

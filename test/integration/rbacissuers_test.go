@@ -37,7 +37,7 @@ func TestPermissionsForIssuers(t *testing.T) {
 	e.order("once")
 	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
 		annotations := p.get().Annotations
-		return annotations[wellknown.AnnotationTouchedAt] != "", annotations
+		return annotations[wellknown.AnnotationResyncedAt] != "", annotations
 	})
 	e.must(e.kube.CoreV1().Pods(e.namespace).Delete(e.ctx, "server-0", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 	rotates(e, 2)

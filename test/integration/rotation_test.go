@@ -105,7 +105,7 @@ func TestRotationWaitsForPods(t *testing.T) {
 	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; the CAs of other certificates that they may serve stay trusted")
 	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
 		annotations := p.get().Annotations
-		return annotations[wellknown.AnnotationTouchedAt] != "", annotations
+		return annotations[wellknown.AnnotationResyncedAt] != "", annotations
 	})
 	e.eventually("the WebhookRollout says who does not serve the new certificate", func() (bool, any) {
 		c := rotation(e)

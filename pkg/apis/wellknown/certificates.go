@@ -61,9 +61,9 @@ const (
 	AnnotationRecreatedFor = "olm-webhook-manager.io/certificate-recreated-for"
 )
 
-// AnnotationTouchedAt, on a pod, is when the manager last changed the pod so that its kubelet
+// AnnotationResyncedAt, on a pod, is when the manager last changed the pod so that its kubelet
 // re-syncs its volumes. Without a change the kubelet does so about once a minute.
-const AnnotationTouchedAt = "olm-webhook-manager.io/certificate-touched-at"
+const AnnotationResyncedAt = "olm-webhook-manager.io/certificate-touched-at"
 
 // AnnotationRestartedFor, on a pod template, is the generation for which the manager restarted the
 // pods, because they did not reload it.

@@ -29,7 +29,7 @@ type certificate struct {
 	status  managerv1alpha1.CertificateStatus
 	trust   render.Trust
 	write   *corev1.Secret // as it is desired; nil when it is as desired
-	touch   []*corev1.Pod
+	resync  []*corev1.Pod
 	steps   []rollout.Step // what the issuer reads, and what is deleted for it
 	requeue rollout.Requeue
 }
@@ -212,7 +212,7 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 	result.trust.CAHash, result.trust.RestartedFor = d.startedFor(deployment, decided)
 	d.RotateAtPending = d.RotateAtPending || decided.RotateAtPending
 	for _, name := range decided.ResyncPods {
-		result.touch = append(result.touch, pods[name])
+		result.resync = append(result.resync, pods[name])
 	}
 	return result
 }

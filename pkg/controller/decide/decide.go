@@ -204,7 +204,7 @@ func (d *decision) certifyOne(in *rollout.Input, rendering *render.Input, deploy
 	in.Certificates[deployment] = certificate.status
 	in.Secrets[deployment] = certificate.write
 	in.Issuance = append(in.Issuance, certificate.steps...)
-	in.ResyncPods = append(in.ResyncPods, certificate.touch...)
+	in.ResyncPods = append(in.ResyncPods, certificate.resync...)
 	rendering.Trust[deployment] = certificate.trust
 	return certificate.requeue, nil
 }

@@ -117,7 +117,7 @@ func addPod(seen *certs.Backend, b backends.Backend) {
 		return
 	}
 	seen.Pod, seen.Created = b.Pod.Name, b.Pod.CreationTimestamp.Time
-	if nudged, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[wellknown.AnnotationTouchedAt]); err == nil { // otherwise never, or by another client
-		seen.ResyncedAt = nudged
+	if resynced, err := time.Parse(time.RFC3339Nano, b.Pod.Annotations[wellknown.AnnotationResyncedAt]); err == nil { // otherwise never, or by another client
+		seen.ResyncedAt = resynced
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// touch makes the pod's kubelet look at its volumes: it does whenever the pod changes.
-// A pod that has changed meanwhile is looked at anyway.
-func (w *Writer) touch(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
+// resyncVolumes changes an annotation of a pod. A kubelet re-syncs the volumes of a pod that changes.
+// A conflict means that another client has changed the pod.
+func (w *Writer) resyncVolumes(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": pod.UID, "resourceVersion": pod.ResourceVersion,
-		"annotations": map[string]any{wellknown.AnnotationTouchedAt: w.Now().UTC().Format(time.RFC3339Nano)},
+		"annotations": map[string]any{wellknown.AnnotationResyncedAt: w.Now().UTC().Format(time.RFC3339Nano)},
 	}})
 	if err != nil {
 		return nil, err
 	}
-	nudged, err := w.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+	changed, err := w.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		return pod, nil
 	}
-	return nudged, err
+	return changed, err
 }

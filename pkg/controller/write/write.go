@@ -67,7 +67,7 @@ func (w *Writer) sendPart(ctx context.Context, step rollout.Step) (written, exis
 	case *apiextensionsv1.CustomResourceDefinition:
 		return result(w.convert(ctx, step.Live, o))
 	case *corev1.Pod:
-		return result(w.touch(ctx, o))
+		return result(w.resyncVolumes(ctx, o))
 	case *operatorsv1alpha1.ClusterServiceVersion:
 		return result(w.patchCSV(ctx, step, o))
 	case *metav1.PartialObjectMetadata:
