@@ -3,14 +3,16 @@ package decide
 import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/claim"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/adoption"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -63,6 +65,12 @@ func (f *Facts) Learn(o drift.Object) {
 	switch o := o.(type) {
 	case *corev1.Secret:
 		f.Secrets[o.Name] = o
+	case *unstructured.Unstructured:
+		if o.GetKind() == owners.OperatorConditions.Name {
+			f.Condition.Live = o
+		} else {
+			f.Uncached[keyOf(o)] = o
+		}
 	case *corev1.Service:
 		f.learnService(o)
 	case *rbacv1.ClusterRoleBinding:
@@ -94,7 +102,7 @@ func (f *Facts) learnService(o *corev1.Service) {
 // learnBinding does not adopt a binding of another client. The Deployment gets one of another name,
 // unless that one belongs to another client, too.
 func (f *Facts) learnBinding(o drift.Object) {
-	if f.claim().OwnsDelegation(o) {
+	if f.adopter().OwnsDelegation(o) {
 		f.Observed.Adopt(o, "")
 		return
 	}
@@ -106,10 +114,10 @@ func (f *Facts) learnBinding(o drift.Object) {
 
 // Refusal returns why an object with a name that the ClusterServiceVersion needs cannot belong to it;
 // empty when it can.
-func (f Facts) Refusal(o drift.Object) string { return f.claim().Refusal(o) }
+func (f Facts) Refusal(o drift.Object) string { return f.adopter().Refusal(o) }
 
-func (f Facts) claim() claim.Claim {
-	return claim.Claim{
+func (f Facts) adopter() adoption.Adopter {
+	return adoption.Adopter{
 		Versions: f.Versions(),
 		Exists:   f.Exists,
 		Calls:    func(service string) bool { return f.Observed.Services[service] != nil },

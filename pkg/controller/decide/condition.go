@@ -35,7 +35,7 @@ func (d *decision) conditionStep(desired *render.Condition) (*rollout.Step, erro
 	case live == nil:
 		return &rollout.Step{Verb: rollout.Create, Object: wanted, Desired: wanted}, nil
 	case !csvspec.OwnedBy(live, d.CSV):
-		return adoption(live, d.CSV), nil
+		return adoptCondition(live, d.CSV), nil
 	}
 	wanted.SetOwnerReferences(live.GetOwnerReferences()) // other owners stay
 	for _, step := range applyIfDiffers(wanted, live) {
@@ -82,10 +82,10 @@ func TypedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondi
 	return condition, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, condition)
 }
 
-// adoption adopts the OperatorCondition that a deleted ClusterServiceVersion of the same name, or OLM v0,
+// adoptCondition adopts the OperatorCondition that a deleted ClusterServiceVersion of the same name, or OLM v0,
 // has left. It sets the owner reference, without which garbage collection deletes the object, and the
 // labels. It is an update: an apply does not remove what a creation wrote.
-func adoption(live *unstructured.Unstructured, csv *operatorsv1alpha1.ClusterServiceVersion) *rollout.Step {
+func adoptCondition(live *unstructured.Unstructured, csv *operatorsv1alpha1.ClusterServiceVersion) *rollout.Step {
 	adopted := live.DeepCopy()
 	csvspec.SetOwner(adopted, csv)
 	adopted.SetManagedFields(nil) // a cache does not keep all of them; without any, they stay

@@ -35,7 +35,7 @@ func TestAdoptionOfAnOperatorCondition(t *testing.T) {
 			live.SetName(csv.Name)
 			live.SetLabels(map[string]string{wellknown.LabelManaged: "true"})
 			live.SetOwnerReferences(owners)
-			step := adoption(live, csv)
+			step := adoptCondition(live, csv)
 			adopted := step.Object.(*unstructured.Unstructured)
 			if !csvspec.OwnedBy(adopted, csv) {
 				t.Errorf("it is not the ClusterServiceVersion's after the write: labels %v, owners %v", adopted.GetLabels(), adopted.GetOwnerReferences())

@@ -87,6 +87,9 @@ type Facts struct {
 	Issued map[string]*corev1.Secret
 	// Taken are the Deployments whose usual Service name belongs to another client.
 	Taken map[string]bool
+	// Uncached are the objects that have a name which an issuer's object needs, and that the caches do
+	// not have.
+	Uncached map[ObjectKey]*unstructured.Unstructured
 	// Foreign are the names of bindings that belong to another client.
 	Foreign map[string]bool
 	// Minted are the generations that were minted during this reconciliation, by Secret.

@@ -53,6 +53,7 @@ type issuance struct {
 	service  map[string]string // annotations with which a Service requests a certificate
 	secret   *corev1.Secret    // with the latest certificate
 	requeue  rollout.Requeue   // for what cannot be watched
+	refusal  string            // an object of another client has a name that is needed
 }
 
 // generation returns what was issued.
@@ -117,6 +118,7 @@ func (d *decision) issuanceFor(deployment string) (issuance, error) {
 		i, err = from(d, deployment, choice.Issuer)
 	}
 	i.provider, i.issuer = choice.Provider, choice.Describe()
+	i.Problem = cmp.Or(i.refusal, i.Problem)
 	if i.Problem == "" && i.secret != nil {
 		i.Problem = d.Refusal(i.secret)
 	}
@@ -198,11 +200,9 @@ func (d *decision) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err e
 		}
 	}
 	for n, desired := range order {
-		live := objects[caches+n].Live
-		if live != nil {
+		if live := d.order(&i, desired, objects[caches+n].Live); live != nil {
 			facts.Objects[desired.GetKind()+" "+desired.GetName()] = live
 		}
-		i.steps = append(i.steps, applyIfDiffers(desired, live)...)
 	}
 	if len(objects) > caches+len(order) {
 		facts.Issuer = objects[len(objects)-1].Live
@@ -210,11 +210,28 @@ func (d *decision) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err e
 	return i, nil
 }
 
+// order adds the write of an object that an issuer reads, and returns the live object. Another client's
+// object is not written and not returned. No event reports its deletion.
+func (d *decision) order(i *issuance, desired, live *unstructured.Unstructured) *unstructured.Unstructured {
+	if live != nil {
+		if refusal := d.Refusal(live); refusal != "" {
+			i.refusal = cmp.Or(i.refusal, refusal)
+			i.requeue = i.requeue.Earliest(retryAt(live.GetCreationTimestamp().Time, d.now))
+			return nil
+		}
+	}
+	i.steps = append(i.steps, applyIfDiffers(desired, live)...)
+	return live
+}
+
 // watched returns objects of caches that are filled on demand. It asks for all that are not known.
 func (d *decision) watched(keys ...ObjectKey) ([]Object, error) {
 	objects, unknown := make([]Object, 0, len(keys)), []Question(nil)
 	for _, key := range keys {
 		object, known := d.Answers.Objects[key]
+		if object.Live == nil {
+			object.Live = d.Uncached[key]
+		}
 		if !known {
 			unknown = append(unknown, WatchObject{key})
 		}
@@ -264,19 +281,19 @@ func (d *decision) fromServiceCA(deployment string, _ issuers.Issuer) (issuance,
 		return issuance{}, err
 	}
 	bundle, live := watched[0], watched[0].Live
+	if bundle.Cached {
+		live = d.order(&i, desired, live)
+	} else {
+		i.requeue = retryAt(bundle.Since, d.now)
+	}
 	if live != nil {
 		facts.Bundle = &corev1.ConfigMap{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, facts.Bundle); err != nil {
 			return issuance{}, err
 		}
 	}
-	if bundle.Cached {
-		i.steps = applyIfDiffers(desired, live)
-	} else {
-		i.requeue = retryAt(bundle.Since, d.now)
-	}
 	if secret == nil {
-		i.requeue = retryAt(orderedAt(facts.Service, d.now), d.now) // it is not watched before it is adopted
+		i.requeue = i.requeue.Earliest(retryAt(orderedAt(facts.Service, d.now), d.now)) // it is not watched before it is adopted
 	}
 	i.Finding, i.secret = issuers.FromServiceCA(facts), secret
 	i.steps = append(i.steps, d.adoptIssued(secret)...)

@@ -13,7 +13,7 @@ import (
 // liftsRoles reports whether the permissions of the ClusterServiceVersion are granted in the
 // namespaces of its OperatorGroup.
 func (d *decision) liftsRoles() bool {
-	return d.Settings.LiftRoles && d.Failure == nil && d.Verdict.Mistakes() == "" && d.Verdict.Conflict == "" && !d.Deleting
+	return d.Settings.LiftRoles && d.Failure == nil && d.Verdict.Invalid() == "" && d.Verdict.Conflict == "" && !d.Deleting
 }
 
 // liftSteps returns the writes of lifted permissions. Bindings follow when their roles exist.

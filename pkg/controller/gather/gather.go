@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -108,6 +109,7 @@ func (g *Gatherer) snapshotOf(csv *operatorsv1alpha1.ClusterServiceVersion, ids 
 		Issued:    map[string]*corev1.Secret{},
 		Taken:     map[string]bool{},
 		Foreign:   map[string]bool{},
+		Uncached:  map[decide.ObjectKey]*unstructured.Unstructured{},
 		Minted:    map[string]certs.Generation{},
 		NotLifted: map[string]string{},
 		Patched:   map[string]bool{},

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
@@ -17,38 +18,54 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// sendDynamic writes what an issuer or an operator reads, or takes it away.
-func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+// sendDynamic writes or deletes an object that an issuer or an operator reads. If the object should
+// not exist and does, it is returned as existing.
+func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (written, existing drift.Object, err error) {
 	resource, known := dynamicResources[o.GetKind()]
 	if !known {
-		return nil, fmt.Errorf("no way to write a %s", o.GetKind())
+		return nil, nil, fmt.Errorf("no way to write a %s", o.GetKind())
 	}
 	client := w.Dynamic.Resource(resource).Namespace(o.GetNamespace())
-	apply := func() (*unstructured.Unstructured, error) {
-		return client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: wellknown.FieldManager, Force: true})
+	if step.Live == nil && (step.Verb == rollout.Create || step.Verb == rollout.Apply) {
+		if existing, err := uncached(ctx, client, o.GetName()); existing != nil || err != nil {
+			return nil, existing, err
+		}
 	}
 	switch step.Verb {
 	case rollout.Create:
-		created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
-		if apierrors.IsAlreadyExists(err) {
-			return apply()
-		}
-		return created, err
+		return result(client.Create(ctx, o, metav1.CreateOptions{FieldManager: wellknown.FieldManager}))
+	case rollout.Apply:
+		return result(client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: wellknown.FieldManager, Force: true}))
 	case rollout.Update:
-		return client.Update(ctx, o, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+		return result(client.Update(ctx, o, metav1.UpdateOptions{FieldManager: wellknown.FieldManager}))
 	case rollout.Patch:
-		return mirror(ctx, client, o)
-	case rollout.Delete:
+		return result(mirror(ctx, client, o))
+	default:
 		err := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
 		if apierrors.IsNotFound(err) {
-			return o, nil
+			err = nil
 		}
-		return o, err
-	default:
-		return apply()
+		return result(o, err)
 	}
+}
+
+// uncached returns an object that the caches do not have: they select objects with the manager's
+// label, and an apply would change an object of another client. It is a list, because the manager
+// may not get ConfigMaps and Issuers.
+func uncached(ctx context.Context, client dynamic.ResourceInterface, name string) (drift.Object, error) {
+	list, err := client.List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range list.Items {
+		if o.GetName() == name {
+			return &o, nil
+		}
+	}
+	return nil, nil
 }
 
 // mirror writes the conditions in the status of an OperatorCondition, unless it has changed since it

@@ -4,16 +4,49 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic/fake"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 // An object of a kind that no issuer or operator reads is not written.
 func TestUnknownKindIsNotWritten(t *testing.T) {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
-	_, err := (&Writer{}).sendDynamic(t.Context(), rollout.Step{Verb: rollout.Apply, Object: o}, o)
+	_, _, err := (&Writer{}).sendDynamic(t.Context(), rollout.Step{Verb: rollout.Apply, Object: o}, o)
 	if err == nil || !strings.Contains(err.Error(), "no way to write a Secret") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// An object of another client with the name of an issuer's object is returned, and not changed.
+func TestObjectOfAnotherClientIsNotOverwritten(t *testing.T) {
+	configMap := func(labels map[string]string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+		o.SetNamespace("shop")
+		o.SetName("manager-service-ca")
+		o.SetLabels(labels)
+		return o
+	}
+	for _, verb := range []rollout.Verb{rollout.Create, rollout.Apply} {
+		foreign, desired := configMap(map[string]string{"app": "other"}), configMap(map[string]string{"olm.managed": "true"})
+		client := fake.NewSimpleDynamicClient(runtime.NewScheme(), foreign.DeepCopy())
+		w := &Writer{Set: clients.Set{Dynamic: client}}
+		written, existing, err := w.sendDynamic(t.Context(), rollout.Step{Verb: verb, Object: desired, Desired: desired}, desired)
+		if err != nil || written != nil || existing == nil || existing.GetLabels()["app"] != "other" {
+			t.Errorf("%s: written %v, existing %v, error %v", verb, written, existing, err)
+		}
+		got, err := client.Resource(informers.ConfigMaps).Namespace("shop").Get(t.Context(), foreign.GetName(), metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(foreign.Object, got.Object); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", verb, diff)
+		}
 	}
 }

@@ -73,7 +73,7 @@ func (w *Writer) sendPart(ctx context.Context, step rollout.Step) (written, exis
 	case *metav1.PartialObjectMetadata:
 		return result(o, w.setOwnersOf(ctx, o))
 	case *unstructured.Unstructured:
-		return result(w.sendDynamic(ctx, step, o))
+		return w.sendDynamic(ctx, step, o)
 	default:
 		return nil, nil, fmt.Errorf("no way to write a %T", o)
 	}

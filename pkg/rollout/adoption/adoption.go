@@ -1,11 +1,12 @@
-// Package claim decides whether an existing object may become an object of a ClusterServiceVersion.
-package claim
+// Package adoption decides whether an existing object may become an object of a ClusterServiceVersion.
+package adoption
 
 import (
 	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -16,8 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Claim is the right of a ClusterServiceVersion to an object whose name it needs.
-type Claim struct {
+// Adopter is a ClusterServiceVersion that needs the name of an existing object.
+type Adopter struct {
 	// Versions are the ClusterServiceVersion and the versions that it replaces.
 	Versions []*operatorsv1alpha1.ClusterServiceVersion
 	// Exists reports whether a ClusterServiceVersion exists, by namespace/name as in labels.
@@ -30,30 +31,33 @@ type Claim struct {
 }
 
 // Refusal returns why an object cannot become the ClusterServiceVersion's; empty if it can. Objects
-// without an owner are adopted as by OLM v0, except Services, which authors ship, and APIServices,
-// which redirect requests.
-func (c Claim) Refusal(o drift.Object) string {
+// without an owner are adopted as by OLM v0, except Services, which authors ship, objects for
+// issuers, and APIServices, which redirect requests.
+func (a Adopter) Refusal(o drift.Object) string {
 	if api, ok := o.(*apiregistrationv1.APIService); ok {
-		return c.apiServiceRefusal(api)
+		return a.apiServiceRefusal(api)
 	}
 	other := ""
 	for _, owner := range o.GetOwnerReferences() {
 		if owner.Kind != operatorsv1alpha1.ClusterServiceVersionKind {
 			continue
 		}
-		if slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == owner.Name }) {
-			return c.takenOver(o)
+		if slices.ContainsFunc(a.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == owner.Name }) {
+			return a.takenOver(o)
 		}
 		if other == "" {
 			other = owner.Name
 		}
 	}
 	_, service := o.(*corev1.Service)
+	_, order := o.(*unstructured.Unstructured)
 	switch {
 	case other != "":
 		return belongsTo(o, other)
 	case service && !csvspec.IsManaged(o):
 		return fmt.Sprintf("%s is not the manager's", drift.KeyOf(o))
+	case order && !csvspec.IsManaged(o):
+		return fmt.Sprintf("%s is not the manager's: delete it, or choose another provider of certificates", drift.KeyOf(o))
 	default:
 		return ""
 	}
@@ -62,12 +66,12 @@ func (c Claim) Refusal(o drift.Object) string {
 // takenOver returns the version of another operator that adopted an object of one of the versions;
 // empty for none. It compares the name in the labels: a version may have been recreated with
 // another uid, and another client may have removed other labels.
-func (c Claim) takenOver(o drift.Object) string {
-	holder := c.owner(o)
+func (a Adopter) takenOver(o drift.Object) string {
+	holder := a.owner(o)
 	own := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return ownerIn(csvspec.OwnerLabels(csv)) == holder
 	}
-	if holder == "" || slices.ContainsFunc(c.Versions, own) {
+	if holder == "" || slices.ContainsFunc(a.Versions, own) {
 		return ""
 	}
 	return belongsTo(o, holder)
@@ -77,20 +81,20 @@ func belongsTo(o drift.Object, csv string) string {
 	return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first, or give one of them another name", drift.KeyOf(o), csv)
 }
 
-// apiServiceRefusal decides by labels, because a cluster-scoped object has no owner. An APIService
-// of a deleted owner can be adopted.
-func (c Claim) apiServiceRefusal(live *apiregistrationv1.APIService) string {
+// apiServiceRefusal decides by the Service that is called, and by labels, because a cluster-scoped
+// object has no owner reference. An APIService of a deleted owner can be adopted.
+func (a Adopter) apiServiceRefusal(live *apiregistrationv1.APIService) string {
 	called := live.Spec.Service
-	switch owner := c.owner(live); {
-	case c.owns(live):
+	switch owner := a.owner(live); {
+	case a.owns(live):
 		return ""
 	case called == nil:
 		return fmt.Sprintf("%s is what the API server serves itself: the group and the version in spec.apiservicedefinitions.owned must be others", drift.KeyOf(live))
-	case c.hasOwnerLabels(live):
+	case a.hasOwnerLabels(live):
 		return fmt.Sprintf("%s bears the labels of this ClusterServiceVersion and sends requests to Service %s/%s, which is not its own: delete the APIService first", drift.KeyOf(live), called.Namespace, called.Name)
 	case owner != "":
 		return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first", drift.KeyOf(live), owner)
-	case orphaned(live), called.Namespace == c.Versions[0].Namespace && c.Calls(called.Name):
+	case orphaned(live), called.Namespace == a.Versions[0].Namespace && a.Calls(called.Name):
 		return ""
 	default:
 		return fmt.Sprintf("%s exists, and no ClusterServiceVersion owns it: API servers send its requests to Service %s/%s; delete it first", drift.KeyOf(live), called.Namespace, called.Name)
@@ -105,26 +109,26 @@ func orphaned(live *apiregistrationv1.APIService) bool {
 
 // OwnsDelegation reports whether a delegation binding belongs to the ClusterServiceVersion, or to a
 // deleted one of its namespace.
-func (c Claim) OwnsDelegation(binding drift.Object) bool {
-	return c.owns(binding) || permissions.DelegatesTo(binding, c.Versions[0].Namespace) && c.owner(binding) == ""
+func (a Adopter) OwnsDelegation(binding drift.Object) bool {
+	return a.owns(binding) || permissions.DelegatesTo(binding, a.Versions[0].Namespace) && a.owner(binding) == ""
 }
 
-func (c Claim) owns(o drift.Object) bool {
-	return c.hasOwnerLabels(o) && (c.Proves == nil || c.Proves(o))
+func (a Adopter) owns(o drift.Object) bool {
+	return a.hasOwnerLabels(o) && (a.Proves == nil || a.Proves(o))
 }
 
 // hasOwnerLabels reports whether an object has the labels of one of the versions, which proves
 // nothing.
-func (c Claim) hasOwnerLabels(o drift.Object) bool {
-	return slices.ContainsFunc(c.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(o, csv) })
+func (a Adopter) hasOwnerLabels(o drift.Object) bool {
+	return slices.ContainsFunc(a.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(o, csv) })
 }
 
 // owner returns the existing ClusterServiceVersion in the labels of an object, as namespace/name;
 // empty for none.
-func (c Claim) owner(o drift.Object) string {
+func (a Adopter) owner(o drift.Object) string {
 	labels := o.GetLabels()
 	id := ownerIn(labels)
-	if labels[wellknown.LabelOwnerKind] != operatorsv1alpha1.ClusterServiceVersionKind || !c.Exists(id) {
+	if labels[wellknown.LabelOwnerKind] != operatorsv1alpha1.ClusterServiceVersionKind || !a.Exists(id) {
 		return ""
 	}
 	return id

@@ -1,4 +1,4 @@
-package claim
+package adoption
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -16,12 +17,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-func TestClaimRefusal(t *testing.T) {
+func TestRefusal(t *testing.T) {
 	version := func(namespace, name string) *operatorsv1alpha1.ClusterServiceVersion {
 		return &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	}
 	v2, v1 := version("shop", "shop.v2"), version("shop", "shop.v1")
-	claim := Claim{
+	adopter := Adopter{
 		Versions: []*operatorsv1alpha1.ClusterServiceVersion{v2, v1},
 		Exists:   func(owner string) bool { return owner == "bar/bar.v1" || owner == "shop/shop.v2" },
 		Calls:    func(service string) bool { return service == "shop-service" },
@@ -53,6 +54,13 @@ func TestClaimRefusal(t *testing.T) {
 	}
 	withoutLabel := labelled(deployment("ClusterServiceVersion shop.v2"), v2)
 	delete(withoutLabel.GetLabels(), wellknown.LabelManaged)
+	order := func(managed string) drift.Object {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+		o.SetNamespace("shop")
+		o.SetName("shop-service-ca")
+		o.SetLabels(map[string]string{wellknown.LabelManaged: managed})
+		return o
+	}
 	tests := map[string]struct {
 		object  drift.Object
 		refusal string
@@ -68,6 +76,8 @@ func TestClaimRefusal(t *testing.T) {
 		"owned by a definition":                          {deployment("CustomResourceDefinition shops"), ""},
 		"a Service of another client":                    {service(""), "Service shop/s is not the manager's"},
 		"a Service of a deleted owner":                   {service("true"), ""},
+		"a ConfigMap of another client":                  {order(""), "ConfigMap shop/shop-service-ca is not the manager's"},
+		"a ConfigMap of a deleted owner":                 {order("true"), ""},
 		"an own APIService":                              {api(v2, "shop", "any"), ""},
 		"an APIService of a replaced version":            {api(v1, "shop", "any"), ""},
 		"an APIService of the API server":                {api(nil, "", ""), "is what the API server serves itself"},
@@ -80,7 +90,7 @@ func TestClaimRefusal(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := claim.Refusal(test.object); (got == "") != (test.refusal == "") || !strings.Contains(got, test.refusal) {
+			if got := adopter.Refusal(test.object); (got == "") != (test.refusal == "") || !strings.Contains(got, test.refusal) {
 				t.Errorf("refusal %q, want %q", got, test.refusal)
 			}
 		})
@@ -88,7 +98,7 @@ func TestClaimRefusal(t *testing.T) {
 }
 
 // The labels of a ClusterServiceVersion alone do not prove its ownership of an APIService.
-func TestClaimNeedsMoreThanLabels(t *testing.T) {
+func TestLabelsAreNoProof(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
 	live := &apiregistrationv1.APIService{ObjectMeta: metav1.ObjectMeta{Name: "v1.shop.example.com", Labels: csvspec.OwnerLabels(csv)}}
 	live.Spec.Service = &apiregistrationv1.ServiceReference{Namespace: "elsewhere", Name: "s"}
@@ -96,11 +106,11 @@ func TestClaimNeedsMoreThanLabels(t *testing.T) {
 		true:  "",
 		false: "APIService v1.shop.example.com bears the labels of this ClusterServiceVersion and sends requests to Service elsewhere/s, which is not its own: delete the APIService first",
 	} {
-		claim := Claim{
+		adopter := Adopter{
 			Versions: []*operatorsv1alpha1.ClusterServiceVersion{csv}, Proves: func(drift.Object) bool { return proved },
 			Exists: func(string) bool { return true }, Calls: func(string) bool { return false },
 		}
-		if got := claim.Refusal(live); got != want {
+		if got := adopter.Refusal(live); got != want {
 			t.Errorf("proved %t: %q, want %q", proved, got, want)
 		}
 	}
