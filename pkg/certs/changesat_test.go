@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 	"time"
@@ -12,34 +13,36 @@ import (
 // missed.
 func TestChangesAt(t *testing.T) {
 	first, second, ahead := minted(t, 1, start), minted(t, 2, after(due)), minted(t, 2, after(due+time.Hour))
-	for name, f := range map[string]Facts{
-		"stable":                           {Secret: secretWith(t, first).Secret, Registrations: []Registration{trusting(first)}},
-		"settling":                         {Secret: secretWith(t, first).next(second, start).trusted(after(due), trusting(second, first)).Secret, Registrations: []Registration{trusting(second, first)}},
-		"the previous certificate expires": {Secret: secretWith(t, first).next(second, start).promoted(after(due)).Secret, Live: true, Evidence: &Evidence{Leaf: secretWith(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesUnknown}}}},
-		"issued certificate is not valid yet": {
+	for name, test := range map[string]struct {
+		facts  Facts
+		at     time.Time     // after(due) if it is zero
+		settle time.Duration // the default if it is zero
+	}{
+		"stable":                           {facts: Facts{Secret: secretWith(t, first).Secret, Registrations: []Registration{trusting(first)}}, at: start},
+		"settling":                         {facts: Facts{Secret: secretWith(t, first).next(second, start).trusted(after(due), trusting(second, first)).Secret, Registrations: []Registration{trusting(second, first)}}},
+		"the previous certificate expires": {facts: Facts{Secret: secretWith(t, first).next(second, start).promoted(after(due)).Secret, Live: true, Evidence: &Evidence{Leaf: secretWith(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesUnknown}}}}},
+		"issued certificate is not valid yet": {facts: Facts{
 			Secret: secretWith(t, first).Secret, Registrations: []Registration{trusting(first)},
 			Issuer: managerv1alpha1.ProviderCertManager, Issued: &ahead,
-		},
-		"expired during the settle time": {
+		}},
+		"expired during the settle time": {facts: Facts{
 			Secret:        secretWith(t, first).next(second, start).trusted(after(90*day-time.Minute), trusting(second, first)).Secret,
 			Registrations: []Registration{trusting(second, first)},
-		},
-		"waiting to restart pods": {
+		}, at: after(90 * day), settle: time.Hour},
+		"waiting to restart pods": {facts: Facts{
 			Secret: secretWith(t, first).next(second, start).promoted(after(due)).Secret, Live: true, Running: true,
 			Registrations: []Registration{trusting(second, first)},
 			Evidence:      &Evidence{Leaf: secretWith(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesOther}}},
-		},
-		"waiting for a rotation slot": {Secret: secretWith(t, first).Secret, Registrations: []Registration{trusting(first)}, Rotating: new(10)},
+		}},
+		"waiting for a rotation slot": {facts: Facts{Secret: secretWith(t, first).Secret, Registrations: []Registration{trusting(first)}, Rotating: new(10)}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			f, policy, at := test.facts, DefaultPolicy(), test.at
 			f.Names = names
-			policy, at := DefaultPolicy(), after(due)
-			switch name {
-			case "stable":
-				at = start
-			case "expired during the settle time":
-				policy.Settle, at = time.Hour, after(90*day)
+			if at.IsZero() {
+				at = after(due)
 			}
+			policy.Settle = cmp.Or(test.settle, policy.Settle)
 			d := Decide(f, policy, at)
 			if d.ChangesAt.IsZero() {
 				t.Fatal("the decision never changes")

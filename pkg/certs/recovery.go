@@ -37,8 +37,8 @@ func (m *decider) recover() {
 }
 
 // replace is a rotation without a wait: the new generation alone is trusted, and calls to pods
-// that do not serve it yet fail. Every reader of the Secret has the key of the next generation,
-// too, so pods never get that one.
+// that do not serve it yet fail. Who could read the compromised key in the Secret could also read
+// the prepared next one, so another generation is issued.
 func (m *decider) replace() {
 	if !m.live() {
 		return

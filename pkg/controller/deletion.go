@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -149,7 +150,7 @@ func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, 
 		}
 		status, requeue, deferred = plan.Status, requeue.Earliest(plan.Requeue), s.Deferred
 	}
-	rollout.SetConversionInUse(&status, inUse, csv.Generation, c.now())
+	rollout.SetCondition(&status, metav1.Condition{Type: managerv1alpha1.ConditionConversionInUse, Message: inUse}, csv.Generation, c.now())
 	return requeue, cmp.Or(c.reporter.UpdateRollout(ctx, k, csv, current, status), deferred)
 }
 

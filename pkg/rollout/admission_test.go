@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -138,9 +138,7 @@ func TestAdmissionAfterARestart(t *testing.T) {
 				return
 			}
 			c.Observed.Writes[plan.Steps[0].Key()] = write
-			if plan := c.next(); len(plan.Steps) > 0 {
-				t.Errorf("steps %q", stepsOf(plan))
-			}
+			installtest.Same(t, "steps", []string(nil), stepsOf(c.next()))
 		})
 	}
 	c.Observed.Writes = map[string]drift.Write{}
@@ -232,9 +230,7 @@ func TestAdmissionOfRepeatedEntries(t *testing.T) {
 		c.wait(10 * time.Second)
 	}
 	plan := c.next()
-	if diff := cmp.Diff([]string(nil), stepsOf(plan)); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "steps", []string(nil), stepsOf(plan))
 	if got := conditionOf(plan, "ChangedByAdmission"); !strings.Contains(got, "image changed by admission") {
 		t.Errorf("condition %q", got)
 	}

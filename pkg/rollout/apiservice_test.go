@@ -16,6 +16,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -70,12 +71,8 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 	expect := func(title, phase string, apis ...string) {
 		t.Helper()
 		plan := c.reconcile()
-		if diff := cmp.Diff(apis, apisOf(plan)); diff != "" {
-			t.Errorf("%s: APIServices (-want +got):\n%s", title, diff)
-		}
-		if got := last(); got != phase {
-			t.Errorf("%s: %s, want %s", title, got, phase)
-		}
+		installtest.Same(t, title+": APIServices", apis, apisOf(plan))
+		installtest.Same(t, title, phase, last())
 	}
 	expect("at first", "Installing: apiServices not installed: APIService "+pondAPI+": the Deployment is being created",
 		pondAPI+" Waiting DeploymentNotAvailable: the Deployment is being created")
@@ -155,37 +152,17 @@ func TestAPIServiceIsRepaired(t *testing.T) {
 		}},
 	} {
 		t.Run(title, func(t *testing.T) {
-			c := available(t, clusterWithAPIService(t, "manager"))
+			c := clusterWithAPIService(t, "manager").succeed()
 			test.damage(c)
 			steps := slices.DeleteFunc(stepsOf(c.reconcile()), func(s string) bool { return strings.Contains(s, " Deployment ") })
-			if diff := cmp.Diff(test.want, steps); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "steps", test.want, steps)
 		})
 	}
 }
 
-// available returns a cluster whose operator has succeeded and whose APIServices are available.
-func available(t *testing.T, c *cluster) *cluster {
-	t.Helper()
-	for range 10 {
-		c.reconcile()
-		for name := range c.Observed.Deployments {
-			c.becomeAvailable(name)
-		}
-		c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
-		c.wait(5 * time.Second)
-		if c.CSV.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded {
-			return c
-		}
-	}
-	t.Fatalf("the operator is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-	return nil
-}
-
 // The trust of an APIService counts for the distribution of the next certificate.
 func TestAPIServiceTrusts(t *testing.T) {
-	c := available(t, clusterWithAPIService(t, "manager"))
+	c := clusterWithAPIService(t, "manager").succeed()
 	before := c.Observed.TrustsOf("shop", "manager-service")
 	if len(before) != 1 || before[0].Name != "APIService "+pondAPI || string(before[0].CABundle) != "ca" {
 		t.Fatalf("trusting: %+v", before)
@@ -212,7 +189,7 @@ func TestAPIServiceUpgrade(t *testing.T) {
 		"not declared by v2": {"", nil},
 	} {
 		t.Run(title, func(t *testing.T) {
-			c := available(t, clusterWithAPIService(t, "manager"))
+			c := clusterWithAPIService(t, "manager").succeed()
 			next := c.upgradeTo()
 			next.declare("manager")
 			if test.deployment != "" {
@@ -231,16 +208,14 @@ func TestAPIServiceUpgrade(t *testing.T) {
 			for _, s := range next.Observed.APIServices {
 				left = append(left, s.Labels["olm.owner"]+" "+s.Spec.Service.Name)
 			}
-			if diff := cmp.Diff(test.left, left); diff != "" {
-				t.Errorf("APIServices (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "APIServices", test.left, left)
 		})
 	}
 }
 
 // A ClusterServiceVersion with an unmet requirement keeps its registrations.
 func TestAPIServiceWithUnmetRequirement(t *testing.T) {
-	c := available(t, clusterWithAPIService(t, "manager"))
+	c := clusterWithAPIService(t, "manager").succeed()
 	c.Verdict.Requirements = []operatorsv1alpha1.RequirementStatus{{Kind: "ServiceAccount", Name: "x", Status: "NotPresent", Message: "does not exist"}}
 	plan := c.reconcile()
 	if diff := cmp.Diff([]string{pondAPI + " Registered Held: stays as it was registered: ServiceAccount x: does not exist"}, apisOf(plan)); diff != "" || len(plan.Steps) > 0 {
@@ -279,19 +254,15 @@ func TestDelegatedAPIService(t *testing.T) {
 	if bundle := string(c.Observed.APIServices[0].Spec.CABundle); bundle != "injected" {
 		t.Errorf("the caBundle is %q", bundle)
 	}
-	if diff := cmp.Diff([]string{pondAPI + " Registered Serving: "}, apisOf(plan)); diff != "" {
-		t.Errorf("APIServices (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "APIServices", []string{pondAPI + " Registered Serving: "}, apisOf(plan))
 }
 
 // After an owner conflict, an APIService is unregistered before its Deployments are deleted, and
 // the permissions of its server after them.
 func TestAPIServiceOwnerConflict(t *testing.T) {
-	c := available(t, clusterWithAPIService(t, "manager"))
+	c := clusterWithAPIService(t, "manager").succeed()
 	c.Verdict.Conflict = "unable to adopt APIService: another has it"
-	if diff := cmp.Diff([]string{"delete APIService " + pondAPI}, stepsOf(c.reconcile())); diff != "" {
-		t.Errorf("first (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "first", []string{"delete APIService " + pondAPI}, stepsOf(c.reconcile()))
 	c.wait(5 * time.Second)
 	c.reconcile()
 	if len(c.Observed.Deployments)+len(c.Observed.AuthDelegators)+len(c.Observed.AuthReaders) > 0 {
@@ -311,23 +282,13 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := clusterWithAPIService(t, "manager")
 			c.Failure, c.Observed.ReservedGroups = failure, reserved
-			for range 5 {
-				c.reconcile()
-				if c.Observed.Deployments["manager"] != nil {
-					c.becomeAvailable("manager")
-				}
-				c.wait(5 * time.Second)
-			}
+			c.reconcileTimes(5)
 			if len(c.Observed.APIServices) > 0 {
 				t.Error("it is registered")
 			}
 
 			c = clusterWithAPIService(t, "manager")
-			for range 3 {
-				c.reconcile()
-				c.becomeAvailable("manager")
-				c.wait(5 * time.Second)
-			}
+			c.reconcileTimes(3)
 			if len(c.Observed.APIServices) != 1 {
 				t.Fatal("it is not registered before its group is reserved")
 			}
@@ -347,18 +308,12 @@ func TestOccupiedGroup(t *testing.T) {
 	occupied := map[string]string{"ponds.example.com": "another server serves it"}
 	c := clusterWithAPIService(t, "manager")
 	c.Observed.OccupiedGroups = occupied
-	for range 5 {
-		c.reconcile()
-		if c.Observed.Deployments["manager"] != nil {
-			c.becomeAvailable("manager")
-		}
-		c.wait(5 * time.Second)
-	}
+	c.reconcileTimes(5)
 	if len(c.Observed.APIServices) > 0 {
 		t.Error("it is registered")
 	}
 
-	c = available(t, clusterWithAPIService(t, "manager"))
+	c = clusterWithAPIService(t, "manager").succeed()
 	c.Observed.OccupiedGroups = occupied
 	bundle := c.Observed.APIServices[0].Spec.CABundle
 	c.Observed.APIServices[0].Spec.CABundle = []byte("another")

@@ -13,7 +13,7 @@ import (
 
 // block reports a ClusterServiceVersion that may not be installed as it is.
 func (p *planner) block() {
-	why := p.Verdict.Mistakes()
+	why := p.Verdict.Invalid()
 	setFirst(&why, p.Verdict.Conflict)
 	setFirst(&why, p.Verdict.Unmet())
 	setFirst(&why, p.Upgrade.NotUpgradeable)
@@ -38,15 +38,16 @@ func (p *planner) blockBecause(why string) {
 		}
 		for _, description := range csvspec.Descriptions(p.CSV, name) {
 			if !view.has(csvspec.IdentityOf(description)) {
-				view.webhooks = append(view.webhooks, p.blockedWebhook(description, view.progress, why))
+				view.webhooks = append(view.webhooks, p.blockWebhook(description, view.progress, why))
 			}
 		}
 		p.deployments = append(p.deployments, view)
 	}
 }
 
-// blockedWebhook returns the state of a webhook that stays as it was registered.
-func (p *planner) blockedWebhook(d operatorsv1alpha1.WebhookDescription, backend workload.Progress, why string) webhookView {
+// blockWebhook returns the state of a webhook that stays as it was registered. It unregisters one
+// that is switched off.
+func (p *planner) blockWebhook(d operatorsv1alpha1.WebhookDescription, backend workload.Progress, why string) webhookView {
 	if view, kept := p.maintainer.reregistered[csvspec.IdentityOf(d)]; kept {
 		return view
 	}
@@ -74,10 +75,10 @@ func (p *planner) blockedWebhook(d operatorsv1alpha1.WebhookDescription, backend
 // blockedConversion returns the state of a conversion webhook that stays as it is. It is registered
 // if Services of the namespace convert all its definitions.
 func (p *planner) blockedConversion(view webhookView, why string) webhookView {
-	view.gap = p.conversions.gapOf(view.Description)
+	view.gap = p.gapOf(view.Description)
 	for _, name := range view.Description.ConversionCRDs {
 		crd := p.Observed.CRDs[name]
-		if crd == nil || !p.conversions.convertedHere(crd) {
+		if crd == nil || !p.convertedHere(crd) {
 			return view
 		}
 		if _, service := owners.ConvertedBy(crd); p.Observed.Services[service] == nil {

@@ -10,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -58,9 +59,7 @@ func TestBlockedInstallation(t *testing.T) {
 			if !plan.Requeue.At.IsZero() {
 				t.Errorf("it requeues at %s, want no requeue: a watch triggers it", plan.Requeue.At)
 			}
-			if diff := cmp.Diff([]string{"v.manager.example.com Blocked NotInstallable: " + obstacle.why}, webhooksOf(plan)); diff != "" {
-				t.Errorf("webhooks (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "webhooks", []string{"v.manager.example.com Blocked NotInstallable: " + obstacle.why}, webhooksOf(plan))
 			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentPending || d.Reason != "NotInstallable" || d.Message != obstacle.why {
 				t.Errorf("the Deployment is %s (%s): %s", d.State, d.Reason, d.Message)
 			}
@@ -97,9 +96,7 @@ func TestBlockedAfterInstallation(t *testing.T) {
 			if diff := cmp.Diff(now, stepsOf(plan)); diff != "" || len(plan.Probes) > 0 {
 				t.Errorf("probes %v, steps (-want +got):\n%s", plan.Probes, diff)
 			}
-			if diff := cmp.Diff([]string{"v.manager.example.com Registered Held: stays as it was registered: " + obstacle.why}, webhooksOf(plan)); diff != "" {
-				t.Errorf("webhooks (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "webhooks", []string{"v.manager.example.com Registered Held: stays as it was registered: " + obstacle.why}, webhooksOf(plan))
 			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentAvailable {
 				t.Errorf("the Deployment is %s (%s): %s", d.State, d.Reason, d.Message)
 			}
@@ -111,9 +108,7 @@ func TestBlockedAfterInstallation(t *testing.T) {
 			}
 
 			c.Failure, c.Verdict = nil, requirements.Verdict{}
-			if diff := cmp.Diff(afterwards, stepsOf(c.reconcile())); diff != "" {
-				t.Errorf("steps without the obstacle (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "steps without the obstacle", afterwards, stepsOf(c.reconcile()))
 			if c.CSV.Status.Phase != succeeded {
 				t.Errorf("without the obstacle it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 			}
@@ -144,7 +139,5 @@ func TestBlockedWithInvalidDescriptions(t *testing.T) {
 		"v.manager.example.com Blocked NotInstallable: webhook rules cannot include all groups; name them",
 		"v.manger.example.com Blocked NotInstallable: webhook rules cannot include all groups; name them",
 	}
-	if diff := cmp.Diff(want, webhooksOf(c.reconcile())); diff != "" {
-		t.Errorf("webhooks (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "webhooks", want, webhooksOf(c.reconcile()))
 }

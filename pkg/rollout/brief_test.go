@@ -24,8 +24,8 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 	const details = "kubectl -n shop describe webhookrollouts shop.v1"
 	for _, n := range []int{1, 3, 10, 1000} {
 		inUse := usedBy(n)
-		for where, text := range map[string]string{"in a Namespace that stays": inUse, "in a Namespace that is being deleted": phase.NamespaceDeleted(inUse)} {
-			t.Run(fmt.Sprintf("%d definitions %s", n, where), func(t *testing.T) {
+		for deleted, text := range map[bool]string{false: inUse, true: phase.NamespaceDeleted(inUse)} {
+			t.Run(fmt.Sprintf("%d definitions, Namespace is deleted: %t", n, deleted), func(t *testing.T) {
 				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
 				held := phase.DeletionBlocked(csv.Status, text, details)[0]
 				csv.SetPhase(held.Phase, held.Reason, held.Message, &now)
@@ -36,10 +36,10 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 				if n > 1 {
 					want = append(want, details)
 				}
-				if n > 1 && where == "" {
+				if n > 1 && !deleted {
 					want = append(want, fmt.Sprintf("%d definitions", n))
 				}
-				if where == "" {
+				if !deleted {
 					want = append(want, "migrate or delete", "widgets0.shop.example.com has 7 objects")
 				}
 				for _, words := range want {

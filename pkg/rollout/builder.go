@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -23,8 +22,7 @@ import (
 type planBuilder struct {
 	*facts
 	Plan
-	conversions *conversions
-	admitted    []string // what admission changed, one message for each object
+	admitted []string // what admission changed, one message for each object
 }
 
 // repeatPause is the pause before the result of a repeated write is read.
@@ -33,7 +31,7 @@ const repeatPause = time.Second
 // ensure adds the write that makes an object as desired. It reports whether a write is necessary
 // and possible.
 func (b *planBuilder) ensure(desired, live drift.Object) bool {
-	step, ok := stepTo(b.withLiveOwners(desired, live), live, b.Observed, b.now)
+	step, ok := b.Observed.stepTo(b.withLiveOwners(desired, live), live)
 	if !ok && step.Verb == "" && !step.Drift.None() {
 		b.admitted = append(b.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
 	}
@@ -58,23 +56,26 @@ func (b *planBuilder) add(step Step) bool {
 	if b.Observed.Refused[step.Key()] != "" || step.Verb != Delete && b.Observed.isReserved(step.Object) || b.Observed.isOccupied(step) {
 		return false
 	}
-	if step.Verb == Delete {
-		var ok bool
-		if step, ok = b.Observed.deletion(step.Live, b.now); !ok {
-			return false
-		}
+	step, ok := b.Observed.unlessContested(step, b.now)
+	if !ok {
+		return false
 	}
-	if step.Desired != nil {
-		var ok bool
-		if step, ok = b.Observed.unlessContested(step, b.now); !ok {
-			return false
-		}
-		if step.Repeated {
-			b.requeue(b.now.Add(repeatPause), "a write was repeated") // no watch reports a write that admission reverts
-		}
+	if step.Repeated {
+		b.requeue(b.now.Add(repeatPause), "a write was repeated") // no watch reports a write that admission reverts
 	}
 	b.Steps = append(b.Steps, step)
 	return true
+}
+
+func (b *planBuilder) delete(live drift.Object) bool {
+	return b.add(Step{Verb: Delete, Object: live, Live: live})
+}
+
+// resyncVolumes makes the kubelets of pods re-sync the volumes with a new certificate.
+func (b *planBuilder) resyncVolumes() {
+	for _, pod := range b.ResyncPods {
+		b.add(Step{Verb: ResyncVolumes, Object: pod, Live: pod})
+	}
 }
 
 // requeue requests a reconciliation at a time in the future. The earliest one wins.
@@ -136,7 +137,7 @@ func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
 	for _, c := range conversions {
 		live := b.Observed.CRDs[c.CRD]
 		c = conversion.WithLiveBundle(c, live)
-		if live == nil || b.writes(crdKey(c.CRD)) || b.conversions.upToDate(live, c) || !c.Delegated && certgeneration.Later(conversion.TrustedGeneration(live, c), c.Generation) {
+		if live == nil || b.writes(crdKey(c.CRD)) || b.upToDate(live, c) || !c.Delegated && certgeneration.Later(conversion.TrustedGeneration(live, c), c.Generation) {
 			continue
 		}
 		b.add(conversionStep(live, c))
@@ -159,20 +160,11 @@ func (b *planBuilder) ensureTrust(desired, live drift.Object) {
 	if said && bytes.Equal(registration.BundleOf(live), registration.BundleOf(desired)) || registration.TrustsLater(live, desired) {
 		return
 	}
-	trusting := live.DeepCopyObject().(drift.Object)
+	trusting := registration.WithBundle(live, registration.BundleOf(desired))
 	copyAnnotations(trusting, desired, wellknown.AnnotationGeneration)
 	field := "webhooks.clientConfig.caBundle"
-	switch c := trusting.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		for i := range c.Webhooks {
-			c.Webhooks[i].ClientConfig.CABundle = registration.BundleOf(desired)
-		}
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		for i := range c.Webhooks {
-			c.Webhooks[i].ClientConfig.CABundle = registration.BundleOf(desired)
-		}
-	case *apiregistrationv1.APIService:
-		c.Spec.CABundle, field = registration.BundleOf(desired), "spec.caBundle"
+	if _, api := live.(*apiregistrationv1.APIService); api {
+		field = "spec.caBundle"
 	}
 	b.add(Step{Verb: Update, Object: trusting, Live: live, Drift: drift.Drift{Fields: []string{field}}, Desired: trusting})
 }
@@ -211,7 +203,7 @@ func (b *planBuilder) repair(declared bool, desired, live drift.Object) {
 	}
 	kept := desired.DeepCopyObject().(drift.Object)
 	kept.SetOwnerReferences(live.GetOwnerReferences())
-	if step, differs := stepTo(kept, live, b.Observed, b.now); differs {
+	if step, differs := b.Observed.stepTo(kept, live); differs {
 		b.add(step)
 	}
 }

@@ -3,10 +3,11 @@ package rollout
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Without a scope, with an invalid description, and while the deletion is blocked, only the
@@ -51,24 +52,25 @@ func TestCABundleOnly(t *testing.T) {
 				put(c)
 				c.reconcile()
 				test.happens(c)
-				if diff := cmp.Diff(test.want, stepsOf(c.reconcile())); diff != "" {
-					t.Errorf("steps (-want +got):\n%s", diff)
-				}
-				if repeated := c.reconcile(); len(repeated.Steps) > 0 {
-					t.Errorf("the next reconciliation: %q", stepsOf(repeated))
-				}
+				installtest.Same(t, "steps", test.want, stepsOf(c.reconcile()))
+				installtest.Same(t, "the next reconciliation", []string(nil), stepsOf(c.reconcile()))
 			})
 		}
 	}
-	for way, put := range ways {
+}
+
+// The next certificate is stored, and pods are re-synced.
+func TestCertificateOfABlockedVersion(t *testing.T) {
+	for way, put := range map[string]func(*cluster){
+		"no scope": obstacles["no scope"].put, "an invalid description": obstacles["an invalid description"].put,
+		"a requirement": obstacles["a requirement"].put, "blocked deletion": func(c *cluster) { c.DeletionBlocked = true },
+	} {
 		c := installed(t, webhookOf("manager"))
 		put(c)
 		c.Secrets["manager"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert", ResourceVersion: "1"}}
 		c.ResyncPods = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
 		plan := c.next()
-		if diff := cmp.Diff([]string{"update Secret shop/manager-service-cert", "resync Pod shop/manager-0"}, stepsOf(plan)); diff != "" {
-			t.Errorf("%s: steps (-want +got):\n%s", way, diff)
-		}
+		installtest.Same(t, way+": steps", []string{"update Secret shop/manager-service-cert", "resync Pod shop/manager-0"}, stepsOf(plan))
 		if plan.Status.Deployments[0].Certificate == nil {
 			t.Errorf("%s: the status has no certificate", way)
 		}

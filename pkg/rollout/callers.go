@@ -39,9 +39,7 @@ func (c caller) swaps(d render.Deployment, live *corev1.Service) bool {
 // registeredBy returns the webhook of a Deployment that a live registration registers; nil for
 // none.
 func registeredBy(d render.Deployment, live registration.Registration) *render.Webhook {
-	return webhookWhere(d, func(w render.Webhook) bool {
-		return w.Description.Type == live.Kind && registration.Of(w) != nil && registration.Of(w).GetName() == live.Object.GetName()
-	})
+	return webhookWhere(d, live.Registers)
 }
 
 // convertedFor returns the webhook of a Deployment that converts a definition; nil for none.
@@ -87,7 +85,7 @@ func (k *ports) callersOf(d render.Deployment) []caller {
 			continue
 		}
 		c := caller{port: registration.PortCalled(live.Object), webhook: registeredBy(d, live)}
-		c.edited = c.webhook != nil && registration.DescriptionHash(live.Object) != registration.DescriptionHash(registration.Of(*c.webhook))
+		c.edited = c.webhook != nil && registration.DescriptionHash(live.Object) != registration.DescriptionHash(c.webhook.Registration)
 		all = append(all, c)
 	}
 	for _, crd := range k.Observed.CRDs {

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -16,29 +17,28 @@ import (
 
 // A check is a condition that a webhook must meet before API servers call it as desired.
 type check struct {
-	name  string
-	state managerv1alpha1.WebhookState // of a webhook that the check blocks
 	run   func(candidate) (reason, message string, blocked bool)
+	state managerv1alpha1.WebhookState // of a webhook that the check blocks; Waiting if it is empty
 }
 
 // writeChecks apply to every webhook, also to one that is live. The first check that blocks decides.
 var writeChecks = []check{
-	{"Enabled", managerv1alpha1.WebhookDisabled, candidate.enabled},
-	{"AcceptedByAPIServer", managerv1alpha1.WebhookBlocked, candidate.accepted},
+	{candidate.enabled, managerv1alpha1.WebhookDisabled},
+	{candidate.accepted, managerv1alpha1.WebhookBlocked},
 }
 
 // callChecks apply to a webhook that API servers do not call yet, or that they call at another Service,
 // port or path. The first check that blocks decides. API servers call the webhook as before until
 // all checks pass.
 var callChecks = []check{
-	{"CertificateUsable", managerv1alpha1.WebhookWaiting, candidate.certificateUsable},
-	{"DeploymentAvailable", managerv1alpha1.WebhookWaiting, candidate.deploymentAvailable},
-	{"CABundleInjected", managerv1alpha1.WebhookWaiting, candidate.caBundleInjected},
-	{"CertificateIssued", managerv1alpha1.WebhookWaiting, candidate.certificateIssued},
-	{"NamespacesLabelled", managerv1alpha1.WebhookWaiting, candidate.namespacesLabelled},
-	{"PortFree", managerv1alpha1.WebhookWaiting, candidate.portFree},
-	{"ServiceUnchanged", managerv1alpha1.WebhookWaiting, candidate.serviceUnchanged},
-	{"EndpointsServe", managerv1alpha1.WebhookWaiting, candidate.endpointsServe},
+	{run: candidate.certificateUsable},
+	{run: candidate.deploymentAvailable},
+	{run: candidate.caBundleInjected},
+	{run: candidate.certificateIssued},
+	{run: candidate.namespacesLabelled},
+	{run: candidate.portFree},
+	{run: candidate.serviceUnchanged},
+	{run: candidate.endpointsServe},
 }
 
 // candidate is a webhook with the facts on which the checks depend.
@@ -71,7 +71,7 @@ func (c candidate) converts() bool {
 func (c candidate) firstBlocking(checks []check) (view webhookView, blocked bool) {
 	for _, check := range checks {
 		if reason, message, blocked := check.run(c); blocked {
-			return webhookView{Webhook: c.webhook, state: check.state, reason: reason, message: message}, true
+			return webhookView{Webhook: c.webhook, state: cmp.Or(check.state, managerv1alpha1.WebhookWaiting), reason: reason, message: message}, true
 		}
 	}
 	return webhookView{}, false
@@ -96,7 +96,7 @@ func (c candidate) accepted() (reason, message string, blocked bool) {
 		keys = append(keys, crdKey(conversion.CRD))
 	}
 	if !c.converts() {
-		keys = append(keys, drift.KeyOf(registration.Of(c.webhook)))
+		keys = append(keys, drift.KeyOf(c.webhook.Registration))
 	}
 	for _, key := range keys {
 		if reason, message := c.refused(key); reason != "" {
@@ -174,7 +174,7 @@ func (c candidate) endpointsServe() (reason, message string, blocked bool) {
 	if !c.isProbed() {
 		return "", "", false
 	}
-	endpoints, reason, message := c.endpoints.toProbe(c.deployment, c.webhook)
+	endpoints, reason, message := c.toProbe(c.deployment, c.webhook)
 	if reason == "" {
 		reason, message = c.probes.unanswered(endpoints, c.probes.probePause(c.webhook, c.backend))
 	}
@@ -190,5 +190,5 @@ func (c candidate) isProbed() bool {
 
 // awaitsRules reports whether the live registration has no rules yet, so that a caBundle can be injected.
 func (c candidate) awaitsRules() bool {
-	return c.webhook.Delegated && c.live != nil && len(registration.RulesOf(c.live)) == 0 && len(registration.RulesOf(registration.Of(c.webhook))) > 0
+	return c.webhook.Delegated && c.live != nil && len(registration.RulesOf(c.live)) == 0 && len(registration.RulesOf(c.webhook.Registration)) > 0
 }

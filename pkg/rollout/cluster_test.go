@@ -20,7 +20,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
 // carryOut stores the object of a step as the API server does.
@@ -226,14 +225,8 @@ func (c *cluster) serve(deployment string, addresses ...string) {
 
 // validating returns the registration of a Deployment's validating webhook.
 func (c *cluster) validating(deployment string) *admissionregistrationv1.ValidatingWebhookConfiguration {
-	for _, v := range c.Observed.Validating {
-		if strings.HasPrefix(v.Name, "v."+deployment+".") {
-			return v
-		}
-	}
 	c.t.Helper()
-	c.t.Fatalf("the webhook of Deployment %s is not registered", deployment)
-	return nil
+	return c.validatingNamed("v." + deployment + ".example.com")
 }
 
 // refuse makes the API server refuse writes of an object. A kind alone stands for the only object
@@ -243,8 +236,8 @@ func (c *cluster) refuse(key, message string) {
 	c.next()
 	for _, d := range c.Desired.Deployments {
 		for _, w := range d.Webhooks {
-			if registration.Of(w) != nil && strings.HasPrefix(drift.KeyOf(registration.Of(w)), key+" ") {
-				key = drift.KeyOf(registration.Of(w))
+			if w.Registration != nil && strings.HasPrefix(drift.KeyOf(w.Registration), key+" ") {
+				key = drift.KeyOf(w.Registration)
 			}
 		}
 	}
@@ -260,7 +253,7 @@ func (c *cluster) refuse(key, message string) {
 func (c *cluster) validatingNamed(generateName string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	c.t.Helper()
 	for _, v := range c.Observed.Validating {
-		if v.GenerateName == generateName+"-" {
+		if strings.HasPrefix(v.Name, generateName+"-") {
 			return v
 		}
 	}

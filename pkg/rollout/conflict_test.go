@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -47,9 +47,7 @@ func TestConflictUninstalls(t *testing.T) {
 			c := installed(t, webhookOf("manager"))
 			test.put(c)
 			plan := c.reconcile()
-			if diff := cmp.Diff([]string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan)); diff != "" {
-				t.Errorf("first (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "first", []string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan))
 			if got := phasesOf(plan); len(got) != 1 || got[0] != test.wantPhase {
 				t.Errorf("phases %q, want %q", got, test.wantPhase)
 			}
@@ -58,17 +56,13 @@ func TestConflictUninstalls(t *testing.T) {
 				t.Errorf("a second later: steps %q, phases %q, requeue %s", stepsOf(plan), phasesOf(plan), plan.Requeue.At)
 			}
 			c.wait(c.Policy.Settle)
-			if diff := cmp.Diff([]string{"delete Deployment shop/manager"}, stepsOf(c.reconcile())); diff != "" {
-				t.Errorf("in the end (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "in the end", []string{"delete Deployment shop/manager"}, stepsOf(c.reconcile()))
 			if plan = c.reconcile(); len(plan.Steps)+len(plan.Phases) > 0 {
 				t.Errorf("after the deletion: steps %q, phases %q", stepsOf(plan), phasesOf(plan))
 			}
 
 			c.Failure, c.Verdict = nil, requirements.Verdict{}
-			if diff := cmp.Diff([]string{"create Deployment shop/manager"}, stepsOf(c.reconcile())); diff != "" {
-				t.Errorf("afterwards (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "afterwards", []string{"create Deployment shop/manager"}, stepsOf(c.reconcile()))
 		})
 	}
 }
@@ -94,9 +88,7 @@ func TestConflictKeepsPreviousVersion(t *testing.T) {
 	c.CSV.Name, c.CSV.Status = "shop.v2", operatorsv1alpha1.ClusterServiceVersionStatus{}
 	c.Upgrade = Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{older}}
 	conflicts["another operator owns the API"].put(c)
-	if plan := c.reconcile(); len(plan.Steps) > 0 {
-		t.Errorf("steps %q", stepsOf(plan))
-	}
+	installtest.Same(t, "steps", []string(nil), stepsOf(c.reconcile()))
 }
 
 // Unmet requirements are reported first, as in OLM v0.

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // repairsByAllClients is the number of repairs that begin a contest if each client undoes fewer
@@ -102,9 +103,7 @@ func TestContestTimeline(t *testing.T) {
 		if !plan.Requeue.At.Equal(began.Add(moment.wantRequeue)) {
 			t.Errorf("at %s, the requeue is at %s, want %s", moment.at, plan.Requeue.At.Sub(began), moment.wantRequeue)
 		}
-		if diff := cmp.Diff([]string{"v.manager.example.com Registered Serving: "}, webhooksOf(plan)); diff != "" {
-			t.Errorf("at %s, webhooks (-want +got):\n%s", moment.at, diff)
-		}
+		installtest.Same(t, fmt.Sprintf("at %s, webhooks", moment.at), []string{"v.manager.example.com Registered Serving: "}, webhooksOf(plan))
 	}
 }
 
@@ -143,9 +142,7 @@ func TestContestOfDeletions(t *testing.T) {
 	}
 	c.Observed.Validating = nil
 	plan := c.reconcileContest()
-	if steps := stepsOf(plan); len(steps) > 0 {
-		t.Errorf("steps %q", steps)
-	}
+	installtest.Same(t, "steps", []string(nil), stepsOf(plan))
 	if got := conditionOf(plan, "Contested"); got == "" {
 		t.Error("not contested")
 	}

@@ -23,23 +23,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// conversions reads the CustomResourceDefinitions that conversion webhooks convert.
-type conversions struct{ *facts }
-
 // unconverted returns the conversions that are not registered with this webhook. A conversion by
 // another version stays until this version serves it.
-func (cs *conversions) unconverted(w render.Webhook) []render.Conversion {
-	ours := len(cs.Upgrade.From) == 0 && cs.wasRegistered(w)
+func (f *facts) unconverted(w render.Webhook) []render.Conversion {
+	ours := len(f.Upgrade.From) == 0 && f.wasRegistered(w)
 	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool {
-		live := cs.Observed.CRDs[c.CRD]
+		live := f.Observed.CRDs[c.CRD]
 		return live != nil && conversion.Calls(live, c) && (ours || conversion.CallsAlike(live, c))
 	})
 }
 
 // allNamed reports whether all definitions name the Service of their conversion.
-func (cs *conversions) allNamed(conversions []render.Conversion) bool {
+func (f *facts) allNamed(conversions []render.Conversion) bool {
 	return !slices.ContainsFunc(conversions, func(c render.Conversion) bool {
-		live := cs.Observed.CRDs[c.CRD]
+		live := f.Observed.CRDs[c.CRD]
 		return live == nil || !conversion.Calls(live, c)
 	})
 }
@@ -47,9 +44,9 @@ func (cs *conversions) allNamed(conversions []render.Conversion) bool {
 // upToDate reports whether a definition has the desired conversion and records its generation.
 // Without the record, a late write for an earlier generation could succeed. The owner of the
 // annotation does not matter: another client may apply the same value.
-func (cs *conversions) upToDate(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
+func (f *facts) upToDate(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	is := live.Spec.Conversion.DeepCopy()
-	if is != nil && is.Webhook != nil && is.Webhook.ClientConfig != nil && cs.verifies(live, c) {
+	if is != nil && is.Webhook != nil && is.Webhook.ClientConfig != nil && f.verifies(live, c) {
 		is.Webhook.ClientConfig.CABundle = c.Spec.Webhook.ClientConfig.CABundle
 	}
 	return equality.Semantic.DeepEqual(is, &c.Spec) && conversion.HasAnnotations(live, c) &&
@@ -58,7 +55,7 @@ func (cs *conversions) upToDate(live *apiextensionsv1.CustomResourceDefinition, 
 
 // verifies reports whether the caBundle of another client contains all desired CAs, and no CA that
 // the manager may have retired.
-func (cs *conversions) verifies(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
+func (f *facts) verifies(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	has, wanted := conversion.CertificatesOf(live.Spec.Conversion.Webhook.ClientConfig.CABundle), conversion.CertificatesOf(c.Spec.Webhook.ClientConfig.CABundle)
 	if len(wanted) == 0 || drift.LastWriter(live, conversion.BundleField) == "" {
 		return false
@@ -69,22 +66,22 @@ func (cs *conversions) verifies(live *apiextensionsv1.CustomResourceDefinition, 
 		}
 	}
 	return !slices.ContainsFunc(has, func(ca *x509.Certificate) bool {
-		ofTheProvider := cmp.Or(cs.Provider, managerv1alpha1.ProviderManager) != managerv1alpha1.ProviderManager || slices.Contains(ca.Subject.Organization, wellknown.FieldManager)
+		ofTheProvider := cmp.Or(f.Provider, managerv1alpha1.ProviderManager) != managerv1alpha1.ProviderManager || slices.Contains(ca.Subject.Organization, wellknown.FieldManager)
 		return ofTheProvider && !slices.ContainsFunc(wanted, ca.Equal)
 	})
 }
 
-func (cs *conversions) converted(w render.Webhook) []render.Conversion {
+func (f *facts) converted(w render.Webhook) []render.Conversion {
 	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool {
-		live := cs.Observed.CRDs[c.CRD]
+		live := f.Observed.CRDs[c.CRD]
 		return live == nil || !conversion.Calls(live, c)
 	})
 }
 
-// routeEdited reports whether the manager wrote the previous port or path of a conversion. A port
+// conversionRouteEdited reports whether the manager wrote the previous port or path of a conversion. A port
 // or path of another client is repaired at once.
-func (cs *conversions) routeEdited(c render.Conversion) bool {
-	live := cs.Observed.CRDs[c.CRD]
+func (f *facts) conversionRouteEdited(c render.Conversion) bool {
+	live := f.Observed.CRDs[c.CRD]
 	if live == nil || !conversion.Calls(live, c) {
 		return false
 	}
@@ -100,11 +97,11 @@ func (cs *conversions) routeEdited(c render.Conversion) bool {
 }
 
 // asRouted returns conversions with the ports and paths that API servers call now.
-func (cs *conversions) asRouted(conversions []render.Conversion) []render.Conversion {
+func (f *facts) asRouted(conversions []render.Conversion) []render.Conversion {
 	routed := slices.Clone(conversions)
 	for i, c := range routed {
-		if cs.routeEdited(c) {
-			route := conversion.RouteOf(cs.Observed.CRDs[c.CRD].Spec.Conversion)
+		if f.conversionRouteEdited(c) {
+			route := conversion.RouteOf(f.Observed.CRDs[c.CRD].Spec.Conversion)
 			routed[i].Spec = *c.Spec.DeepCopy()
 			service := routed[i].Spec.Webhook.ClientConfig.Service
 			service.Port, service.Path = &route.Port, &route.Path
@@ -115,19 +112,19 @@ func (cs *conversions) asRouted(conversions []render.Conversion) []render.Conver
 
 // mayReconvert reports whether a definition has this conversion, or had it until another client
 // removed it.
-func (cs *conversions) mayReconvert(c render.Conversion) bool {
-	live := cs.Observed.CRDs[c.CRD]
+func (f *facts) mayReconvert(c render.Conversion) bool {
+	live := f.Observed.CRDs[c.CRD]
 	if live == nil {
 		return false
 	}
 	_, by := owners.ConvertedBy(live)
-	return conversion.Calls(live, c) || by == "" && registersCRD(cs.Previous, c.CRD)
+	return conversion.Calls(live, c) || by == "" && registersCRD(f.Previous, c.CRD)
 }
 
 // withoutConversion returns the definitions that no Service of the namespace converts.
-func (cs *conversions) withoutConversion(d operatorsv1alpha1.WebhookDescription) (lost []*apiextensionsv1.CustomResourceDefinition) {
+func (f *facts) withoutConversion(d operatorsv1alpha1.WebhookDescription) (lost []*apiextensionsv1.CustomResourceDefinition) {
 	for _, name := range d.ConversionCRDs {
-		if live := cs.Observed.CRDs[name]; live != nil && !cs.convertedHere(live) {
+		if live := f.Observed.CRDs[name]; live != nil && !f.convertedHere(live) {
 			lost = append(lost, live)
 		}
 	}
@@ -136,27 +133,27 @@ func (cs *conversions) withoutConversion(d operatorsv1alpha1.WebhookDescription)
 
 // convertedHere reads the definition alone. A Service that is recreated is missing for a moment,
 // which is no gap.
-func (cs *conversions) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) bool {
+func (f *facts) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	namespace, _ := owners.ConvertedBy(crd)
-	return namespace == cs.CSV.Namespace && conversion.HasBundle(crd, cs.Provider == managerv1alpha1.ProviderNone)
+	return namespace == f.CSV.Namespace && conversion.HasBundle(crd, f.Provider == managerv1alpha1.ProviderNone)
 }
 
 // conversionsToEnd returns the conversions of previous versions that this version does not declare.
-func (cs *conversions) conversionsToEnd() conversion.End {
+func (f *facts) conversionsToEnd() conversion.End {
 	var stale []*apiextensionsv1.CustomResourceDefinition
-	for _, crd := range cs.Observed.CRDs {
-		if csvspec.Converts(cs.CSV, crd.Name) < 0 {
+	for _, crd := range f.Observed.CRDs {
+		if csvspec.Converts(f.CSV, crd.Name) < 0 {
 			stale = append(stale, crd)
 		}
 	}
-	return conversion.EndAll(cs.CSV.Namespace, cs.Observed.serviceNames(), stale, cs.Observed.ObjectCounts, cs.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
+	return conversion.EndAll(f.CSV.Namespace, f.Observed.serviceNames(), stale, f.Observed.ObjectCounts, f.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }
 
 // ownServices returns the Services that do not belong to a previous version.
-func (cs *conversions) ownServices() map[string]bool {
+func (f *facts) ownServices() map[string]bool {
 	services := map[string]bool{}
-	for name, s := range cs.Observed.Services {
-		services[name] = csvspec.HasOwnerLabels(s, cs.CSV)
+	for name, s := range f.Observed.Services {
+		services[name] = csvspec.HasOwnerLabels(s, f.CSV)
 	}
 	return services
 }

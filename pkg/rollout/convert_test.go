@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -110,9 +111,7 @@ func TestConversionInUse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			crd := convertedCRD("server-service", test.stored, test.versions...)
 			crd.Annotations = map[string]string{wellknown.AnnotationStoredVersions: test.recorded}
-			if got := inUse(crd, 7); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			installtest.Same(t, "the message", test.want, inUse(crd, 7))
 		})
 	}
 }
@@ -141,9 +140,7 @@ func TestConversionKeepsNewerGeneration(t *testing.T) {
 			t.Errorf("a conversion of generation %q is written %d times, want %d", generation, len(p.plan.Steps), written)
 		}
 		for _, step := range p.plan.Steps {
-			if got := step.Object.GetAnnotations()["olm-webhook-manager.io/certificate-generation"]; got != "2" {
-				t.Errorf("its recorded generation is %q, want 2", got)
-			}
+			installtest.Same(t, "its recorded generation", "2", step.Object.GetAnnotations()["olm-webhook-manager.io/certificate-generation"])
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -136,7 +137,7 @@ func TestContestOfAConversion(t *testing.T) {
 			}
 			next := conversionWith(slices.Concat(desired.Spec.Webhook.ClientConfig.CABundle, newCA(t, "olm-webhook-manager")))
 			next.Generation = 2
-			if name == "admission" && c.reconcileConversion(next) != 1 {
+			if test.admit != nil && c.reconcileConversion(next) != 1 {
 				t.Error("the trust in the next certificate is not written")
 			}
 		})
@@ -168,9 +169,7 @@ func TestConversionThatIsVerified(t *testing.T) {
 			c := convertingCluster(t, conversionWith(ours))
 			c.Provider = test.provider
 			c.injectCABundle(test.by, test.bundle)
-			if got := c.reconcileConversion(conversionWith(ours)); got != test.want {
-				t.Errorf("%d writes, want %d", got, test.want)
-			}
+			installtest.Same(t, "writes", test.want, c.reconcileConversion(conversionWith(ours)))
 		})
 	}
 }

@@ -1,11 +1,13 @@
 package rollout
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A new scope is written to a registration when its Namespaces have their labels. Other fields of
@@ -35,8 +37,6 @@ func TestScopeChangeOfRegisteredWebhook(t *testing.T) {
 	} {
 		c.wait(time.Second)
 		moment.happens()
-		if diff := cmp.Diff(moment.want, stepsOf(c.reconcile())); diff != "" {
-			t.Errorf("when %s, steps (-want +got):\n%s", moment.when, diff)
-		}
+		installtest.Same(t, fmt.Sprintf("when %s, steps", moment.when), moment.want, stepsOf(c.reconcile()))
 	}
 }

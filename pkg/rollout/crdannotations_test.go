@@ -4,9 +4,9 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
@@ -39,12 +39,8 @@ func TestAnnotationsOfDefinitions(t *testing.T) {
 				got = maps.Clone(step.Object.GetAnnotations())
 				delete(got, "olm-webhook-manager.io/certificate-generation")
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("written annotations (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(before, live.Annotations); diff != "" {
-				t.Errorf("the observed object is changed (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "written annotations", test.want, got)
+			installtest.Same(t, "the observed object is changed", before, live.Annotations)
 		})
 	}
 }

@@ -44,7 +44,7 @@ func TestDeletionOfOwnRegistration(t *testing.T) {
 	for uid, want := range map[types.UID]bool{live.UID: false, "another": true} {
 		deleted := live.DeepCopy()
 		deleted.UID = uid
-		step, ok := c.Observed.deletion(deleted, c.now)
+		step, ok := c.Observed.unlessContested(Step{Verb: Delete, Object: deleted, Live: deleted}, c.now)
 		if got := step.Repairs(c.Previous, nil); got != want || !ok {
 			t.Errorf("uid %s: counts %t, want %t; allowed %t", uid, got, want, ok)
 		}

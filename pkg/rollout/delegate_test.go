@@ -3,8 +3,7 @@ package rollout
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
@@ -20,9 +19,7 @@ func TestDelegatedWebhook(t *testing.T) {
 	bundle := func() string { return string(c.validating("manager").Webhooks[0].ClientConfig.CABundle) }
 	expectWebhook := func(want string) {
 		t.Helper()
-		if diff := cmp.Diff([]string{want}, webhooksOf(c.reconcile())); diff != "" {
-			t.Errorf("webhooks (-want +got):\n%s", diff)
-		}
+		installtest.Same(t, "webhooks", []string{want}, webhooksOf(c.reconcile()))
 	}
 
 	expectWebhook(webhook + " Waiting CABundleNotInjected: the registration is being written without rules, for its caBundle to be injected")

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
@@ -31,12 +31,8 @@ func TestDisabledWebhook(t *testing.T) {
 	c.disable("m.other.example.com, v.manager.example.com")
 
 	plan := c.reconcile()
-	if diff := cmp.Diff([]string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan)); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	}
-	if got := webhooksOf(plan)[0]; got != "v.manager.example.com"+disabledMessage {
-		t.Errorf("the webhook is %q", got)
-	}
+	installtest.Same(t, "steps", []string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan))
+	installtest.Same(t, "the webhook", "v.manager.example.com"+disabledMessage, webhooksOf(plan)[0])
 	if plan.Status.ReadyRegistrations != 1 || plan.Status.Registrations != 1 || !meta.IsStatusConditionTrue(plan.Status.Conditions, "Ready") {
 		t.Errorf("%d of %d are ready, conditions %+v", plan.Status.ReadyRegistrations, plan.Status.Registrations, plan.Status.Conditions)
 	}
@@ -47,9 +43,7 @@ func TestDisabledWebhook(t *testing.T) {
 	if refused == nil || refused.Status != metav1.ConditionTrue || !strings.Contains(refused.Message, `"m.other.example.com", which is no webhook of ClusterServiceVersion`) {
 		t.Errorf("an unknown name is reported as %+v", refused)
 	}
-	if repeated := c.reconcile(); len(repeated.Steps) > 0 {
-		t.Errorf("the next reconciliation does %q", stepsOf(repeated))
-	}
+	installtest.Same(t, "the next reconciliation writes", []string(nil), stepsOf(c.reconcile()))
 
 	c.Config = subscriptions.Config{}
 	for range 5 {
@@ -66,10 +60,6 @@ func TestDisabledWithUnmetRequirement(t *testing.T) {
 	c.Verdict = requirements.Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{{Kind: "ServiceAccount", Name: "shop", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}}}
 	c.disable("v.manager.example.com")
 	plan := c.reconcile()
-	if diff := cmp.Diff([]string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan)); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	}
-	if got := webhooksOf(plan)[0]; got != "v.manager.example.com"+disabledMessage {
-		t.Errorf("the webhook is %q", got)
-	}
+	installtest.Same(t, "steps", []string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan))
+	installtest.Same(t, "the webhook", "v.manager.example.com"+disabledMessage, webhooksOf(plan)[0])
 }

@@ -20,11 +20,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-type endpoints struct {
-	*facts
-	conversions *conversions
-}
-
 // notCallable explains why API servers do not call the pods of a Service without a cluster IP.
 func notCallable(service *corev1.Service, by route.By) string {
 	cause := "is headless: API servers call the cluster IP of a Service, unless they run with --enable-aggregator-routing"
@@ -34,27 +29,24 @@ func notCallable(service *corev1.Service, by route.By) string {
 	return fmt.Sprintf("service %s %s. Delete it, and the manager creates it with a cluster IP: kubectl -n %s delete service %[1]s", service.Name, cause, service.Namespace)
 }
 
-// endpoints returns the addresses at which API servers may call a webhook: the Service's own, and
+// endpointsOf returns the addresses at which API servers may call a webhook: the Service's own, and
 // each ready endpoint. The reason is why there is none.
-func (l *endpoints) endpoints(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
-	service := l.Observed.Services[d.Service.Name]
-	if reason, message := l.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
+func (f *facts) endpointsOf(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
+	service := f.Observed.Services[d.Service.Name]
+	if reason, message := f.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
 		return nil, reason, message
 	}
 	if service == nil {
 		return nil, managerv1alpha1.ReasonServiceMissing, fmt.Sprintf("service %s is being created", d.Service.Name)
 	}
-	trust := ""
-	if w.Delegated {
-		trust = l.injectedInto(w)
-	}
+	trust := f.injectedInto(w)
 	if by := route.Of(service); by != route.ByClusterIP {
 		return nil, managerv1alpha1.ReasonServiceNotCallable, notCallable(service, by)
 	}
 	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
-	behind := route.Behind(service, w.Port, l.Observed.Slices[service.Name])
+	behind := route.Behind(service, w.Port, f.Observed.Slices[service.Name])
 	if len(behind.Ready) == 0 {
-		reason, message = l.noEndpoints(d.Object.Name, service, w.Port, behind)
+		reason, message = f.noEndpoints(d.Object.Name, service, w.Port, behind)
 		return nil, reason, message
 	}
 	for _, e := range behind.Ready {
@@ -70,38 +62,35 @@ func (l *endpoints) endpoints(d render.Deployment, w render.Webhook) (all []back
 }
 
 // noEndpoints explains why no endpoint of a port is ready.
-func (l *endpoints) noEndpoints(deployment string, service *corev1.Service, number int32, behind route.Backend) (reason, message string) {
+func (f *facts) noEndpoints(deployment string, service *corev1.Service, number int32, behind route.Backend) (reason, message string) {
 	if !behind.Port {
 		return managerv1alpha1.ReasonPortMissing, fmt.Sprintf("service %s has no port %d", service.Name, number)
 	}
 	for _, port := range service.Spec.Ports {
-		if port.Port == number && port.TargetPort.StrVal != "" && !behind.Target && len(l.Observed.Pods[deployment]) > 0 {
+		if port.Port == number && port.TargetPort.StrVal != "" && !behind.Target && len(f.Observed.Pods[deployment]) > 0 {
 			return managerv1alpha1.ReasonNoSuchPort, fmt.Sprintf("no container names a port %q, which is the targetPort of service %s: correct targetPort in spec.webhookdefinitions, or name the port of the container",
 				port.TargetPort.StrVal, service.Name)
 		}
 	}
 	message = fmt.Sprintf("service %s has no ready endpoint", service.Name)
-	if d := l.Observed.Deployments[deployment]; d != nil && d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
+	if d := f.Observed.Deployments[deployment]; d != nil && d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
 		message += fmt.Sprintf(": deployment %s is scaled to 0; to bring it back: kubectl -n %s scale deployment %s --replicas=1", d.Name, d.Namespace, d.Name)
 	}
 	return managerv1alpha1.ReasonNoReadyEndpoints, message
 }
 
 // endpointsAt returns the ready endpoints of a Service at the port of the pods that to leads to.
-func (l *endpoints) endpointsAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (all []backends.Endpoint, reason, message string) {
-	trust := ""
-	if w.Delegated {
-		trust = l.injectedInto(w)
-	}
-	service := l.Observed.Services[d.Service.Name]
-	for _, e := range route.Pods(service, l.Observed.Slices[service.Name]) {
-		e.Port = backends.TargetOf(to, l.podOf(d, e))
+func (f *facts) endpointsAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (all []backends.Endpoint, reason, message string) {
+	trust := f.injectedInto(w)
+	service := f.Observed.Services[d.Service.Name]
+	for _, e := range route.Pods(service, f.Observed.Slices[service.Name]) {
+		e.Port = backends.TargetOf(to, f.podOf(d, e))
 		if e.Port == 0 {
 			return nil, managerv1alpha1.ReasonNoSuchPort, fmt.Sprintf("no container of %s names a port %q", e, to.TargetPort.StrVal)
 		}
 		all = append(all, backends.Endpoint{
 			Address: e.Address(), ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace), What: e.String(), Deployment: d.Object.Name,
-			Service: service.Name, Port: to.Port, Trust: trust, Review: reviews.For(l.CSV, w.Description, l.Observed.Catalog),
+			Service: service.Name, Port: to.Port, Trust: trust, Review: reviews.For(f.CSV, w.Description, f.Observed.Catalog),
 		})
 	}
 	if len(all) == 0 {
@@ -112,34 +101,37 @@ func (l *endpoints) endpointsAt(d render.Deployment, w render.Webhook, to corev1
 
 // podOf returns the pod behind an endpoint. A pod that is not observed is taken from the template
 // of the Deployment.
-func (l *endpoints) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
-	pods := l.Observed.Pods[d.Object.Name]
+func (f *facts) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
+	pods := f.Observed.Pods[d.Object.Name]
 	if i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return e.Ref != nil && e.Ref.Name == pod.Name }); i >= 0 {
 		return pods[i]
 	}
 	return &corev1.Pod{Spec: d.Object.Spec.Template.Spec}
 }
 
-// injectedInto returns the caBundle that another client injected for a webhook. For a conversion,
-// it is that of the first definition.
-func (l *endpoints) injectedInto(w render.Webhook) string {
-	if registration.Of(w) != nil {
-		return string(registration.BundleOf(registration.Of(w)))
+// injectedInto returns the caBundle that another client injects for a webhook; empty if the manager
+// writes it. For a conversion, it is that of the first definition.
+func (f *facts) injectedInto(w render.Webhook) string {
+	switch {
+	case !w.Delegated:
+		return ""
+	case w.Registration != nil:
+		return string(registration.BundleOf(w.Registration))
 	}
 	for _, c := range w.Conversions {
-		return string(conversion.WithLiveBundle(c, l.Observed.CRDs[c.CRD]).Spec.Webhook.ClientConfig.CABundle)
+		return string(conversion.WithLiveBundle(c, f.Observed.CRDs[c.CRD]).Spec.Webhook.ClientConfig.CABundle)
 	}
 	return ""
 }
 
 // toProbe returns the endpoints of a webhook, each with the review that it has to answer. A webhook
 // that was in service is registered again without a review.
-func (l *endpoints) toProbe(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
-	all, reason, message = l.endpoints(d, w)
-	if reason != "" || l.servedBefore(w) && !l.isCalledOtherwise(w) {
+func (f *facts) toProbe(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
+	all, reason, message = f.endpointsOf(d, w)
+	if reason != "" || f.servedBefore(w) && !f.isCalledOtherwise(w) {
 		return all, reason, message
 	}
-	review := reviews.For(l.CSV, w.Description, l.Observed.Catalog)
+	review := reviews.For(f.CSV, w.Description, f.Observed.Catalog)
 	for i := range all {
 		if !all[i].Virtual {
 			all[i].Review = review
@@ -150,19 +142,18 @@ func (l *endpoints) toProbe(d render.Deployment, w render.Webhook) (all []backen
 
 // isCalledOtherwise reports whether API servers call a webhook at another Service, port or path
 // than its description names.
-func (l *endpoints) isCalledOtherwise(w render.Webhook) bool {
+func (f *facts) isCalledOtherwise(w render.Webhook) bool {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
-		return slices.ContainsFunc(w.Conversions, l.conversions.routeEdited)
+		return slices.ContainsFunc(w.Conversions, f.conversionRouteEdited)
 	}
-	live := l.registered(w)
-	return live != nil && (!registration.CallSameService(registration.Of(w), live) || registration.RouteOf(registration.Of(w)) != registration.RouteOf(live))
+	live := f.registered(w)
+	return live != nil && (!registration.CallSameService(w.Registration, live) || registration.RouteOf(w.Registration) != registration.RouteOf(live))
 }
 
 // probes evaluates what endpoints answered, and requests the missing ones.
 type probes struct {
 	*facts
-	endpoints *endpoints
-	plan      *planBuilder
+	plan *planBuilder
 }
 
 // unanswered returns why endpoints cannot be called. It requests the missing answers, and retries
@@ -194,6 +185,6 @@ func (q *probes) probePause(w render.Webhook, backend workload.Progress) time.Du
 
 // undialled reports whether an endpoint of the webhook was tested through the API server only.
 func (q *probes) undialled(d render.Deployment, w render.Webhook) bool {
-	endpoints, _, _ := q.endpoints.toProbe(d, w)
+	endpoints, _, _ := q.toProbe(d, w)
 	return slices.ContainsFunc(endpoints, func(e backends.Endpoint) bool { return q.Observed.Answers[e].ThroughAPIServer })
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -75,10 +74,6 @@ func (f *facts) refusal(d render.Deployment) (reason, message string) {
 	return "", ""
 }
 
-func (f *facts) refusedAlready(o drift.Object) bool {
-	return f.Observed.Refused[drift.KeyOf(o)] != ""
-}
-
 func (f *facts) progressOf(d render.Deployment) workload.Progress {
 	progress := workload.ProgressOf(f.Observed.Deployments[d.Object.Name], f.Observed.Pods[d.Object.Name])
 	if reason, message := f.refusal(d); reason != "" {
@@ -109,21 +104,7 @@ func (f *facts) withLiveSelector(desired, live drift.Object) drift.Object {
 	if len(f.Observed.UnlabelledNamespaces) == 0 {
 		return desired
 	}
-	switch live := live.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		if len(live.Webhooks) > 0 {
-			kept := desired.DeepCopyObject().(*admissionregistrationv1.ValidatingWebhookConfiguration)
-			kept.Webhooks[0].NamespaceSelector = live.Webhooks[0].NamespaceSelector
-			return kept
-		}
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		if len(live.Webhooks) > 0 {
-			kept := desired.DeepCopyObject().(*admissionregistrationv1.MutatingWebhookConfiguration)
-			kept.Webhooks[0].NamespaceSelector = live.Webhooks[0].NamespaceSelector
-			return kept
-		}
-	}
-	return desired
+	return registration.WithLiveSelector(desired, live)
 }
 
 // SecretContested reports whether a Secret must not be written now, because another client reverts

@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -188,20 +189,34 @@ func (c *cluster) wait(d time.Duration) { c.now = c.now.Add(d) }
 // installed returns a cluster an hour after the operator succeeded.
 func installed(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription) *cluster {
 	t.Helper()
-	c := clusterWith(t, webhooks...)
-	for range 10 {
+	c := clusterWith(t, webhooks...).succeed()
+	c.wait(time.Hour)
+	return c
+}
+
+// succeed reconciles until the operator has succeeded.
+func (c *cluster) succeed() *cluster {
+	c.t.Helper()
+	for i := 0; c.CSV.Status.Phase != succeeded; i++ {
+		if i == 10 {
+			c.t.Fatalf("the operator is %s (%s): %s", c.CSV.Status.Phase, c.CSV.Status.Reason, c.CSV.Status.Message)
+		}
+		c.reconcileTimes(1)
+		c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
+	}
+	return c
+}
+
+// reconcileTimes reconciles n times. Each time, all Deployments become available.
+func (c *cluster) reconcileTimes(n int) {
+	c.t.Helper()
+	for range n {
 		c.reconcile()
 		for name := range c.Observed.Deployments {
 			c.becomeAvailable(name)
 		}
 		c.wait(5 * time.Second)
-		if c.CSV.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded {
-			c.wait(time.Hour)
-			return c
-		}
 	}
-	t.Fatalf("the operator is %s (%s): %s", c.CSV.Status.Phase, c.CSV.Status.Reason, c.CSV.Status.Message)
-	return nil
 }
 
 // stepsOf returns a line for each write of a plan, with the drift. Names of registrations have no

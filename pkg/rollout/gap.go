@@ -19,20 +19,20 @@ func microTime(t time.Time) metav1.MicroTime {
 
 // gapOf returns the last period without the conversion webhook. It starts when the previous status
 // reports a live conversion, and ends with the reconciliation that observes it again.
-func (cs *conversions) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.ConversionGap {
-	before := cs.previousStatus(d)
+func (f *facts) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.ConversionGap {
+	before := f.previousStatus(d)
 	if before == nil {
 		return nil
 	}
-	lost := cs.withoutConversion(d)
+	lost := f.withoutConversion(d)
 	open := before.LastGap != nil && before.LastGap.To == nil
 	switch {
 	case open && len(lost) == 0:
 		closed := before.LastGap.DeepCopy()
-		closed.To = new(microTime(cs.now))
+		closed.To = new(microTime(f.now))
 		return closed
 	case !open && len(lost) > 0 && isRegistered(*before):
-		return cs.newGap(lost, *before)
+		return f.newGap(lost, *before)
 	default:
 		return before.LastGap
 	}
@@ -40,8 +40,8 @@ func (cs *conversions) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1a
 
 // newGap returns a gap that starts with the write that removed the conversion, if field ownership
 // shows it, but not before the conversion was last observed.
-func (cs *conversions) newGap(lost []*apiextensionsv1.CustomResourceDefinition, before managerv1alpha1.WebhookStatus) *managerv1alpha1.ConversionGap {
-	gap := &managerv1alpha1.ConversionGap{From: microTime(cs.now)}
+func (f *facts) newGap(lost []*apiextensionsv1.CustomResourceDefinition, before managerv1alpha1.WebhookStatus) *managerv1alpha1.ConversionGap {
+	gap := &managerv1alpha1.ConversionGap{From: microTime(f.now)}
 	for _, crd := range lost {
 		gap.CRDs = append(gap.CRDs, crd.Name)
 		by, at := conversion.LastOtherWriter(crd)

@@ -38,7 +38,7 @@ func TestConversionGap(t *testing.T) {
 		}, at)
 		previous.State = state
 		before := previous
-		previous.LastGap = p.conversions.gapOf(webhook)
+		previous.LastGap = p.gapOf(webhook)
 		for _, event := range report.EventsOf(statusOf(before), statusOf(previous)) {
 			return event
 		}

@@ -1,17 +1,18 @@
 package rollout
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
@@ -180,12 +181,8 @@ func TestRegistrationGates(t *testing.T) {
 			c := unregistered(t)
 			test.change(c)
 			plan := c.reconcile()
-			if diff := cmp.Diff(test.wantSteps, stepsOf(plan)); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff([]string{test.want}, webhooksOf(plan)); diff != "" {
-				t.Errorf("webhooks (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "steps", test.wantSteps, stepsOf(plan))
+			installtest.Same(t, "webhooks", []string{test.want}, webhooksOf(plan))
 			if test.wantRequeue != 0 && !plan.Requeue.At.Equal(c.now.Add(test.wantRequeue)) {
 				t.Errorf("the requeue is at %s, want %s later than now", plan.Requeue.At, test.wantRequeue)
 			}
@@ -209,9 +206,7 @@ func TestTargetPortWithoutContainerPort(t *testing.T) {
 			c.becomeAvailable("manager")
 			c.Observed.Slices["manager-service"][0].Ports = nil
 			c.Observed.Pods["manager"] = test.pods
-			if diff := cmp.Diff([]string{test.want}, webhooksOf(c.reconcile())); diff != "" {
-				t.Errorf("webhooks (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "webhooks", []string{test.want}, webhooksOf(c.reconcile()))
 		})
 	}
 }
@@ -281,9 +276,7 @@ func TestEndpointsToDial(t *testing.T) {
 				e.Review = reviews.Request{} // see TestReviewsToSend
 				got = append(got, e)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("endpoints to dial (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "endpoints to dial", test.want, got)
 			if test.want != nil && plan.Status.Deployments[0].Webhooks[0].Reason != "Probing" {
 				t.Errorf("the reason is %s", plan.Status.Deployments[0].Webhooks[0].Reason)
 			}
@@ -312,14 +305,10 @@ func TestServiceNotCallable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := unregistered(t)
 			test.change(c.Observed.Services["manager-service"])
-			if diff := cmp.Diff([]string{"v.manager.example.com Waiting " + test.want}, webhooksOf(c.next())); diff != "" {
-				t.Errorf("before it is registered (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "before it is registered", []string{"v.manager.example.com Waiting " + test.want}, webhooksOf(c.next()))
 			c = installed(t, webhookOf("manager"))
 			test.change(c.Observed.Services["manager-service"])
-			if diff := cmp.Diff([]string{"v.manager.example.com Unreachable " + test.want}, webhooksOf(c.next())); diff != "" {
-				t.Errorf("when it is registered (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "when it is registered", []string{"v.manager.example.com Unreachable " + test.want}, webhooksOf(c.next()))
 		})
 	}
 }
@@ -333,21 +322,15 @@ func TestEndpointsOfASecondPort(t *testing.T) {
 	for _, e := range c.next().Probes {
 		got = append(got, e.Address)
 	}
-	if diff := cmp.Diff([]string{"10.244.0.5:9443", "10.96.0.10:443", "10.244.0.5:9444", "10.96.0.10:444"}, got); diff != "" {
-		t.Errorf("addresses to dial of %s (-want +got):\n%s", names.Service("manager"), diff)
-	}
+	installtest.Same(t, fmt.Sprintf("addresses to dial of %s", names.Service("manager")), []string{"10.244.0.5:9443", "10.96.0.10:443", "10.244.0.5:9444", "10.96.0.10:444"}, got)
 }
 
 // A webhook that only API servers can reach has this reason as long as it is registered.
 func TestProbedThroughAPIServer(t *testing.T) {
 	c := unregistered(t)
 	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{ThroughAPIServer: true} }
-	if diff := cmp.Diff([]string{"v.manager.example.com Waiting ProvedThroughAPIServer: the registration is being written: " + undialledMessage}, webhooksOf(c.reconcile())); diff != "" {
-		t.Errorf("while it is registered (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "while it is registered", []string{"v.manager.example.com Waiting ProvedThroughAPIServer: the registration is being written: " + undialledMessage}, webhooksOf(c.reconcile()))
 	for range 3 {
-		if diff := cmp.Diff([]string{"v.manager.example.com Registered ProvedThroughAPIServer: " + undialledMessage}, webhooksOf(c.reconcile())); diff != "" {
-			t.Errorf("afterwards (-want +got):\n%s", diff)
-		}
+		installtest.Same(t, "afterwards", []string{"v.manager.example.com Registered ProvedThroughAPIServer: " + undialledMessage}, webhooksOf(c.reconcile()))
 	}
 }

@@ -6,10 +6,10 @@ import (
 )
 
 // KeepsTrustOnly reports whether only certificates and trust are maintained: the webhooks are in
-// service, and the ClusterServiceVersion has no scope, has mistakes, or waits for conversions to be
+// service, and the ClusterServiceVersion has no scope, is invalid, or waits for conversions to be
 // deleted.
 func (in Input) KeepsTrustOnly() bool {
-	held := in.Failure != nil || in.Verdict.Mistakes() != ""
+	held := in.Failure != nil || in.Verdict.Invalid() != ""
 	yields := in.Failure != nil && scope.Yields(in.Failure.Reason) || in.Verdict.Conflict != ""
 	return in.DeletionBlocked || held && !yields && !in.Upgrade.Waits() && in.InService()
 }
@@ -39,6 +39,6 @@ func (in Input) InService() bool {
 // RepairsInService reports whether webhooks in service are maintained although a requirement is not
 // met.
 func (in Input) RepairsInService() bool {
-	return in.Failure == nil && in.Verdict.Mistakes() == "" && in.Verdict.Conflict == "" && in.Verdict.Unmet() != "" &&
+	return in.Failure == nil && in.Verdict.Invalid() == "" && in.Verdict.Conflict == "" && in.Verdict.Unmet() != "" &&
 		!in.Upgrade.Waits() && in.InService()
 }

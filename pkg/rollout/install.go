@@ -15,12 +15,11 @@ import (
 type planner struct {
 	*facts
 	*outcome
-	plan        *planBuilder
-	conversions *conversions
-	ports       *ports
-	registrar   *registrar
-	maintainer  *maintainer
-	remover     *remover
+	plan       *planBuilder
+	ports      *ports
+	registrar  *registrar
+	maintainer *maintainer
+	remover    *remover
 }
 
 // outcome is what the status reports in addition to the steps.
@@ -36,14 +35,12 @@ type outcome struct {
 
 func newPlanner(in Input, now time.Time) *planner {
 	f := &facts{Input: in, now: now}
-	p := &planner{facts: f, outcome: &outcome{unregistered: f.lastUnregistered()}, conversions: &conversions{facts: f}}
-	p.plan = &planBuilder{facts: f, conversions: p.conversions}
-	lookup := &endpoints{facts: f, conversions: p.conversions}
-	dialling := &probes{facts: f, endpoints: lookup, plan: p.plan}
-	p.ports = &ports{facts: f, endpoints: lookup, probes: dialling, plan: p.plan}
-	p.registrar = &registrar{facts: f, conversions: p.conversions, endpoints: lookup, probes: dialling, ports: p.ports, plan: p.plan}
-	p.maintainer = &maintainer{facts: f, conversions: p.conversions, ports: p.ports, registrar: p.registrar, plan: p.plan, rolledOut: map[string]bool{}}
-	p.remover = &remover{facts: f, outcome: p.outcome, conversions: p.conversions, plan: p.plan}
+	p := &planner{facts: f, outcome: &outcome{unregistered: f.lastUnregistered()}, plan: &planBuilder{facts: f}}
+	dialling := &probes{facts: f, plan: p.plan}
+	p.ports = &ports{facts: f, probes: dialling, plan: p.plan}
+	p.registrar = &registrar{facts: f, probes: dialling, ports: p.ports, plan: p.plan}
+	p.maintainer = &maintainer{facts: f, ports: p.ports, registrar: p.registrar, plan: p.plan, rolledOut: map[string]bool{}}
+	p.remover = &remover{facts: f, outcome: p.outcome, plan: p.plan}
 	return p
 }
 
@@ -77,9 +74,7 @@ func (p *planner) install() {
 	}
 	p.maintainer.maintain()
 	p.remover.removeStale()
-	for _, pod := range p.ResyncPods {
-		p.plan.add(Step{Verb: ResyncVolumes, Object: pod, Live: pod})
-	}
+	p.plan.resyncVolumes()
 }
 
 // rollOut writes what one Deployment and its webhooks need, and returns their progress.
@@ -150,7 +145,7 @@ func (p *planner) mayStartUpgrade() bool {
 	}
 	p.forbidden = p.selectorConflict()
 	if p.forbidden == "" {
-		ended := p.conversions.conversionsToEnd()
+		ended := p.conversionsToEnd()
 		p.plan.Count, p.inUse, p.forbidden = ended.Count, ended.InUse, ended.InUse
 	}
 	return p.forbidden == "" && len(p.plan.Count) == 0

@@ -1,13 +1,14 @@
 package rollout
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
@@ -87,12 +88,8 @@ func TestInstallationStepByStep(t *testing.T) {
 	} {
 		moment.happens()
 		plan := c.reconcile()
-		if diff := cmp.Diff(moment.wantSteps, stepsOf(plan)); diff != "" {
-			t.Errorf("when %s, steps (-want +got):\n%s", moment.when, diff)
-		}
-		if diff := cmp.Diff(moment.wantPhases, phasesOf(plan)); diff != "" {
-			t.Errorf("when %s, phases (-want +got):\n%s", moment.when, diff)
-		}
+		installtest.Same(t, fmt.Sprintf("when %s, steps", moment.when), moment.wantSteps, stepsOf(plan))
+		installtest.Same(t, fmt.Sprintf("when %s, phases", moment.when), moment.wantPhases, phasesOf(plan))
 		c.wait(time.Second)
 	}
 }

@@ -13,6 +13,11 @@ import (
 // version replaces it.
 func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, desired, live []drift.Object, o Observed, u Upgrade, now time.Time) []Step {
 	var steps []Step
+	add := func(step Step) {
+		if step, ok := o.unlessContested(step, now); ok {
+			steps = append(steps, step)
+		}
+	}
 	existing, needed := map[string]drift.Object{}, map[string]bool{}
 	for _, l := range live {
 		existing[drift.KeyOf(l)] = l
@@ -23,15 +28,13 @@ func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, desired, live []drift.Ob
 		if l := existing[key]; o.Refused[key] != "" || l != nil && !u.Started && !csvspec.HasOwnerLabels(l, csv) {
 			continue
 		}
-		if step, ok := stepTo(w, existing[key], o, now); ok {
-			steps = append(steps, step)
+		if step, ok := o.stepTo(w, existing[key]); ok {
+			add(step)
 		}
 	}
 	for _, l := range live {
 		if !needed[drift.KeyOf(l)] && csvspec.HasOwnerLabels(l, csv) {
-			if step, ok := o.deletion(l, now); ok {
-				steps = append(steps, step)
-			}
+			add(Step{Verb: Delete, Object: l, Live: l})
 		}
 	}
 	return steps

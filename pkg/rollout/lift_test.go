@@ -3,13 +3,13 @@ package rollout
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -44,9 +44,7 @@ func TestLift(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := Observed{Refused: map[string]string{test.refused: "no"}}
 			u := Upgrade{From: []*operatorsv1alpha1.ClusterServiceVersion{v1}, Started: test.began}
-			if diff := cmp.Diff(test.want, stepsOf(Plan{Steps: Lift(v2, test.desired, test.live, o, u, noon)})); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "steps", test.want, stepsOf(Plan{Steps: Lift(v2, test.desired, test.live, o, u, noon)}))
 		})
 	}
 }

@@ -47,6 +47,8 @@ type Policy struct {
 	// Settle is how long API servers may take to observe a registration. A ClusterServiceVersion is
 	// not Succeeded before.
 	Settle time.Duration
+	// No flag sets the other fields. Tests shorten them.
+
 	// OrderTimeout is how long a Deployment that does not become available delays the next one.
 	OrderTimeout time.Duration
 	// RunningTimeout is the same for a Deployment whose containers run and are not ready: it may
@@ -58,7 +60,7 @@ type Policy struct {
 	InstallTimeout time.Duration
 }
 
-// DefaultPolicy returns the defaults of the flags. The timeouts exceed the usual initial delay of a
+// DefaultPolicy returns the policy without flags. The timeouts exceed the usual initial delay of a
 // readiness probe. InstallTimeout is OLM v0's.
 func DefaultPolicy() Policy {
 	return Policy{

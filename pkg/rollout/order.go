@@ -12,13 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
 // relax reports whether a Deployment has delayed the next ones for long enough. Some operators have
 // a first Deployment that needs a webhook of the second one to become ready.
 func (p *planner) relax(v deploymentView, waits string, behind []render.Deployment) bool {
@@ -26,8 +19,8 @@ func (p *planner) relax(v deploymentView, waits string, behind []render.Deployme
 		return false
 	}
 	bound := p.waitingSince(v).Add(p.Policy.OrderTimeout)
-	if running := v.progress.Running; !running.IsZero() {
-		bound = earlier(bound, running.Add(p.Policy.RunningTimeout))
+	if running := v.progress.Running.Add(p.Policy.RunningTimeout); !v.progress.Running.IsZero() && running.Before(bound) {
+		bound = running
 	}
 	if p.now.Before(bound) {
 		p.plan.requeue(bound, "a Deployment delays the next one")

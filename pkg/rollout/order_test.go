@@ -1,16 +1,17 @@
 package rollout
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
@@ -100,9 +101,7 @@ func TestOrderRelaxed(t *testing.T) {
 			if started != test.wantStarted {
 				t.Errorf("the second starts: %t, want %t; steps %q", started, test.wantStarted, stepsOf(plan))
 			}
-			if got := conditionOf(plan, "OrderRelaxed"); got != test.wantRelaxed {
-				t.Errorf("the order is relaxed because %q, want %q", got, test.wantRelaxed)
-			}
+			installtest.Same(t, "why the order is relaxed", test.wantRelaxed, conditionOf(plan, "OrderRelaxed"))
 			if d := plan.Status.Deployments[1]; !started && d.Name+" "+string(d.State)+" "+d.Reason+": "+d.Message != postponed {
 				t.Errorf("the second is %+v", d)
 			}
@@ -127,15 +126,11 @@ func TestFirstDeploymentWaitsForSecond(t *testing.T) {
 		t.Errorf("after another reconciliation, steps %q, conditions %+v", stepsOf(repeated), repeated.Status.Conditions)
 	}
 	c.becomeAvailable("second")
-	if diff := cmp.Diff([]string{"create ValidatingWebhookConfiguration v.second.example.com"}, stepsOf(c.reconcile())); diff != "" {
-		t.Errorf("steps when the second is available (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "steps when the second is available", []string{"create ValidatingWebhookConfiguration v.second.example.com"}, stepsOf(c.reconcile()))
 	c.becomeAvailable("first")
 	c.wait(time.Second)
 	plan := c.reconcile()
-	if diff := cmp.Diff([]string{"create ValidatingWebhookConfiguration v.first.example.com"}, stepsOf(plan)); diff != "" {
-		t.Errorf("steps when the first is available (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "steps when the first is available", []string{"create ValidatingWebhookConfiguration v.first.example.com"}, stepsOf(plan))
 	c.wait(5 * time.Second)
 	if plan = c.reconcile(); conditionOf(plan, "OrderRelaxed") != "" || c.CSV.Status.Phase != "Succeeded" {
 		t.Errorf("at the end: %s, conditions %+v", c.CSV.Status.Phase, plan.Status.Conditions)
@@ -169,9 +164,7 @@ func TestOrderTimeoutBeginsWithUnregistration(t *testing.T) {
 		{time.Second, []string{"create Deployment shop/second"}},
 	} {
 		c.wait(moment.after)
-		if diff := cmp.Diff(moment.want, stepsOf(c.reconcile())); diff != "" {
-			t.Errorf("%s later, steps (-want +got):\n%s", moment.after, diff)
-		}
+		installtest.Same(t, fmt.Sprintf("%s later, steps", moment.after), moment.want, stepsOf(c.reconcile()))
 	}
 }
 
@@ -186,14 +179,10 @@ func TestPostponedDeploymentIsRepaired(t *testing.T) {
 		`apply ValidatingWebhookConfiguration v.second.example.com: webhooks[name="v.second.example.com"].failurePolicy`,
 	}
 	plan := c.reconcile()
-	if diff := cmp.Diff(want, stepsOf(plan)); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{
+	installtest.Same(t, "steps", want, stepsOf(plan))
+	installtest.Same(t, "webhooks", []string{
 		"v.first.example.com Unreachable NoReadyEndpoints: service first-service has no ready endpoint: " +
 			"deployment \"first\" not available: Deployment does not have minimum availability.",
 		"v.second.example.com Registered Serving: ",
-	}, webhooksOf(plan)); diff != "" {
-		t.Errorf("webhooks (-want +got):\n%s", diff)
-	}
+	}, webhooksOf(plan))
 }

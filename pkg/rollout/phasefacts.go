@@ -48,8 +48,8 @@ func (r *reporter) failure(unmet string) *phase.Phase {
 	switch {
 	case r.Failure != nil:
 		return &phase.Phase{Phase: operatorsv1alpha1.CSVPhaseFailed, Reason: r.Failure.Reason, Message: r.Failure.Message}
-	case r.Verdict.Mistakes() != "":
-		return new(phase.Invalid.Because(r.Verdict.Mistakes()))
+	case r.Verdict.Invalid() != "":
+		return new(phase.Invalid.Because(r.Verdict.Invalid()))
 	case r.Verdict.Conflict != "" && unmet == "":
 		return new(phase.Conflict.Because(r.Verdict.Conflict))
 	default:
@@ -59,10 +59,11 @@ func (r *reporter) failure(unmet string) *phase.Phase {
 
 // deploymentFacts adds what a Deployment waits for. The first Deployment wins.
 func (r *reporter) deploymentFacts(d deploymentView, f *phase.Facts) {
-	waits := d.missing(r.plan)
+	waits, until := d.missing(r.Policy, r.now)
 	if waits == "" {
 		return
 	}
+	r.plan.requeue(until, "API servers learn of a registration")
 	setFirst(&f.Incomplete, waits)
 	setFirst(&f.Refused, d.refusal())
 	if deadline := r.deadline(d); deadline.After(r.now) {

@@ -24,10 +24,11 @@ type Plan struct {
 	Requeue Requeue
 }
 
-// Next returns the plan for one ClusterServiceVersion. Without a scope, with mistakes or with unmet
-// requirements nothing new is started. What is live stays as it is, and its certificates are renewed.
-// Objects that are in service are also repaired while a requirement is not met. Only an operator that
-// must yield to another one is withdrawn.
+// Next returns the plan for one ClusterServiceVersion. If it has no scope, is invalid, or has unmet
+// requirements, nothing new is started. What is live stays as it is, and its certificates are
+// renewed. While only a requirement is not met, webhooks in service and their Services, Roles and
+// bindings are also repaired; of the Deployments, only deleted ones are. Only an operator that must
+// yield to another one is withdrawn.
 func Next(in Input, now time.Time) Plan {
 	p := newPlanner(in, now)
 	report := reporter{facts: p.facts, plan: p.plan, outcome: p.outcome}

@@ -18,10 +18,9 @@ import (
 // ports keeps the ports of Services that live registrations call.
 type ports struct {
 	*facts
-	endpoints *endpoints
-	probes    *probes
-	plan      *planBuilder
-	blocked   map[portKey]blockedPort // ports with another target than desired
+	probes  *probes
+	plan    *planBuilder
+	blocked map[portKey]blockedPort // ports with another target than desired
 }
 
 // keepPorts changes the desired Services. Each keeps the ports that live registrations call and
@@ -137,10 +136,10 @@ func (k *ports) blockedPortOf(d render.Deployment, w render.Webhook) blockedPort
 // unservedAt returns why a webhook cannot be called at the target of a port. All pods behind the
 // Service are dialled there.
 func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (reason, message string) {
-	if w.Delegated && registration.Of(w) != nil {
+	if w.Delegated && w.Registration != nil {
 		w = registration.WithLiveBundle(w, k.registered(w))
 	}
-	endpoints, reason, message := k.endpoints.endpointsAt(d, w, to)
+	endpoints, reason, message := k.endpointsAt(d, w, to)
 	if reason != "" {
 		return reason, message
 	}
@@ -152,7 +151,7 @@ func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.Serv
 // that drops packets is not served. Otherwise the API server would be asked, which calls the
 // current port.
 func (k *ports) askToCompare(d render.Deployment, w render.Webhook) {
-	endpoints, _, _ := k.endpoints.endpoints(d, w)
+	endpoints, _, _ := k.endpointsOf(d, w)
 	for _, e := range endpoints {
 		if _, asked := k.Observed.Answers[e]; !asked && !e.Virtual {
 			k.plan.probe(e)

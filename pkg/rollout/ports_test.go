@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -14,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
@@ -116,15 +116,11 @@ func TestEditedPorts(t *testing.T) {
 				c.serve("manager", addresses...)
 				c.wait(2 * time.Second)
 			}
-			if diff := cmp.Diff(test.want, c.routes()); diff != "" {
-				t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "the port that is called, and where ports lead", test.want, c.routes())
 			if got := strings.Join(webhooksOf(plan), "\n"); !strings.Contains(got, test.message) || test.message == "" && strings.Contains(got, "until") {
 				t.Errorf("the webhook is %s, want %s", got, test.message)
 			}
-			if steps := stepsOf(plan); len(steps) > 0 {
-				t.Errorf("each reconciliation does %q", steps)
-			}
+			installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(plan))
 		})
 	}
 }
@@ -134,9 +130,7 @@ func TestEditedPorts(t *testing.T) {
 func TestPreviousTargetPortIsProbed(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	onTarget("9999")(&c.CSV.Spec.WebhookDefinitions[0])
-	if diff := cmp.Diff([]string{"10.244.0.5:443", "10.244.0.5:9999/"}, pathsToProbe(c.next())); diff != "" {
-		t.Errorf("addresses to dial (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "addresses to dial", []string{"10.244.0.5:443", "10.244.0.5:9999/"}, pathsToProbe(c.next()))
 }
 
 // The Service keeps the previous port until every API server has observed the new one.
@@ -151,22 +145,18 @@ func TestPreviousPortSettles(t *testing.T) {
 		got = append(got, c.routes())
 		c.wait(25 * time.Second)
 	}
-	if diff := cmp.Diff([]string{
+	installtest.Same(t, "the port that is called, and where ports lead", []string{
 		"443 of 443->443 8443->8443", // the port is added
 		"8443 of 443->443 8443->8443",
 		"8443 of 443->443 8443->8443", // the time is recorded
 		"8443 of 443->443 8443->8443",
 		"8443 of 443->443 8443->8443",
 		"8443 of 8443->8443",
-	}, got); diff != "" {
-		t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
-	}
+	}, got)
 	if service := c.Observed.Services["manager-service"]; service.Annotations[wellknown.AnnotationKeptPorts] != "" {
 		t.Errorf("the record stays: %v", service.Annotations)
 	}
-	if plan := c.reconcile(); len(plan.Steps) > 0 {
-		t.Errorf("each reconciliation does %q", stepsOf(plan))
-	}
+	installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.reconcile()))
 }
 
 // Edits of another client are repaired at once, also while an edit of the ClusterServiceVersion
@@ -205,9 +195,7 @@ func TestPortsEditedByAnotherClient(t *testing.T) {
 			}
 			test.client(c)
 			c.reconcileAndServe("manager")
-			if diff := cmp.Diff(test.want, c.routes()); diff != "" {
-				t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "the port that is called, and where ports lead", test.want, c.routes())
 		})
 	}
 }
@@ -304,9 +292,7 @@ func TestEditedConversionPorts(t *testing.T) {
 				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 			}
 			got := fmt.Sprintf("%d of %s", conversion.RouteOf(c.Observed.CRDs["things.example.com"].Spec.Conversion).Port, strings.Join(ports, " "))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("the port that is called, and where ports lead (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "the port that is called, and where ports lead", test.want, got)
 		})
 	}
 }
@@ -346,9 +332,7 @@ func TestProbedPortsDuringEdit(t *testing.T) {
 			if why := backends.SamplingObstacle(live, backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil); why != "" {
 				t.Errorf("calls through the Service are inconclusive: %s", why)
 			}
-			if diff := cmp.Diff(test.want, strings.Join(ports, " ")); diff != "" {
-				t.Errorf("probed ports (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "probed ports", test.want, strings.Join(ports, " "))
 		})
 	}
 }

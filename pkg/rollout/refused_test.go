@@ -4,13 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A refused write is not retried in the same reconciliation. The phase has the cause. The write is
@@ -64,12 +64,8 @@ func TestRefusedWrites(t *testing.T) {
 			test.change(c)
 			c.refuse(test.key, quota)
 			plan := c.reconcile()
-			if diff := cmp.Diff(test.wantSteps, stepsOf(plan)); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff([]string{test.want}, webhooksOf(plan)); diff != "" {
-				t.Errorf("webhooks (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "steps", test.wantSteps, stepsOf(plan))
+			installtest.Same(t, "webhooks", []string{test.want}, webhooksOf(plan))
 			if got := phasesOf(plan); len(got) == 0 || got[len(got)-1] != failed {
 				t.Errorf("phases %q, want %q at their end", got, failed)
 			}
@@ -129,15 +125,9 @@ func TestRefusedRepairs(t *testing.T) {
 			test.change(c)
 			c.refuse(test.key, quota)
 			plan := c.reconcile()
-			if steps := stepsOf(plan); len(steps) > 0 {
-				t.Errorf("steps %q", steps)
-			}
-			if diff := cmp.Diff([]string{test.want}, webhooksOf(plan)); diff != "" {
-				t.Errorf("webhooks (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff([]string{"Failed InstallComponentFailed: install strategy failed: " + quota}, phasesOf(plan)); diff != "" {
-				t.Errorf("phases (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "steps", []string(nil), stepsOf(plan))
+			installtest.Same(t, "webhooks", []string{test.want}, webhooksOf(plan))
+			installtest.Same(t, "phases", []string{"Failed InstallComponentFailed: install strategy failed: " + quota}, phasesOf(plan))
 
 			c.Observed.Refused = map[string]string{}
 			for range 2 {
@@ -183,9 +173,7 @@ func TestUnreachableWebhookOfAnotherOperator(t *testing.T) {
 			c.refuse(deployment, down)
 			c.Observed.Unanswered = map[string]bool{deployment: true}
 			plan := c.reconcile()
-			if diff := cmp.Diff(test.want, stepsOf(plan)); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "steps", test.want, stepsOf(plan))
 			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentPending || d.Reason != managerv1alpha1.ReasonWebhookUnanswered || d.Message != down {
 				t.Errorf("the Deployment is %s %s: %s", d.State, d.Reason, d.Message)
 			}
@@ -201,9 +189,7 @@ func TestRefusedUnregistration(t *testing.T) {
 	c := installed(t, webhookOf("manager"), webhookOf("manager", mutatingNamed("m.example.com")))
 	c.CSV.Spec.WebhookDefinitions = c.CSV.Spec.WebhookDefinitions[:1]
 	c.refuse("MutatingWebhookConfiguration", "the API server refuses it: forbidden")
-	if steps := stepsOf(c.reconcile()); len(steps) > 0 {
-		t.Errorf("steps %q", steps)
-	}
+	installtest.Same(t, "steps", []string(nil), stepsOf(c.reconcile()))
 }
 
 // A refused removal of a conversion is not retried in the same reconciliation.
@@ -212,11 +198,7 @@ func TestRefusedConversionRemoval(t *testing.T) {
 	crd := convertedCRD("manager-service", []string{"v2"}, "-v1", "v2")
 	crd.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
 	c.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}
-	if diff := cmp.Diff([]string{"convert CustomResourceDefinition things.example.com: spec.conversion"}, stepsOf(c.next())); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "steps", []string{"convert CustomResourceDefinition things.example.com: spec.conversion"}, stepsOf(c.next()))
 	c.refuse(crdKey(crd.Name), "the API server refuses it: forbidden")
-	if steps := stepsOf(c.next()); len(steps) > 0 {
-		t.Errorf("refused, the steps are %q", steps)
-	}
+	installtest.Same(t, "refused, steps", []string(nil), stepsOf(c.next()))
 }

@@ -14,17 +14,12 @@ import (
 
 type registrar struct {
 	*facts
-	conversions *conversions
-	endpoints   *endpoints
-	probes      *probes
-	ports       *ports
-	plan        *planBuilder
+	probes *probes
+	ports  *ports
+	plan   *planBuilder
 }
 
-// The API server reached the webhook, and the manager did not.
-const (
-	undialledMessage = "the API server reached it and trusted its certificate; the manager did not dial its pods itself"
-)
+const undialledMessage = "the API server reached it and trusted its certificate; the manager did not dial its pods itself"
 
 // register decides about one webhook. A live registration stays as desired, whether endpoints
 // answer or not. A webhook that is not called as desired must pass callChecks first.
@@ -112,14 +107,14 @@ func (r *registrar) otherService(c candidate) string {
 // the previous one until the new one is served. A port or path that another client wrote into the
 // registration is repaired at once.
 func (r *registrar) routeEdited(c candidate) bool {
-	desired := registration.Of(c.webhook)
+	desired := c.webhook.Registration
 	edited := registration.RouteOf(desired) != registration.RouteOf(c.live) || r.ports.blockedPortOf(c.deployment, c.webhook).reason != ""
 	return r.Policy.Gate == GateServing && edited && registration.DescriptionHash(desired) != registration.DescriptionHash(c.live)
 }
 
-// ensureRegistration repairs the live registration, and reports whether its endpoints serve.
+// keep repairs the live registration, and returns whether its endpoints serve.
 func (r *registrar) keep(c candidate) webhookView {
-	desired := registration.Of(c.webhook)
+	desired := c.webhook.Registration
 	if c.webhook.Delegated {
 		r.plan.ensure(r.withLiveSelector(desired, c.live), c.live)
 	} else {
@@ -141,7 +136,7 @@ func (r *registrar) await(c candidate, is use, blocked webhookView) webhookView 
 	case usedAtRoute:
 		return r.awaitRoute(c, blocked)
 	case usedWithoutRules:
-		r.plan.ensure(registration.WithoutRules(registration.Of(c.webhook)), c.live)
+		r.plan.ensure(registration.WithoutRules(c.webhook.Registration), c.live)
 	default: // API servers do not call it.
 	}
 	return r.withConfigurationName(blocked)
@@ -149,7 +144,7 @@ func (r *registrar) await(c candidate, is use, blocked webhookView) webhookView 
 
 // awaitRoute reports a webhook that API servers call at its previous port and path.
 func (r *registrar) awaitRoute(c candidate, blocked webhookView) webhookView {
-	desired, called := registration.Of(c.webhook), c.webhook
+	desired, called := c.webhook.Registration, c.webhook
 	r.plan.ensureRegistration(registration.WithLiveRoute(desired, c.live), c.live)
 	called.Port = registration.PortCalled(c.live)
 	view := r.reachability(c.deployment, called, c.live.GetName(), r.registeredSince(c.webhook, r.createdAt(c.live)), c.backend)
@@ -162,7 +157,7 @@ func (r *registrar) awaitRoute(c candidate, blocked webhookView) webhookView {
 
 // proceed writes the registration of a webhook that passes all checks.
 func (r *registrar) proceed(c candidate, is use) webhookView {
-	desired := registration.Of(c.webhook)
+	desired := c.webhook.Registration
 	switch is.kind {
 	case unused:
 		if c.webhook.Delegated {
@@ -189,7 +184,7 @@ func (r *registrar) proceed(c candidate, is use) webhookView {
 // existed.
 func (r *registrar) withConfigurationName(view webhookView) webhookView {
 	if r.wasRegistered(view.Webhook) {
-		view.configuration = registration.Of(view.Webhook).GetName()
+		view.configuration = view.Webhook.Registration.GetName()
 	}
 	return view
 }
@@ -198,7 +193,7 @@ func (r *registrar) withConfigurationName(view webhookView) webhookView {
 // as it is, so that the webhook is registered as soon as it is switched on.
 func (r *registrar) disable(w render.Webhook, live drift.Object) webhookView {
 	if live != nil {
-		r.plan.add(Step{Verb: Delete, Object: live, Live: live})
+		r.plan.delete(live)
 	}
 	reason, message, _ := r.switchedOff()
 	return webhookView{Webhook: w, state: managerv1alpha1.WebhookDisabled, reason: reason, message: message}

@@ -15,7 +15,7 @@ import (
 // Service.
 func (r *registrar) convert(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	view := r.converting(d, w, backend)
-	view.gap = r.conversions.gapOf(w.Description)
+	view.gap = r.gapOf(w.Description)
 	return view
 }
 
@@ -24,9 +24,9 @@ func (r *registrar) converting(d render.Deployment, w render.Webhook, backend wo
 	if view, blocked := c.firstBlocking(writeChecks); blocked {
 		return view
 	}
-	if missing := r.conversions.unconverted(w); len(missing) > 0 {
+	if missing := r.unconverted(w); len(missing) > 0 {
 		if blocking, blocked := c.firstBlocking(callChecks); blocked {
-			if len(r.Upgrade.From) == 0 && len(r.conversions.withoutConversion(w.Description)) == 0 && !r.conversions.allNamed(missing) {
+			if len(r.Upgrade.From) == 0 && len(r.withoutConversion(w.Description)) == 0 && !r.allNamed(missing) {
 				since := r.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
 				return moving(webhookView{Webhook: w, state: managerv1alpha1.WebhookRegistered, registered: since}, blocking.reason,
 					fmt.Sprintf("another Deployment converts until deployment %s does: %s", d.Object.Name, blocking.message))
@@ -51,7 +51,7 @@ func (r *registrar) converting(d render.Deployment, w render.Webhook, backend wo
 // before. API servers call the previous one until callChecks pass.
 func (r *registrar) awaitConversionRoute(c candidate) (view webhookView, awaits bool) {
 	w := c.webhook
-	i, held := slices.IndexFunc(w.Conversions, r.conversions.routeEdited), r.ports.blockedPortOf(c.deployment, w)
+	i, held := slices.IndexFunc(w.Conversions, r.conversionRouteEdited), r.ports.blockedPortOf(c.deployment, w)
 	if r.Policy.Gate != GateServing || i < 0 && held.reason == "" {
 		return webhookView{}, false
 	}
@@ -64,7 +64,7 @@ func (r *registrar) awaitConversionRoute(c candidate) (view webhookView, awaits 
 		was := conversion.RouteOf(r.Observed.CRDs[w.Conversions[i].CRD].Spec.Conversion)
 		message, called.Port = was.Until(conversion.RouteOf(&w.Conversions[i].Spec))+": "+message, was.Port
 	}
-	r.plan.ensureConversions(r.conversions.asRouted(w.Conversions))
+	r.plan.ensureConversions(r.asRouted(w.Conversions))
 	since := r.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
 	view = r.reachability(c.deployment, called, "", endOfSecond(since), c.backend)
 	view.Webhook = w

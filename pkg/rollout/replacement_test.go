@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -49,26 +50,20 @@ func TestUpdateRemovesCreatedFields(t *testing.T) {
 			live := service(append(ownersOf("first"), other...), 443, 8443, 9000)
 			live.Spec.SessionAffinity = corev1.ServiceAffinityNone
 			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("olm-webhook-manager", ours)}
-			step, needed := stepTo(test.desired, live, Observed{}, noon)
+			step, needed := Observed{}.stepTo(test.desired, live)
 			if step.Verb != test.want || needed != (test.want != "") {
 				t.Fatalf("step %s %v, want %s", step.Verb, step.Drift, test.want)
 			}
 			trimmed := live.DeepCopy()
 			drift.TrimManagedFields(trimmed)
-			ofTrimmed, _ := stepTo(test.desired, trimmed, Observed{}, noon)
-			if diff := cmp.Diff(step, ofTrimmed, cmpopts.IgnoreFields(Step{}, "Live")); diff != "" {
-				t.Errorf("with trimmed managed fields (-whole +trimmed):\n%s", diff)
-			}
+			ofTrimmed, _ := Observed{}.stepTo(test.desired, trimmed)
+			installtest.Same(t, "with trimmed managed fields", step, ofTrimmed, cmpopts.IgnoreFields(Step{}, "Live"))
 			if !needed {
 				return
 			}
 			written := step.Object.(*corev1.Service)
-			if diff := cmp.Diff(service(test.wantOwners, test.wantPorts...).Spec.Ports, written.Spec.Ports); diff != "" {
-				t.Errorf("ports (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.wantOwners, written.OwnerReferences); diff != "" {
-				t.Errorf("owners (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "ports", service(test.wantOwners, test.wantPorts...).Spec.Ports, written.Spec.Ports)
+			installtest.Same(t, "owners", test.wantOwners, written.OwnerReferences)
 		})
 	}
 }
@@ -94,7 +89,7 @@ func TestUpdateOfGrants(t *testing.T) {
 	}
 	live := role("first", "*")
 	live.ManagedFields = created
-	step, _ := stepTo(role("second", "get"), live, Observed{}, noon)
+	step, _ := Observed{}.stepTo(role("second", "get"), live)
 	granted := step.Object.(*rbacv1.Role)
 	if diff := cmp.Diff(role("second", "get").Rules, granted.Rules); step.Verb != Update || diff != "" || !cmp.Equal(granted.OwnerReferences, ownersOf("second")) {
 		t.Errorf("%s of %+v", step.Verb, granted)
@@ -110,7 +105,7 @@ func TestUpdateOfGrants(t *testing.T) {
 	}
 	bound := binding("first", "another")
 	bound.ManagedFields = created
-	step, _ = stepTo(binding("second", "shop"), bound, Observed{}, noon)
+	step, _ = Observed{}.stepTo(binding("second", "shop"), bound)
 	given := step.Object.(*rbacv1.RoleBinding)
 	if diff := cmp.Diff(binding("second", "shop").Subjects, given.Subjects); step.Verb != Update || diff != "" || !cmp.Equal(given.OwnerReferences, ownersOf("second")) {
 		t.Errorf("%s of %+v", step.Verb, given)
@@ -124,10 +119,10 @@ func TestJustCreatedIsNotCompared(t *testing.T) {
 	desired := live.DeepCopy()
 	desired.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}
 	desired.Labels = map[string]string{"a": "b"}
-	if _, needed := stepTo(desired, live, Observed{}, noon); !needed {
+	if _, needed := (Observed{}).stepTo(desired, live); !needed {
 		t.Fatal("no drift is detected")
 	}
-	if step, needed := stepTo(desired, live, Observed{JustCreated: map[string]bool{drift.KeyOf(live): true}}, noon); needed {
+	if step, needed := (Observed{JustCreated: map[string]bool{drift.KeyOf(live): true}}).stepTo(desired, live); needed {
 		t.Errorf("it is written again: %s, %s", step.Verb, step.Why())
 	}
 }

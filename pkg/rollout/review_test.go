@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
@@ -75,9 +75,7 @@ func TestReviewsToSend(t *testing.T) {
 			if test.change != nil {
 				test.change(c)
 			}
-			if diff := cmp.Diff(test.want, pathsToProbe(c.next())); diff != "" {
-				t.Errorf("reviews to send (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "reviews to send", test.want, pathsToProbe(c.next()))
 		})
 	}
 }
@@ -97,12 +95,10 @@ func TestPathNotServed(t *testing.T) {
 		return backends.Answer{}
 	}
 	plan := c.reconcile()
-	if diff := cmp.Diff([]string{
+	installtest.Same(t, "webhooks", []string{
 		"v.manager.example.com Waiting Registering: the registration is being written",
 		"m.manager.example.com Waiting PathNotServed: there is nothing at /wrong",
-	}, webhooksOf(plan)); diff != "" {
-		t.Errorf("webhooks (-want +got):\n%s", diff)
-	}
+	}, webhooksOf(plan))
 	if steps := strings.Join(stepsOf(plan), "; "); strings.Contains(steps, "m.manager") || !strings.Contains(steps, "v.manager") {
 		t.Errorf("the plan does %s", steps)
 	}
@@ -123,16 +119,12 @@ func TestEditedPath(t *testing.T) {
 	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
 	for range 3 {
 		plan := c.reconcile()
-		if diff := cmp.Diff([]string{`v.manager.example.com Registered PathNotServed: path "/validate" is called until "/wrong" is served: there is nothing at /wrong`}, webhooksOf(plan)); diff != "" {
-			t.Errorf("webhooks (-want +got):\n%s", diff)
-		}
+		installtest.Same(t, "webhooks", []string{`v.manager.example.com Registered PathNotServed: path "/validate" is called until "/wrong" is served: there is nothing at /wrong`}, webhooksOf(plan))
 		if c.pathCalled() != "/validate" {
 			t.Fatalf("%s is called", c.pathCalled())
 		}
 	}
-	if steps := stepsOf(c.next()); len(steps) > 0 {
-		t.Errorf("each reconciliation does %q", steps)
-	}
+	installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.next()))
 	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
 	c.reconcile()
 	if c.pathCalled() != "/right" {
@@ -156,9 +148,7 @@ func TestEditedPathWithDelegatedCABundle(t *testing.T) {
 	if c.reconcile(); c.pathCalled() != "/validate" {
 		t.Fatalf("%s is called", c.pathCalled())
 	}
-	if steps := stepsOf(c.next()); len(steps) > 0 {
-		t.Errorf("each reconciliation does %q", steps)
-	}
+	installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.next()))
 	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
 	if c.reconcile(); c.pathCalled() != "/right" {
 		t.Errorf("%s is called", c.pathCalled())
@@ -199,9 +189,7 @@ func TestEditedConversionPath(t *testing.T) {
 			for range 3 {
 				c.reconcileWithConversions()
 			}
-			if got := conversion.RouteOf(c.Observed.CRDs["things.example.com"].Spec.Conversion).Path; got != test.want {
-				t.Errorf("%s is called, want %s", got, test.want)
-			}
+			installtest.Same(t, "the called path", test.want, conversion.RouteOf(c.Observed.CRDs["things.example.com"].Spec.Conversion).Path)
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -135,19 +136,11 @@ func TestCrashAfterEachWrite(t *testing.T) {
 	for written := range want {
 		c := clusterWith(t, webhookOf("first"), webhookOf("second"))
 		c.writes = written
-		for range 10 {
-			c.reconcile()
-			for name := range c.Observed.Deployments {
-				c.becomeAvailable(name)
-			}
-			c.wait(5 * time.Second)
-		}
+		c.reconcileTimes(10)
 		if c.CSV.Status.Phase != succeeded {
 			t.Errorf("stopped after %d writes, it is %s: %s", written, c.CSV.Status.Phase, c.CSV.Status.Message)
 		}
-		if diff := cmp.Diff(want, keys(c)); diff != "" {
-			t.Errorf("stopped after %d writes, objects (-want +got):\n%s", written, diff)
-		}
+		installtest.Same(t, fmt.Sprintf("stopped after %d writes, objects", written), want, keys(c))
 		if steps := stepsOf(c.next()); len(steps) > 0 {
 			t.Errorf("stopped after %d writes, it still writes %q", written, steps)
 		}

@@ -49,7 +49,9 @@ func (in Input) crdsToCount() (names []string) {
 // undeclaredOfListed returns the undeclared definitions that listed Deployments convert.
 func (in Input) undeclaredOfListed(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
 	s := asServed{csv: csv, observed: in.Observed}
-	return slices.DeleteFunc(s.undeclared(), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return !lists(csv, s.converter(crd)) })
+	return slices.DeleteFunc(s.undeclared(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return !csvspec.HasDeployment(csv, s.converter(crd))
+	})
 }
 
 // undeclared returns the definitions that Deployments of the namespace convert without a
@@ -154,7 +156,7 @@ func (s asServed) deploymentBehind(service string) string {
 // list adds a live Deployment to the declared ones.
 func (s asServed) list(deployment string) {
 	specs := &s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
-	if !slices.ContainsFunc(*specs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool { return spec.Name == deployment }) {
+	if !csvspec.HasDeployment(s.csv, deployment) {
 		*specs = append(*specs, operatorsv1alpha1.StrategyDeploymentSpec{Name: deployment, Spec: s.observed.Deployments[deployment].Spec})
 	}
 }
@@ -205,12 +207,6 @@ func (s asServed) convert(d *operatorsv1alpha1.WebhookDescription) {
 			s.list(deployment)
 		}
 	}
-}
-
-func lists(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
-	return slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
-		return spec.Name == deployment
-	})
 }
 
 func (in Input) endOf(crd *apiextensionsv1.CustomResourceDefinition) conversion.Ending {

@@ -8,6 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
@@ -56,9 +57,7 @@ func testRenamedDeployment(t *testing.T, delegated bool) {
 	if !slices.Equal(steps, []string{"delete Deployment shop/before"}) {
 		t.Errorf("steps %q", steps)
 	}
-	if steps := stepsOf(c.reconcileLater()); len(steps) > 0 {
-		t.Errorf("then %q", steps)
-	}
+	installtest.Same(t, "then", []string(nil), stepsOf(c.reconcileLater()))
 	if c.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
 		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 	}
@@ -79,12 +78,8 @@ func TestRemovedDeployment(t *testing.T) {
 	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[:1]
 
 	c.becomeUnavailable("stays")
-	if steps := stepsOf(c.reconcileLater()); len(steps) > 0 {
-		t.Errorf("before the remaining Deployment is available: %q", steps)
-	}
-	if steps := stepsOf(c.reconcileLater("stays")); !slices.Equal(steps, []string{"delete Deployment shop/goes"}) {
-		t.Errorf("steps %q", steps)
-	}
+	installtest.Same(t, "before the remaining Deployment is available", []string(nil), stepsOf(c.reconcileLater()))
+	installtest.Same(t, "steps", []string{"delete Deployment shop/goes"}, stepsOf(c.reconcileLater("stays")))
 }
 
 // An edit removes a webhook and its Deployment. API servers that have not observed it still call
@@ -99,12 +94,8 @@ func TestRemovedDeploymentWithWebhook(t *testing.T) {
 	}
 	before := c.CSV.Spec.DeepCopy()
 	leave()
-	if steps := stepsOf(c.reconcileLater()); !slices.Equal(steps, []string{"delete ValidatingWebhookConfiguration hook.example.com"}) {
-		t.Fatalf("steps %q", steps)
-	}
-	if steps := stepsOf(c.reconcileLater()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}) {
-		t.Fatalf("then %q", steps)
-	}
+	installtest.Same(t, "steps", []string{"delete ValidatingWebhookConfiguration hook.example.com"}, stepsOf(c.reconcileLater()))
+	installtest.Same(t, "then", []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}, stepsOf(c.reconcileLater()))
 	if plan := c.reconcile(); len(plan.Steps) > 0 || plan.Requeue.At.IsZero() || plan.Requeue.At.After(c.now.Add(2*time.Second)) {
 		t.Errorf("at once %q, and the requeue is at %s", stepsOf(plan), plan.Requeue.At)
 	}
@@ -117,13 +108,9 @@ func TestRemovedDeploymentWithWebhook(t *testing.T) {
 	expect(t, c.registered(), "hook.example.com shop.v1 goes-service")
 	leave()
 	c.reconcileLater()
-	if steps := stepsOf(c.reconcileLater()); !slices.Equal(steps, []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}) {
-		t.Errorf("after another edit %q", steps)
-	}
+	installtest.Same(t, "after another edit", []string{"update Deployment shop/goes: metadata.annotations.olm-webhook-manager.io/unused"}, stepsOf(c.reconcileLater()))
 	c.wait(2 * time.Second)
-	if steps := stepsOf(c.reconcileLater()); !slices.Equal(steps, []string{"delete Deployment shop/goes"}) {
-		t.Errorf("after the settle time %q", steps)
-	}
+	installtest.Same(t, "after the settle time", []string{"delete Deployment shop/goes"}, stepsOf(c.reconcileLater()))
 }
 
 // Each Deployment has its own certificate generations: a registration with a high generation can

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
@@ -24,18 +23,6 @@ type reporter struct {
 // refusalPause is the pause before a refused write is retried. The cause, as a quota or an
 // admission policy, is not watched.
 const refusalPause = time.Minute
-
-// SetConversionInUse sets or removes the condition that conversions cannot end yet.
-func SetConversionInUse(status *managerv1alpha1.WebhookRolloutStatus, message string, generation int64, now time.Time) {
-	if message == "" {
-		meta.RemoveStatusCondition(&status.Conditions, managerv1alpha1.ConditionConversionInUse)
-		return
-	}
-	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: managerv1alpha1.ConditionConversionInUse, Status: metav1.ConditionTrue, Reason: managerv1alpha1.ConditionConversionInUse,
-		Message: csvstatus.Shorten(message, csvstatus.MaxCondition, ""), ObservedGeneration: generation, LastTransitionTime: metav1.NewTime(now),
-	})
-}
 
 // report writes the status and the phases.
 func (r *reporter) report() {
@@ -67,14 +54,7 @@ func (r *reporter) report() {
 	facts := r.phaseFacts()
 	r.plan.Phases = phase.Transitions(phase.Of(r.CSV.Status), facts)
 	r.reportUpgrade(&status)
-	r.setReady(&status, facts)
-	r.setRelaxed(&status)
-	r.setRejected(&status)
-	r.setContested(&status)
-	r.setAdmitted(&status)
-	r.setConfigRefused(&status)
-	r.setRulesMatchNothing(&status)
-	SetConversionInUse(&status, r.inUse, r.CSV.Generation, r.now)
+	r.setConditions(&status, facts)
 	if len(r.Observed.Refused) > 0 {
 		r.plan.requeue(r.now.Add(refusalPause), "the API server refused a write")
 	}

@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestStatus(t *testing.T) {
@@ -45,14 +45,10 @@ func TestStatus(t *testing.T) {
 			},
 		},
 	}
-	if diff := cmp.Diff(want, plan.Status); diff != "" {
-		t.Errorf("status (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "status", want, plan.Status)
 
 	c.wait(time.Minute)
-	if diff := cmp.Diff(plan.Status, c.reconcile().Status); diff != "" {
-		t.Errorf("a minute later the status is another (-before +after):\n%s", diff)
-	}
+	installtest.Same(t, "a minute later the status is another", plan.Status, c.reconcile().Status)
 }
 
 func TestEarliestCertificate(t *testing.T) {
@@ -68,9 +64,7 @@ func TestEarliestCertificate(t *testing.T) {
 func TestNoWebhooks(t *testing.T) {
 	c := clusterWith(t)
 	c.declare("manager")
-	if diff := cmp.Diff([]string{"create Deployment shop/manager"}, stepsOf(c.reconcile())); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "steps", []string{"create Deployment shop/manager"}, stepsOf(c.reconcile()))
 	c.becomeAvailable("manager")
 	plan := c.reconcile()
 	if plan.Status.ReadyRegistrations != 0 || plan.Status.Registrations != 0 || c.CSV.Status.Phase != succeeded {
@@ -88,7 +82,5 @@ func TestWhy(t *testing.T) {
 		got = append(got, step.Kind()+" "+step.Why())
 	}
 	want := []string{"Service differs in metadata.labels.olm.managed", "RoleBinding absent", "MutatingWebhookConfiguration not declared any more"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("reasons (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "reasons", want, got)
 }

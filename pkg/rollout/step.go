@@ -22,13 +22,14 @@ const (
 	Create Verb = "create"
 	// Apply sets the manager's fields and keeps all others.
 	Apply Verb = "apply"
-	// Update replaces an object: where apply refuses the content, or to remove fields of other
-	// clients.
+	// Update replaces an object. It is for content that apply refuses, and it removes fields of
+	// other clients.
 	Update Verb = "update"
 	// Convert writes spec.conversion of a CustomResourceDefinition and nothing else. The definition
 	// belongs to the bundle.
 	Convert Verb = "convert"
-	// Patch writes Step.Fields and nothing else, in an object that the manager does not own.
+	// Patch writes single fields of an object that the manager does not own: Step.Fields, or without
+	// them the conditions in the status of an OperatorCondition.
 	Patch Verb = "patch"
 	// ResyncVolumes annotates a pod, so that its kubelet re-syncs its volumes.
 	ResyncVolumes Verb = "resync"
@@ -46,12 +47,13 @@ type Step struct {
 	Drift drift.Drift
 	// Desired is compared with the API server's answer, if it is set.
 	Desired drift.Object
-	// Repeated is set if the manager's latest write had the same content: another client reverted
-	// it.
+	// Repeated is set if another client reverted the manager's latest write: the content is the
+	// same, or the written object has to be created again.
 	Repeated bool
 	// NeedsDryRun is set if admission may have changed Live, and no write of this process shows it.
 	NeedsDryRun bool
-	DryRun      bool
+	// DryRun makes the API server answer without writing. Only Apply and Update support it.
+	DryRun bool
 	// Fields are the fields that a Patch writes, with their values.
 	Fields map[string]string
 }
@@ -154,10 +156,10 @@ func (s Step) Why() string {
 }
 
 // stepTo returns the write that makes live as desired. ok is false if nothing differs, admission
-// made the difference, or another client contests the object.
-func stepTo(desired, live drift.Object, o Observed, now time.Time) (step Step, ok bool) {
+// made the difference, or the object was created in this reconciliation.
+func (o Observed) stepTo(desired, live drift.Object) (step Step, ok bool) {
 	if live == nil {
-		return o.unlessContested(Step{Verb: Create, Object: desired, Desired: desired}, now)
+		return Step{Verb: Create, Object: desired, Desired: desired}, true
 	}
 	if o.JustCreated[drift.KeyOf(desired)] {
 		return Step{}, false
@@ -174,15 +176,20 @@ func stepTo(desired, live drift.Object, o Observed, now time.Time) (step Step, o
 	}
 	_, known := o.Writes[step.Key()]
 	step.NeedsDryRun = !known && found.By == ""
-	return o.unlessContested(step, now)
+	return step, true
 }
 
 // unlessContested adds what the latest write to the object shows. ok is false if another client
-// contests the object.
+// contests the object. A write of single fields has a record of its own (see drift.FieldContest).
 func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
+	if step.Verb != Delete && step.Desired == nil {
+		return step, true
+	}
 	last, known := o.Writes[step.Key()]
-	step.Repeated = known && (step.Verb == Create || last.RepeatedBy(step.Desired, step.Live))
+	step.Repeated = step.Desired != nil && known && (step.Verb == Create || last.RepeatedBy(step.Desired, step.Live))
 	switch {
+	case step.Verb == Delete && !(known && last.Wrote(step.Live)):
+		step.Drift.By = drift.ByCreation
 	case !step.Repeated || step.Drift.By != "":
 	case last.RefusesAdmission():
 		step.Drift.By = drift.ByAdmission
@@ -191,16 +198,6 @@ func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 		step.Drift.By = drift.ByAnyClient
 	}
 	return step, !o.Contests[step.Key()].Blocks(step.Object, step.Live, step.Drift, now)
-}
-
-// deletion returns the step that deletes an object. ok is false if another client creates it again
-// each time.
-func (o Observed) deletion(live drift.Object, now time.Time) (step Step, ok bool) {
-	step = Step{Verb: Delete, Object: live, Live: live}
-	if last, known := o.Writes[step.Key()]; !known || !last.Wrote(live) {
-		step.Drift.By = drift.ByCreation
-	}
-	return step, !o.Contests[step.Key()].Blocks(live, live, step.Drift, now)
 }
 
 // lookUp returns an object by name; nil if it is absent.

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
@@ -66,9 +65,7 @@ func TestInstallTimeoutIsRequeued(t *testing.T) {
 	c.now = plan.Requeue.At
 	plan = c.reconcile()
 	want := []string{`Failed InstallCheckFailed: install timeout: waiting for deployment manager to become ready: deployment "manager" not available: Deployment does not have minimum availability.`}
-	if diff := cmp.Diff(want, phasesOf(plan)); diff != "" {
-		t.Errorf("phases (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "phases", want, phasesOf(plan))
 	if !plan.Requeue.At.IsZero() {
 		t.Errorf("after the timeout, it requeues at %s", plan.Requeue.At)
 	}

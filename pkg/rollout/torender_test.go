@@ -3,12 +3,12 @@ package rollout
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
@@ -57,7 +57,7 @@ func TestToRender(t *testing.T) {
 			c := clusterWith(t, webhookOf("manager"))
 			c.declareAPIService("v1", "manager")
 			c.declare("worker")
-			c = available(t, c)
+			c.succeed()
 			crd := convertedCRD("manager-service", nil, "v1")
 			crd.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
 			c.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{things: crd}
@@ -75,17 +75,11 @@ func TestToRender(t *testing.T) {
 					got[spec.Name] = append(got[spec.Name], d.GenerateName)
 				}
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("by Deployment (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(declared, c.CSV); diff != "" {
-				t.Errorf("the ClusterServiceVersion of the cache was changed:\n%s", diff)
-			}
+			installtest.Same(t, "by Deployment", test.want, got)
+			installtest.Same(t, "the ClusterServiceVersion of the cache was changed", declared, c.CSV)
 			c.Verdict = requirements.Verdict{}
 			declared.Spec.WebhookDefinitions = append(declared.Spec.WebhookDefinitions, test.kept...)
-			if diff := cmp.Diff(declared, c.ToRender()); diff != "" {
-				t.Errorf("if nothing blocks the installation, it is not rendered as declared:\n%s", diff)
-			}
+			installtest.Same(t, "if nothing blocks the installation, it is not rendered as declared", declared, c.ToRender())
 		})
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -42,9 +42,7 @@ func TestSecretIsWrittenBeforeTrust(t *testing.T) {
 			c.trust = render.Trust{CABundle: []byte("ca and the next"), CAHash: "hash-of-ca", Generation: 2}
 			c.Secrets["manager"] = secretOf("manager")
 			test.change(c)
-			if diff := cmp.Diff(test.want, stepsOf(c.next())); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "steps", test.want, stepsOf(c.next()))
 		})
 	}
 }
@@ -66,9 +64,7 @@ func TestResyncPodsIsLast(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.Secrets["manager"] = secretOf("manager")
 	c.ResyncPods = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
-	if diff := cmp.Diff([]string{"create Secret shop/manager-service-cert", "resync Pod shop/manager-0"}, stepsOf(c.next())); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "steps", []string{"create Secret shop/manager-service-cert", "resync Pod shop/manager-0"}, stepsOf(c.next()))
 }
 
 // An empty caBundle is not written if the trust is unknown.

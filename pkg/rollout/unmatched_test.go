@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
@@ -39,9 +40,7 @@ func TestRulesMatchNothing(t *testing.T) {
 	}
 	served("order")
 	before := c.Previous
-	if got := condition(); got != `True webhook v.manager.example.com is not called for spec.webhookdefinitions[0].rules[0]: there is no resource "orders" in API group "shop.example.com"; write "order"` {
-		t.Errorf("the condition is %q", got)
-	}
+	installtest.Same(t, "the condition", `True webhook v.manager.example.com is not called for spec.webhookdefinitions[0].rules[0]: there is no resource "orders" in API group "shop.example.com"; write "order"`, condition())
 	var reported bool
 	for _, e := range report.EventsOf(before, c.Previous) {
 		reported = reported || e.Warning && e.Reason == managerv1alpha1.ConditionRulesMatchNothing && strings.Contains(e.Message, `write "order"`)
@@ -50,11 +49,7 @@ func TestRulesMatchNothing(t *testing.T) {
 		t.Error("no event reports it")
 	}
 	served("orders")
-	if got := condition(); got != "" {
-		t.Errorf("after it is served, the condition is %q", got)
-	}
+	installtest.Same(t, "the condition after it is served", "", condition())
 	c.Observed.Catalog = rules.Catalog{}
-	if got := condition(); got != "" {
-		t.Errorf("with an unknown catalog, the condition is %q", got)
-	}
+	installtest.Same(t, "the condition with an unknown catalog", "", condition())
 }

@@ -2,12 +2,10 @@ package rollout
 
 import (
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // While a requirement is not met, registered webhooks are maintained. Other changes of the
@@ -65,12 +63,8 @@ func TestUnmetRequirementKeepsWebhooks(t *testing.T) {
 			c.reconcile()
 			test.happens(c)
 			image := c.image("manager")
-			if diff := cmp.Diff(test.want, stepsOf(c.reconcile())); diff != "" {
-				t.Errorf("steps (-want +got):\n%s", diff)
-			}
-			if repeated := c.reconcile(); len(repeated.Steps) > 0 {
-				t.Errorf("the next reconciliation: %q", stepsOf(repeated))
-			}
+			installtest.Same(t, "steps", test.want, stepsOf(c.reconcile()))
+			installtest.Same(t, "the next reconciliation", []string(nil), stepsOf(c.reconcile()))
 			if now := c.image("manager"); image != "" && now != image {
 				t.Errorf("the Deployment was rolled out with %s", now)
 			}
@@ -82,17 +76,7 @@ func TestUnmetRequirementKeepsWebhooks(t *testing.T) {
 func installedWithWorker(t *testing.T) *cluster {
 	c := clusterWith(t, webhookOf("manager"))
 	c.declare("worker")
-	for range 5 {
-		c.reconcile()
-		for name := range c.Observed.Deployments {
-			c.becomeAvailable(name)
-		}
-		c.wait(5 * time.Second)
-	}
-	if c.CSV.Status.Phase != succeeded {
-		t.Fatalf("the operator is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-	}
-	return c
+	return c.succeed()
 }
 
 func (c *cluster) image(deployment string) string {
@@ -100,19 +84,4 @@ func (c *cluster) image(deployment string) string {
 		return d.Spec.Template.Spec.Containers[0].Image
 	}
 	return ""
-}
-
-// The next certificate is stored, and pods are re-synced.
-func TestUnmetRequirementKeepsCertificate(t *testing.T) {
-	c := installed(t, webhookOf("manager"))
-	obstacles["a requirement"].put(c)
-	c.Secrets["manager"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert", ResourceVersion: "1"}}
-	c.ResyncPods = []*corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "manager-0"}}}
-	plan := c.next()
-	if diff := cmp.Diff([]string{"update Secret shop/manager-service-cert", "resync Pod shop/manager-0"}, stepsOf(plan)); diff != "" {
-		t.Errorf("steps (-want +got):\n%s", diff)
-	}
-	if plan.Status.Deployments[0].Certificate == nil {
-		t.Error("the status has no certificate")
-	}
 }

@@ -42,12 +42,6 @@ func (u Upgrade) Waits() bool {
 	return !u.Started && len(u.From) > 0 && (u.NotUpgradeable != "" || u.NotReady != "" || u.ReplacementUnknown)
 }
 
-func serves(d render.Deployment, live registration.Registration) bool {
-	return slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool {
-		return w.Description.Type == live.Kind && registration.Of(w).GetName() == live.Object.GetName()
-	})
-}
-
 // Replaced returns the status of a version whose webhooks belong to a newer one.
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
 	status := managerv1alpha1.WebhookRolloutStatus{ObservedGeneration: csv.Generation, Provider: previous.Provider, Created: previous.Created}

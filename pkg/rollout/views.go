@@ -42,34 +42,26 @@ func (w webhookView) missing() bool {
 	return !w.live() && w.state != managerv1alpha1.WebhookDisabled
 }
 
-// missing returns what a Deployment and its webhooks lack; empty if they are complete.
-func (v deploymentView) missing(b *planBuilder) string {
+// missing returns what a Deployment and its webhooks lack; empty if they are complete. until is when
+// that changes; zero if it is not known.
+func (v deploymentView) missing(p Policy, now time.Time) (what string, until time.Time) {
 	if !v.progress.Complete() {
-		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.Message)
+		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.Message), time.Time{}
 	}
 	for _, w := range v.webhooks {
 		if w.missing() {
-			return fmt.Sprintf("%s to be registered: %s", w.title(), w.message)
+			return fmt.Sprintf("%s to be registered: %s", w.title(), w.message), time.Time{}
 		}
 		if w.moving != "" {
-			return fmt.Sprintf("%s to be switched: %s", w.title(), w.moving)
+			return fmt.Sprintf("%s to be switched: %s", w.title(), w.moving), time.Time{}
 		}
-	}
-	return v.settling(b)
-}
-
-// settling returns which registration some API server may not have observed yet.
-func (v deploymentView) settling(b *planBuilder) string {
-	if b.Policy.Gate == GateAvailable {
-		return ""
 	}
 	for _, w := range v.webhooks {
-		if settled := w.registered.Add(b.Policy.Settle); b.now.Before(settled) {
-			b.requeue(settled, "API servers learn of a registration")
-			return fmt.Sprintf("%s to be known to every API server", w.title())
+		if settled := w.registered.Add(p.Settle); p.Gate != GateAvailable && now.Before(settled) {
+			return fmt.Sprintf("%s to be known to every API server", w.title()), settled
 		}
 	}
-	return ""
+	return "", time.Time{}
 }
 
 func (v deploymentView) refusal() string {

@@ -40,8 +40,8 @@ func (c Claimant) standing() int {
 	}
 }
 
-// Yields returns the reasons for which an operator gives up what it has: another operator has
-// the better right to provide the same APIs.
+// Yields reports whether an operator fails for a reason that makes it give up what it has: another
+// operator has the better right to provide the same APIs.
 func Yields(reason operatorsv1alpha1.ConditionReason) bool {
 	switch reason {
 	case operatorsv1alpha1.CSVReasonOwnerConflict,

@@ -93,7 +93,7 @@ func live(desired render.Desired) rollout.Observed {
 		RoleBindings: map[string]*rbacv1.RoleBinding{d.RoleBinding.Name: d.RoleBinding},
 	}
 	for _, w := range d.Webhooks {
-		observed.Validating = append(observed.Validating, w.Validating)
+		observed.Adopt(w.Registration, "")
 	}
 	return observed
 }

@@ -35,6 +35,17 @@ func Possible(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	return versions
 }
 
+// Served returns the served versions of a definition.
+func Served(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	var versions []string
+	for _, v := range crd.Spec.Versions {
+		if v.Served {
+			versions = append(versions, v.Name)
+		}
+	}
+	return versions
+}
+
 // Only reports whether all objects of a definition are stored in one version.
 func Only(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
 	return slices.Equal(Possible(crd), []string{version})

@@ -24,14 +24,14 @@ import (
 type outcome int
 
 const (
-	unchanged outcome = iota // the caches will show what was written
+	applied   outcome = iota // the caches will show what was written
 	corrected                // an answer contradicts the facts: the other steps are not executed
 	created                  // all absent objects exist now
 )
 
 // apply executes steps in their order, until an answer contradicts the facts.
 func (e *Executor) apply(ctx context.Context, k queue.Key, s *gather.Snapshot, steps []rollout.Step) (outcome, error) {
-	var absent []drift.Object
+	var fresh []drift.Object
 	changed := false
 	var failed error
 	for _, step := range due(s, steps) {
@@ -51,23 +51,23 @@ func (e *Executor) apply(ctx context.Context, k queue.Key, s *gather.Snapshot, s
 			failed = errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err)) // the others are written all the same
 			continue
 		case err != nil:
-			return unchanged, errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err))
+			return applied, errors.Join(failed, fmt.Errorf("%s %s: %w", step.Verb, step.Key(), err))
 		}
 		e.logWrite(k, step)
 		if e.recordUnrendered(k, s, step, written) {
 			continue
 		}
 		if step.Verb == rollout.Create {
-			absent = append(absent, written)
+			fresh = append(fresh, written)
 		} else {
 			changed = true
 		}
 		e.record(k, s, step, written)
 	}
-	if failed != nil || changed || len(absent) == 0 {
-		return unchanged, failed // the caches will show what was changed
+	if failed != nil || changed || len(fresh) == 0 {
+		return applied, failed // the caches will show what was changed
 	}
-	for _, o := range absent {
+	for _, o := range fresh {
 		s.Learn(o)
 		s.Observed.JustCreated[drift.KeyOf(o)] = true
 	}

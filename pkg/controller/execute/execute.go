@@ -80,8 +80,8 @@ func (e *Executor) decideOnce(facts decide.Facts, now time.Time) (decide.Plan, e
 
 // Run decides and applies until there is nothing left to learn in this pass: a
 // decision may ask for endpoints to be dialled, and the API server's answer to a
-// write may be something that the caches did not show. What was lacking and has been made
-// is as good as shown by them: what follows from it need not wait for another pass.
+// write may be something that the caches did not show. Objects that this pass created count as
+// cached, so the next decision of the same pass follows from them.
 func (e *Executor) Run(ctx context.Context, k queue.Key, s *gather.Snapshot) (rollout.Plan, error) {
 	begun := s.CSV
 	var walked []phase.Phase
@@ -119,7 +119,7 @@ func (e *Executor) Run(ctx context.Context, k queue.Key, s *gather.Snapshot) (ro
 		case result == created:
 			walked = append(walked, plan.Phases...)
 			assumeReported(s, plan, e.Now())
-		case result == unchanged && len(plan.Probes) == 0 && len(plan.Count) == 0:
+		case result == applied && len(plan.Probes) == 0 && len(plan.Count) == 0:
 			s.CSV, plan.Phases = begun, append(walked, plan.Phases...)
 			e.reportNotLifted(s)
 			return plan, nil

@@ -3,7 +3,6 @@ package exemptions
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
@@ -99,9 +98,7 @@ func TestSelfDeadlocks(t *testing.T) {
 			for _, e := range For(in)(in.CSV.Spec.WebhookDefinitions[0]) {
 				got = append(got, e.Name)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("exemptions (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "exemptions", test.want, got)
 		})
 	}
 }
@@ -115,9 +112,7 @@ func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 	for _, e := range For(in)(d) {
 		got = append(got, e.Name)
 	}
-	if diff := cmp.Diff([]string{"own-deployments", "other-deployments"}, got); diff != "" {
-		t.Errorf("exemptions (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "exemptions", []string{"own-deployments", "other-deployments"}, got)
 	matcher := matcherOf(conditionsOf(in))
 	for name, test := range map[string]struct {
 		call
@@ -163,9 +158,7 @@ func TestSelfDeadlocksOfAPIServices(t *testing.T) {
 			for _, e := range For(in)(d) {
 				got = append(got, e.Name)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("exemptions (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "exemptions", test.want, got)
 		})
 	}
 }

@@ -156,18 +156,9 @@ func requestedRules(csv *operatorsv1alpha1.ClusterServiceVersion) []rbacv1.Polic
 }
 
 func grantsOnlyTo(object metav1.Object, namespace string, accounts []string, asked []rbacv1.PolicyRule) bool {
-	switch g := object.(type) {
-	case *rbacv1.ClusterRole:
-		return only(g.Rules, func(rule rbacv1.PolicyRule) bool { return permissions.Covers(asked, rule) })
-	case *rbacv1.Role:
-		return only(g.Rules, func(rule rbacv1.PolicyRule) bool { return permissions.Covers(asked, rule) })
-	case *rbacv1.ClusterRoleBinding:
-		return only(g.Subjects, isAccountOf(namespace, accounts))
-	case *rbacv1.RoleBinding:
-		return only(g.Subjects, isAccountOf(namespace, accounts))
-	default:
-		return false
-	}
+	_, subjects := permissions.Bound(object)
+	return only(subjects, isAccountOf(namespace, accounts)) ||
+		only(permissions.RulesOf(object), func(rule rbacv1.PolicyRule) bool { return permissions.Covers(asked, rule) })
 }
 
 // only reports whether there are items, and the condition is true for all of them.

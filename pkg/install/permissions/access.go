@@ -45,12 +45,8 @@ func (a Access) With(namespace string, lifted []metav1.Object) Access {
 		with.In[in] = maps.Clone(of)
 	}
 	for _, o := range lifted {
-		switch b := o.(type) {
-		case *rbacv1.ClusterRoleBinding:
-			with.grant(namespace, metav1.NamespaceAll, b.Subjects, rulesOf(lifted, metav1.NamespaceAll, b.RoleRef))
-		case *rbacv1.RoleBinding:
-			with.grant(namespace, b.Namespace, b.Subjects, rulesOf(lifted, b.Namespace, b.RoleRef))
-		}
+		role, subjects := Bound(o)
+		with.grant(namespace, o.GetNamespace(), subjects, rulesOf(lifted, o.GetNamespace(), role))
 	}
 	return with
 }
@@ -91,15 +87,33 @@ func rulesOf(objects []metav1.Object, namespace string, ref rbacv1.RoleRef) []rb
 
 // BindsRulesOf reports whether the role of a binding has the desired rules.
 func BindsRulesOf(binding metav1.Object, desired, live []metav1.Object) bool {
-	var ref rbacv1.RoleRef
-	switch b := binding.(type) {
-	case *rbacv1.ClusterRoleBinding:
-		ref = b.RoleRef
-	case *rbacv1.RoleBinding:
-		ref = b.RoleRef
+	role, _ := Bound(binding)
+	rules := rulesOf(desired, binding.GetNamespace(), role)
+	return len(rules) > 0 && equality.Semantic.DeepEqual(rules, rulesOf(live, binding.GetNamespace(), role))
+}
+
+// RulesOf returns the rules of a role; none for any other object.
+func RulesOf(o metav1.Object) []rbacv1.PolicyRule {
+	switch role := o.(type) {
+	case *rbacv1.ClusterRole:
+		return role.Rules
+	case *rbacv1.Role:
+		return role.Rules
+	default:
+		return nil
 	}
-	rules := rulesOf(desired, binding.GetNamespace(), ref)
-	return len(rules) > 0 && equality.Semantic.DeepEqual(rules, rulesOf(live, binding.GetNamespace(), ref))
+}
+
+// Bound returns the role and the subjects of a binding; none for any other object.
+func Bound(o metav1.Object) (role rbacv1.RoleRef, subjects []rbacv1.Subject) {
+	switch b := o.(type) {
+	case *rbacv1.ClusterRoleBinding:
+		return b.RoleRef, b.Subjects
+	case *rbacv1.RoleBinding:
+		return b.RoleRef, b.Subjects
+	default:
+		return rbacv1.RoleRef{}, nil
+	}
 }
 
 // Covers reports whether granted rules permit everything that a rule permits. The library compares

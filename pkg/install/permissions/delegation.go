@@ -49,13 +49,7 @@ func Delegates(o metav1.Object) bool {
 // DelegatesTo reports whether a binding refers to one of the two roles, and all its subjects are
 // ServiceAccounts in one namespace.
 func DelegatesTo(o metav1.Object, namespace string) bool {
-	var subjects []rbacv1.Subject
-	switch o := o.(type) {
-	case *rbacv1.ClusterRoleBinding:
-		subjects = o.Subjects
-	case *rbacv1.RoleBinding:
-		subjects = o.Subjects
-	}
+	_, subjects := Bound(o)
 	elsewhere := func(s rbacv1.Subject) bool { return s.Kind != rbacv1.ServiceAccountKind || s.Namespace != namespace }
 	return Delegates(o) && !slices.ContainsFunc(subjects, elsewhere)
 }

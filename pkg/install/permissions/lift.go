@@ -109,16 +109,16 @@ func (l *Lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, acc
 	}
 	name, binding := g.free(namespace, role.Name, binding)
 	if namespace != metav1.NamespaceAll {
-		l.Roles = once(l.Roles, &rbacv1.Role{TypeMeta: rbacType("Role"), ObjectMeta: liftedMeta(g.CSV, namespace, name), Rules: role.Rules})
+		l.Roles = once(l.Roles, &rbacv1.Role{TypeMeta: RBACType("Role"), ObjectMeta: liftedMeta(g.CSV, namespace, name), Rules: role.Rules})
 		l.RoleBindings = append(l.RoleBindings, &rbacv1.RoleBinding{
-			TypeMeta: rbacType("RoleBinding"), ObjectMeta: liftedMeta(g.CSV, namespace, binding), Subjects: subjects,
+			TypeMeta: RBACType("RoleBinding"), ObjectMeta: liftedMeta(g.CSV, namespace, binding), Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 		})
 		return
 	}
-	l.ClusterRoles = once(l.ClusterRoles, &rbacv1.ClusterRole{TypeMeta: rbacType("ClusterRole"), ObjectMeta: liftedMeta(g.CSV, "", name), Rules: append(slices.Clone(role.Rules), ReadNamespaces)})
+	l.ClusterRoles = once(l.ClusterRoles, &rbacv1.ClusterRole{TypeMeta: RBACType("ClusterRole"), ObjectMeta: liftedMeta(g.CSV, "", name), Rules: append(slices.Clone(role.Rules), ReadNamespaces)})
 	l.ClusterRoleBindings = append(l.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
-		TypeMeta: rbacType("ClusterRoleBinding"), ObjectMeta: liftedMeta(g.CSV, "", binding), Subjects: subjects,
+		TypeMeta: RBACType("ClusterRoleBinding"), ObjectMeta: liftedMeta(g.CSV, "", binding), Subjects: subjects,
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 	})
 }
@@ -167,7 +167,8 @@ func (g Grants) AddForeign(o metav1.Object) {
 	g.Foreign[inNamespace(o.GetNamespace(), o.GetName())] = true
 }
 
-func rbacType(kind string) metav1.TypeMeta {
+// RBACType returns the type of an RBAC object.
+func RBACType(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
@@ -182,22 +183,12 @@ func IsLiftedAs(wanted, live metav1.Object) bool {
 	if wanted.GetName() != live.GetName() || wanted.GetNamespace() != live.GetNamespace() {
 		return false
 	}
-	switch w := wanted.(type) {
-	case *rbacv1.ClusterRole:
-		l, ok := live.(*rbacv1.ClusterRole)
-		return ok && l.AggregationRule == nil && equality.Semantic.DeepEqual(w.Rules, l.Rules)
-	case *rbacv1.Role:
-		l, ok := live.(*rbacv1.Role)
-		return ok && equality.Semantic.DeepEqual(w.Rules, l.Rules)
-	case *rbacv1.ClusterRoleBinding:
-		l, ok := live.(*rbacv1.ClusterRoleBinding)
-		return ok && w.RoleRef == l.RoleRef && equality.Semantic.DeepEqual(w.Subjects, l.Subjects)
-	case *rbacv1.RoleBinding:
-		l, ok := live.(*rbacv1.RoleBinding)
-		return ok && w.RoleRef == l.RoleRef && equality.Semantic.DeepEqual(w.Subjects, l.Subjects)
-	default:
+	if role, ok := live.(*rbacv1.ClusterRole); ok && role.AggregationRule != nil {
 		return false
 	}
+	wantedRole, wantedSubjects := Bound(wanted)
+	role, subjects := Bound(live)
+	return role == wantedRole && equality.Semantic.DeepEqual(subjects, wantedSubjects) && equality.Semantic.DeepEqual(RulesOf(live), RulesOf(wanted))
 }
 
 // IsLifted reports whether an object has the label of lifted permissions.

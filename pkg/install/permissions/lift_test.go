@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,9 +99,7 @@ func TestLift(t *testing.T) {
 			if test.role != nil {
 				g.Roles["reader"] = &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "reader"}, Rules: test.role}
 			}
-			if diff := cmp.Diff(test.want, linesOf(t, Lift(g))); diff != "" {
-				t.Errorf("lifted (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "lifted", test.want, linesOf(t, Lift(g)))
 		})
 	}
 }
@@ -176,9 +173,7 @@ func TestAccessWithLifted(t *testing.T) {
 			"red":  {"manager": nil},
 		},
 	}
-	if diff := cmp.Diff(want, before.With("shop", lifted), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("access (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "access", want, before.With("shop", lifted), cmpopts.EquateEmpty())
 	if len(before.Everywhere["manager"]) != 1 || len(before.In["blue"]["manager"]) != 1 || len(before.In) != 1 {
 		t.Error("the access that it was made of has changed")
 	}

@@ -29,7 +29,7 @@ func TestAPIServiceIsOLMs(t *testing.T) {
 	owner := csvspec.OwnerLabels(in.CSV)
 	account := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "default", Namespace: in.CSV.Namespace}}
 	for title, pair := range map[string][2]any{
-		"APIService": {d.Webhooks[0].APIService, &apiregistrationv1.APIService{
+		"APIService": {d.Webhooks[0].Registration, &apiregistrationv1.APIService{
 			TypeMeta: metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
 			ObjectMeta: metav1.ObjectMeta{
 				Name: "v1.ponds.example.com", Labels: labels.Merge(owner, map[string]string{"olm.webhook-description-hash": hashOf(d.Webhooks[0].Description)}),
@@ -53,9 +53,7 @@ func TestAPIServiceIsOLMs(t *testing.T) {
 			Subjects:   account,
 		}},
 	} {
-		if diff := cmp.Diff(pair[1], pair[0]); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", title, diff)
-		}
+		installtest.Same(t, title, pair[1], pair[0])
 	}
 }
 
@@ -74,16 +72,12 @@ func TestAPIServicesShareTheService(t *testing.T) {
 	for _, w := range served.Webhooks {
 		got = append(got, w.Description.GenerateName)
 	}
-	if diff := cmp.Diff([]string{"v1.ponds.example.com", "v.shop.example.com", "w.shop.example.com"}, got); diff != "" {
-		t.Errorf("registered (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "registered", []string{"v1.ponds.example.com", "v.shop.example.com", "w.shop.example.com"}, got)
 	var ports []string
 	for _, p := range served.Service.Spec.Ports {
 		ports = append(ports, p.Name+" to "+p.TargetPort.String())
 	}
-	if diff := cmp.Diff([]string{"443 to 443", "444 to 9443"}, ports); diff != "" {
-		t.Errorf("ports (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "ports", []string{"443 to 443", "444 to 9443"}, ports)
 	if plain := desired.Deployments[1]; plain.Service != nil || plain.AuthDelegator != nil || plain.AuthReader != nil {
 		t.Error("a Deployment that serves nothing has a Service, or bindings")
 	}
@@ -101,7 +95,7 @@ func TestAPIServiceOfTheAdministrator(t *testing.T) {
 	injected := map[string]string{"cert-manager.io/inject-ca-from": "shop/serving"}
 	in.Config.Annotations = labels.Merge(injected, map[string]string{wellknown.AnnotationCertificateProvider: "none"})
 	in.Trust = map[string]Trust{"manager": {CABundle: []byte("ca"), Delegated: true}}
-	service := Objects(in).Deployments[0].Webhooks[0].APIService
+	service := Objects(in).Deployments[0].Webhooks[0].Registration.(*apiregistrationv1.APIService)
 	if diff := cmp.Diff(injected, service.Annotations); diff != "" || service.Spec.CABundle != nil {
 		t.Errorf("caBundle %q, annotations (-want +got):\n%s", service.Spec.CABundle, diff)
 	}

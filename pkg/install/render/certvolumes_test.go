@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -120,9 +119,7 @@ func TestCertificateVolumes(t *testing.T) {
 			}
 			want := []string{test.wantVolumes, test.wantInit, test.wantManager, test.wantSidecar}
 			got := []string{strings.Join(volumes, " "), mountsOf(pod.InitContainers...), mountsOf(pod.Containers[0]), mountsOf(pod.Containers[1])}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("volumes, mounts of init containers, of manager, of sidecar (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "volumes, mounts of init containers, of manager, of sidecar", want, got)
 		})
 	}
 }
@@ -149,9 +146,7 @@ func TestCertificateVolumesShowOnlyWhatIsServed(t *testing.T) {
 		"webhook-cert":    {{Key: "tls.crt", Path: "tls.crt"}, {Key: "tls.key", Path: "tls.key"}, {Key: "ca.crt", Path: "ca.crt"}},
 		"apiservice-cert": {{Key: "tls.crt", Path: "apiserver.crt"}, {Key: "tls.key", Path: "apiserver.key"}, {Key: "ca.crt", Path: "ca.crt"}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("items by volume (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "items by volume", want, got)
 }
 
 func TestNoCertificateWithoutWebhooks(t *testing.T) {

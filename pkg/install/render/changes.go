@@ -1,8 +1,10 @@
 package render
 
 import (
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -77,13 +79,13 @@ func signatures(csv *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.Identi
 		in.exempted = exemptions.For(in.exemptionInput())
 		for i, d := range descriptions {
 			w, c := webhook(in, d, ports.of[i]), signature{deployment: spec.Name, target: portPairOf(d).target}
-			switch {
-			case w.Validating != nil:
-				c.webhook = w.Validating.Webhooks
-			case w.Mutating != nil:
-				c.webhook = w.Mutating.Webhooks
-			case w.APIService != nil:
-				c.webhook = w.APIService.Spec
+			switch r := w.Registration.(type) {
+			case *admissionregistrationv1.ValidatingWebhookConfiguration:
+				c.webhook = r.Webhooks
+			case *admissionregistrationv1.MutatingWebhookConfiguration:
+				c.webhook = r.Webhooks
+			case *apiregistrationv1.APIService:
+				c.webhook = r.Spec
 			default:
 				c.webhook = w.Conversions
 			}

@@ -1,9 +1,9 @@
 package render
 
 import (
+	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -58,12 +58,8 @@ func TestConfiguredContainers(t *testing.T) {
 			EnvFrom: []corev1.EnvFromSource{source("both"), source("admin")}, VolumeMounts: mounts, Resources: corev1.ResourceRequirements{Limits: many},
 		},
 	}
-	if diff := cmp.Diff(want, pod.Containers); diff != "" {
-		t.Errorf("containers (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]corev1.Container{{Name: "init"}}, pod.InitContainers); diff != "" {
-		t.Errorf("init containers (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "containers", want, pod.Containers)
+	installtest.Same(t, "init containers", []corev1.Container{{Name: "init"}}, pod.InitContainers)
 }
 
 func TestConfiguredPod(t *testing.T) {
@@ -78,15 +74,9 @@ func TestConfiguredPod(t *testing.T) {
 		pod.Tolerations = []corev1.Toleration{tolerate("author"), tolerate("both")}
 		pod.Volumes = []corev1.Volume{installtest.Secret("v", "author"), installtest.Secret("u", "author")}
 	})
-	if diff := cmp.Diff(map[string]string{"kind": "infra"}, pod.NodeSelector); diff != "" {
-		t.Errorf("nodeSelector (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]corev1.Toleration{tolerate("author"), tolerate("both"), tolerate("admin")}, pod.Tolerations); diff != "" {
-		t.Errorf("tolerations (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]corev1.Volume{installtest.Secret("v", "admin"), installtest.Secret("u", "author"), installtest.Secret("w", "admin")}, pod.Volumes); diff != "" {
-		t.Errorf("volumes (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "nodeSelector", map[string]string{"kind": "infra"}, pod.NodeSelector)
+	installtest.Same(t, "tolerations", []corev1.Toleration{tolerate("author"), tolerate("both"), tolerate("admin")}, pod.Tolerations)
+	installtest.Same(t, "volumes", []corev1.Volume{installtest.Secret("v", "admin"), installtest.Secret("u", "author"), installtest.Secret("w", "admin")}, pod.Volumes)
 }
 
 func TestConfiguredAffinity(t *testing.T) {
@@ -109,9 +99,7 @@ func TestConfiguredAffinity(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := configured(t, operatorsv1alpha1.SubscriptionConfig{Affinity: test.admin}, func(pod *corev1.PodSpec) { pod.Affinity = test.author })
-			if diff := cmp.Diff(test.want, pod.Affinity); diff != "" {
-				t.Errorf("affinity (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "affinity", test.want, pod.Affinity)
 		})
 	}
 }
@@ -139,16 +127,14 @@ func TestConfiguredAnnotations(t *testing.T) {
 	for what, annotations := range map[string]struct{ want, got map[string]string }{
 		"the Deployment":               {labels.Merge(admin, map[string]string{"olm-webhook-manager.io/replicas": "1"}), d.Object.Annotations},
 		"the Service":                  {admin, d.Service.Annotations},
-		"the validating configuration": {generation, d.Webhooks[0].Validating.Annotations},
-		"the mutating configuration":   {generation, d.Webhooks[1].Mutating.Annotations},
+		"the validating configuration": {generation, validatingOf(d.Webhooks[0]).Annotations},
+		"the mutating configuration":   {generation, mutatingOf(d.Webhooks[1]).Annotations},
 		"the definition":               {admin, d.Webhooks[2].Conversions[0].Annotations},
 		"the pods": {map[string]string{
 			"admin": "admin", "author": "pod", "csv": "csv", "olmcahash": "hash-of-ca",
 			"olm.operatorGroup": "group", "olm.operatorNamespace": "shop", "olm.targetNamespaces": "",
 		}, d.Object.Spec.Template.Annotations},
 	} {
-		if diff := cmp.Diff(annotations.want, annotations.got); diff != "" {
-			t.Errorf("annotations of %s (-want +got):\n%s", what, diff)
-		}
+		installtest.Same(t, fmt.Sprintf("annotations of %s", what), annotations.want, annotations.got)
 	}
 }

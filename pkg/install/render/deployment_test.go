@@ -3,7 +3,6 @@ package render
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -16,14 +15,10 @@ func TestDeploymentMetadata(t *testing.T) {
 	d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec)))).Object
 
 	delete(d.Labels, "olm.deployment-spec-hash") // TestDeploymentHash
-	if diff := cmp.Diff(map[string]string{
+	installtest.Same(t, "labels", map[string]string{
 		"team": "shop", "olm.managed": "true", "olm.owner": "shop.v1", "olm.owner.namespace": "shop", "olm.owner.kind": "ClusterServiceVersion",
-	}, d.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"olm-webhook-manager.io/replicas": "2"}, d.Annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
-	}
+	}, d.Labels)
+	installtest.Same(t, "annotations", map[string]string{"olm-webhook-manager.io/replicas": "2"}, d.Annotations)
 	if len(d.OwnerReferences) != 1 || d.OwnerReferences[0].UID != "uid-of-shop" {
 		t.Errorf("owner references are %v, want the ClusterServiceVersion", d.OwnerReferences)
 	}
@@ -42,16 +37,12 @@ func TestPodMetadata(t *testing.T) {
 	}
 	pods := rendered(t, inputOf(csv, installtest.Targeting("blue", "red"))).Object.Spec.Template
 
-	if diff := cmp.Diff(map[string]string{
+	installtest.Same(t, "annotations", map[string]string{
 		"author": "pod", "shared": "csv", "capabilities": "Deep Insights",
 		"olm.operatorGroup": "group", "olm.operatorNamespace": "shop", "olm.targetNamespaces": "blue,red",
 		"olmcahash": "hash-of-ca",
-	}, pods.Annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]string{"app": "manager", "olm-webhook-manager.io/csv": "shop.v1"}, pods.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
-	}
+	}, pods.Annotations)
+	installtest.Same(t, "labels", map[string]string{"app": "manager", "olm-webhook-manager.io/csv": "shop.v1"}, pods.Labels)
 }
 
 func TestContainersKnowTheirOperatorCondition(t *testing.T) {
@@ -67,9 +58,7 @@ func TestContainersKnowTheirOperatorCondition(t *testing.T) {
 	condition := corev1.EnvVar{Name: "OPERATOR_CONDITION_NAME", Value: "shop.v1"}
 	got := [][]corev1.EnvVar{pod.InitContainers[0].Env, pod.Containers[0].Env, pod.Containers[1].Env}
 	want := [][]corev1.EnvVar{nil, {{Name: "A", Value: "1"}, condition}, {condition, {Name: "A", Value: "1"}}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("env of init container and containers (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "env of init container and containers", want, got)
 }
 
 func TestOneOldReplicaSetIsKept(t *testing.T) {

@@ -3,12 +3,12 @@
 package render
 
 import (
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -92,20 +92,25 @@ type Deployment struct {
 	AuthReader    *rbacv1.RoleBinding
 }
 
-// Webhook is a description and its registration: Validating, Mutating, Conversions or APIService.
+// Object is any API object.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Webhook is a description and its registration.
 type Webhook struct {
 	Description operatorsv1alpha1.WebhookDescription
+	// Registration is the webhook configuration or the APIService; nil for a conversion webhook.
+	Registration Object
 	// Delegated is set if the administrator provides the caBundle.
 	Delegated bool
 	// Port is the port of the Service.
-	Port       int32
-	Validating *admissionregistrationv1.ValidatingWebhookConfiguration
-	Mutating   *admissionregistrationv1.MutatingWebhookConfiguration
+	Port int32
 	// Interception describes the intercepted requests.
 	Interception Interception
 	// Conversions are set for a conversion webhook.
 	Conversions []Conversion
-	APIService  *apiregistrationv1.APIService
 }
 
 // Objects returns the desired objects.

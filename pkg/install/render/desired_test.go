@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -27,9 +26,7 @@ func TestDeploymentsKeepTheirOrder(t *testing.T) {
 			got = append(got, d.Object.Name+" "+w.Description.GenerateName)
 		}
 	}
-	if diff := cmp.Diff([]string{"z", "z z.shop.example.com", "a", "m", "m v.shop.example.com", "m a.shop.example.com"}, got); diff != "" {
-		t.Errorf("Deployments and webhooks (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "Deployments and webhooks", []string{"z", "z z.shop.example.com", "a", "m", "m v.shop.example.com", "m a.shop.example.com"}, got)
 }
 
 // Caches own what Objects reads.
@@ -53,15 +50,9 @@ func TestRenderLeavesItsInputAlone(t *testing.T) {
 	group := in.Scope.Group.DeepCopy()
 
 	first := Objects(in)
-	if diff := cmp.Diff(before, in.CSV); diff != "" {
-		t.Errorf("Render changed the ClusterServiceVersion (-before +after):\n%s", diff)
-	}
-	if diff := cmp.Diff(group, in.Scope.Group); diff != "" {
-		t.Errorf("Render changed the OperatorGroup (-before +after):\n%s", diff)
-	}
-	if diff := cmp.Diff(first, Objects(in)); diff != "" {
-		t.Errorf("the same input renders another output (-first +second):\n%s", diff)
-	}
+	installtest.Same(t, "Render changed the ClusterServiceVersion", before, in.CSV)
+	installtest.Same(t, "Render changed the OperatorGroup", group, in.Scope.Group)
+	installtest.Same(t, "the same input renders another output", first, Objects(in))
 }
 
 // Repetitions of a Deployment are reported once and rendered once: otherwise each would have all its webhooks.

@@ -3,6 +3,8 @@ package render
 import (
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -37,4 +39,12 @@ func rendered(t *testing.T, in Input) Deployment {
 		t.Fatalf("%d Deployments are rendered, want 1", len(desired.Deployments))
 	}
 	return desired.Deployments[0]
+}
+
+func validatingOf(w Webhook) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return w.Registration.(*admissionregistrationv1.ValidatingWebhookConfiguration)
+}
+
+func mutatingOf(w Webhook) *admissionregistrationv1.MutatingWebhookConfiguration {
+	return w.Registration.(*admissionregistrationv1.MutatingWebhookConfiguration)
 }

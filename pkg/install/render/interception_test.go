@@ -3,7 +3,6 @@ package render
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -54,9 +53,7 @@ func TestInterceptionOf(t *testing.T) {
 				in.Scope.Namespaces = []string{metav1.NamespaceAll}
 			}
 			in.exempted = exemptions.For(in.exemptionInput())
-			if diff := cmp.Diff(test.want, interceptionOf(in, in.CSV.Spec.WebhookDefinitions[0])); diff != "" {
-				t.Errorf("interception (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "interception", test.want, interceptionOf(in, in.CSV.Spec.WebhookDefinitions[0]))
 		})
 	}
 }

@@ -3,8 +3,9 @@ package render
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // What the API server defaults inside a list that is compared as a whole is written
@@ -42,9 +43,7 @@ func TestListDefaultsAreWrittenOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := test.author.DeepCopy()
 			writeOutListDefaults(got)
-			if diff := cmp.Diff(&test.want, got); diff != "" {
-				t.Errorf("pod (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "pod", &test.want, got)
 		})
 	}
 }

@@ -29,25 +29,13 @@ func condition(csv *operatorsv1alpha1.ClusterServiceVersion) *Condition {
 			ObjectMeta: csvspec.OwnedMeta(csv, csv.Name),
 			Spec:       operatorsv2.OperatorConditionSpec{ServiceAccounts: accounts, Deployments: csvspec.DeploymentNames(csv)},
 		},
-		Role: &rbacv1.Role{
-			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
-			ObjectMeta: csvspec.OwnedMeta(csv, csv.Name),
-			Rules: []rbacv1.PolicyRule{{
-				APIGroups:     []string{operatorsv2.GroupVersion.Group},
-				Resources:     []string{"operatorconditions", "operatorconditions/status"},
-				ResourceNames: []string{csv.Name},
-				Verbs:         []string{"get", "update", "patch"},
-			}},
-		},
-		RoleBinding: &rbacv1.RoleBinding{
-			TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
-			ObjectMeta: csvspec.OwnedMeta(csv, csv.Name),
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: csv.Name},
-		},
 	}
-	for _, account := range accounts {
-		c.RoleBinding.Subjects = append(c.RoleBinding.Subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: csv.Namespace})
-	}
+	c.Role, c.RoleBinding = grant(csv, csv.Name, rbacv1.PolicyRule{
+		APIGroups:     []string{operatorsv2.GroupVersion.Group},
+		Resources:     []string{"operatorconditions", "operatorconditions/status"},
+		ResourceNames: []string{csv.Name},
+		Verbs:         []string{"get", "update", "patch"},
+	}, accounts...)
 	return c
 }
 

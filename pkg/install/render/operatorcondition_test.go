@@ -3,8 +3,6 @@ package render
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -35,12 +33,8 @@ func TestCondition(t *testing.T) {
 			}
 			in.OperatorConditions = true
 			c := Objects(in).Condition
-			if diff := cmp.Diff(test.want, c.Object.Spec.ServiceAccounts); diff != "" {
-				t.Errorf("accounts (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff([]string{"manager", "worker"}, c.Object.Spec.Deployments); diff != "" {
-				t.Errorf("Deployments (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "accounts", test.want, c.Object.Spec.ServiceAccounts)
+			installtest.Same(t, "Deployments", []string{"manager", "worker"}, c.Object.Spec.Deployments)
 			var bound []string
 			for _, subject := range c.RoleBinding.Subjects {
 				if subject.Namespace != "shop" {
@@ -48,9 +42,7 @@ func TestCondition(t *testing.T) {
 				}
 				bound = append(bound, subject.Name)
 			}
-			if diff := cmp.Diff(test.want, bound); diff != "" {
-				t.Errorf("bound (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "bound", test.want, bound)
 			if c.Object.Name != "shop.v1" || c.Role.Name != "shop.v1" || c.Role.Rules[0].ResourceNames[0] != "shop.v1" || c.RoleBinding.RoleRef.Name != "shop.v1" {
 				t.Errorf("they are called %s, %s for %s, %s", c.Object.Name, c.Role.Name, c.Role.Rules[0].ResourceNames, c.RoleBinding.RoleRef.Name)
 			}

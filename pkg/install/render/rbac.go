@@ -16,28 +16,29 @@ import (
 // secretAccess allows a ServiceAccount to read the Secret with its serving certificate, for servers
 // that read it through the API.
 func secretAccess(in Input, secretName string, pod corev1.PodSpec) (*rbacv1.Role, *rbacv1.RoleBinding) {
-	role := &rbacv1.Role{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
-		ObjectMeta: csvspec.OwnedMeta(in.CSV, secretName),
-		Rules: []rbacv1.PolicyRule{{
-			APIGroups:     []string{""},
-			Resources:     []string{"secrets"},
-			ResourceNames: []string{secretName},
-			Verbs:         []string{"get"},
-		}},
-	}
-	binding := &rbacv1.RoleBinding{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
-		ObjectMeta: csvspec.OwnedMeta(in.CSV, secretName),
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: secretName},
-		Subjects:   serviceAccountOf(in, pod),
-	}
-	return role, binding
+	rule := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{secretName}, Verbs: []string{"get"}}
+	return grant(in.CSV, secretName, rule, serviceAccountOf(pod))
 }
 
-func serviceAccountOf(in Input, pod corev1.PodSpec) []rbacv1.Subject {
-	account := cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
-	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: in.CSV.Namespace}}
+// grant returns a Role, and the RoleBinding of the same name.
+func grant(csv *operatorsv1alpha1.ClusterServiceVersion, name string, rule rbacv1.PolicyRule, accounts ...string) (*rbacv1.Role, *rbacv1.RoleBinding) {
+	role := &rbacv1.Role{TypeMeta: permissions.RBACType("Role"), ObjectMeta: csvspec.OwnedMeta(csv, name), Rules: []rbacv1.PolicyRule{rule}}
+	return role, &rbacv1.RoleBinding{
+		TypeMeta: permissions.RBACType("RoleBinding"), ObjectMeta: csvspec.OwnedMeta(csv, name), Subjects: subjects(csv, accounts...),
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+	}
+}
+
+func subjects(csv *operatorsv1alpha1.ClusterServiceVersion, accounts ...string) []rbacv1.Subject {
+	var all []rbacv1.Subject
+	for _, account := range accounts {
+		all = append(all, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: csv.Namespace})
+	}
+	return all
+}
+
+func serviceAccountOf(pod corev1.PodSpec) string {
+	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
 }
 
 // delegation returns the bindings by which a ServiceAccount can authenticate and authorize callers.
@@ -45,18 +46,18 @@ func serviceAccountOf(in Input, pod corev1.PodSpec) []rbacv1.Subject {
 // the finalizer removes them.
 func delegation(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) (*rbacv1.ClusterRoleBinding, *rbacv1.RoleBinding) {
 	is := in.Delegations[spec.Name]
-	subjects := serviceAccountOf(in, spec.Spec.Template.Spec)
+	account := subjects(in.CSV, serviceAccountOf(spec.Spec.Template.Spec))
 	delegator := &rbacv1.ClusterRoleBinding{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
+		TypeMeta:   permissions.RBACType("ClusterRoleBinding"),
 		ObjectMeta: metav1.ObjectMeta{Name: is.Delegator, Labels: csvspec.OwnerLabels(in.CSV)},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: permissions.AuthDelegator},
-		Subjects:   subjects,
+		Subjects:   account,
 	}
 	reader := &rbacv1.RoleBinding{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+		TypeMeta:   permissions.RBACType("RoleBinding"),
 		ObjectMeta: metav1.ObjectMeta{Namespace: permissions.AuthReaderNamespace, Name: is.Reader, Labels: csvspec.OwnerLabels(in.CSV)},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: permissions.AuthReader},
-		Subjects:   subjects,
+		Subjects:   account,
 	}
 	return delegator, reader
 }

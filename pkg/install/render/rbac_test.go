@@ -3,7 +3,6 @@ package render
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -25,15 +24,9 @@ func TestSecretAccess(t *testing.T) {
 			d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec), installtest.ServedBy("manager"))))
 
 			rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"manager-service-cert"}, Verbs: []string{"get"}}}
-			if diff := cmp.Diff(rules, d.Role.Rules); diff != "" {
-				t.Errorf("rules (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: d.Role.Name}, d.RoleBinding.RoleRef); diff != "" {
-				t.Errorf("roleRef (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff([]rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "shop", Name: test.want}}, d.RoleBinding.Subjects); diff != "" {
-				t.Errorf("subjects (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "rules", rules, d.Role.Rules)
+			installtest.Same(t, "roleRef", rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: d.Role.Name}, d.RoleBinding.RoleRef)
+			installtest.Same(t, "subjects", []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "shop", Name: test.want}}, d.RoleBinding.Subjects)
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,19 +58,15 @@ func TestServicePorts(t *testing.T) {
 			for _, p := range d.Service.Spec.Ports {
 				got = append(got, fmt.Sprintf("%s: %d to %s", p.Name, p.Port, p.TargetPort.String()))
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("ports of the Service (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "ports of the Service", test.want, got)
 			var called []int32
 			for _, w := range d.Webhooks {
 				called = append(called, w.Port)
-				if registered := w.Validating.Webhooks[0].ClientConfig.Service.Port; *registered != w.Port {
+				if registered := validatingOf(w).Webhooks[0].ClientConfig.Service.Port; *registered != w.Port {
 					t.Errorf("the registration calls port %d, want %d", *registered, w.Port)
 				}
 			}
-			if diff := cmp.Diff(test.called, called); diff != "" {
-				t.Errorf("ports that are called (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "ports that are called", test.called, called)
 		})
 	}
 }
@@ -108,9 +103,7 @@ func TestService(t *testing.T) {
 			Ports:    []corev1.ServicePort{{Name: "443", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt32(443)}},
 		},
 	}
-	if diff := cmp.Diff(want, d.Service); diff != "" {
-		t.Errorf("Service (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "Service", want, d.Service)
 }
 
 func TestServiceSelectsThePods(t *testing.T) {
@@ -130,9 +123,7 @@ func TestServiceSelectsThePods(t *testing.T) {
 				d.Selector, d.Template.Labels = test.selector, template
 			})
 			d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec), installtest.ServedBy("manager"))))
-			if diff := cmp.Diff(test.want, d.Service.Spec.Selector); diff != "" {
-				t.Errorf("selector (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "selector", test.want, d.Service.Spec.Selector)
 		})
 	}
 }
@@ -198,10 +189,8 @@ func TestNamesOfAwkwardDeployments(t *testing.T) {
 			d.SecretName, d.Role.Name, d.RoleBinding.Name, d.Role.Rules[0].ResourceNames[0],
 			pod.Volumes[0].Secret.SecretName, pod.Volumes[1].Secret.SecretName,
 		}
-		if diff := cmp.Diff([]string{secret, secret, secret, secret, secret, secret}, got); diff != "" {
-			t.Errorf("names of the Secret of Deployment %q (-want +got):\n%s", name, diff)
-		}
-		if called := d.Webhooks[0].Validating.Webhooks[0].ClientConfig.Service.Name; called != service {
+		installtest.Same(t, fmt.Sprintf("names of the Secret of Deployment %q", name), []string{secret, secret, secret, secret, secret, secret}, got)
+		if called := validatingOf(d.Webhooks[0]).Webhooks[0].ClientConfig.Service.Name; called != service {
 			t.Errorf("the webhook of Deployment %q calls Service %q, want %q", name, called, service)
 		}
 	}

@@ -20,7 +20,7 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 	w := Webhook{Description: d, Port: port, Delegated: in.Trust[d.DeploymentName].Delegated, Interception: interceptionOf(in, d)}
 	switch d.Type {
 	case operatorsv1alpha1.ValidatingAdmissionWebhook:
-		w.Validating = &admissionregistrationv1.ValidatingWebhookConfiguration{
+		w.Registration = &admissionregistrationv1.ValidatingWebhookConfiguration{
 			TypeMeta:   configurationType("ValidatingWebhookConfiguration"),
 			ObjectMeta: configurationMeta(in, d),
 			Webhooks: []admissionregistrationv1.ValidatingWebhook{{
@@ -38,7 +38,7 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 			}},
 		}
 	case operatorsv1alpha1.MutatingAdmissionWebhook:
-		w.Mutating = &admissionregistrationv1.MutatingWebhookConfiguration{
+		w.Registration = &admissionregistrationv1.MutatingWebhookConfiguration{
 			TypeMeta:   configurationType("MutatingWebhookConfiguration"),
 			ObjectMeta: configurationMeta(in, d),
 			Webhooks: []admissionregistrationv1.MutatingWebhook{{
@@ -59,7 +59,7 @@ func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webho
 	case operatorsv1alpha1.ConversionWebhook:
 		w.Conversions = conversions(in, d, port)
 	case csvspec.APIServiceType:
-		w.APIService = apiService(in, d, port)
+		w.Registration = apiService(in, d, port)
 	}
 	return w
 }

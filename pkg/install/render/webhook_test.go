@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -44,12 +43,8 @@ func TestConfigurationsOfABareDescription(t *testing.T) {
 		SideEffects: &sideEffects, TimeoutSeconds: new(int32(10)), AdmissionReviewVersions: []string{"v1"},
 		ReinvocationPolicy: new(admissionregistrationv1.NeverReinvocationPolicy),
 	}}
-	if diff := cmp.Diff(wantValidating, d.Webhooks[0].Validating.Webhooks); diff != "" {
-		t.Errorf("validating (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(wantMutating, d.Webhooks[1].Mutating.Webhooks); diff != "" {
-		t.Errorf("mutating (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "validating", wantValidating, validatingOf(d.Webhooks[0]).Webhooks)
+	installtest.Same(t, "mutating", wantMutating, mutatingOf(d.Webhooks[1]).Webhooks)
 }
 
 // What the author says is taken one to one.
@@ -64,7 +59,7 @@ func TestConfigurationOfAFullDescription(t *testing.T) {
 		d.AdmissionReviewVersions = []string{"v1", "v1beta1"}
 		d.ReinvocationPolicy = new(admissionregistrationv1.IfNeededReinvocationPolicy)
 	})
-	got := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), full))).Webhooks[0].Mutating.Webhooks
+	got := mutatingOf(rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), full))).Webhooks[0]).Webhooks
 	want := []admissionregistrationv1.MutatingWebhook{{
 		Name: "m.example.com",
 		ClientConfig: admissionregistrationv1.WebhookClientConfig{
@@ -76,14 +71,12 @@ func TestConfigurationOfAFullDescription(t *testing.T) {
 		SideEffects: full.SideEffects, TimeoutSeconds: full.TimeoutSeconds, AdmissionReviewVersions: full.AdmissionReviewVersions,
 		ReinvocationPolicy: full.ReinvocationPolicy,
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("webhooks (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "webhooks", want, got)
 }
 
 func TestConfigurationMetadata(t *testing.T) {
 	in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
-	got := rendered(t, in).Webhooks[0].Validating
+	got := validatingOf(rendered(t, in).Webhooks[0])
 
 	if !strings.HasPrefix(got.Name, "v.shop.example.com-") {
 		t.Errorf("the name %q does not begin with the generateName", got.Name)
@@ -104,16 +97,14 @@ func TestConfigurationMetadata(t *testing.T) {
 		},
 		Webhooks: got.Webhooks,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("configuration (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "configuration", want, got)
 }
 
 func TestConfigurationName(t *testing.T) {
 	named := func(change func(*Input)) string {
 		in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
 		change(&in)
-		return rendered(t, in).Webhooks[0].Validating.Name
+		return validatingOf(rendered(t, in).Webhooks[0]).Name
 	}
 	derived := named(func(*Input) {})
 	for name, test := range map[string]struct {
@@ -149,7 +140,7 @@ func TestDescriptionHash(t *testing.T) {
 	hash := func(change func(*Input)) string {
 		in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
 		change(&in)
-		return rendered(t, in).Webhooks[0].Validating.Labels["olm.webhook-description-hash"]
+		return validatingOf(rendered(t, in).Webhooks[0]).Labels["olm.webhook-description-hash"]
 	}
 	same := hash(func(*Input) {})
 	if changed := hash(func(in *Input) { in.Trust["manager"] = Trust{Generation: 9} }); changed != same {
@@ -172,9 +163,7 @@ func TestConfigurationSelectsTheScope(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")), test.group))
-			if diff := cmp.Diff(&test.want, d.Webhooks[0].Validating.Webhooks[0].NamespaceSelector); diff != "" {
-				t.Errorf("namespaceSelector (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "namespaceSelector", &test.want, validatingOf(d.Webhooks[0]).Webhooks[0].NamespaceSelector)
 		})
 	}
 }
@@ -186,7 +175,7 @@ func TestConfigurationBeforeTheCertificate(t *testing.T) {
 	delete(in.Trust, "manager")
 	d := rendered(t, in)
 
-	got := d.Webhooks[0].Validating
+	got := validatingOf(d.Webhooks[0])
 	if len(got.Webhooks[0].ClientConfig.CABundle) > 0 {
 		t.Errorf("caBundle is %q", got.Webhooks[0].ClientConfig.CABundle)
 	}
@@ -201,7 +190,7 @@ func TestConfigurationBeforeTheCertificate(t *testing.T) {
 func TestConversionIsNotRegisteredAsAdmission(t *testing.T) {
 	conversion := installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.Type = operatorsv1alpha1.ConversionWebhook })
 	w := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), conversion))).Webhooks[0]
-	if w.Validating != nil || w.Mutating != nil {
+	if w.Registration != nil {
 		t.Errorf("a conversion webhook renders %+v", w)
 	}
 }
@@ -221,12 +210,10 @@ func TestMatchConditions(t *testing.T) {
 			in := inputOf(installtest.Conditioned(test.annotation))
 			in.Manager = installtest.ManagerUser
 			var got []string
-			for _, c := range rendered(t, in).Webhooks[0].Validating.Webhooks[0].MatchConditions {
+			for _, c := range validatingOf(rendered(t, in).Webhooks[0]).Webhooks[0].MatchConditions {
 				got = append(got, c.Name)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("conditions (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "conditions", test.want, got)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package requirements
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -108,9 +107,7 @@ func TestPolicyRules(t *testing.T) {
 				}
 				got = append(got, string(d.Status)+" "+d.Message)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("dependents (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "dependents", test.want, got)
 			want := operatorsv1alpha1.RequirementStatusReasonPresent
 			if test.message != "" {
 				want = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied

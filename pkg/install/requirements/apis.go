@@ -81,9 +81,7 @@ func OwnedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv
 	for i, d := range csv.Spec.APIServiceDefinitions.Owned {
 		result := apiServiceStatus(d)
 		result.Status = csvstatus.DeploymentFound
-		if !slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
-			return spec.Name == d.DeploymentName
-		}) {
+		if !csvspec.HasDeployment(csv, d.DeploymentName) {
 			result.Status = statusDeploymentNotFound
 			result.Message = fmt.Sprintf("deploymentName %q is none of the ClusterServiceVersion's: correct it in spec.apiservicedefinitions.owned", d.DeploymentName)
 		} else if first := csvspec.OwnedKinds(csv, result.Name)[0]; !servedAlike(first, d) {

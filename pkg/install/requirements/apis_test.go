@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -47,9 +46,7 @@ func TestRequiredAPIServices(t *testing.T) {
 				want.UUID = "uid"
 			}
 			verdict := Check(facts)
-			if diff := cmp.Diff([]operatorsv1alpha1.RequirementStatus{want}, verdict.Requirements); diff != "" {
-				t.Errorf("requirements (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "requirements", []operatorsv1alpha1.RequirementStatus{want}, verdict.Requirements)
 			if verdict.RequeueAfter != test.requeueAfter {
 				t.Errorf("requeued after %s, want %s", verdict.RequeueAfter, test.requeueAfter)
 			}
@@ -115,9 +112,7 @@ func TestNativeAPIs(t *testing.T) {
 		{Group: "apps", Version: "v1", Kind: "Deployment", Name: "Deployment.v1.apps", Status: "Present", Message: "Native API exists"},
 		{Version: "v1", Kind: "Pond", Name: "Pond.v1.", Status: "NotPresent", Message: "Native API does not exist"},
 	}
-	if diff := cmp.Diff(want, verdict.Requirements); diff != "" {
-		t.Errorf("requirements (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "requirements", want, verdict.Requirements)
 	if got := csvspec.RequiredAPIs(csv); !slices.Equal(got, []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Pond"}}) {
 		t.Errorf("the required kinds are %v", got)
 	}

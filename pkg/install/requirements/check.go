@@ -66,7 +66,7 @@ type Facts struct {
 
 // Verdict is the result of a check.
 type Verdict struct {
-	// Violations are mistakes that only a change of the CSV corrects.
+	// Violations make the CSV invalid. Only a change of the CSV ends them.
 	Violations []Violation
 	// Conflict describes what another operator of the namespace already owns, or is "".
 	Conflict string
@@ -101,10 +101,10 @@ func Check(f Facts) Verdict {
 }
 
 // Passes reports whether the CSV may be installed.
-func (v Verdict) Passes() bool { return v.Mistakes() == "" && v.Unmet() == "" && v.Conflict == "" }
+func (v Verdict) Passes() bool { return v.Invalid() == "" && v.Unmet() == "" && v.Conflict == "" }
 
-// Mistakes returns the violations as one text.
-func (v Verdict) Mistakes() string {
+// Invalid returns the violations as one text.
+func (v Verdict) Invalid() string {
 	var all []string
 	for _, violation := range v.Violations {
 		all = append(all, violation.String())
@@ -148,13 +148,9 @@ func distinctDeployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operato
 // CSV. OLM v0 registers such a webhook without a server.
 func requiredBackends(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
 	known := csvspec.DeploymentNames(csv)
-	listed := map[string]bool{}
-	for _, name := range known {
-		listed[name] = true
-	}
 	var results []operatorsv1alpha1.RequirementStatus
 	for i, d := range csv.Spec.WebhookDefinitions {
-		if listed[d.DeploymentName] {
+		if csvspec.HasDeployment(csv, d.DeploymentName) {
 			continue
 		}
 		results = append(results, operatorsv1alpha1.RequirementStatus{

@@ -3,7 +3,6 @@ package requirements
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -68,9 +67,7 @@ func TestRequirements(t *testing.T) {
 				facts.ServiceAccounts[a.Name] = a
 			}
 			verdict := Check(facts)
-			if diff := cmp.Diff(test.want, verdict.Requirements); diff != "" {
-				t.Errorf("requirements (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "requirements", test.want, verdict.Requirements)
 			if got := verdict.Unmet(); got != test.unmet {
 				t.Errorf("unmet is %q, want %q", got, test.unmet)
 			}
@@ -93,7 +90,7 @@ func permitting(accounts ...string) *operatorsv1alpha1.ClusterServiceVersion {
 	return csv
 }
 
-func TestMistakes(t *testing.T) {
+func TestInvalid(t *testing.T) {
 	everything := installtest.RuleOf([]string{"*"}, []string{"*"})
 	csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) {
 		d.Rules = append(d.Rules, everything)
@@ -102,10 +99,10 @@ func TestMistakes(t *testing.T) {
 
 	want := allGroups + `: spec.webhookdefinitions[0].rules[1] of "v.shop.example.com" does; name the API groups that the webhook handles; ` +
 		`CSV contains repeated WebhookDescription name: spec.webhookdefinitions[0] and [1] both have generateName "v.shop.example.com"; give each its own`
-	if got := verdict.Mistakes(); got != want {
-		t.Errorf("mistakes are %q, want %q", got, want)
+	if got := verdict.Invalid(); got != want {
+		t.Errorf("violations are %q, want %q", got, want)
 	}
 	if verdict.Passes() {
-		t.Error("a ClusterServiceVersion with mistakes passes")
+		t.Error("a ClusterServiceVersion with violations passes")
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -43,9 +41,7 @@ func TestMinKubeVersion(t *testing.T) {
 			if test.met || strings.HasPrefix(test.message, "CSV version parsing error") {
 				requeueAfter = 0 // nothing but an edit ends it
 			}
-			if diff := cmp.Diff([]operatorsv1alpha1.RequirementStatus{want}, verdict.Requirements); diff != "" {
-				t.Errorf("requirements (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "requirements", []operatorsv1alpha1.RequirementStatus{want}, verdict.Requirements)
 			if verdict.RequeueAfter != requeueAfter || verdict.Passes() != test.met {
 				t.Errorf("passes: %t, requeued after %s", verdict.Passes(), verdict.RequeueAfter)
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// conversionViolations returns the mistakes in conversion webhooks. A conversion webhook converts
+// conversionViolations returns the violations in conversion webhooks. A conversion webhook converts
 // the objects of its CRD in all namespaces, so the install modes must not allow a narrower scope.
 func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	var violations []Violation

@@ -58,7 +58,7 @@ func TestConversionViolations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			csv := convertingCSV()
 			test.change(&csv.Spec)
-			got := Verdict{Violations: conversionViolations(csv)}.Mistakes()
+			got := Verdict{Violations: conversionViolations(csv)}.Invalid()
 			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
 				t.Errorf("got %q, want it to say %q", got, test.want)
 			}

@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
@@ -42,7 +43,7 @@ func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operators
 		result.Message = "CRD is not present"
 		return result
 	}
-	versions := servedVersions(crd)
+	versions := storedversions.Served(crd)
 	if !awaited && !slices.Contains(versions, wanted.Version) {
 		result.Message = fmt.Sprintf("CRD version not served: the ClusterServiceVersion names %s, served are %s", wanted.Version, strings.Join(versions, ", "))
 		return result
@@ -60,16 +61,6 @@ func requiredCRD(crd *apiextensionsv1.CustomResourceDefinition, wanted operators
 	return result
 }
 
-func servedVersions(crd *apiextensionsv1.CustomResourceDefinition) []string {
-	var served []string
-	for _, v := range crd.Spec.Versions {
-		if v.Served {
-			served = append(served, v.Name)
-		}
-	}
-	return served
-}
-
 func conditionOf(crd *apiextensionsv1.CustomResourceDefinition, kind apiextensionsv1.CustomResourceDefinitionConditionType) apiextensionsv1.CustomResourceDefinitionCondition {
 	for _, c := range crd.Status.Conditions {
 		if c.Type == kind {
@@ -84,7 +75,7 @@ func conditionOf(crd *apiextensionsv1.CustomResourceDefinition, kind apiextensio
 // served earlier, its objects could not be read, or would lose fields without a conversion.
 func awaited(f Facts, wanted operatorsv1alpha1.CRDDescription) bool {
 	crd := f.CRDs[wanted.Name]
-	return crd != nil && !slices.Contains(servedVersions(crd), wanted.Version) &&
+	return crd != nil && !slices.Contains(storedversions.Served(crd), wanted.Version) &&
 		csvspec.Converts(f.CSV, wanted.Name) >= 0 && f.CSV.OwnsCRD(wanted.Name) &&
 		slices.Contains(strings.Split(f.CSV.Annotations[wellknown.AnnotationAwaitedVersions], ","), csvspec.CRDVersion(wanted.Name, wanted.Version))
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -77,9 +76,7 @@ func TestRequiredCRDs(t *testing.T) {
 				}
 				got = append(got, r.Name+" "+string(r.Status)+": "+r.Message)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("requirements (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "requirements", test.want, got)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package requirements
 
 import (
 	"fmt"
-	"slices"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -33,7 +32,7 @@ func claimantOf(f Facts, deployment string) *operatorsv1alpha1.ClusterServiceVer
 	var begun *scope.Claimant
 	for i, other := range f.Contenders {
 		switch {
-		case !hasDeployment(other.CSV, deployment):
+		case !csvspec.HasDeployment(other.CSV, deployment):
 		case live != nil && csvspec.OwnedBy(live, other.CSV):
 			return other.CSV
 		case other.Began && (!f.Active || other.Precedes(own)) && (begun == nil || other.Precedes(*begun)):
@@ -44,10 +43,6 @@ func claimantOf(f Facts, deployment string) *operatorsv1alpha1.ClusterServiceVer
 		return nil
 	}
 	return begun.CSV
-}
-
-func hasDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, name string) bool {
-	return slices.Contains(csvspec.DeploymentNames(csv), name)
 }
 
 // unclaimedDeployments returns an unmet requirement for each Deployment of another CSV.

@@ -14,7 +14,8 @@ import (
 )
 
 // guards are the forbidden rules. A webhook with such a rule could refuse its own repair. The
-// messages are literally those of OLM v0.
+// messages are literally those of OLM v0, except the one about the manager's group, which OLM v0
+// does not protect.
 var guards = []struct {
 	includes func(admissionregistrationv1.RuleWithOperations) bool
 	message  string
@@ -61,15 +62,15 @@ const (
 	TooManyCombinations
 )
 
-// Violation is a mistake in spec.webhookdefinitions. The CSV fails with the reason
-// InvalidWebhookDescription.
+// Violation is a part of spec.webhookdefinitions that must not be installed. The CSV fails with the
+// reason InvalidWebhookDescription.
 type Violation struct {
 	Kind ViolationKind
 	// Webhook is the index in spec.webhookdefinitions, or -1.
 	Webhook int
 	// GenerateName is the generateName of the webhook.
 	GenerateName string
-	// Message begins with the text of OLM v0, followed by the field.
+	// Message has the text of OLM v0, if OLM v0 finds the violation, and the field.
 	Message string
 	WayOut  string
 }
@@ -100,8 +101,8 @@ func ruleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	return violations
 }
 
-// Forbidden returns why a rule is forbidden, with the message of OLM v0, and the next step. Both
-// are empty if the rule is allowed. As in OLM v0, operations, versions and scope are ignored.
+// Forbidden returns why a rule is forbidden (see guards), and the next step. Both are empty if the
+// rule is allowed. As in OLM v0, operations, versions and scope are ignored.
 func Forbidden(rule admissionregistrationv1.RuleWithOperations) (message, wayOut string) {
 	for _, guard := range guards {
 		if guard.includes(rule) {

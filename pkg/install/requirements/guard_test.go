@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -35,6 +34,7 @@ func TestForbidden(t *testing.T) {
 		"a group below the manager's": {[]string{"x.olm-webhook-manager.io"}, []string{"*"}, ""},
 
 		"all groups":                            {[]string{"*"}, []string{"pods"}, allGroups},
+		"all groups, all resources":             {[]string{"*"}, []string{"*/*"}, allGroups},
 		"all groups, padded":                    {[]string{" * "}, []string{"pods"}, allGroups},
 		"all groups among others":               {[]string{"apps", "*"}, []string{"pods"}, allGroups},
 		"all groups and OLM's, in OLM's order":  {[]string{"operators.coreos.com", "*"}, []string{"*"}, allGroups},
@@ -133,9 +133,7 @@ func TestRuleViolations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			csv := &operatorsv1alpha1.ClusterServiceVersion{}
 			csv.Spec.WebhookDefinitions = test.webhooks
-			if diff := cmp.Diff(test.want, ruleViolations(csv)); diff != "" {
-				t.Errorf("violations (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "violations", test.want, ruleViolations(csv))
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -102,9 +101,7 @@ func TestTheObjectUnderReview(t *testing.T) {
 	}
 	_, request := reviewed(t, shop(), d)
 	const order = `{"apiVersion":"shop.example.com/v1","kind":"Order","metadata":{"labels":{"a":"b","c":"d"},"name":"olm-webhook-manager-probe","namespace":"blue","uid":"5f0c"},"spec":{"items":3}}`
-	if diff := cmp.Diff(order, string(request.Object.Raw)); diff != "" {
-		t.Errorf("the author's example (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "the author's example", order, string(request.Object.Raw))
 	_, request = reviewed(t, shop(), admitting(on("pods")))
 	var pod struct {
 		Spec struct{ Containers []struct{ Name string } }

@@ -3,7 +3,6 @@ package rules_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -41,9 +40,7 @@ func TestReachOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rule := installtest.RuleOf([]string{test.group}, test.resources)
 			rule.Scope = test.scope
-			if diff := cmp.Diff(test.want, rules.ReachOf(rule, shop, orders)); diff != "" {
-				t.Errorf("reach (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "reach", test.want, rules.ReachOf(rule, shop, orders))
 		})
 	}
 }

@@ -3,7 +3,6 @@ package rules_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -53,9 +52,7 @@ func TestUnmatchedRules(t *testing.T) {
 			for _, u := range rules.Mismatches(operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{test.rule}}, installtest.SomeCatalog()) {
 				got = append(got, u.What+"; "+u.WayOut)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "(-want +got)", test.want, got)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package subscriptions
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -23,9 +22,7 @@ func TestConfigAnnotations(t *testing.T) {
 	if value, given := config.Instruction("olm-webhook-manager.io/other"); given {
 		t.Errorf("an instruction that is not set is %q", value)
 	}
-	if diff := cmp.Diff(map[string]string{"example.com/team": "shop"}, config.Propagated()); diff != "" {
-		t.Errorf("propagated (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "propagated", map[string]string{"example.com/team": "shop"}, config.Propagated())
 	if len(s.Spec.Config.Annotations) != 2 {
 		t.Errorf("the Subscription itself is changed: %v", s.Spec.Config.Annotations)
 	}
@@ -89,12 +86,8 @@ func TestDisabled(t *testing.T) {
 			for _, d := range csv.Spec.WebhookDefinitions {
 				disabled = append(disabled, config.Disabled(d))
 			}
-			if diff := cmp.Diff(test.disabled, disabled); diff != "" {
-				t.Errorf("disabled (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.refusals, config.Refusals(csv)); diff != "" {
-				t.Errorf("refusals (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "disabled", test.disabled, disabled)
+			installtest.Same(t, "refusals", test.refusals, config.Refusals(csv))
 		})
 	}
 }

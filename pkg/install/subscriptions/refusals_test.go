@@ -79,9 +79,7 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := Config{Subscription: "shop", SubscriptionConfig: test.config}
-			if diff := cmp.Diff(test.want, config.Refusals(installtest.Operator(nil))); diff != "" {
-				t.Errorf("refusals (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "refusals", test.want, config.Refusals(installtest.Operator(nil)))
 			if diff := cmp.Diff(test.propagated, config.Propagated()); diff != "" && len(test.propagated)+len(config.Propagated()) > 0 {
 				t.Errorf("propagated (-want +got):\n%s", diff)
 			}

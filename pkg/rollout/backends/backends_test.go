@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Backends are all pods and endpoints that API servers may reach, now or soon.
@@ -73,9 +74,7 @@ func TestBackends(t *testing.T) {
 				}
 				got = append(got, strings.Join(words, " "))
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("backends (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "backends", test.want, got)
 		})
 	}
 }
@@ -93,11 +92,7 @@ func TestProbedService(t *testing.T) {
 	if ProbedService(nil, live) != live || ProbedService(desired, nil) != desired || ProbedService(nil, nil) != nil {
 		t.Error("with only one Service, that one is not probed")
 	}
-	if diff := cmp.Diff([]string{"app=manager", "app=other", "app"}, PodSelectors(probed, live, deployment)); diff != "" {
-		t.Errorf("selectors (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "selectors", []string{"app=manager", "app=other", "app"}, PodSelectors(probed, live, deployment))
 	live.Spec.Selector, deployment.Spec.Selector = nil, &metav1.LabelSelector{MatchLabels: map[string]string{"app": "manager"}}
-	if diff := cmp.Diff([]string{"app=manager"}, PodSelectors(probed, live, deployment)); diff != "" {
-		t.Errorf("selectors without doubles, and none for a Service that has none (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "selectors without doubles, and none for a Service that has none", []string{"app=manager"}, PodSelectors(probed, live, deployment))
 }

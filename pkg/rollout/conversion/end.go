@@ -91,9 +91,9 @@ const SomeObjects = -1
 // inUse returns why a definition needs its conversion, and the commands that change it. The API
 // server does not report how many objects are stored in which version.
 func inUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
-	version, others := keptVersion(crd), served(crd)
-	others = slices.DeleteFunc(others, func(v string) bool { return v == version })
-	why := fmt.Sprintf("%s has %s, stored in %s, and serves %s", crd.Name, counted(objects), strings.Join(storedversions.Possible(crd), " or "), strings.Join(served(crd), ", "))
+	version := keptVersion(crd)
+	others := slices.DeleteFunc(storedversions.Served(crd), func(v string) bool { return v == version })
+	why := fmt.Sprintf("%s has %s, stored in %s, and serves %s", crd.Name, counted(objects), strings.Join(storedversions.Possible(crd), " or "), strings.Join(storedversions.Served(crd), ", "))
 	var do []string
 	if !storedversions.Only(crd, version) {
 		do = append(do, wellknown.StorageMigration(crd.Name, version))
@@ -128,16 +128,6 @@ func keptVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
 
 // oneVersion reports whether all objects have the only served version.
 func oneVersion(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	serves := served(crd)
+	serves := storedversions.Served(crd)
 	return len(serves) == 1 && storedversions.Only(crd, serves[0])
-}
-
-func served(crd *apiextensionsv1.CustomResourceDefinition) []string {
-	var versions []string
-	for _, v := range crd.Spec.Versions {
-		if v.Served {
-			versions = append(versions, v.Name)
-		}
-	}
-	return versions
 }

@@ -44,15 +44,15 @@ func (c Contest) Repaired(drift Drift, now time.Time) Contest {
 	if len(drift.Fields) > 0 {
 		field = drift.Fields[0]
 	}
-	rivals := slices.DeleteFunc(slices.Clone(c.clients), func(r otherClient) bool { return r.over(now) })
+	clients := slices.DeleteFunc(slices.Clone(c.clients), func(r otherClient) bool { return r.over(now) })
 	for _, by := range slices.Compact([]string{drift.By, ByAnyClient}) {
-		i := slices.IndexFunc(rivals, func(r otherClient) bool { return r.by == by })
+		i := slices.IndexFunc(clients, func(r otherClient) bool { return r.by == by })
 		if i < 0 {
-			rivals, i = append(rivals, otherClient{by: by}), len(rivals)
+			clients, i = append(clients, otherClient{by: by}), len(clients)
 		}
-		rivals[i] = rivals[i].repaired(field, now)
+		clients[i] = clients[i].repaired(field, now)
 	}
-	return Contest{clients: rivals}
+	return Contest{clients: clients}
 }
 
 // repaired returns the record after one more repair. It starts again if earlier repairs were too

@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestDriftOfWebhookConfiguration(t *testing.T) {
@@ -110,9 +112,7 @@ func TestDriftBy(t *testing.T) {
 			}
 			live := object("edited")
 			live.ManagedFields = test.entries
-			if diff := cmp.Diff(Drift{Fields: []string{"data.policy"}, By: test.want}, Of(object("desired"), live)); diff != "" {
-				t.Errorf("drift (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "drift", Drift{Fields: []string{"data.policy"}, By: test.want}, Of(object("desired"), live))
 		})
 	}
 }

@@ -3,10 +3,11 @@ package drift
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Of the fields with which the manager created an object, caches keep the ones that it may have to
@@ -46,9 +47,7 @@ func TestTrimManagedFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.object.SetManagedFields([]metav1.ManagedFieldsEntry{test.entry})
 			TrimManagedFields(test.object)
-			if diff := cmp.Diff(test.want, test.object.GetManagedFields()); diff != "" {
-				t.Errorf("managed fields (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "managed fields", test.want, test.object.GetManagedFields())
 		})
 	}
 }

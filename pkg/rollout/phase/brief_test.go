@@ -45,7 +45,7 @@ func TestConditionsAreBrief(t *testing.T) {
 func wantBrief(t *testing.T, f Facts) {
 	t.Helper()
 	cut := false
-	for _, from := range []Phase{{}, Unknown, Unmet, Ready, Installing, Waiting, Succeeded, Refused, Timeout, Unhealthy, Reinstall} {
+	for _, from := range []Phase{{}, Pending, Unmet, Ready, Installing, Waiting, Succeeded, Refused, Timeout, Unhealthy, Reinstall} {
 		walked := Transitions(from, f)
 		for _, p := range walked {
 			if len(p.Message) > csvstatus.MaxMessage {

@@ -4,7 +4,7 @@ package phase
 // do not apply.
 type Facts struct {
 	Details               string // the command that shows all messages in full; empty without one
-	Failure               *Phase // a stable failure: no scope, or a mistake in the ClusterServiceVersion
+	Failure               *Phase // no scope, an invalid ClusterServiceVersion, or a conflict; see isTerminal
 	Unmet                 string // requirements that are not met
 	Refused               string // what the API server refuses
 	Incomplete            string // what is not complete yet: "deployment D to become ready: …"

@@ -16,7 +16,7 @@ func TestMilestones(t *testing.T) {
 	}{
 		"none":                 {Succeeded, nil, nil},
 		"one":                  {Installing, []Phase{Succeeded}, []Phase{Succeeded}},
-		"an installation":      {Phase{}, []Phase{Unknown, Ready, Installing, Succeeded}, []Phase{Succeeded}},
+		"an installation":      {Phase{}, []Phase{Pending, Ready, Installing, Succeeded}, []Phase{Succeeded}},
 		"a wait that is over":  {Phase{Reason: operatorsv1alpha1.CSVReasonRequirementsNotMet}, []Phase{Ready, Installing}, []Phase{Ready, Installing}},
 		"a failure on the way": {Installing, []Phase{Timeout, Reinstall, Ready}, []Phase{Timeout, Ready}},
 		"a failure at the end": {Ready, []Phase{Installing, Timeout}, []Phase{Timeout}},

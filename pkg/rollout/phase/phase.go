@@ -18,7 +18,7 @@ type Phase struct {
 // The phases, with the reasons and messages of OLM v0. A message that ends with a colon is
 // completed by the cause (see csvstatus.Words).
 var (
-	Unknown = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsUnknown,
+	Pending = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsUnknown,
 		"requirements not yet checked"}
 	Unmet = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet,
 		"one or more requirements couldn't be found"}
@@ -72,7 +72,7 @@ func (p Phase) brief(details string) Phase {
 	return p
 }
 
-// Because returns the phase with a reason and a message.
+// Because returns the phase with the cause in its message.
 func (p Phase) Because(cause string) Phase {
 	p.Message += cause
 	return p

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestTransitions(t *testing.T) {
@@ -84,9 +84,7 @@ func TestTransitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := inWords(Transitions(test.from, test.facts))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("phases (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "phases", test.want, got)
 		})
 	}
 }

@@ -47,8 +47,8 @@ func blocked(from Phase, f Facts) (to Phase, held bool) {
 	switch {
 	case f.Failure != nil:
 		return *f.Failure, true
-	case from.Phase == "" || isStable(from) || replacedPhase(from):
-		return Unknown, true
+	case from.Phase == "" || isTerminal(from) || replacedPhase(from):
+		return Pending, true
 	case f.NotUpgradeable != "":
 		return NotUpgradeable.Because(f.NotUpgradeable), true
 	case f.Unmet != "" && from.Phase == operatorsv1alpha1.CSVPhaseSucceeded:
@@ -56,7 +56,7 @@ func blocked(from Phase, f Facts) (to Phase, held bool) {
 	case f.Unmet != "":
 		return Unmet.Because(": " + f.Unmet), true
 	case f.NotReady != "":
-		return Unknown.Because(": " + f.NotReady), true
+		return Pending.Because(": " + f.NotReady), true
 	default:
 		return from, false
 	}
@@ -82,9 +82,9 @@ func replacedPhase(p Phase) bool {
 	return p.Phase == operatorsv1alpha1.CSVPhaseReplacing || p.Phase == operatorsv1alpha1.CSVPhaseDeleting
 }
 
-// isStable reports whether only a change of the ClusterServiceVersion or its OperatorGroup ends a
-// failure.
-func isStable(p Phase) bool {
+// isTerminal reports whether a failure ends only with a change of the ClusterServiceVersion, of its
+// OperatorGroup, or of another operator with the same APIs.
+func isTerminal(p Phase) bool {
 	if p.Phase != operatorsv1alpha1.CSVPhaseFailed {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -26,20 +27,31 @@ func PortCalled(live drift.Object) int32 { return cmp.Or(PortOf(live), DefaultPo
 
 // WithLiveBundle returns a webhook with the caBundle of its live registration.
 func WithLiveBundle(w render.Webhook, live drift.Object) render.Webhook {
-	bundle := BundleOf(live)
-	if w.Validating != nil {
-		w.Validating = w.Validating.DeepCopy()
-		w.Validating.Webhooks[0].ClientConfig.CABundle = bundle
-	}
-	if w.Mutating != nil {
-		w.Mutating = w.Mutating.DeepCopy()
-		w.Mutating.Webhooks[0].ClientConfig.CABundle = bundle
-	}
-	if w.APIService != nil {
-		w.APIService = w.APIService.DeepCopy()
-		w.APIService.Spec.CABundle = bundle
-	}
+	w.Registration = WithBundle(w.Registration, BundleOf(live))
 	return w
+}
+
+// WithBundle returns a registration with another caBundle.
+func WithBundle(o drift.Object, bundle []byte) drift.Object {
+	changed := o.DeepCopyObject().(drift.Object)
+	for _, w := range webhooksOf(changed) {
+		w.client.CABundle = bundle
+	}
+	if api, ok := changed.(*apiregistrationv1.APIService); ok {
+		api.Spec.CABundle = bundle
+	}
+	return changed
+}
+
+// WithLiveSelector returns a desired registration with the live namespaceSelector.
+func WithLiveSelector(desired, live drift.Object) drift.Object {
+	selecting := webhooksOf(live)
+	if len(selecting) == 0 {
+		return desired
+	}
+	kept := desired.DeepCopyObject().(drift.Object)
+	*webhooksOf(kept)[0].namespaceSelector = *selecting[0].namespaceSelector
+	return kept
 }
 
 // BundleOf returns the caBundle of a registration.
@@ -53,29 +65,17 @@ func BundleOf(o drift.Object) []byte {
 // WithoutRules returns a registration that API servers do not call. An APIService without a
 // caBundle is one.
 func WithoutRules(o drift.Object) drift.Object {
-	switch c := o.DeepCopyObject().(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		c.Webhooks[0].Rules = nil
-		return c
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		c.Webhooks[0].Rules = nil
-		return c
-	default:
-		return o
+	uncalled := o.DeepCopyObject().(drift.Object)
+	for _, w := range webhooksOf(uncalled) {
+		*w.rules = nil
 	}
+	return uncalled
 }
 
 // RulesOf returns the rules of a webhook configuration.
 func RulesOf(o drift.Object) []admissionregistrationv1.RuleWithOperations {
-	switch c := o.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			return w.Rules
-		}
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			return w.Rules
-		}
+	for _, w := range webhooksOf(o) {
+		return *w.rules
 	}
 	return nil
 }
@@ -94,24 +94,15 @@ func CallSameService(a, b drift.Object) bool {
 	return one != nil && other != nil && one.Namespace == other.Namespace && one.Name == other.Name
 }
 
-// Of returns the object that registers a webhook; nil for a conversion webhook.
-func Of(w render.Webhook) drift.Object {
-	switch {
-	case w.Validating != nil:
-		return w.Validating
-	case w.Mutating != nil:
-		return w.Mutating
-	case w.APIService != nil:
-		return w.APIService
-	default:
-		return nil
-	}
-}
-
 // Registration is a live registration of any kind.
 type Registration struct {
 	Kind   operatorsv1alpha1.WebhookAdmissionType
 	Object drift.Object
+}
+
+// Registers reports whether it registers a webhook.
+func (r Registration) Registers(w render.Webhook) bool {
+	return w.Description.Type == r.Kind && w.Registration.GetName() == r.Object.GetName()
 }
 
 // Trust is the trust of a registration or conversion.
@@ -143,18 +134,37 @@ func ServiceOf(live drift.Object) *admissionregistrationv1.ServiceReference {
 // ClientsOf returns how API servers call the webhooks of a registration: one, unless another client
 // added some.
 func ClientsOf(o drift.Object) []admissionregistrationv1.WebhookClientConfig {
+	if api, ok := o.(*apiregistrationv1.APIService); ok {
+		return []admissionregistrationv1.WebhookClientConfig{clientOf(api)}
+	}
 	var all []admissionregistrationv1.WebhookClientConfig
+	for _, w := range webhooksOf(o) {
+		all = append(all, *w.client)
+	}
+	return all
+}
+
+// webhook has pointers to the fields that validating and mutating webhooks have in common.
+type webhook struct {
+	client            *admissionregistrationv1.WebhookClientConfig
+	rules             *[]admissionregistrationv1.RuleWithOperations
+	namespaceSelector **metav1.LabelSelector
+}
+
+// webhooksOf returns the webhooks of a configuration. An APIService has none.
+func webhooksOf(o drift.Object) []webhook {
+	var all []webhook
 	switch c := o.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			all = append(all, w.ClientConfig)
+		for i := range c.Webhooks {
+			w := &c.Webhooks[i]
+			all = append(all, webhook{&w.ClientConfig, &w.Rules, &w.NamespaceSelector})
 		}
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			all = append(all, w.ClientConfig)
+		for i := range c.Webhooks {
+			w := &c.Webhooks[i]
+			all = append(all, webhook{&w.ClientConfig, &w.Rules, &w.NamespaceSelector})
 		}
-	case *apiregistrationv1.APIService:
-		all = append(all, clientOf(c))
 	}
 	return all
 }

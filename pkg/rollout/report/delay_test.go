@@ -42,7 +42,7 @@ func TestDelayUntil(t *testing.T) {
 	const waiting, registered = managerv1alpha1.WebhookWaiting, managerv1alpha1.WebhookRegistered
 	nothing, empty := operatorsv1alpha1.ClusterServiceVersionStatus{}, managerv1alpha1.WebhookRolloutStatus{}
 	created, reported := noon.Add(3*time.Second), noon.Add(10*time.Second)
-	begin := []phase.Phase{phase.Unknown, phase.Ready, phase.Installing, phase.Waiting.Because("b")}
+	begin := []phase.Phase{phase.Pending, phase.Ready, phase.Installing, phase.Waiting.Because("b")}
 	continues := []phase.Phase{phase.Waiting.Because("b")}
 	orderRelaxed := func(s *managerv1alpha1.WebhookRolloutStatus) {
 		s.Conditions = append(s.Conditions, metav1.Condition{Type: managerv1alpha1.ConditionOrderRelaxed, Status: metav1.ConditionTrue})
@@ -70,7 +70,7 @@ func TestDelayUntil(t *testing.T) {
 		"it begins, and a webhook is blocked": {csvStatus: nothing, phases: begin, after: rolloutStatus(managerv1alpha1.WebhookBlocked, "b"), want: atOnce},
 		"it begins, and is over":              {csvStatus: nothing, phases: append(begin, phase.Succeeded), after: rolloutStatus(registered, "b"), want: atOnce},
 		"it begins, and fails":                {csvStatus: nothing, phases: append(begin, phase.Refused), after: rolloutStatus(waiting, "b"), want: atOnce},
-		"it waits for requirements":           {csvStatus: nothing, phases: []phase.Phase{phase.Unknown, phase.Unmet}, after: rolloutStatus(waiting, "b"), want: atOnce},
+		"it waits for requirements":           {csvStatus: nothing, phases: []phase.Phase{phase.Pending, phase.Unmet}, after: rolloutStatus(waiting, "b"), want: atOnce},
 		"requirements are met":                {csvStatus: csvStatus(phase.Unmet, reported), phases: begin[1:], after: rolloutStatus(waiting, "b"), want: atOnce},
 		"it is installed again":               {csvStatus: csvStatus(phase.Succeeded, reported), phases: []phase.Phase{phase.Reinstall, phase.Ready, phase.Installing}, after: rolloutStatus(waiting, "b"), want: atOnce},
 

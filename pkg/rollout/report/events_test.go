@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestEvents(t *testing.T) {
@@ -76,9 +76,7 @@ func TestEvents(t *testing.T) {
 			if len(got) == 0 {
 				got = nil
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "events", test.want, got)
 		})
 	}
 }

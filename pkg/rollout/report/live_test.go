@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestRegistrations(t *testing.T) {
@@ -39,9 +39,7 @@ func TestRegistrations(t *testing.T) {
 		"a clock behind the previous one": {status(managerv1alpha1.WebhookWaiting, now.Add(time.Second)), live, took(0)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, NewlyRegistered(test.before, test.after, now)); diff != "" {
-				t.Errorf("registrations (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "registrations", test.want, NewlyRegistered(test.before, test.after, now))
 		})
 	}
 }

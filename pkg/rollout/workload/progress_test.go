@@ -4,10 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // deploymentWith returns a Deployment of two replicas with a complete rollout and a change.
@@ -191,9 +192,7 @@ func TestRunningUnready(t *testing.T) {
 		"a terminating pod":          {[]*corev1.Pod{terminating}, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, runningUnready(test.pods)); diff != "" {
-				t.Errorf("since (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "since", test.want, runningUnready(test.pods))
 		})
 	}
 }

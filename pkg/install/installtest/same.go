@@ -1,0 +1,15 @@
+package installtest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Same fails the test if two values differ.
+func Same(t *testing.T, what string, want, got any, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}

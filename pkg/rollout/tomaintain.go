@@ -1,0 +1,110 @@
+package rollout
+
+import (
+	"slices"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
+)
+
+// ToMaintain returns the versions, as they are served, that have a registration which the
+// ClusterServiceVersion declares otherwise: for another Deployment, or to be called in another way.
+// The registration keeps its policy, caBundle and certificate until the new declaration is served.
+func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
+	versions := in.Upgrade.From
+	switch {
+	case len(in.Upgrade.From) > 0 && !in.Upgrade.Started:
+		return nil
+	case in.RendersAsServed():
+	case in.Failure != nil || !in.Verdict.Passes():
+		return nil
+	default:
+		versions = append([]*operatorsv1alpha1.ClusterServiceVersion{in.CSV}, versions...)
+	}
+	var all []*operatorsv1alpha1.ClusterServiceVersion
+	for _, csv := range versions {
+		if served := in.asServed(csv); slices.ContainsFunc(csvspec.Deployments(served), func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
+			return len(in.ServedOtherwise(served, spec.Name)) > 0
+		}) {
+			all = append(all, served)
+		}
+	}
+	return all
+}
+
+// ServedOtherwise returns the live descriptions of a Deployment that the ClusterServiceVersion
+// declares otherwise.
+func (in Input) ServedOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
+	return slices.DeleteFunc(csvspec.Descriptions(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
+		return !in.isServed(served, d) || !in.declaresOtherwise(served, d)
+	})
+}
+
+// isServed reports whether a version registered a description.
+func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
+	s := asServed{csv: served, observed: in.Observed}
+	if d.Type == operatorsv1alpha1.ConversionWebhook {
+		return slices.ContainsFunc(d.ConversionCRDs, func(name string) bool {
+			crd := in.Observed.CRDs[name]
+			if crd == nil {
+				return false
+			}
+			namespace, service := owners.ConvertedBy(crd)
+			return namespace == served.Namespace && s.deploymentBehind(service) == d.DeploymentName
+		})
+	}
+	return slices.ContainsFunc(in.Observed.registrations(), func(live registration.Registration) bool {
+		called := registration.ServiceOf(live.Object)
+		return csvspec.IdentityOf(d).Registers(live.Kind, live.Object) && csvspec.HasOwnerLabels(live.Object, served) &&
+			called != nil && called.Namespace == served.Namespace && s.deploymentBehind(called.Name) == d.DeploymentName
+	})
+}
+
+// declaresOtherwise reports whether the ClusterServiceVersion declares what is served, in another
+// way. Undeclared webhooks are unregistered. An undeclared conversion ends when no object needs it.
+func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
+	of, isConversion := csvspec.IdentityOf(d), d.Type == operatorsv1alpha1.ConversionWebhook
+	if served.UID == in.CSV.UID {
+		moved := in.declaredFor(of)
+		if isConversion && moved == "" {
+			return !csvspec.HasDeployment(in.CSV, d.DeploymentName)
+		}
+		return moved != "" && moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // the previous version has it
+	}
+	change := render.Changes(served, in.CSV)[of]
+	return change == render.Moved || change == render.Changed || isConversion && change == render.Removed
+}
+
+// declaredFor returns the Deployment for which a webhook is declared; empty for none.
+func (in Input) declaredFor(of csvspec.Identity) string {
+	for _, spec := range csvspec.Deployments(in.CSV) {
+		for _, d := range csvspec.Descriptions(in.CSV, spec.Name) {
+			if csvspec.IdentityOf(d) == of {
+				return spec.Name
+			}
+		}
+	}
+	return ""
+}
+
+// MaintainedDeployments returns the rendered Deployments of a version with the webhooks to maintain
+// (see ToMaintain).
+func (in Input) MaintainedDeployments(served *operatorsv1alpha1.ClusterServiceVersion, rendered []render.Deployment) []render.Deployment {
+	var all []render.Deployment
+	for _, d := range rendered {
+		elsewhere := in.ServedOtherwise(served, d.Object.Name)
+		d.Webhooks = slices.DeleteFunc(slices.Clone(d.Webhooks), func(w render.Webhook) bool {
+			return !slices.ContainsFunc(elsewhere, func(e operatorsv1alpha1.WebhookDescription) bool {
+				return csvspec.IdentityOf(e) == csvspec.IdentityOf(w.Description)
+			})
+		})
+		if len(d.Webhooks) > 0 {
+			all = append(all, d)
+		}
+	}
+	return all
+}
