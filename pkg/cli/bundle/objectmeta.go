@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
@@ -16,6 +19,13 @@ var appliedMetadata = []string{"name", "namespace", "labels", "annotations", "cr
 // annotationsOfAuthors are the annotations under wellknown.AnnotationPrefix that describe the webhooks of a
 // ClusterServiceVersion, and so belong to its author.
 var annotationsOfAuthors = []string{wellknown.AnnotationMatchConditions, wellknown.AnnotationProbe}
+
+// scopeOfCSV are the annotations and the label by which a ClusterServiceVersion states its OperatorGroup, or that it is
+// a copy of one in another namespace. A manager does not install a copy, and an upgrade does not see it.
+var scopeOfCSV = []string{
+	operatorsv1.OperatorGroupAnnotationKey, operatorsv1.OperatorGroupNamespaceAnnotationKey,
+	operatorsv1.OperatorGroupTargetsAnnotationKey, operatorsv1alpha1.CopiedLabelKey,
+}
 
 // dropClusterMetadata removes and reports the other fields of metadata: an author cannot know which controller of a
 // cluster removes a finalizer, or the uid of an owner. The garbage collector deletes an object with an unknown owner.
@@ -35,16 +45,23 @@ func (r *reader) dropClusterMetadata(o *Object) {
 }
 
 // dropInstructions removes and reports the labels or annotations that are instructions of an administrator to the
-// manager, or its records. A bundle could otherwise allow the manager to end a conversion that objects need, or
-// replace the list of the versions in which objects may be stored.
+// manager, or its records. A bundle could otherwise allow the manager to end a conversion that objects need, replace
+// the list of the versions in which objects may be stored, or hide its ClusterServiceVersion from the manager.
 func (r *reader) dropInstructions(o *Object, metadata map[string]any, field string) {
 	pairs, _ := metadata[field].(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(pairs)) {
-		ofAuthor := field == "annotations" && groupkind.Is(o, groupkind.ClusterServiceVersion) && slices.Contains(annotationsOfAuthors, key)
-		if !strings.HasPrefix(key, wellknown.AnnotationPrefix) || ofAuthor {
+		if !isInstruction(o, field, key) {
 			continue
 		}
 		r.addFieldProblem(UnknownField, o, keyPath{"metadata", field, key}.String(), "is not taken from a bundle: administrators and the manager set it", "remove it")
 		delete(pairs, key)
 	}
+}
+
+func isInstruction(o *Object, field, key string) bool {
+	if !groupkind.Is(o, groupkind.ClusterServiceVersion) {
+		return strings.HasPrefix(key, wellknown.AnnotationPrefix)
+	}
+	ofAuthor := field == "annotations" && slices.Contains(annotationsOfAuthors, key)
+	return strings.HasPrefix(key, wellknown.AnnotationPrefix) && !ofAuthor || slices.Contains(scopeOfCSV, key)
 }

@@ -171,3 +171,30 @@ func TestInstructionsAreRemoved(t *testing.T) {
 		})
 	}
 }
+
+// With these a ClusterServiceVersion looks like a copy of one in another namespace: no manager would install it.
+func TestCSVIsNoCopy(t *testing.T) {
+	for _, test := range []struct{ field, key string }{
+		{"labels", "olm.copiedFrom"},
+		{"annotations", "olm.operatorNamespace"},
+		{"annotations", "olm.operatorGroup"},
+		{"annotations", "olm.targetNamespaces"},
+	} {
+		t.Run(test.key, func(t *testing.T) {
+			text := strings.Replace(csvText, "metadata:\n", fmt.Sprintf("metadata:\n  %s: {%s: elsewhere, example.com/mine: a}\n", test.field, test.key), 1)
+			b := InspectFS(files(map[string]string{"manifests/csv.yaml": text}), "test")
+			csv, ok := b.Objects[0].Typed.(*operatorsv1alpha1.ClusterServiceVersion)
+			if !ok {
+				t.Fatal(b.Problems)
+			}
+			pairs := map[string]map[string]string{"labels": csv.Labels, "annotations": csv.Annotations}[test.field]
+			if diff := cmp.Diff(map[string]string{"example.com/mine": "a"}, pairs); csv.IsCopied() || diff != "" {
+				t.Errorf("%s (-want +got):\n%s", test.field, diff)
+			}
+			path := fmt.Sprintf("metadata.%s[%s]", test.field, test.key)
+			if !slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind == UnknownField && p.Path == path && p.Line > 0 }) {
+				t.Errorf("%s is not reported: %v", path, b.Problems)
+			}
+		})
+	}
+}
