@@ -175,9 +175,12 @@ func (l *load) goesOn(o outcome) {
 // tests were seen to be silent for up to 0.7 s, so a bound near that would fail for their sake.
 const mostSilent = 2 * time.Second
 
-// end stops the load. Every call that was not answered is an error unless it is excused, and
-// so is a load that was less than nine tenths of what was asked for, or silent for long: it
-// shows nothing.
+// leastRate is the part of the calls asked for that must be made. That no loss stays unseen is what mostSilent ensures;
+// a machine that other work keeps busy was seen to make two thirds of the calls, at most 0.7 s apart.
+const leastRate = 0.5
+
+// end stops the load. Every call that was not answered is an error unless it is excused, and so is a load below
+// leastRate or silent for longer than mostSilent: it shows nothing.
 func (l *load) end(excused func(call) bool) {
 	l.Helper()
 	l.stop()
@@ -197,7 +200,7 @@ func (l *load) end(excused func(call) bool) {
 	l.Logf("%d calls: %d uncovered, %d denied, %d converted, %d served, %d failed", len(l.calls), l.count(uncovered), l.count(denied), l.count(converted), l.count(served), l.count(failed))
 	rate, silent, said := l.pace()
 	l.Log(said)
-	if asked := float64(time.Second) / float64(l.every); rate < 0.9*asked {
+	if asked := float64(time.Second) / float64(l.every); rate < leastRate*asked {
 		l.Errorf("%.0f calls a second were asked for, and the machine made %.0f: try again when it is less busy", asked, rate)
 	}
 	if silent > mostSilent {
