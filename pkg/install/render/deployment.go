@@ -1,7 +1,6 @@
 package render
 
 import (
-	"encoding/json"
 	"maps"
 	"strconv"
 	"strings"
@@ -91,13 +90,4 @@ func replaceOrAppend[T any](items []T, item T, same func(T) bool) []T {
 		}
 	}
 	return append(items, item)
-}
-
-// hashOf returns the hash of the JSON form of a value.
-func hashOf(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		panic(err) // API types always marshal
-	}
-	return names.Hash(string(text))
 }
