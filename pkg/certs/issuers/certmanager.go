@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// The API of cert-manager. Only this file depends on it.
+// The API of cert-manager. certmanager_finding.go reads the status of these objects.
 var (
 	Certificates   = schema.GroupVersionResource{Group: certManagerGroup, Version: "v1", Resource: "certificates"}
 	Issuers        = schema.GroupVersionResource{Group: certManagerGroup, Version: "v1", Resource: "issuers"}

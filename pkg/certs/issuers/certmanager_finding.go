@@ -11,7 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-// CertManagerFacts are the observed objects of an Order. An absent object is nil.
+// CertManagerFacts are the observed objects of a CertManagerRequest. An absent object is nil.
 type CertManagerFacts struct {
 	// Installed reports whether cert-manager's definitions exist.
 	Installed bool

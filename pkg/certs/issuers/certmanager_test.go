@@ -25,8 +25,7 @@ func TestCertManagerObjects(t *testing.T) {
 		},
 		"named issuer": {
 			issuer: Issuer{Kind: "ClusterIssuer", Group: certManagerGroup, Name: "corporate"},
-			want:   []string{"Certificate server-service-cert"},
-			signer: "corporate",
+			want:   []string{"Certificate server-service-cert"}, signer: "corporate",
 		},
 	} {
 		t.Run(title, func(t *testing.T) {

@@ -68,9 +68,8 @@ func TestFromCertManager(t *testing.T) {
 			problem: "cert-manager is not installed",
 		},
 		"uninstalled: the issued certificate stays in use": {
-			facts:     CertManagerFacts{Request: request(Issuer{}), Secret: whole},
-			published: true,
-			problem:   "cert-manager is not installed",
+			facts: CertManagerFacts{Request: request(Issuer{}), Secret: whole}, published: true,
+			problem: "cert-manager is not installed",
 		},
 		"the issuer does not exist": {
 			facts:   CertManagerFacts{Installed: true, Request: request(own)},
@@ -100,8 +99,7 @@ func TestFromCertManager(t *testing.T) {
 		},
 		"a renewal fails": {
 			facts:     CertManagerFacts{Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: withConditions("Ready False Expired it ended")}, Secret: whole},
-			published: true,
-			problem:   "it ended",
+			published: true, problem: "it ended",
 		},
 		"an issuer without a CA": {
 			facts: CertManagerFacts{

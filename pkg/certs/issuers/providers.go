@@ -1,9 +1,11 @@
 package issuers
 
 import (
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
@@ -16,14 +18,23 @@ type Provider struct {
 	// issued reports whether another controller issued the certificate in a Secret, and reissues it on
 	// request; nil for a provider without such a controller.
 	issued func(*corev1.Secret) bool
+	// Requests are the kinds of the objects with which the manager requests a certificate. It
+	// creates, watches and deletes them.
+	Requests map[string]schema.GroupVersionResource
 }
 
 // Providers is the list of all providers, the default first. ARCHITECTURE.md lists what else a new one
 // needs.
 var Providers = []Provider{
 	{Name: managerv1alpha1.ProviderManager},
-	{Name: managerv1alpha1.ProviderCertManager, SelectsIssuer: true, issued: issuedByCertManager},
-	{Name: managerv1alpha1.ProviderServiceCA, issued: issuedByServiceCA},
+	{
+		Name: managerv1alpha1.ProviderCertManager, SelectsIssuer: true, issued: issuedByCertManager,
+		Requests: map[string]schema.GroupVersionResource{"Certificate": Certificates, "Issuer": Issuers},
+	},
+	{
+		Name: managerv1alpha1.ProviderServiceCA, issued: issuedByServiceCA,
+		Requests: map[string]schema.GroupVersionResource{"ConfigMap": ConfigMaps},
+	},
 	{Name: managerv1alpha1.ProviderNone},
 }
 
@@ -50,6 +61,15 @@ func IssuedBy(secret *corev1.Secret) managerv1alpha1.CertificateProvider {
 		}
 	}
 	return ""
+}
+
+// Resources returns the resources of all objects that request certificates, by kind.
+func Resources() map[string]schema.GroupVersionResource {
+	all := map[string]schema.GroupVersionResource{}
+	for _, p := range Providers {
+		maps.Copy(all, p.Requests)
+	}
+	return all
 }
 
 // find returns a provider by name; nil if there is none.

@@ -10,6 +10,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
+// ConfigMaps is the resource of the ConfigMaps into which service-ca injects its CAs.
+var ConfigMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+
 // ServiceCAAnnotations returns the annotations of a Service that request a certificate of service-ca.
 func ServiceCAAnnotations(service string) map[string]string {
 	return map[string]string{wellknown.AnnotationServingCertSecret: names.Issued(names.Secret(service))}

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
@@ -114,8 +113,8 @@ func (d *decision) issuanceFor(deployment string) (issuance, error) {
 	var i issuance
 	if waits && choice.mistake == "" {
 		i.steps = steps
-	} else if from := requests[choice.Provider]; from != nil {
-		i, err = from(d, deployment, choice.Issuer)
+	} else if r, has := requests[choice.Provider]; has {
+		i, err = r.issue(d, deployment, choice.Issuer)
 	}
 	i.provider, i.issuer = choice.Provider, choice.Describe()
 	i.Problem = cmp.Or(i.refusal, i.Problem)
@@ -132,11 +131,17 @@ func (d *decision) issuanceFor(deployment string) (issuance, error) {
 	return i, err
 }
 
-// requests are the functions that request a certificate of each provider with a controller, and return
-// what was issued.
-var requests = map[managerv1alpha1.CertificateProvider]func(d *decision, deployment string, issuer issuers.Issuer) (issuance, error){
-	managerv1alpha1.ProviderCertManager: (*decision).fromCertManager,
-	managerv1alpha1.ProviderServiceCA:   (*decision).fromServiceCA,
+// request is how a certificate of a provider with a controller is requested.
+type request struct {
+	// issue requests a certificate and returns what was issued.
+	issue func(d *decision, deployment string, issuer issuers.Issuer) (issuance, error)
+	// remove deletes the objects of the request. waits is set while the request is not removed.
+	remove func(d *decision, service string) (steps []rollout.Step, waits bool, err error)
+}
+
+var requests = map[managerv1alpha1.CertificateProvider]request{
+	managerv1alpha1.ProviderCertManager: {(*decision).fromCertManager, (*decision).removeCertManager},
+	managerv1alpha1.ProviderServiceCA:   {(*decision).fromServiceCA, (*decision).removeServiceCA},
 }
 
 func (d *decision) fromCertManager(deployment string, issuer issuers.Issuer) (issuance, error) {
@@ -244,13 +249,7 @@ func (d *decision) watched(keys ...ObjectKey) ([]Object, error) {
 }
 
 // issuerResources are the resources of the objects that issuers read, by kind.
-var issuerResources = map[string]schema.GroupVersionResource{
-	"Certificate": issuers.Certificates,
-	"Issuer":      issuers.Issuers,
-	"ConfigMap":   configMaps,
-}
-
-var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+var issuerResources = issuers.Resources()
 
 func keyOf(o *unstructured.Unstructured) ObjectKey {
 	return ObjectKey{issuerResources[o.GetKind()], o.GetNamespace(), o.GetName()}

@@ -2,29 +2,88 @@ package decide
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Every row of the table of providers has its request and its place in the documentation.
+// Every provider has a row in the table of providers and in the documentation. A provider with a
+// controller has a request, a removal, the permissions for its objects, and a section.
 func TestEveryProviderIsComplete(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/admin/certificate-providers.md")
+	var listed []string
+	for _, name := range managerv1alpha1.CertificateProviders() {
+		listed = append(listed, string(name))
+	}
+	if !slices.Equal(issuers.Names(), listed) {
+		t.Errorf("the table has the providers %q, the API has %q", issuers.Names(), listed)
+	}
+	page := "\n" + read(t, "docs/admin/certificate-providers.md")
+	roles := map[string][]rbacv1.PolicyRule{}
+	for _, file := range []string{"manifests/manager/clusterrole.yaml", "manifests/limited/namespace/role.yaml"} {
+		var role rbacv1.Role
+		if err := yaml.Unmarshal([]byte(read(t, file)), &role); err != nil {
+			t.Fatal(err)
+		}
+		roles[file] = role.Rules
+	}
+	for _, p := range issuers.Providers {
+		t.Run(string(p.Name), func(t *testing.T) {
+			if !strings.Contains(page, "\n| `"+string(p.Name)+"` | ") {
+				t.Error("the documentation has no row for it")
+			}
+			if p.Name == managerv1alpha1.ProviderManager || p.Name == managerv1alpha1.ProviderNone {
+				if issuers.HasController(p.Name) {
+					t.Error("it has a controller")
+				}
+				return
+			}
+			checkController(t, p, page, roles)
+		})
+	}
+}
+
+// checkController checks what a provider with a controller needs.
+func checkController(t *testing.T, p issuers.Provider, page string, roles map[string][]rbacv1.PolicyRule) {
+	t.Helper()
+	if r := requests[p.Name]; !issuers.HasController(p.Name) || r.issue == nil || r.remove == nil || len(p.Requests) == 0 {
+		t.Error("it lacks the check of its Secrets, a request, its removal, or the kinds of its objects")
+	}
+	if !strings.Contains(page, "\n## "+string(p.Name)+"\n") {
+		t.Error("the documentation has no section about it")
+	}
+	for kind, resource := range p.Requests {
+		for file, rules := range roles {
+			for _, verb := range []string{"list", "watch", "create", "patch", "delete"} {
+				if !permits(rules, resource, verb) {
+					t.Errorf("%s does not permit to %s a %s", file, verb, kind)
+				}
+			}
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range issuers.Providers {
-		if (requests[p.Name] != nil) != issuers.HasController(p.Name) {
-			t.Errorf("%s: no function requests its certificates, or one requests those of a provider without a controller", p.Name)
-		}
-		if !strings.Contains(string(page), string(p.Name)) {
-			t.Errorf("%s is not documented", p.Name)
-		}
-	}
+	return string(text)
+}
+
+func permits(rules []rbacv1.PolicyRule, resource schema.GroupVersionResource, verb string) bool {
+	return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.APIGroups, resource.Group) && slices.Contains(r.Resources, resource.Resource) && slices.Contains(r.Verbs, verb)
+	})
 }
 
 // An object of another client with the name of an order is reported, and not written.

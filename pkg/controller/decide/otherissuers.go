@@ -15,19 +15,16 @@ import (
 // what they issued: otherwise they would reissue it. Pods serve a copy in a Secret of their own. The
 // removal is finished when there are no steps, and nothing waits.
 func (d *decision) removeOtherIssuers(service string, provider managerv1alpha1.CertificateProvider) (steps []rollout.Step, waits bool, err error) {
-	if provider != managerv1alpha1.ProviderCertManager {
-		if steps, err = d.removeCertManager(service); err != nil {
-			return nil, false, err
+	for _, other := range issuers.Providers {
+		r, has := requests[other.Name]
+		if !has || other.Name == provider {
+			continue
 		}
-	}
-	if provider != managerv1alpha1.ProviderServiceCA {
-		asking := d.Observed.Services[service]
-		waits = asking != nil && asking.Annotations[wellknown.AnnotationServingCertSecret] != ""
-		bundle, err := d.removeServiceCA(service, waits)
+		removal, unfinished, err := r.remove(d, service)
 		if err != nil {
 			return nil, false, err
 		}
-		steps = append(steps, bundle...)
+		steps, waits = append(steps, removal...), waits || unfinished
 	}
 	if len(steps) > 0 || waits {
 		return steps, true, nil
@@ -41,9 +38,9 @@ func (d *decision) removeOtherIssuers(service string, provider managerv1alpha1.C
 	return steps, len(steps) > 0, nil
 }
 
-func (d *decision) removeCertManager(service string) (steps []rollout.Step, err error) {
+func (d *decision) removeCertManager(service string) (steps []rollout.Step, waits bool, err error) {
 	if !d.CertManager {
-		return nil, nil
+		return nil, false, nil
 	}
 	var keys []ObjectKey
 	for _, o := range (issuers.CertManagerRequest{Service: service, Meta: csvspec.OwnedMeta(d.CSV, "")}).Objects() {
@@ -53,20 +50,22 @@ func (d *decision) removeCertManager(service string) (steps []rollout.Step, err 
 	for _, o := range objects {
 		steps = append(steps, d.deleteOwned(o.Live)...)
 	}
-	return steps, err
+	return steps, false, err
 }
 
 // removeServiceCA deletes the ConfigMap for service-ca. The annotation of the Service is removed when
 // the Service is written.
-func (d *decision) removeServiceCA(service string, requested bool) ([]rollout.Step, error) {
-	if !d.BundlesWatched && !requested {
-		return nil, nil
+func (d *decision) removeServiceCA(service string) (steps []rollout.Step, waits bool, err error) {
+	live := d.Observed.Services[service]
+	waits = live != nil && live.Annotations[wellknown.AnnotationServingCertSecret] != ""
+	if !d.BundlesWatched && !waits {
+		return nil, false, nil
 	}
-	watched, err := d.watched(ObjectKey{configMaps, d.CSV.Namespace, names.CA(service)})
+	watched, err := d.watched(ObjectKey{issuers.ConfigMaps, d.CSV.Namespace, names.CA(service)})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return d.deleteOwned(watched[0].Live), nil
+	return d.deleteOwned(watched[0].Live), waits, nil
 }
 
 func (d *decision) deleteOwned(o *unstructured.Unstructured) []rollout.Step {

@@ -145,7 +145,7 @@ type Processors chan struct{}
 // NewProcessors returns one place for each processor.
 func NewProcessors() Processors { return make(Processors, runtime.GOMAXPROCS(0)) }
 
-// take waits for a place, until free is called.
+// take waits for a free place, which the caller keeps until it calls free.
 func (p Processors) take() (free func()) {
 	p <- struct{}{}
 	return func() { <-p }

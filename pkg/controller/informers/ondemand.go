@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -89,4 +88,4 @@ func (d *OnDemand) Known(resource schema.GroupVersionResource) (s Store[*unstruc
 }
 
 // ConfigMaps is the resource of ConfigMaps: those with the CAs of service-ca are cached on demand.
-var ConfigMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
+var ConfigMaps = issuers.ConfigMaps

@@ -15,7 +15,6 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -91,9 +90,8 @@ func mirror(ctx context.Context, client dynamic.ResourceInterface, o *unstructur
 
 // dynamicResources are the resources of the objects that issuers and operators read, by kind. The manager
 // has no types for them, or separate caches.
-var dynamicResources = map[string]schema.GroupVersionResource{
-	"Certificate":                  issuers.Certificates,
-	"Issuer":                       issuers.Issuers,
-	"ConfigMap":                    informers.ConfigMaps,
-	owners.OperatorConditions.Name: owners.OperatorConditions.Resource,
-}
+var dynamicResources = func() map[string]schema.GroupVersionResource {
+	all := issuers.Resources()
+	all[owners.OperatorConditions.Name] = owners.OperatorConditions.Resource
+	return all
+}()

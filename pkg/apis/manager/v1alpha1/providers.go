@@ -1,7 +1,13 @@
 package v1alpha1
 
-// The other providers.
+// CertificateProvider names who issues serving certificates.
+type CertificateProvider string
+
+// The providers.
 const (
+	// ProviderManager is the manager itself, which signs each generation with a CA of its own whose
+	// key it discards.
+	ProviderManager CertificateProvider = "manager"
 	// ProviderCertManager is an issuer of cert-manager.
 	ProviderCertManager CertificateProvider = "cert-manager"
 	// ProviderServiceCA is OpenShift's service-ca.
@@ -10,3 +16,8 @@ const (
 	// of the administrator, and does not modify certificates and caBundles.
 	ProviderNone CertificateProvider = "none"
 )
+
+// CertificateProviders returns all providers, the default first.
+func CertificateProviders() []CertificateProvider {
+	return []CertificateProvider{ProviderManager, ProviderCertManager, ProviderServiceCA, ProviderNone}
+}

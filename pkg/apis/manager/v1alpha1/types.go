@@ -211,13 +211,6 @@ type DeploymentStatus struct {
 	APIServices []APIServiceStatus `json:"apiServices,omitempty"`
 }
 
-// CertificateProvider names who issues serving certificates.
-type CertificateProvider string
-
-// ProviderManager is the manager itself, which signs each generation with a CA of
-// its own whose key it forgets.
-const ProviderManager CertificateProvider = "manager"
-
 // CertificatePhase is a step in the life of a serving certificate.
 // +kubebuilder:validation:Enum=Bootstrap;Stable;Distributing;Promoting;Retiring
 type CertificatePhase string
