@@ -36,3 +36,19 @@ func TestTrustworthyKeepsNeededCAs(t *testing.T) {
 		}
 	}
 }
+
+// Pods may serve another certificate of the CA of an expired one. The CA stays trusted until pods
+// serve the next certificate.
+func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
+	leaf := &x509.Certificate{NotBefore: start, NotAfter: after(30 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	first, second := newSigner(t, &x509.Certificate{NotBefore: start, NotAfter: after(365 * day)}).issue(leaf), minted(t, 2, after(40*day))
+	distributed := secretWith(t, first).next(second, after(40*day))
+	facts := Facts{Secret: distributed.Secret, Registrations: []Registration{trusting(second, first)}, Names: names, Live: true}
+	facts.Secret = Decide(facts, DefaultPolicy(), after(40*day)).Write
+	if got, want := describe(facts.Secret), "current 2, previous 0, promoted"; got != want {
+		t.Fatalf("what is written is %s, want %s", got, want)
+	}
+	if d := Decide(facts, DefaultPolicy(), after(40*day)); d.Need != NeedEvidence {
+		t.Errorf("pods are not probed: it writes %s", describe(d.Write))
+	}
+}

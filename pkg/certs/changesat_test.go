@@ -1,48 +1,39 @@
 package certs
 
 import (
-	"cmp"
 	"fmt"
 	"testing"
 	"time"
-
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // ChangesAt is the first time at which the decision changes. With a later time, a change would be
 // missed.
 func TestChangesAt(t *testing.T) {
-	first, second, ahead := minted(t, 1, start), minted(t, 2, after(due)), minted(t, 2, after(due+time.Hour))
-	for name, test := range map[string]struct {
+	type row struct {
 		facts  Facts
-		at     time.Time     // after(due) if it is zero
-		settle time.Duration // the default if it is zero
-	}{
-		"stable":                           {facts: Facts{Secret: secretWith(t, first).Secret, Registrations: []Registration{trusting(first)}}, at: start},
-		"settling":                         {facts: Facts{Secret: secretWith(t, first).next(second, start).trusted(after(due), trusting(second, first)).Secret, Registrations: []Registration{trusting(second, first)}}},
-		"the previous certificate expires": {facts: Facts{Secret: secretWith(t, first).next(second, start).promoted(after(due)).Secret, Live: true, Evidence: &Evidence{Leaf: secretWith(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesUnknown}}}}},
-		"issued certificate is not valid yet": {facts: Facts{
-			Secret: secretWith(t, first).Secret, Registrations: []Registration{trusting(first)},
-			Issuer: managerv1alpha1.ProviderCertManager, Issued: &ahead,
-		}},
-		"expired during the settle time": {facts: Facts{
-			Secret:        secretWith(t, first).next(second, start).trusted(after(90*day-time.Minute), trusting(second, first)).Secret,
-			Registrations: []Registration{trusting(second, first)},
-		}, at: after(90 * day), settle: time.Hour},
-		"waiting to restart pods": {facts: Facts{
-			Secret: secretWith(t, first).next(second, start).promoted(after(due)).Secret, Live: true, Running: true,
-			Registrations: []Registration{trusting(second, first)},
-			Evidence:      &Evidence{Leaf: secretWith(t, second).assembled(second).leaf(), Backends: []Backend{{Serves: ServesOther}}},
-		}},
-		"waiting for a rotation slot": {facts: Facts{Secret: secretWith(t, first).Secret, Registrations: []Registration{trusting(first)}, Rotating: new(10)}},
+		at     time.Duration // after start
+		settle time.Duration
+	}
+	settle := DefaultPolicy().Settle
+	first, second, ahead := minted(t, 1, start), minted(t, 2, after(due)), minted(t, 2, after(due+time.Hour))
+	secret, one, both := secretWith(t, first), []Registration{trusting(first)}, []Registration{trusting(second, first)}
+	distributed := secret.next(second, start)
+	promoted := distributed.promoted(after(due)).Secret
+	seen := func(serves Observation) *Evidence {
+		return &Evidence{Leaf: secret.assembled(second).leaf(), Backends: []Backend{{Serves: serves}}}
+	}
+	for name, test := range map[string]row{
+		"stable":                              {cached(secret, one...), 0, settle},
+		"settling":                            {cached(distributed.trusted(after(due), both...), both...), due, settle},
+		"the previous certificate expires":    {Facts{Secret: promoted, Live: true, Evidence: seen(ServesUnknown)}, due, settle},
+		"issued certificate is not valid yet": {Facts{Secret: secret.Secret, Registrations: one, Issuer: byCertManager, Issued: &ahead}, due, settle},
+		"expired during the settle time":      {cached(distributed.trusted(after(90*day-time.Minute), both...), both...), 90 * day, time.Hour},
+		"waiting to restart pods":             {Facts{Secret: promoted, Live: true, Running: true, Registrations: both, Evidence: seen(ServesOther)}, due, settle},
+		"waiting for a rotation slot":         {Facts{Secret: secret.Secret, Registrations: one, Rotating: new(10)}, due, settle},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, policy, at := test.facts, DefaultPolicy(), test.at
-			f.Names = names
-			if at.IsZero() {
-				at = after(due)
-			}
-			policy.Settle = cmp.Or(test.settle, policy.Settle)
+			f, policy, at := test.facts, DefaultPolicy(), after(test.at)
+			f.Names, policy.Settle = names, test.settle
 			d := Decide(f, policy, at)
 			if d.ChangesAt.IsZero() {
 				t.Fatal("the decision never changes")

@@ -12,7 +12,7 @@ const lostSecretTimeout = 15 * time.Minute
 
 // awaited returns the facts without the registrations that timed out: their trust and their
 // changes do not block the next generation.
-func (m distribution) awaited() Facts {
+func (m *decider) awaited() Facts {
 	counted, without := m.Facts, m.timedOut()
 	counted.Registrations = slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return slices.Contains(without, r.Name) })
 	return counted
@@ -21,7 +21,7 @@ func (m distribution) awaited() Facts {
 // timedOut returns the registrations that do not trust the next generation and whose deadline has
 // passed, so that the others keep a valid certificate. If there is no other registration, waiting
 // costs nothing.
-func (m distribution) timedOut() []string {
+func (m *decider) timedOut() []string {
 	var late []string
 	for _, r := range m.Registrations {
 		if !m.ready(r) && !m.now.Before(m.deadline(r)) {
@@ -34,7 +34,7 @@ func (m distribution) timedOut() []string {
 	return late
 }
 
-func (m distribution) ready(r Registration) bool {
+func (m *decider) ready(r Registration) bool {
 	only := Facts{Registrations: []Registration{r}}
 	return only.firstWithoutTrust(m.next.ca()) == "" && only.writtenForEarlier(m.next.Number) == ""
 }
@@ -42,7 +42,7 @@ func (m distribution) ready(r Registration) bool {
 // deadline returns until when the next generation waits for a registration: a tenth of the
 // remaining validity of the current one. If the API server refuses to write the registration, and
 // its calls fail already or pods cannot start because the Secret is lost, there is no wait.
-func (m distribution) deadline(r Registration) time.Time {
+func (m *decider) deadline(r Registration) time.Time {
 	refused := r.Refused != ""
 	switch {
 	case refused && (m.current == nil || !r.trusts(m.current.ca())):
@@ -58,12 +58,12 @@ func (m distribution) deadline(r Registration) time.Time {
 
 // tenth returns a tenth of the validity that the current generation had left when the next one was
 // stored.
-func (m distribution) tenth() time.Duration {
+func (m *decider) tenth() time.Duration {
 	return max(0, expiry(m.current.chain).Sub(m.nextStoredAt)/10)
 }
 
 // allCallsFail reports whether no call can succeed with what pods serve now.
-func (m distribution) allCallsFail() bool {
+func (m *decider) allCallsFail() bool {
 	if m.current == nil {
 		return m.previousExpired()
 	}
@@ -72,7 +72,7 @@ func (m distribution) allCallsFail() bool {
 
 // overdue reports whether the settle time no longer restarts when a registration changes. A
 // registration that changes all the time must not block the others.
-func (m distribution) overdue() bool {
+func (m *decider) overdue() bool {
 	patience := lostSecretTimeout
 	if m.current != nil {
 		patience = max(m.tenth(), slotDuration)
@@ -81,7 +81,7 @@ func (m distribution) overdue() bool {
 }
 
 // waitMessage explains what the next generation waits for, and until when.
-func (m distribution) waitMessage(name, what string) string {
+func (m *decider) waitMessage(name, what string) string {
 	at := slices.IndexFunc(m.Registrations, func(r Registration) bool { return r.Name == name })
 	r := m.Registrations[at]
 	text := name + " " + what
@@ -94,7 +94,7 @@ func (m distribution) waitMessage(name, what string) string {
 	return text
 }
 
-func (m distribution) deadlines() []time.Time {
+func (m *decider) deadlines() []time.Time {
 	var all []time.Time
 	for _, r := range m.Registrations {
 		if !m.ready(r) {

@@ -22,82 +22,82 @@ func TestRegistrationDeadlines(t *testing.T) {
 		return Registration{Name: "webhook w", Version: "1", CABundle: cas(trusts...), Refused: refused}
 	}
 	distributed := secretWith(t, first).next(second, after(due))
-	hidden := distributed.change(after(due), func(m *decider, s *corev1.Secret) {
-		m.Registrations = []Registration{trusting(first)}
-		m.edit().emptyPair(s)
+	hidden := distributed.change(after(due), func(e editor) {
+		e.Registrations = []Registration{trusting(first)}
+		e.emptyPair()
 	})
 	tenth := due + 3*day
 	for name, c := range map[string]decision{
 		"before the deadline": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, late(refusal, first)}, Live: true}, at: after(tenth - time.Second),
+			facts: live(distributed, both, late(refusal, first)), at: after(tenth - time.Second),
 			phase: distributing, trust: "2 1", message: "webhook w does not trust the next certificate yet: " + refusal + "; from 2026-05-03T12:00:00Z on the other registrations do not wait for it any longer, and its calls fail then",
 		},
 		"at the deadline": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, late(refusal, first)}, Live: true}, at: after(tenth),
+			facts: live(distributed, both, late(refusal, first)), at: after(tenth),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
 		"at the deadline, without a refusal": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, late("", first)}, Live: true}, at: after(tenth),
+			facts: live(distributed, both, late("", first)), at: after(tenth),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
 		"settling": {
-			facts: Facts{Secret: distributed.trusted(after(tenth), both).Secret, Registrations: []Registration{both, late(refusal, first)}, Live: true}, at: after(tenth + 4*time.Second),
+			facts: live(distributed.trusted(after(tenth), both), both, late(refusal, first)), at: after(tenth + 4*time.Second),
 			phase: distributing, trust: "2 1", message: "API servers are given time",
 		},
 		"settled": {
-			facts: Facts{Secret: distributed.trusted(after(tenth), both).Secret, Registrations: []Registration{both, late(refusal, first)}, Live: true}, at: after(tenth + 5*time.Second),
+			facts: live(distributed.trusted(after(tenth), both), both, late(refusal, first)), at: after(tenth + 5*time.Second),
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1", message: "calls of webhook w fail, because it does not trust the certificate that pods are given: " + refusal,
 		},
 		"written before the deadline": {
-			facts: Facts{Secret: distributed.trusted(after(due+time.Second), both).Secret, Registrations: []Registration{both, {Name: "webhook w", Version: "2", CABundle: both.CABundle}}, Live: true}, at: after(due + 8*time.Second),
+			facts: live(distributed.trusted(after(due+time.Second), both), both, Registration{Name: "webhook w", Version: "2", CABundle: both.CABundle}), at: after(due + 8*time.Second),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
 		"last written for the previous generation": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, {Name: "webhook w", CABundle: both.CABundle, Generation: 1, Refused: refusal}}, Live: true}, at: after(tenth),
+			facts: live(distributed, both, Registration{Name: "webhook w", CABundle: both.CABundle, Generation: 1, Refused: refusal}), at: after(tenth),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
 		"lost already": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, late(refusal)}, Live: true}, at: after(due + 3*time.Minute),
+			facts: live(distributed, both, late(refusal)), at: after(due + 3*time.Minute),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1", message: "calls of webhook w fail",
 		},
 		"no other registration": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{late(refusal, first)}, Live: true}, at: after(89 * day),
+			facts: live(distributed, late(refusal, first)), at: after(89 * day),
 			phase: distributing, trust: "2 1", message: "webhook w does not trust the next certificate yet: " + refusal,
 		},
 		"no other registration, and all calls fail": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{late(refusal, first)}, Live: true}, at: after(90*day + 5*time.Minute),
+			facts: live(distributed, late(refusal, first)), at: after(90*day + 5*time.Minute),
 			write: "current 2, promoted", phase: promoting, trust: "2", message: "calls of webhook w fail",
 		},
 		"the time of the step is not recorded": {
-			facts: Facts{Secret: distributed.with(func(s *corev1.Secret) { delete(s.Annotations, wellknown.AnnotationNextStoredAt) }).Secret, Registrations: []Registration{both, late(refusal, first)}, Live: true}, at: after(tenth),
+			facts: live(distributed.with(func(s *corev1.Secret) { delete(s.Annotations, wellknown.AnnotationNextStoredAt) }), both, late(refusal, first)), at: after(tenth),
 			write: "current 1, next 2", phase: distributing, trust: "2 1",
 		},
 		"lost Secret": {
-			facts: Facts{Secret: hidden.Secret, Registrations: []Registration{both, late(refusal, first)}, Live: true}, at: after(due + time.Second),
+			facts: live(hidden, both, late(refusal, first)), at: after(due + time.Second),
 			write: "next 2, previous 1, trusted", phase: distributing, trust: "2 1", message: "the certificate is missing",
 		},
 		"lost Secret, settled": {
-			facts: Facts{Secret: hidden.trusted(after(due), both).Secret, Registrations: []Registration{both, late(refusal, first)}, Live: true}, at: after(due + 5*time.Second),
+			facts: live(hidden.trusted(after(due), both), both, late(refusal, first)), at: after(due + 5*time.Second),
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1", message: "calls of webhook w fail",
 		},
 		"lost Secret, without a refusal, before the deadline": {
-			facts: Facts{Secret: hidden.Secret, Registrations: []Registration{both, late("", first)}, Live: true}, at: after(due + lostSecretTimeout - time.Second),
+			facts: live(hidden, both, late("", first)), at: after(due + lostSecretTimeout - time.Second),
 			phase: distributing, trust: "2 1", message: "webhook w does not trust the next certificate yet; from 2026-04-30T12:15:00Z on",
 		},
 		"lost Secret, without a refusal, at the deadline": {
-			facts: Facts{Secret: hidden.Secret, Registrations: []Registration{both, late("", first)}, Live: true}, at: after(due + lostSecretTimeout),
+			facts: live(hidden, both, late("", first)), at: after(due + lostSecretTimeout),
 			write: "next 2, previous 1, trusted", phase: distributing, trust: "2 1", message: "the certificate is missing",
 		},
 		"lost Secret, no other registration": {
-			facts: Facts{Secret: hidden.Secret, Registrations: []Registration{late(refusal, first)}, Live: true}, at: after(due + day),
+			facts: live(hidden, late(refusal, first)), at: after(due + day),
 			phase: distributing, trust: "2 1", message: "webhook w does not trust the next certificate yet",
 		},
 		"another registration changes: the settle time restarts": {
-			facts: Facts{Secret: distributed.trusted(after(tenth-time.Second), trusting(first)).Secret, Registrations: []Registration{both}, Live: true}, at: after(tenth),
+			facts: live(distributed.trusted(after(tenth-time.Second), trusting(first)), both), at: after(tenth),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
 		"another registration changes after the deadline": {
-			facts: Facts{Secret: distributed.trusted(after(tenth), trusting(first)).Secret, Registrations: []Registration{both}, Live: true}, at: after(tenth + 5*time.Second),
+			facts: live(distributed.trusted(after(tenth), trusting(first)), both), at: after(tenth + 5*time.Second),
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
 	} {

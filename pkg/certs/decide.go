@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // decider takes one decision.
@@ -25,7 +26,7 @@ func Decide(f Facts, p Policy, now time.Time) Decision {
 	if f.Issuer == "" {
 		f.Issuer = managerv1alpha1.ProviderManager
 	}
-	m := &decider{rotation: rotation{Facts: f, issued: issuedGeneration(f, now), policy: p, now: now}}
+	m := &decider{rotation: rotation{Facts: f, lastIssued: issuedKeyPair(f, now), policy: p, now: now}}
 	if problem := cmp.Or(f.OtherWriter, f.otherOwner()); problem != "" {
 		return m.ignoreSecret(problem)
 	}
@@ -49,15 +50,15 @@ func (m *decider) repair() bool {
 	case m.blocking != nil:
 		m.deleteBlocking()
 	case m.compromised() && !m.awaitsIssuer():
-		m.replace()
+		m.replaceCompromised()
 	case m.needsRecreation():
-		m.write(m.edit().recordRecreation)
+		m.planWrite(editor.recordRecreation)
 	case m.incomplete():
-		if !m.unidentified || m.live() {
-			m.write(m.edit().complete)
+		if !m.unidentified || m.requireLive() {
+			m.planWrite(editor.complete)
 		}
 	case m.timesInFuture():
-		m.write(m.edit().resetTimes)
+		m.planWrite(editor.resetTimes)
 	default:
 		return false
 	}
@@ -69,15 +70,15 @@ func (m *decider) advance() {
 	case m.next != nil && !m.nextReplaced():
 		m.distribute()
 	case m.current == nil:
-		m.recover()
+		m.recoverSecret()
 	case m.renewalDue() && !m.bundleFull():
 		m.startRotation()
 	case m.next != nil:
-		m.write(m.edit().forgetNext) // no pod could serve it
+		m.planWrite(editor.forgetNext) // no pod could serve it
 	case !m.promotedAt.IsZero():
 		m.retire()
 	case len(m.previous) > 0:
-		m.write(func(s *corev1.Secret) { m.edit().keepPrevious(s, m.previous, m.lastExpiry(m.previous)) })
+		m.planWrite(func(e editor) { e.keepPrevious(m.previous, m.lastExpiry(m.previous)) })
 	}
 }
 
@@ -97,4 +98,36 @@ func (m *decider) ignoreSecret(problem string) Decision {
 		ChangesAt:  earliest(m.now, m.changeTimes(trusted)...),
 		PollAt:     m.now.Add(otherClientInterval),
 	}
+}
+
+// requireLive reports whether the facts are live, and requests them otherwise.
+func (m *decider) requireLive() bool {
+	if !m.Live {
+		m.d.Need = NeedLive
+	}
+	return m.Live
+}
+
+// requireIssued returns the generation to store. Without one, it requests that the manager mints
+// it; another issuer issues it later.
+func (m *decider) requireIssued() *keyPair {
+	issued := m.newlyIssued()
+	if issued == nil && m.managerIssues() {
+		m.d.Need, m.d.Mint = NeedIssued, m.policy.request(m.nextNumber(), m.Names, m.now)
+	}
+	return issued
+}
+
+// planWrite has a changed copy of the Secret written.
+func (m *decider) planWrite(change func(editor)) {
+	secret := &corev1.Secret{ObjectMeta: *m.SecretMeta.DeepCopy()}
+	if m.Secret != nil {
+		secret = m.Secret.DeepCopy()
+	}
+	secret.Type = corev1.SecretTypeTLS
+	secret.Labels = with(secret.Labels, map[string]string{wellknown.LabelManaged: "true"})
+	secret.Annotations = with(secret.Annotations, map[string]string{})
+	secret.Data = with(secret.Data, map[string][]byte{})
+	change(editor{&m.rotation, secret})
+	m.d.Write = secret
 }

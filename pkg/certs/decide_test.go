@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
@@ -28,6 +30,20 @@ type decision struct {
 	phase   managerv1alpha1.CertificatePhase
 	trust   string // numbers of the CAs
 	message string // in Problem or Message
+
+	restarts, reissues bool
+}
+
+// cached returns facts from caches.
+func cached(secret storedSecret, registrations ...Registration) Facts {
+	return Facts{Secret: secret.Secret, Registrations: registrations}
+}
+
+// live returns facts from the API server.
+func live(secret storedSecret, registrations ...Registration) Facts {
+	f := cached(secret, registrations...)
+	f.Live = true
+	return f
 }
 
 // check calls Decide once.
@@ -47,6 +63,9 @@ func (c decision) check(t *testing.T) {
 	if got := describe(d.Write); got != c.write {
 		t.Errorf("it writes %q, want %q", got, c.write)
 	}
+	if d.Restart != c.restarts || d.Reissue != c.reissues {
+		t.Errorf("it restarts pods: %t, and requests a reissue: %t, want %t and %t", d.Restart, d.Reissue, c.restarts, c.reissues)
+	}
 	if d.Phase != c.phase {
 		t.Errorf("phase is %s, want %s", d.Phase, c.phase)
 	}
@@ -56,8 +75,32 @@ func (c decision) check(t *testing.T) {
 	if said := d.Problem + d.Message; !strings.Contains(said, c.message) || c.message == "" && said != "" {
 		t.Errorf("it says %q, want %q", said, c.message)
 	}
-	if d.Write != nil && (d.Write.Name != "manager-service-cert" || c.facts.Secret != nil && d.Write.ResourceVersion != c.facts.Secret.ResourceVersion) {
-		t.Errorf("it writes Secret %s under resourceVersion %q", d.Write.Name, d.Write.ResourceVersion)
+	if d.Write != nil {
+		c.checkPrecondition(t, d.Write)
+	}
+}
+
+func (c decision) checkPrecondition(t *testing.T, write *corev1.Secret) {
+	t.Helper()
+	if write.Name != "manager-service-cert" || c.facts.Secret != nil && write.ResourceVersion != c.facts.Secret.ResourceVersion {
+		t.Errorf("it writes Secret %s under resourceVersion %q", write.Name, write.ResourceVersion)
+	}
+}
+
+// answered returns the decision after the facts that it needs are obtained. It mints; obtain adds
+// the other facts.
+func answered(t *testing.T, f *Facts, p Policy, now time.Time, obtain func(Decision)) Decision {
+	t.Helper()
+	for {
+		d := Decide(*f, p, now)
+		switch d.Need {
+		case NeedNothing:
+			return d
+		case NeedIssued:
+			f.Issued = new(mint(t, *d.Mint))
+		default:
+			obtain(d)
+		}
 	}
 }
 
@@ -90,5 +133,31 @@ func TestDecideDoesNotModifyFacts(t *testing.T) {
 	Decide(Facts{Secret: secret, Live: true, Names: names}, DefaultPolicy(), after(due))
 	if got, want := secret.String(), before.String(); got != want {
 		t.Errorf("the Secret changed from %s to %s", want, got)
+	}
+}
+
+// Updated is when pods were given the certificate.
+func TestUpdated(t *testing.T) {
+	one, two := minted(t, 1, start.Add(-time.Hour)), minted(t, 2, after(due))
+	first := secretWith(t, one)
+	distributing := first.next(two, after(due)).trusted(after(due+time.Minute), trusting(two, one))
+	promoting := distributing.promoted(after(due + time.Hour))
+	stable := promoting.change(after(due+2*time.Hour), editor.endRotation)
+	for name, test := range map[string]struct {
+		holds storedSecret
+		want  time.Time
+	}{
+		"first certificate": {first, start},
+		"distributing":      {distributing, start},
+		"promoting":         {promoting, after(due + time.Hour)},
+		"stable":            {stable, after(due + time.Hour)},
+		"not recorded":      {stable.with(func(s *corev1.Secret) { delete(s.Annotations, wellknown.AnnotationUpdatedAt) }), time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Decide(Facts{Secret: test.holds.Secret, Names: names, Issuer: managerv1alpha1.ProviderManager}, DefaultPolicy(), after(due+3*time.Hour))
+			if d.Serving == nil || !d.Serving.Updated.Equal(test.want) {
+				t.Errorf("serving %+v, want it updated at %s", d.Serving, test.want)
+			}
+		})
 	}
 }

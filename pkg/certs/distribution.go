@@ -4,58 +4,50 @@ import (
 	"fmt"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
-
-// distribution is the part of a rotation in which registrations are changed to trust the next
-// generation.
-type distribution struct{ *rotation }
-
-func (m *decider) distribution() distribution { return distribution{&m.rotation} }
 
 // distribute promotes the next generation after every registration trusts it in addition to the
 // current one.
 func (m *decider) distribute() {
 	if m.needsNumber() {
-		if m.live() {
-			m.write(m.edit().renumber)
+		if m.requireLive() {
+			m.planWrite(editor.renumber)
 		}
 		return
 	}
 	if m.current == nil && !m.emptied {
-		if m.live() {
-			m.write(m.edit().emptyPair)
+		if m.requireLive() {
+			m.planWrite(editor.emptyPair)
 		}
 		return
 	}
-	counted := m.distribution().awaited()
+	counted := m.awaited()
 	if waits := counted.firstWithoutTrust(m.next.ca()); waits != "" {
-		m.d.Message = m.distribution().waitMessage(waits, "does not trust the next certificate yet")
+		m.d.Message = m.waitMessage(waits, "does not trust the next certificate yet")
 		return
 	}
 	if waits := counted.writtenForEarlier(m.next.Number); waits != "" {
-		m.d.Message = m.distribution().waitMessage(waits, fmt.Sprintf("does not say yet that it trusts certificate generation %d", m.next.Number))
+		m.d.Message = m.waitMessage(waits, fmt.Sprintf("does not say yet that it trusts certificate generation %d", m.next.Number))
 		return
 	}
-	if waits := m.distribution().awaitingRepair(); waits != "" {
+	if waits := m.awaitingRepair(); waits != "" {
 		until := m.nextStoredAt.Add(slotDuration)
 		m.d.Message, m.d.PollAt = fmt.Sprintf("%s does not trust the certificate that pods serve: until %s it is waited for, and after that for pods to serve the next one, which it trusts", waits, instant(until)), until
 		return
 	}
-	if m.distribution().settling() && !m.distribution().canPromote() {
+	if m.settling() && !m.canPromote() {
 		m.d.Message = "API servers are given time to learn of the next certificate, until " + instant(m.nextTrustedAt.Add(m.policy.Settle))
 		return
 	}
 	switch {
-	case !m.live():
-	case m.distribution().canPromote():
-		m.write(m.edit().promote)
+	case !m.requireLive():
+	case m.canPromote():
+		m.planWrite(editor.promote)
 	default:
-		m.write(func(s *corev1.Secret) {
-			s.Annotations[wellknown.AnnotationNextTrustedAt] = m.now.UTC().Format(time.RFC3339Nano) + " " + counted.fingerprint()
+		m.planWrite(func(e editor) {
+			e.secret.Annotations[wellknown.AnnotationNextTrustedAt] = m.now.UTC().Format(time.RFC3339Nano) + " " + counted.fingerprint()
 		})
 	}
 }
@@ -63,7 +55,7 @@ func (m *decider) distribute() {
 // awaitingRepair returns the first registration that does not trust the current CA and will
 // soon: a client edited it, and it is being repaired. Its calls fail until then, or until pods
 // serve the next generation. The result is empty if waiting gains nothing.
-func (m distribution) awaitingRepair() string {
+func (m *decider) awaitingRepair() string {
 	if m.current == nil || m.urgent() || m.now.Sub(m.nextStoredAt) >= slotDuration {
 		return ""
 	}
@@ -78,14 +70,14 @@ func (m *rotation) needsNumber() bool {
 
 // settling reports whether the Secret records since when the present registrations trust the next
 // generation.
-func (m distribution) settling() bool {
+func (m *decider) settling() bool {
 	return !m.nextTrustedAt.IsZero() && (m.trustedBy == m.awaited().fingerprint() || m.overdue())
 }
 
 // canPromote reports whether API servers trust the next generation: all registrations have trusted
 // it for the settle time. Without registrations, or with an expired current generation, there is
 // nothing to wait for.
-func (m distribution) canPromote() bool {
+func (m *decider) canPromote() bool {
 	if len(m.Registrations) == 0 || m.policy.Settle == 0 {
 		return true
 	}

@@ -16,8 +16,10 @@
 //	Retiring      current                registrations trust current alone again
 //
 // [Decide] takes facts and a time, and returns the next step. It requests the facts that it lacks
-// ([Decision.Need]). Caches are recent enough to add trust. To give pods another certificate, and
-// to remove trust, Decide requires live facts. [Mint] is the only function here that is not pure.
+// ([Decision.Need]). Caches are recent enough to add trust. Decide requires live facts to give pods
+// another certificate, and to remove the trust in a CA that verifies what pods may serve. Without
+// them, it removes a CA that has expired, and that of a next generation that no pod could serve.
+// [Mint] is the only function here that is not pure.
 //
 // A certificate of another issuer is passed as [Facts.Issued] and goes through the same steps.
 package certs

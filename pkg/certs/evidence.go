@@ -42,9 +42,10 @@ type Evidence struct {
 	// ThroughAPIServer is set if the API server was made to call the backends. This costs it some
 	// writes.
 	ThroughAPIServer bool
-	// Backends are every non-terminal pod behind the desired and the live Service, and every
-	// endpoint that serves or terminates. A pod that cannot be dialled counts as ServesUnknown. If
-	// pods were listed, an empty list proves that no pod serves another certificate.
+	// Backends are the non-terminal pods behind the desired and the live Service, and every endpoint
+	// that serves or terminates. A pod without a port that the Service leads to counts only if it
+	// belongs to the Deployment. A pod that cannot be dialled counts as ServesUnknown. If pods were
+	// listed, an empty list proves that no pod serves another certificate.
 	Backends []Backend
 }
 
@@ -70,6 +71,8 @@ func (e Evidence) unknownSince(given time.Time) int {
 	return n
 }
 
+// complete reports whether every backend serves the current certificate. This includes the case
+// that there are no backends.
 func (e Evidence) complete() bool { return e.count(ServesCurrent) == len(e.Backends) }
 
 func (e Evidence) counts() *managerv1alpha1.CertificateEndpoints {

@@ -53,34 +53,34 @@ type storedSecret struct {
 func secretWith(t *testing.T, g Generation) storedSecret {
 	t.Helper()
 	b := storedSecret{t: t, decider: &decider{rotation: rotation{Facts: Facts{SecretMeta: blank, Issuer: managerv1alpha1.ProviderManager, Names: names}}}}
-	return b.change(start, func(m *decider, s *corev1.Secret) {
-		m.edit().storeCurrent(s, b.assembled(g), managerv1alpha1.ProviderManager)
+	return b.change(start, func(e editor) {
+		e.storeCurrent(b.assembled(g), managerv1alpha1.ProviderManager)
 	})
 }
 
 // next stores the next generation.
 func (b storedSecret) next(g Generation, at time.Time) storedSecret {
-	return b.change(at, func(m *decider, s *corev1.Secret) { m.edit().storeNext(s, b.assembled(g)) })
+	return b.change(at, func(e editor) { e.storeNext(b.assembled(g)) })
 }
 
 // trusted records that the registrations trust the next generation.
 func (b storedSecret) trusted(at time.Time, by ...Registration) storedSecret {
-	return b.change(at, func(_ *decider, s *corev1.Secret) {
-		s.Annotations[wellknown.AnnotationNextTrustedAt] = at.Format(time.RFC3339Nano) + " " + Facts{Registrations: by}.fingerprint()
+	return b.change(at, func(e editor) {
+		e.secret.Annotations[wellknown.AnnotationNextTrustedAt] = at.Format(time.RFC3339Nano) + " " + Facts{Registrations: by}.fingerprint()
 	})
 }
 
 // promoted makes the next generation current.
 func (b storedSecret) promoted(at time.Time) storedSecret {
-	return b.change(at, func(m *decider, s *corev1.Secret) { m.edit().promote(s) })
+	return b.change(at, editor.promote)
 }
 
 // edited returns the Secret after another client changed a key. A nil value deletes the key.
 func (b storedSecret) edited(key string, value []byte) storedSecret {
-	return b.change(start, func(_ *decider, s *corev1.Secret) {
-		s.Data[key] = value
+	return b.change(start, func(e editor) {
+		e.secret.Data[key] = value
 		if value == nil {
-			delete(s.Data, key)
+			delete(e.secret.Data, key)
 		}
 	})
 }
@@ -92,11 +92,11 @@ func (b storedSecret) with(change func(*corev1.Secret)) storedSecret {
 	return storedSecret{t: b.t, decider: b.decider, Secret: secret}
 }
 
-func (b storedSecret) change(at time.Time, change func(*decider, *corev1.Secret)) storedSecret {
+func (b storedSecret) change(at time.Time, change func(editor)) storedSecret {
 	m := *b.decider
 	m.now, m.Secret = at, b.Secret
 	m.state = readSecret(m.Facts, at)
-	m.write(func(s *corev1.Secret) { change(&m, s) })
+	m.planWrite(change)
 	return storedSecret{t: b.t, decider: b.decider, Secret: m.d.Write}
 }
 

@@ -18,9 +18,9 @@ func TestFullBundle(t *testing.T) {
 		earlier = append(minted(t, 1+number, start).CA, earlier...)
 		ended = append(minted(t, 1+number, after(-95*day)).CA, ended...)
 	}
-	many := secretWith(t, first).edited(wellknown.KeyPreviousCAs, earlier).with(func(s *corev1.Secret) {
-		recordTime(s, wellknown.AnnotationPromotedAt, start)
-		recordTime(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
+	many := secretWith(t, first).edited(wellknown.KeyPreviousCAs, earlier).change(start, func(e editor) {
+		e.recordTime(wellknown.AnnotationPromotedAt, start)
+		e.recordTime(wellknown.AnnotationPreviousExpiresAt, after(90*day))
 	})
 	one := []Registration{trusting(first)}
 	seen := func(serves Observation) *Evidence {
@@ -58,9 +58,9 @@ func TestBundleOverflow(t *testing.T) {
 		all = append(all, minted(t, 14-number, start))
 	}
 	next, current, earlier := all[0], all[1], all[2:]
-	many := secretWith(t, current).edited(wellknown.KeyPreviousCAs, cas(earlier...)).with(func(s *corev1.Secret) {
-		recordTime(s, wellknown.AnnotationPromotedAt, start)
-		recordTime(s, wellknown.AnnotationPreviousExpiresAt, after(90*day))
+	many := secretWith(t, current).edited(wellknown.KeyPreviousCAs, cas(earlier...)).change(start, func(e editor) {
+		e.recordTime(wellknown.AnnotationPromotedAt, start)
+		e.recordTime(wellknown.AnnotationPreviousExpiresAt, after(90*day))
 	})
 	registered := []Registration{trusting(earlier...)}
 	for name, c := range map[string]decision{

@@ -64,10 +64,7 @@ func assemble(g Generation, now time.Time) (*keyPair, error) {
 		return cmp.Or(strings.Compare(outsideValidity(a, now), outsideValidity(b, now)), b.NotAfter.Compare(a.NotAfter), bytes.Compare(a.Raw, b.Raw))
 	})
 	for _, ca := range authorities {
-		at := ca.NotBefore
-		if pair.Leaf.NotBefore.After(at) {
-			at = pair.Leaf.NotBefore
-		}
+		at := latest(ca.NotBefore, pair.Leaf.NotBefore)
 		var chain []*x509.Certificate
 		if chain, err = verify(pair.Leaf, g.Certificate, ca, at); err == nil {
 			return &keyPair{Generation: g, chain: chain}, nil

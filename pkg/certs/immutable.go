@@ -36,7 +36,7 @@ func (m *decider) recreate() {
 		m.d.Message = fmt.Sprintf("Secret %s/%s is immutable, and finalizers keep it from being deleted: %s. Remove them, so that it can be created again",
 			m.Secret.Namespace, m.Secret.Name, strings.Join(m.Secret.Finalizers, ", "))
 		m.d.PollAt = m.now.Add(otherClientInterval)
-	case m.live():
+	case m.requireLive():
 		write.Immutable = nil
 		write.ObjectMeta = metav1.ObjectMeta{
 			Namespace: write.Namespace, Name: write.Name, Labels: write.Labels, Annotations: write.Annotations, OwnerReferences: write.OwnerReferences,

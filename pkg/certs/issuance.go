@@ -11,30 +11,30 @@ import (
 // newlyIssued returns what the issuer issued, if it is usable and the Secret does not contain it
 // yet.
 func (m *rotation) newlyIssued() *keyPair {
-	if m.issued == nil || m.issued.invalid(m.Names, m.now) != "" || m.issued.sameAs(m.current) || m.issued.sameAs(m.next) {
+	if m.lastIssued == nil || m.lastIssued.invalid(m.Names, m.now) != "" || m.lastIssued.sameAs(m.current) || m.lastIssued.sameAs(m.next) {
 		return nil
 	}
-	return m.issued
+	return m.lastIssued
 }
 
 // notYetValid explains that the issuer's last certificate is not valid yet by this clock; empty if
 // it is, or if it would not be usable then either.
 func (m *rotation) notYetValid() string {
-	if m.issued == nil || m.issued.sameAs(m.current) || m.issued.sameAs(m.next) {
+	if m.lastIssued == nil || m.lastIssued.sameAs(m.current) || m.lastIssued.sameAs(m.next) {
 		return ""
 	}
-	last := m.issued.chain[0]
-	if ca := m.issued.ca(); ca.NotBefore.After(last.NotBefore) {
+	last := m.lastIssued.chain[0]
+	if ca := m.lastIssued.ca(); ca.NotBefore.After(last.NotBefore) {
 		last = ca
 	}
-	if !m.now.Before(last.NotBefore) || m.issued.invalid(m.Names, last.NotBefore) != "" {
+	if !m.now.Before(last.NotBefore) || m.lastIssued.invalid(m.Names, last.NotBefore) != "" {
 		return ""
 	}
 	return fmt.Sprintf("what %s issued %s; it is taken up then", m.Issuer, outsideValidity(last, m.now))
 }
 
-// issuedGeneration returns what the issuer issued; nil if certificate, key and CA do not belong together.
-func issuedGeneration(f Facts, now time.Time) *keyPair {
+// issuedKeyPair returns what the issuer issued; nil if certificate, key and CA do not belong together.
+func issuedKeyPair(f Facts, now time.Time) *keyPair {
 	if f.Issued == nil {
 		return nil
 	}
@@ -48,7 +48,7 @@ func issuedGeneration(f Facts, now time.Time) *keyPair {
 // wrongProvider reports whether the issuer issued the current generation, but the Secret records
 // another provider.
 func (m *rotation) wrongProvider() bool {
-	return m.issuer != m.Issuer && m.issued.sameAs(m.current)
+	return m.currentIssuer != m.Issuer && m.lastIssued.sameAs(m.current)
 }
 
 // nextReplaced reports whether the issuer replaced the next generation before any pod could serve

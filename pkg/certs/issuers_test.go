@@ -17,11 +17,11 @@ func TestIssuers(t *testing.T) {
 	managers := secretWith(t, first)
 	issued, reissued := second, third
 	issued.Number, reissued.Number = 0, 0
-	distributed := managers.change(after(day), func(m *decider, s *corev1.Secret) {
-		m.Issuer = otherIssuer
-		m.edit().storeNext(s, managers.assembled(issued))
+	distributed := managers.change(after(day), func(e editor) {
+		e.Issuer = otherIssuer
+		e.storeNext(managers.assembled(issued))
 	})
-	promoted := distributed.promoted(after(day)).change(after(day), func(m *decider, s *corev1.Secret) { m.edit().endRotation(s) })
+	promoted := distributed.promoted(after(day)).change(after(day), editor.endRotation)
 	one, both := trusting(first), trusting(second, first)
 	expired := secretWith(t, third).next(issued, after(2*day)).promoted(after(2 * day))
 	for name, c := range map[string]decision{
@@ -32,8 +32,8 @@ func TestIssuers(t *testing.T) {
 		"the next certificate is stored already":                {facts: Facts{Issuer: otherIssuer, Secret: distributed.Secret, Registrations: []Registration{both}, Issued: &issued}, at: after(day), need: NeedLive, phase: distributing, trust: "2 1"},
 		"reissued before the promotion":                         {facts: Facts{Issuer: otherIssuer, Secret: distributed.Secret, Registrations: []Registration{both}, Issued: &reissued}, at: after(2 * day), write: "current 1, next 3", phase: distributing, trust: "3 1"},
 		"the current certificate is stored already":             {facts: Facts{Issuer: otherIssuer, Secret: promoted.Secret, Registrations: []Registration{trusting(second)}, Issued: &issued}, at: after(80 * day), phase: stable, trust: "2"},
-		"the provider changes to the manager":                   {facts: Facts{Secret: promoted.Secret, Registrations: []Registration{trusting(second)}}, at: after(day), need: NeedIssued, phase: stable, trust: "2"},
-		"the provider changes to the manager during a rotation": {facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both}}, at: after(day), write: "current 1", phase: retiring, trust: "1"},
+		"the provider changes to the manager":                   {facts: cached(promoted, trusting(second)), at: after(day), need: NeedIssued, phase: stable, trust: "2"},
+		"the provider changes to the manager during a rotation": {facts: cached(distributed, both), at: after(day), write: "current 1", phase: retiring, trust: "1"},
 		"the Secret is lost":                                    {facts: Facts{Issuer: otherIssuer, Live: true, Registrations: []Registration{trusting(second)}, Issued: &issued}, at: after(day), write: "next 2, previous 2", phase: distributing, trust: "2", message: "missing"},
 		"the next certificate has expired":                      {facts: Facts{Issuer: otherIssuer, Secret: distributed.Secret, Registrations: []Registration{both}}, at: after(91*day + time.Hour), write: "current 1", phase: retiring, trust: "", message: "expired"},
 		"the current certificate has expired":                   {facts: Facts{Issuer: otherIssuer, Secret: expired.Secret, Registrations: []Registration{trusting(third, second)}}, at: after(91*day + time.Hour), phase: promoting, trust: "3", message: "expired at 2026-05-31T12:00:00Z; a new certificate replaces it as soon as theirs has issued one"},
@@ -54,7 +54,7 @@ func TestGenerationNumbersContinue(t *testing.T) {
 	first.Number, second.Number = 0, 0
 	registered := []Registration{{Name: "v", CABundle: first.CA, Generation: 7}}
 	secret := secretWith(t, first)
-	waiting := secret.next(second, start).change(start, func(m *decider, s *corev1.Secret) { m.edit().emptyPair(s) })
+	waiting := secret.next(second, start).change(start, editor.emptyPair)
 	for name, test := range map[string]struct {
 		facts Facts
 		want  int64

@@ -23,7 +23,7 @@ func TestSecretOfAnotherClient(t *testing.T) {
 	fromCaches, notRegistered, otherIssuer := registeredFacts, registeredFacts, registeredFacts
 	fromCaches.Live, notRegistered.Registrations = false, nil
 	otherIssuer.Issuer, otherIssuer.Issued = "theirs", nil
-	stripped := Facts{Secret: secretWith(t, first).with(func(s *corev1.Secret) { s.Labels = nil }).Secret, Registrations: []Registration{one}}
+	stripped := cached(secretWith(t, first).with(func(s *corev1.Secret) { s.Labels = nil }), one)
 	opaque := func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }
 	const wrongType = `Secret shop/manager-service-cert has type "Opaque" instead of "kubernetes.io/tls"`
 	for name, c := range map[string]decision{

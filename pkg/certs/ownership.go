@@ -72,7 +72,7 @@ func mustDelete(secret *corev1.Secret) bool {
 // deleteBlocking has the blocking Secret deleted. The manager's own is lost and is created next.
 func (m *decider) deleteBlocking() {
 	m.problem = fmt.Sprintf("Secret %s/%s %s", m.blocking.Namespace, m.blocking.Name, notWrittenBy(m.blocking))
-	if m.live() {
+	if m.requireLive() {
 		m.d.Remove, m.d.PollAt = m.blocking, m.now
 	}
 }

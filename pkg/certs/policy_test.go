@@ -1,7 +1,6 @@
 package certs
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -122,21 +121,6 @@ func TestRenewBefore(t *testing.T) {
 		p.RenewBefore = before
 		if got := p.renewAt(chain).Add(jitter(chain)).Sub(start); (got - want).Abs() > 10*time.Minute {
 			t.Errorf("with renewBefore %s, renewal is due after %s, want %s", before, got, want)
-		}
-	}
-}
-
-func TestResyncTimes(t *testing.T) {
-	for after, want := range map[time.Duration][2]time.Duration{
-		0:                 {0, time.Second},
-		time.Second:       {time.Second, 3 * time.Second},
-		5 * time.Second:   {3 * time.Second, 7 * time.Second},
-		40 * time.Second:  {31 * time.Second, 63 * time.Second},
-		100 * time.Minute: {97*time.Minute + 3*time.Second, 107*time.Minute + 3*time.Second},
-	} {
-		last, next := resyncTimes(start, start.Add(after))
-		if got := fmt.Sprint(last.Sub(start), next.Sub(start)); got != fmt.Sprint(want[0], want[1]) {
-			t.Errorf("after %s kubelets re-sync at %s, want %s", after, got, fmt.Sprint(want[0], want[1]))
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // A change of the provider fails no call at any time, whether or not a rotation is in progress.
 func TestProviderChangeFailsNoCall(t *testing.T) {
-	all := []managerv1alpha1.CertificateProvider{byManager, byCertManager, byServiceCA, byNone}
+	all := managerv1alpha1.CertificateProviders()
 	for _, from := range all {
 		for _, to := range all {
 			if from == to {
@@ -50,7 +50,7 @@ func newSimulationWithProvider(t *testing.T, seed uint64, provider managerv1alph
 
 // runFor advances the time step by step.
 func (sim *simulation) runFor(d time.Duration) {
-	sim.Helper()
+	sim.t.Helper()
 	for until := sim.now.Add(d); sim.now.Before(until); {
 		sim.step()
 	}

@@ -3,64 +3,62 @@ package certs
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // recover starts again if pods are given nothing, or something that the manager did not write.
 // Without registrations, pods get the new generation at once. Otherwise it is distributed first,
 // and the unusable pair is emptied: a kubelet keeps the files as they are when a key is missing.
-func (m *decider) recover() {
-	if !m.Unused() && !m.live() {
+func (m *decider) recoverSecret() {
+	if !m.Unused() && !m.requireLive() {
 		return
 	}
-	next := m.issue()
+	next := m.requireIssued()
 	switch {
 	case next == nil && m.d.Need == NeedNothing && !m.emptied && len(m.Registrations) > 0:
-		m.write(m.edit().emptyPair)
+		m.planWrite(editor.emptyPair)
 	case next == nil:
 	case len(m.Registrations) == 0:
-		m.write(func(s *corev1.Secret) {
-			m.edit().storeCurrent(s, next, m.Issuer)
-			m.edit().recordUnusableCA(s)
+		m.planWrite(func(e editor) {
+			e.storeCurrent(next, m.Issuer)
+			e.recordUnusableCA()
 			if m.Running {
-				recordTime(s, wellknown.AnnotationPromotedAt, m.now)
+				e.recordTime(wellknown.AnnotationPromotedAt, m.now)
 			}
 		})
 	default:
-		m.write(func(s *corev1.Secret) {
-			m.edit().storeNext(s, next)
-			m.edit().emptyPair(s)
+		m.planWrite(func(e editor) {
+			e.storeNext(next)
+			e.emptyPair()
 		})
 	}
 }
 
-// replace is a rotation without a wait: the new generation alone is trusted, and calls to pods
+// replaceCompromised is a rotation without a wait: the new generation alone is trusted, and calls to pods
 // that do not serve it yet fail. Who could read the compromised key in the Secret could also read
 // the prepared next one, so another generation is issued.
-func (m *decider) replace() {
-	if !m.live() {
+func (m *decider) replaceCompromised() {
+	if !m.requireLive() {
 		return
 	}
-	issued := m.issue()
+	issued := m.requireIssued()
 	switch {
 	case issued != nil:
-		m.write(func(s *corev1.Secret) {
-			m.edit().storeCurrent(s, issued, m.Issuer)
-			recordTime(s, wellknown.AnnotationPromotedAt, m.now)
+		m.planWrite(func(e editor) {
+			e.storeCurrent(issued, m.Issuer)
+			e.recordTime(wellknown.AnnotationPromotedAt, m.now)
 		})
 	case m.managerIssues() || m.current == nil:
-	case m.issued.sameAs(m.next):
+	case m.lastIssued.sameAs(m.next):
 		// The Secret keeps next until the issuer discards it. Otherwise next would be stored again.
 		m.d.Message = fmt.Sprintf("the key that %s issued last is compromised as well, and a new one is requested", m.Issuer)
 		if len(m.previous) > 0 {
-			m.write(m.edit().endPreviousTrust)
+			m.planWrite(editor.endPreviousTrust)
 		}
 	default:
-		m.write(func(s *corev1.Secret) {
-			m.edit().forgetNext(s)
-			m.edit().endPreviousTrust(s)
+		m.planWrite(func(e editor) {
+			e.forgetNext()
+			e.endPreviousTrust()
 		})
 	}
 }

@@ -15,7 +15,7 @@ func (m *rotation) renewalDue() bool {
 	if !m.managerIssues() {
 		return m.newlyIssued() != nil
 	}
-	return m.issuer != m.Issuer || m.rotationRequested() || m.unusableCA != "" || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
+	return m.currentIssuer != m.Issuer || m.rotationRequested() || m.unusableCA != "" || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
 }
 
 // bundleFull reports whether the trust bundle has no room for another generation before pods stop
@@ -37,11 +37,11 @@ func (m *rotation) urgentAt() time.Time {
 // startRotation stores the generation that replaces a usable one. A stale cache is harmless here:
 // the write fails, or adds a CA that was not necessary.
 func (m *decider) startRotation() {
-	if !m.rotationRequested() && m.unusableCA == "" && !m.urgent() && m.issuer == m.Issuer && !m.mayStart() {
+	if !m.rotationRequested() && m.unusableCA == "" && !m.urgent() && m.currentIssuer == m.Issuer && !m.mayStart() {
 		return
 	}
-	if next := m.issue(); next != nil {
-		m.write(func(s *corev1.Secret) { m.edit().storeNext(s, next) })
+	if next := m.requireIssued(); next != nil {
+		m.planWrite(func(e editor) { e.storeNext(next) })
 	}
 }
 

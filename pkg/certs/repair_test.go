@@ -53,7 +53,7 @@ func TestRepair(t *testing.T) {
 			write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing",
 		},
 		"key of another certificate, from caches": {
-			facts: Facts{Secret: secret.edited(corev1.TLSPrivateKeyKey, second.Key).Secret, Registrations: []Registration{one}}, at: at,
+			facts: cached(secret.edited(corev1.TLSPrivateKeyKey, second.Key), one), at: at,
 			need: NeedLive, phase: distributing, trust: "1", message: "no pair",
 		},
 		"valid pair of another client": {
@@ -71,10 +71,6 @@ func TestRepair(t *testing.T) {
 		"pair of another client during the promotion": {
 			facts: Facts{Secret: overwrite(promoted), Registrations: []Registration{both}, Live: true, Issued: &third}, at: at,
 			write: "next 3, previous 2 1, promoted", phase: distributing, trust: "3 2 1", message: "missing",
-		},
-		"replaced by another Secret": {
-			facts: Facts{Secret: secretWith(t, otherClients).with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Registrations: []Registration{one}, Live: true, Issued: &third}, at: at,
-			write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing",
 		},
 		"no annotations: an earlier request is not carried out again": {
 			facts: Facts{Secret: secret.with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Registrations: []Registration{one}, Live: true, RotationRequest: "compromised a"}, at: at,
@@ -108,11 +104,11 @@ func TestRepair(t *testing.T) {
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
 		"no previous CAs": {
-			facts: Facts{Secret: promoted.edited(wellknown.KeyPreviousCAs, nil).Secret, Registrations: []Registration{both}}, at: at,
+			facts: cached(promoted.edited(wellknown.KeyPreviousCAs, nil), both), at: at,
 			need: NeedEvidence, phase: promoting, trust: "2 1",
 		},
 		"invalid next generation": {
-			facts: Facts{Secret: distributed.edited(wellknown.KeyNextKey, []byte("what")).Secret, Registrations: []Registration{one}}, at: at,
+			facts: cached(distributed.edited(wellknown.KeyNextKey, []byte("what")), one), at: at,
 			phase: stable, trust: "1",
 		},
 		"expired while no manager was running": {
@@ -120,11 +116,11 @@ func TestRepair(t *testing.T) {
 			write: "current 1, next 4", phase: distributing, trust: "4", message: "the certificate expired at 2026-05-30T12:00:00Z; a new certificate replaces it",
 		},
 		"expired: no settle time": {
-			facts: Facts{Secret: secret.next(late, after(91*day)).Secret, Registrations: []Registration{trusting(late)}, Live: true}, at: after(91 * day),
+			facts: live(secret.next(late, after(91*day)), trusting(late)), at: after(91 * day),
 			write: "current 4, promoted", phase: promoting, trust: "4",
 		},
 		"not valid yet": {
-			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}}, at: after(-day),
+			facts: cached(secret, one), at: after(-day),
 			need: NeedIssued, phase: stable, trust: "1", message: "is valid only from 2026-03-01T11:55:00Z, which is yet to come: compare the clocks of the nodes",
 		},
 		"names of another Service": {
@@ -132,8 +128,7 @@ func TestRepair(t *testing.T) {
 			need:  NeedIssued, phase: stable, trust: "1", message: "the certificate is not valid for other-service.shop",
 		},
 		"edited caBundle": {
-			facts: Facts{Secret: secret.Secret, Registrations: []Registration{trusting(first, otherClients)}},
-			phase: retiring, trust: "1",
+			facts: cached(secret, trusting(first, otherClients)), phase: retiring, trust: "1",
 		},
 		"read-only: the trust is not changed": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, ReadOnly: true,

@@ -6,9 +6,6 @@ import (
 	"time"
 )
 
-// restarter decides when pods are restarted because they do not reload the current generation.
-type restarter struct{ *rotation }
-
 // restarting is when pods are restarted that do not reload the current generation, or may not have
 // reloaded it; zero for never.
 type restarting struct {
@@ -19,7 +16,7 @@ type restarting struct {
 // restartTime returns when pods are restarted: after the grace time, if they were observed to
 // serve another generation. If a restart makes calls fail, or if it is unknown what pods serve, it
 // is put off as long as possible.
-func (m restarter) restartTime(seen Evidence) restarting {
+func (m *rotation) restartTime(seen Evidence) restarting {
 	stale := seen.count(ServesOther) > 0
 	switch {
 	case !m.Running:
@@ -41,7 +38,7 @@ func (m restarter) restartTime(seen Evidence) restarting {
 // for which pods may serve another certificate. The moment is derived from the certificate, so
 // that certificates of the same age do not restart pods together. The grace time comes first, if
 // it is over by then.
-func (m restarter) restartDeadline() time.Time {
+func (m *rotation) restartDeadline() time.Time {
 	graceEnds := m.promotedAt.Add(m.policy.Grace)
 	if m.previousExpired() {
 		return graceEnds
@@ -61,17 +58,17 @@ func (m restarter) restartDeadline() time.Time {
 
 // mayServeOther reports whether a pod may have mounted a previous certificate, and it is unknown
 // what it serves.
-func (m restarter) mayServeOther(seen Evidence) bool {
+func (m *rotation) mayServeOther(seen Evidence) bool {
 	return seen.unknownSince(m.promotedAt.Add(m.policy.ClockSkew)) > 0
 }
 
 // awaitsRestart reports whether pods that may serve another certificate must still be restarted.
-func (m restarter) awaitsRestart(seen Evidence) bool {
+func (m *rotation) awaitsRestart(seen Evidence) bool {
 	return m.Running && m.mayServeOther(seen) && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
 }
 
 // announce explains what a restart costs, and how to have it at another time.
-func (m restarter) announce(what string, at time.Time) restarting {
+func (m *rotation) announce(what string, at time.Time) restarting {
 	var how string
 	switch {
 	case m.Paused:

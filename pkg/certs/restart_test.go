@@ -81,7 +81,7 @@ func TestRestartDeadlinesAreSpread(t *testing.T) {
 		at := func(grace time.Duration) time.Duration {
 			m := rotation{Facts: Facts{Secret: promoted.Secret}, policy: Policy{Grace: grace}, now: after(due)}
 			m.state = readSecret(m.Facts, m.now)
-			return restarter{&m}.restartDeadline().Sub(after(due))
+			return m.restartDeadline().Sub(after(due))
 		}
 		if early, late := at(26*day+12*time.Hour), at(28*day); early < 26*day+12*time.Hour || early > 27*day || late != 27*day {
 			t.Errorf("with a grace time of 26½ and 28 days the restart is delayed by %s and %s", early, late)

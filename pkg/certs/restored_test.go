@@ -1,7 +1,6 @@
 package certs
 
 import (
-	"crypto/x509"
 	"fmt"
 	"math"
 	"testing"
@@ -34,19 +33,19 @@ func TestRestoredSecret(t *testing.T) {
 			write: "next 3, previous 2", phase: distributing, trust: "3 2", message: "missing",
 		},
 		"state before the rotation, from caches": {
-			facts: Facts{Secret: secret.Secret, Registrations: retired}, at: at,
+			facts: cached(secret, retired...), at: at,
 			need: NeedLive, phase: distributing, trust: "2", message: "the certificate predates certificate generation 2; a new certificate replaces it",
 		},
 		"state before the promotion": {
-			facts: Facts{Secret: distributed.Secret, Registrations: retired, Live: true}, at: at,
+			facts: live(distributed, retired...), at: at,
 			write: "next 2, previous 2", phase: distributing, trust: "2", message: "missing",
 		},
 		"state before the promotion, from caches": {
-			facts: Facts{Secret: distributed.Secret, Registrations: retired}, at: at,
+			facts: cached(distributed, retired...), at: at,
 			need: NeedLive, phase: distributing, trust: "2", message: "the certificate predates the moment from which webhook v trusts the next one alone",
 		},
 		"state before two rotations, with a next generation": {
-			facts: Facts{Secret: distributed.Secret, Registrations: stale, Live: true}, at: at,
+			facts: live(distributed, stale...), at: at,
 			write: "next 2, previous 3", phase: distributing, trust: "3 2", message: "missing",
 		},
 		"state before two rotations, and another issuer has issued": {
@@ -58,11 +57,11 @@ func TestRestoredSecret(t *testing.T) {
 			write: "next 3, previous 3 1", phase: distributing, trust: "3 1", message: "missing",
 		},
 		"not restored: a caBundle was edited": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{served(2, third)}}, at: at,
+			facts: cached(distributed, served(2, third)), at: at,
 			phase: distributing, trust: "2 1", message: "does not trust the next certificate yet",
 		},
 		"not restored: registrations are not updated yet": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{served(1, first)}}, at: at,
+			facts: cached(distributed, served(1, first)), at: at,
 			phase: distributing, trust: "2 1", message: "does not trust the next certificate yet",
 		},
 	} {
@@ -127,11 +126,10 @@ func TestEditedGenerationNumbers(t *testing.T) {
 func restless(t *testing.T, f Facts) string {
 	var writes []string
 	for len(writes) < 6 {
-		d := Decide(f, DefaultPolicy(), after(day+time.Minute))
+		d := answered(t, &f, DefaultPolicy(), after(day+time.Minute), func(d Decision) {
+			f.Evidence = &Evidence{Leaf: d.Serving.Leaf, Backends: []Backend{{Pod: "a", Serves: ServesUnknown}}}
+		})
 		switch {
-		case d.Need == NeedIssued:
-			f.Issued = new(mint(t, *d.Mint))
-			continue
 		case certgeneration.Later(f.Registrations[0].Generation, d.Generation):
 			return fmt.Sprintf("generation %d is never registered", d.Generation)
 		case d.Write == nil:
@@ -141,20 +139,4 @@ func restless(t *testing.T, f Facts) string {
 		writes = append(writes, fmt.Sprintf("%s for generation %d", describe(d.Write), d.Generation))
 	}
 	return fmt.Sprintf("it does not become stable: %q", writes)
-}
-
-// Pods may serve another certificate of the CA of an expired one. The CA stays trusted until pods
-// serve the next certificate.
-func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
-	leaf := &x509.Certificate{NotBefore: start, NotAfter: after(30 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	first, second := newSigner(t, &x509.Certificate{NotBefore: start, NotAfter: after(365 * day)}).issue(leaf), minted(t, 2, after(40*day))
-	distributed := secretWith(t, first).next(second, after(40*day))
-	facts := Facts{Secret: distributed.Secret, Registrations: []Registration{trusting(second, first)}, Names: names, Live: true}
-	facts.Secret = Decide(facts, DefaultPolicy(), after(40*day)).Write
-	if got, want := describe(facts.Secret), "current 2, previous 0, promoted"; got != want {
-		t.Fatalf("what is written is %s, want %s", got, want)
-	}
-	if d := Decide(facts, DefaultPolicy(), after(40*day)); d.Need != NeedEvidence {
-		t.Errorf("pods are not probed: it writes %s", describe(d.Write))
-	}
 }

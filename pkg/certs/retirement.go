@@ -5,38 +5,44 @@ import (
 	"time"
 )
 
-// retire ends the trust in previous CAs when every pod serves the current generation, or when all
-// previous certificates have expired. Pods that serve an expired one are still updated. Until then
-// it requests evidence.
+// retire ends the trust in previous CAs: after every pod serves the current generation, or after
+// all previous certificates have expired. If pods serve or may serve an expired one, they are still
+// restarted. Trust does not end while a restart is awaited of pods that may serve one.
 func (m *decider) retire() {
-	switch {
-	case m.previousExpired() && m.current.invalid(m.Names, m.now) != "":
-		if m.live() {
-			m.write(m.edit().endPreviousTrust)
-		}
-	case m.current.invalid(m.Names, m.now) != "":
+	expired := m.previousExpired()
+	if m.current.invalid(m.Names, m.now) != "" {
 		// API servers cannot verify it. Its issuer has to issue another one first.
-	case m.Evidence == nil || !m.Live:
+		if expired && m.requireLive() {
+			m.planWrite(editor.endPreviousTrust)
+		}
+		return
+	}
+	if m.Evidence == nil || !m.Live {
 		m.d.Need = NeedEvidence
+		return
+	}
+	seen := *m.Evidence
+	aboutOtherLeaf := seen.Leaf != m.current.leaf()
+	servesExpired := expired && seen.count(ServesOther) > 0
+	allExpired := expired && !servesExpired && !m.awaitsRestart(seen)
+	switch {
 	case m.restartRequested():
 		m.d.Restart, m.d.PollAt = true, m.now.Add(time.Second)
-	case m.Evidence.Leaf != m.current.leaf():
-		m.d.PollAt = m.now.Add(time.Second) // the evidence is about another certificate
-	case m.Evidence.complete():
-		m.write(m.edit().endRotation)
-	case m.previousExpired() && m.Evidence.count(ServesOther) > 0:
-		m.write(m.edit().endPreviousTrust)
-	case m.previousExpired() && !restarter{&m.rotation}.awaitsRestart(*m.Evidence):
-		m.write(m.edit().endRotation)
+	case aboutOtherLeaf:
+		m.d.PollAt = m.now.Add(time.Second)
+	case seen.complete() || allExpired:
+		m.planWrite(editor.endRotation)
+	case servesExpired:
+		m.planWrite(editor.endPreviousTrust)
 	default:
-		m.awaitPods(*m.Evidence)
+		m.awaitPods(seen)
 	}
 }
 
 func (m *decider) awaitPods(seen Evidence) {
 	m.d.Endpoints = seen.counts()
 	m.d.ResyncPods = seen.podsToResync(m.promotedAt, m.now)
-	restart := restarter{&m.rotation}.restartTime(seen)
+	restart := m.restartTime(seen)
 	m.restart = restart.at
 	m.d.Restart = !restart.at.IsZero() && !m.now.Before(restart.at)
 	m.d.Message = m.explain(seen) + restart.text

@@ -10,9 +10,9 @@ import (
 type rotation struct {
 	Facts
 	state
-	issued *keyPair // what the issuer issued last; nil if it is not usable
-	policy Policy
-	now    time.Time
+	lastIssued *keyPair // what the issuer issued last; nil if it is not usable
+	policy     Policy
+	now        time.Time
 }
 
 // unverifiableAt returns when the current generation has expired by every clock.
@@ -49,11 +49,16 @@ func (m *rotation) sharesCA() bool { return len(m.previous) == 0 && !m.previousE
 func (m *rotation) lastExpiry(authorities []*x509.Certificate) time.Time {
 	last := m.now
 	for _, ca := range authorities {
-		if ca.NotAfter.After(last) {
-			last = ca.NotAfter
-		}
+		last = latest(last, ca.NotAfter)
 	}
 	return last
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 func (m *rotation) recent() bool {

@@ -3,8 +3,6 @@ package certs
 import (
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // Steps of a rotation without a fault.
@@ -20,23 +18,16 @@ func TestRotation(t *testing.T) {
 		return &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: backends}
 	}
 	for name, c := range map[string]decision{
-		"no Secret, from caches": {
-			need: NeedIssued, phase: bootstrap,
-		},
+		"no Secret, from caches": {need: NeedIssued, phase: bootstrap},
 		"no Secret while pods run, from caches": {
-			facts: Facts{Running: true},
-			need:  NeedLive, phase: bootstrap,
+			facts: Facts{Running: true}, need: NeedLive, phase: bootstrap,
 		},
 		"the first generation becomes current at once": {
-			facts: Facts{Issued: &first},
-			write: "current 1", phase: stable, trust: "1",
+			facts: Facts{Issued: &first}, write: "current 1", phase: stable, trust: "1",
 		},
-		"stable": {
-			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}},
-			phase: stable, trust: "1",
-		},
+		"stable": {facts: cached(secret, one), phase: stable, trust: "1"},
 		"renewal is due, the number of rotations is not known": {
-			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}}, at: after(due),
+			facts: cached(secret, one), at: after(due),
 			need: NeedRotating, phase: stable, trust: "1",
 		},
 		"renewal is due, no free rotation slot": {
@@ -56,63 +47,59 @@ func TestRotation(t *testing.T) {
 			write: "current 1, next 2", phase: distributing, trust: "2 1",
 		},
 		"one registration does not trust next": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, {Name: "webhook w", CABundle: first.CA}}, Live: true}, at: seconds(1),
+			facts: live(distributed, both, Registration{Name: "webhook w", CABundle: first.CA}), at: seconds(1),
 			phase: distributing, trust: "2 1", message: "webhook w does not trust the next certificate yet",
 		},
 		"all trust next, and one was last written for the previous generation": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, {Name: "webhook w", CABundle: both.CABundle, Generation: 1}}, Live: true}, at: seconds(1),
+			facts: live(distributed, both, Registration{Name: "webhook w", CABundle: both.CABundle, Generation: 1}), at: seconds(1),
 			phase: distributing, trust: "2 1", message: "webhook w does not say yet that it trusts certificate generation 2",
 		},
-		"all trust next, and were written for it": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, {Name: "webhook w", CABundle: both.CABundle, Generation: 2}}, Live: true}, at: seconds(1),
-			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
-		},
 		"all trust next, from caches": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both}}, at: seconds(1),
+			facts: cached(distributed, both), at: seconds(1),
 			need: NeedLive, phase: distributing, trust: "2 1",
 		},
-		"all trust next: the settle time begins": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both}, Live: true}, at: seconds(1),
+		"all trust next, and were written for it: the settle time begins": {
+			facts: live(distributed, both, Registration{Name: "webhook w", CABundle: both.CABundle, Generation: 2}), at: seconds(1),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
 		"settling": {
-			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registrations: []Registration{both}}, at: seconds(5),
+			facts: cached(distributed.trusted(seconds(1), both), both), at: seconds(5),
 			phase: distributing, trust: "2 1", message: "until 2026-04-30T12:00:06Z",
 		},
 		"all trust next, and one does not trust current": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, {Name: "webhook w", CABundle: second.CA}}, Live: true}, at: seconds(119),
+			facts: live(distributed, both, Registration{Name: "webhook w", CABundle: second.CA}), at: seconds(119),
 			phase: distributing, trust: "2 1", message: "webhook w does not trust the certificate that pods serve: until 2026-04-30T12:02:00Z it is waited for",
 		},
 		"one was edited after the settle time and does not trust current": {
-			facts: Facts{Secret: distributed.trusted(seconds(1), both, other).Secret, Registrations: []Registration{both, other}, Live: true}, at: seconds(6),
+			facts: live(distributed.trusted(seconds(1), both, other), both, other), at: seconds(6),
 			phase: distributing, trust: "2 1", message: "does not trust the certificate that pods serve",
 		},
 		"one does not trust current, at the deadline": {
-			facts: Facts{Secret: distributed.Secret, Registrations: []Registration{both, other}, Live: true}, at: seconds(120),
+			facts: live(distributed, both, other), at: seconds(120),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
 		"one does not trust current, at the deadline, settled": {
-			facts: Facts{Secret: distributed.trusted(seconds(120), both, other).Secret, Registrations: []Registration{both, other}, Live: true}, at: seconds(125),
+			facts: live(distributed.trusted(seconds(120), both, other), both, other), at: seconds(125),
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
 		"one does not trust current, which expires soon": {
-			facts: Facts{Secret: secret.next(second, after(88*day)).Secret, Registrations: []Registration{both, other}, Live: true}, at: after(88*day + time.Second),
+			facts: live(secret.next(second, after(88*day)), both, other), at: after(88*day + time.Second),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
 		"settled, from caches": {
-			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registrations: []Registration{both}}, at: seconds(6),
+			facts: cached(distributed.trusted(seconds(1), both), both), at: seconds(6),
 			need: NeedLive, phase: distributing, trust: "2 1",
 		},
 		"settled": {
-			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registrations: []Registration{both}, Live: true}, at: seconds(6),
+			facts: live(distributed.trusted(seconds(1), both), both), at: seconds(6),
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
 		"a registration changed after the settle time began": {
-			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registrations: []Registration{both, trusting(second, first, first)}, Live: true}, at: seconds(6),
+			facts: live(distributed.trusted(seconds(1), both), both, trusting(second, first, first)), at: seconds(6),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
 		},
 		"a registration lost its trust after the settle time began": {
-			facts: Facts{Secret: distributed.trusted(seconds(1), both).Secret, Registrations: []Registration{one}, Live: true}, at: seconds(6),
+			facts: live(distributed.trusted(seconds(1), both), one), at: seconds(6),
 			phase: distributing, trust: "2 1", message: "does not trust",
 		},
 		"no registration": {
@@ -120,7 +107,7 @@ func TestRotation(t *testing.T) {
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
 		"pods are not probed yet": {
-			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true}, at: seconds(61),
+			facts: live(promoted, both), at: seconds(61),
 			need: NeedEvidence, phase: promoting, trust: "2 1",
 		},
 		"pods were probed, other facts from caches": {
@@ -159,7 +146,7 @@ func TestRotation(t *testing.T) {
 			write: "current 2", phase: retiring, trust: "2",
 		},
 		"the registrations trust current alone": {
-			facts: Facts{Secret: promoted.change(seconds(62), func(m *decider, s *corev1.Secret) { m.edit().endRotation(s) }).Secret, Registrations: []Registration{other}}, at: seconds(62),
+			facts: cached(promoted.change(seconds(62), editor.endRotation), other), at: seconds(62),
 			phase: stable, trust: "2",
 		},
 	} {

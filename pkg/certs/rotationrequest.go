@@ -62,5 +62,5 @@ func (m *rotation) needsReissue() bool {
 	if m.managerIssues() || !m.annotationRequest() {
 		return false
 	}
-	return m.issued.sameAs(m.current) || m.compromised() && m.issued.sameAs(m.next)
+	return m.lastIssued.sameAs(m.current) || m.compromised() && m.lastIssued.sameAs(m.next)
 }

@@ -197,19 +197,11 @@ func (d *deployment) apply(decision Decision, now time.Time) {
 
 func (d *deployment) decide(t *testing.T, p Policy, now time.Time, others int) Decision {
 	f := Facts{Secret: d.secret, Registrations: []Registration{d.trusted}, Names: names, Running: true, RestartCosts: d.restartCosts, Live: true, Rotating: &others}
-	decision := Decide(f, p, now)
-	for decision.Need != NeedNothing {
-		if decision.Mint != nil {
-			f.Issued = new(mint(t, *decision.Mint))
+	return answered(t, &f, p, now, func(decision Decision) { // needs evidence
+		b := Backend{Pod: "a", Message: "pod a", Serves: ServesOther}
+		if d.serves == decision.Serving.Leaf {
+			b.Serves = ServesCurrent
 		}
-		if decision.Need == NeedEvidence {
-			b := Backend{Pod: "a", Message: "pod a", Serves: ServesOther}
-			if d.serves == decision.Serving.Leaf {
-				b.Serves = ServesCurrent
-			}
-			f.Evidence = &Evidence{Leaf: decision.Serving.Leaf, Backends: []Backend{b}}
-		}
-		decision = Decide(f, p, now)
-	}
-	return decision
+		f.Evidence = &Evidence{Leaf: decision.Serving.Leaf, Backends: []Backend{b}}
+	})
 }

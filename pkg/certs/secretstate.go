@@ -43,7 +43,7 @@ type state struct {
 	unusableCA string // hash of a CA in the Secret that has expired and is not the CA of current
 	restartCA  string // the last such CA that a rotation was started for, until pods serve it
 
-	issuer, nextIssuer        managerv1alpha1.CertificateProvider
+	currentIssuer, nextIssuer managerv1alpha1.CertificateProvider
 	lastRequest, lastRotateAt string    // the requests that were carried out last
 	nextStoredAt              time.Time // when next was stored
 	nextTrustedAt             time.Time // when all registrations were observed to trust next
@@ -63,7 +63,7 @@ func readSecret(f Facts, now time.Time) state {
 		annotated:         hasAnnotations(secret),
 		previous:          parse(secret.Data[wellknown.KeyPreviousCAs]),
 		number:            certgeneration.Latest(numberIn(secret, wellknown.AnnotationNextGeneration), numberIn(secret, wellknown.AnnotationGeneration)),
-		issuer:            issuerIn(secret, wellknown.AnnotationCertificateProvider),
+		currentIssuer:     issuerIn(secret, wellknown.AnnotationCertificateProvider),
 		nextIssuer:        issuerIn(secret, wellknown.AnnotationNextProvider),
 		lastRequest:       secret.Annotations[wellknown.AnnotationLastRotationRequest],
 		lastRotateAt:      secret.Annotations[wellknown.AnnotationLastRotateAt],

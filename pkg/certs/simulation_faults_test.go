@@ -20,7 +20,7 @@ type fault struct {
 var faults = slices.Concat(secretFaults, podFaults, registrationFaults, managerFaults)
 
 var secretFaults = []fault{
-	lost,
+	{"the Secret is deleted", func(sim *simulation) { sim.store(nil) }},
 	{"the certificate is damaged", func(sim *simulation) { sim.editKey(corev1.TLSCertKey, []byte("spoiled")) }},
 	{"the CA is deleted", func(sim *simulation) { sim.editKey(wellknown.KeyCA, nil) }},
 	{"the next key is deleted", func(sim *simulation) { sim.editKey(wellknown.KeyNextKey, nil) }},
@@ -55,7 +55,7 @@ var secretFaults = []fault{
 	{"an earlier state of the Secret is restored", (*simulation).restore},
 	{"the Secret is made immutable", func(sim *simulation) { sim.editSecret(func(s *corev1.Secret) { s.Immutable = new(true) }) }},
 	{"an expired CA is written", func(sim *simulation) {
-		sim.editKey(wellknown.KeyOLMCA, mint(sim.T, *sim.policy.request(0, names, sim.now.Add(-2*sim.policy.Validity))).CA)
+		sim.editKey(wellknown.KeyOLMCA, mint(sim.t, *sim.policy.request(0, names, sim.now.Add(-2*sim.policy.Validity))).CA)
 	}},
 	{"the labels are deleted", func(sim *simulation) { sim.editSecret(func(s *corev1.Secret) { s.Labels = nil }) }},
 	{"the API server refuses writes of the Secret", func(sim *simulation) {
@@ -64,10 +64,8 @@ var secretFaults = []fault{
 	}},
 }
 
-var lost = fault{"the Secret is deleted", func(sim *simulation) { sim.store(nil) }}
-
 func (sim *simulation) replacePair(s *corev1.Secret) {
-	g := mint(sim.T, *sim.policy.request(0, names, sim.now))
+	g := mint(sim.t, *sim.policy.request(0, names, sim.now))
 	sim.otherClientCerts[string(g.Certificate)] = true
 	s.Data = with(s.Data, map[string][]byte{corev1.TLSCertKey: g.Certificate, corev1.TLSPrivateKeyKey: g.Key, wellknown.KeyCA: g.CA}) // the Secret of another client may have no data
 }
@@ -85,25 +83,6 @@ func (sim *simulation) restore() {
 	}
 	sim.compromised = sim.compromised || sim.compromisePending(s)
 	sim.store(s)
-}
-
-// verified reports whether a registration trusts the certificate.
-func (sim *simulation) verified(certificate []byte) bool {
-	return slices.ContainsFunc(sim.registrations, func(r object[registration]) bool {
-		return !r.last().deleted && verifies(certificate, r.last().CABundle, sim.now) == nil
-	})
-}
-
-// issueManually renews the leaf from the current CA, as an administrator does with provider none.
-func (sim *simulation) issueManually() {
-	for _, i := range sim.issuers {
-		if last := sim.secret.last(); last != nil && string(last.Data[wellknown.KeyCA]) == string(encode(i.cert)) {
-			g := sim.leaf(i)
-			sim.editSecret(func(s *corev1.Secret) {
-				s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = g.Certificate, g.Key
-			})
-		}
-	}
 }
 
 var podFaults = []fault{
@@ -135,7 +114,7 @@ var podFaults = []fault{
 
 var registrationFaults = []fault{
 	{"a caBundle is emptied", func(sim *simulation) { sim.editBundle(nil) }},
-	{"a caBundle is replaced", func(sim *simulation) { sim.editBundle(mint(sim.T, *sim.policy.request(0, names, sim.now)).CA) }},
+	{"a caBundle is replaced", func(sim *simulation) { sim.editBundle(mint(sim.t, *sim.policy.request(0, names, sim.now)).CA) }},
 	{"a registration is changed", func(sim *simulation) { sim.change(sim.random.intN(len(sim.registrations)), func(*registration) {}) }},
 	{"another webhook is registered", func(sim *simulation) { sim.register() }},
 	{"another webhook is registered while caches are stale", func(sim *simulation) {
@@ -221,13 +200,6 @@ var yearAhead = fault{"the clock is set more than a year ahead", func(sim *simul
 	sim.setClock(farAhead)
 }}
 
-// stallCaches delays caches for a while.
-func (sim *simulation) stallCaches() {
-	was := sim.cacheLag
-	sim.cacheLag = sim.upTo(5 * time.Minute)
-	sim.schedule(sim.upTo(10*time.Minute), func() { sim.cacheLag = min(was, 10*time.Second); sim.changed() })
-}
-
 // whenTrusted calls do when the Secret records that registrations trust the next certificate, if
 // that happens within some seconds.
 func (sim *simulation) whenTrusted(seconds int, do func(*simulation)) {
@@ -236,17 +208,4 @@ func (sim *simulation) whenTrusted(seconds int, do func(*simulation)) {
 	} else if seconds > 0 {
 		sim.schedule(time.Second, func() { sim.whenTrusted(seconds-1, do) })
 	}
-}
-
-// setClock sets the managers' clock to a wrong time for a while.
-func (sim *simulation) setClock(clockOffset time.Duration) {
-	set := func(to time.Duration) {
-		if to > sim.clockOffset {
-			sim.clockSetAheadAt = sim.now
-		}
-		sim.clockOffset = to
-		sim.changed()
-	}
-	set(clockOffset)
-	sim.schedule(sim.upTo(10*time.Minute), func() { set(0) })
 }

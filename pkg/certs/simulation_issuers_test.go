@@ -7,7 +7,10 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 const (
@@ -32,10 +35,17 @@ func (i *issuer) stateAt(at time.Time) *Generation {
 	return i.issued.stateAt(i.shown)
 }
 
+// issuerSet has the chosen provider, and the issuers other than the manager.
+type issuerSet struct {
+	*apiServer
+	provider managerv1alpha1.CertificateProvider
+	issuers  map[managerv1alpha1.CertificateProvider]*issuer
+}
+
 // issue makes the provider issue a leaf, with a new CA if newCA is set. The manager mints on its
 // own. Provider none issues nothing.
-func (sim *simulation) issue(newCA bool) {
-	if sim.provider != byCertManager && sim.provider != byServiceCA {
+func (sim *issuerSet) issue(newCA bool) {
+	if sim.provider == byManager || sim.provider == byNone {
 		return
 	}
 	i := sim.issuers[sim.provider]
@@ -45,7 +55,7 @@ func (sim *simulation) issue(newCA bool) {
 	}
 	before := i.cert
 	if newCA || before == nil {
-		i.signer = newSigner(sim.T, &x509.Certificate{
+		i.signer = newSigner(sim.t, &x509.Certificate{
 			Subject:   pkix.Name{CommonName: fmt.Sprintf("%s %d", sim.provider, sim.random.next())},
 			NotBefore: sim.now, NotAfter: sim.now.Add(5 * 365 * day),
 		})
@@ -59,12 +69,12 @@ func (sim *simulation) issue(newCA bool) {
 	sim.changed()
 }
 
-func (sim *simulation) leaf(i *issuer) Generation {
+func (sim *issuerSet) leaf(i *issuer) Generation {
 	return i.issue(&x509.Certificate{NotBefore: sim.now, NotAfter: sim.now.Add(90 * day), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 }
 
 // reissue deletes the issued certificate. The issuer issues again after a delay.
-func (sim *simulation) reissue() bool {
+func (sim *issuerSet) reissue() bool {
 	if i := sim.issuers[sim.provider]; i != nil && i.issued.last() != nil {
 		i.issued = append(i.issued, version[*Generation]{sim.now, nil})
 		sim.schedule(sim.upTo(10*time.Second), func() { sim.issue(false) })
@@ -74,7 +84,7 @@ func (sim *simulation) reissue() bool {
 
 // chooseProvider changes the provider, which issues after a delay. The certificate of the previous
 // provider is deleted.
-func (sim *simulation) chooseProvider(provider managerv1alpha1.CertificateProvider) {
+func (sim *issuerSet) chooseProvider(provider managerv1alpha1.CertificateProvider) {
 	delete(sim.issuers, sim.provider)
 	sim.logf("the provider is %s instead of %s", provider, sim.provider)
 	sim.provider = provider
@@ -91,8 +101,19 @@ func (sim *simulation) chooseProvider(provider managerv1alpha1.CertificateProvid
 }
 
 // chooseOtherProvider changes the provider to a random other one.
-func (sim *simulation) chooseOtherProvider() {
-	all := []managerv1alpha1.CertificateProvider{byManager, byCertManager, byServiceCA, byNone}
-	all = slices.DeleteFunc(all, func(p managerv1alpha1.CertificateProvider) bool { return p == sim.provider })
+func (sim *issuerSet) chooseOtherProvider() {
+	all := slices.DeleteFunc(managerv1alpha1.CertificateProviders(), func(p managerv1alpha1.CertificateProvider) bool { return p == sim.provider })
 	sim.chooseProvider(all[sim.random.intN(len(all))])
+}
+
+// issueManually renews the leaf from the current CA, as an administrator does with provider none.
+func (sim *issuerSet) issueManually() {
+	for _, i := range sim.issuers {
+		if last := sim.secret.last(); last != nil && string(last.Data[wellknown.KeyCA]) == string(encode(i.cert)) {
+			g := sim.leaf(i)
+			sim.editSecret(func(s *corev1.Secret) {
+				s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey] = g.Certificate, g.Key
+			})
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package certs
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +10,16 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
+
+// nodes are the pods and their kubelets.
+type nodes struct {
+	*apiServer
+	pods         []*pod
+	podsCreated  int
+	restartedFor string
+	reloads      bool
+	reloadDelay  time.Duration // longest time to reload
+}
 
 // pod serves the certificate that it loaded from its files.
 type pod struct {
@@ -33,7 +42,7 @@ type served struct {
 
 // mounted returns the files that pods mount from the Secret; nil if a key is missing: the kubelet
 // does not change the files then, or the server finds no pair.
-func (sim *simulation) mounted() *served {
+func (sim *nodes) mounted() *served {
 	secret := sim.secret.last()
 	if secret == nil || len(secret.Data[wellknown.KeyCA]) == 0 {
 		return nil
@@ -48,7 +57,7 @@ func (sim *simulation) mounted() *served {
 }
 
 // addPod creates a pod. It starts to serve after a delay, with the files that it mounted at first.
-func (sim *simulation) addPod() {
+func (sim *nodes) addPod() {
 	sim.podsCreated++
 	p := &pod{name: fmt.Sprint("pod-", sim.podsCreated), created: sim.now}
 	sim.pods = append(sim.pods, p)
@@ -66,7 +75,7 @@ func (sim *simulation) addPod() {
 }
 
 // mount mounts the Secret into a pod as soon as it is complete.
-func (sim *simulation) mount(p *pod, mounted func(*served)) {
+func (sim *nodes) mount(p *pod, mounted func(*served)) {
 	found := sim.mounted()
 	if found == nil {
 		sim.schedule(time.Second, func() { sim.mount(p, mounted) })
@@ -77,7 +86,7 @@ func (sim *simulation) mount(p *pod, mounted func(*served)) {
 }
 
 // replacePod replaces a pod by one with the same name as soon as the Secret can be mounted.
-func (sim *simulation) replacePod(p *pod) {
+func (sim *nodes) replacePod(p *pod) {
 	sim.mount(p, func(found *served) {
 		p.loaded, p.reloadAt, p.unresponsive, p.created = found, time.Time{}, false, sim.now
 		p.requeueAt = sim.now.Add(sim.upTo(90 * time.Second))
@@ -87,7 +96,7 @@ func (sim *simulation) replacePod(p *pod) {
 }
 
 // kubelet updates the files of a pod after a delay. The pod reloads them if it reloads at all.
-func (sim *simulation) kubelet(p *pod) {
+func (sim *nodes) kubelet(p *pod) {
 	if p.unresponsive || p.files == nil {
 		return
 	}
@@ -104,7 +113,7 @@ func (sim *simulation) kubelet(p *pod) {
 }
 
 // applyToPods does what kubelets and the Deployment controller do after a decision.
-func (sim *simulation) applyToPods(d Decision) {
+func (sim *nodes) applyToPods(d Decision) {
 	for _, p := range sim.pods {
 		if slices.Contains(d.ResyncPods, p.name) {
 			p.resyncedAt, p.requeueAt = sim.clock(), earliest(sim.now, p.requeueAt, sim.now.Add(sim.upTo(2*time.Second)))
@@ -119,7 +128,7 @@ func (sim *simulation) applyToPods(d Decision) {
 }
 
 // evidence returns the results of probes. Some pods do not respond.
-func (sim *simulation) evidence(d Decision) *Evidence {
+func (sim *nodes) evidence(d Decision) *Evidence {
 	seen := &Evidence{}
 	if d.Serving == nil {
 		return seen
@@ -136,22 +145,4 @@ func (sim *simulation) evidence(d Decision) *Evidence {
 		seen.Backends = append(seen.Backends, b)
 	}
 	return seen
-}
-
-// editKey writes a key of the Secret. A nil value deletes it.
-func (sim *simulation) editKey(key string, value []byte) {
-	sim.editSecret(func(s *corev1.Secret) {
-		s.Data = with(s.Data, map[string][]byte{key: bytes.Clone(value)}) // the Secret of another client may have no data
-		if value == nil {
-			delete(s.Data, key)
-		}
-	})
-}
-
-func (sim *simulation) editSecret(change func(*corev1.Secret)) {
-	if last := sim.secret.last(); last != nil {
-		edited := last.DeepCopy()
-		change(edited)
-		sim.store(edited)
-	}
 }

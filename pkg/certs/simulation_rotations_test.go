@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
@@ -78,20 +76,6 @@ func TestRegisteredDuringRotation(t *testing.T) { runWithFault(t, registeredLate
 // after all others serve the new one. Trust is not removed until it serves the new one, too.
 func TestScaledUpDuringRotation(t *testing.T) { runWithFault(t, scaledUp) }
 
-// Each loss of the Secret before pods mount it leaves a CA in the bundles. The bundles stay limited
-// and keep the oldest CA, which pods serve.
-func TestSecretLostRepeatedly(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(ordinarily(4, 8)) {
-		sim := newSimulation(t, seed, byManager)
-		faultsAt := map[int]fault{}
-		for n := range 2 * maxAuthorities {
-			faultsAt[3*n] = lost
-		}
-		sim.runRotation(sim.advanceToRenewal(), faultsAt)
-	}
-}
-
 // runWithFault runs rotations that begin with the same fault.
 func runWithFault(t *testing.T, f fault) {
 	t.Helper()
@@ -121,7 +105,7 @@ func TestClockAYearAhead(t *testing.T) {
 
 // rotateWithFaults advances to the renewal and runs a rotation with one or two random faults.
 func (sim *simulation) rotateWithFaults() {
-	sim.Helper()
+	sim.t.Helper()
 	from := sim.advanceToRenewal()
 	faultsAt := map[int]fault{}
 	for range 1 + sim.random.intN(2) {
@@ -132,7 +116,7 @@ func (sim *simulation) rotateWithFaults() {
 
 // runRotation runs a rotation to its end and injects the faults at their steps.
 func (sim *simulation) runRotation(from string, faultsAt map[int]fault) {
-	sim.Helper()
+	sim.t.Helper()
 	for step := range 5000 {
 		if f, ok := faultsAt[step]; ok {
 			sim.logf("%s", f.name)
@@ -146,12 +130,12 @@ func (sim *simulation) runRotation(from string, faultsAt map[int]fault) {
 			return
 		}
 	}
-	sim.Fatalf("the rotation does not end: %s has %s\n%s", sim.provider, describe(sim.secret.last()), strings.Join(sim.log, "\n"))
+	sim.t.Fatalf("the rotation does not end: %s has %s\n%s", sim.provider, describe(sim.secret.last()), strings.Join(sim.log, "\n"))
 }
 
 // step advances the time a little.
 func (sim *simulation) step() {
-	sim.Helper()
+	sim.t.Helper()
 	sim.advance(100*time.Millisecond + sim.upTo(2*time.Second))
 	if !sim.requeueAt.IsZero() && !sim.now.Before(sim.requeueAt) {
 		sim.reconcile(true)
@@ -174,14 +158,6 @@ func (sim *simulation) advanceToRenewal() string {
 	return from
 }
 
-// pair returns the current certificate.
-func (sim *simulation) pair() string {
-	if last := sim.secret.last(); last != nil {
-		return string(last.Data[corev1.TLSCertKey])
-	}
-	return ""
-}
-
 // finished reports whether the rotation is complete. With provider none, pods may wait for the
 // Secret for ever.
 func (sim *simulation) finished(from string) bool {
@@ -201,7 +177,7 @@ func (sim *simulation) finished(from string) bool {
 
 // checkIdle checks that every call succeeds after a rotation, for any fault.
 func (sim *simulation) checkIdle() {
-	sim.Helper()
+	sim.t.Helper()
 	sim.advance(time.Minute)
 	sim.compromised = sim.compromisePending(sim.secret.last())
 	if sim.provider == byNone {

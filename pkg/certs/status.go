@@ -61,7 +61,7 @@ func (m *decider) unusable() string {
 func (m *decider) serving(c *keyPair) *Serving {
 	ca := encode(c.ca())
 	return &Serving{
-		Number: certgeneration.Latest(c.Number, numberOf(c.ca())), Issuer: m.issuer, Leaf: c.leaf(),
+		Number: certgeneration.Latest(c.Number, numberOf(c.ca())), Issuer: m.currentIssuer, Leaf: c.leaf(),
 		SharesCA: m.sharesCA(), Recent: m.recent(),
 		CA: ca, CAHash: hexSHA256(ca), CAFingerprint: hexSHA256(c.ca().Raw),
 		NotBefore: c.chain[0].NotBefore, NotAfter: expiry(c.chain), RenewAt: m.policy.renewAt(c.chain),
@@ -122,11 +122,11 @@ func (m *decider) changeTimes(trusted []*x509.Certificate) []time.Time {
 			all = append(all, m.urgentAt())
 		}
 	}
-	if m.issued != nil {
-		all = append(all, m.issued.chain[0].NotBefore, m.issued.ca().NotBefore)
+	if m.lastIssued != nil {
+		all = append(all, m.lastIssued.chain[0].NotBefore, m.lastIssued.ca().NotBefore)
 	}
 	if m.next != nil {
-		all = append(all, m.distribution().deadlines()...)
+		all = append(all, m.deadlines()...)
 	}
 	if m.next != nil && !m.nextTrustedAt.IsZero() {
 		all = append(all, m.nextTrustedAt.Add(m.policy.Settle))
@@ -134,12 +134,7 @@ func (m *decider) changeTimes(trusted []*x509.Certificate) []time.Time {
 			all = append(all, m.unverifiableAt())
 		}
 	}
-	if !m.restart.IsZero() {
-		all = append(all, m.restart)
-	}
-	if !m.previousExpiresAt.IsZero() {
-		all = append(all, m.previousExpiresAt)
-	}
+	all = append(all, m.restart, m.previousExpiresAt) // the zero time is before now
 	for _, ca := range trusted {
 		all = append(all, ca.NotAfter)
 	}

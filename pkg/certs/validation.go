@@ -17,22 +17,14 @@ type Reason string
 
 // The reasons.
 const (
-	// ReasonIncomplete means that the certificate or its key is missing.
-	ReasonIncomplete Reason = "Incomplete"
-	// ReasonKeyMismatch means that the key belongs to another certificate, or cannot be parsed.
-	ReasonKeyMismatch Reason = "KeyMismatch"
-	// ReasonNoCA means that the CA is missing.
-	ReasonNoCA Reason = "NoCA"
-	// ReasonWrongCA means that the CA did not sign the certificate.
-	ReasonWrongCA Reason = "WrongCA"
-	// ReasonWrongUsage means that the certificate is not for servers.
-	ReasonWrongUsage Reason = "WrongUsage"
-	// ReasonWrongName means that the certificate does not have the name that API servers call.
-	ReasonWrongName Reason = "WrongName"
-	// ReasonExpired means that the certificate or its CA has expired.
-	ReasonExpired Reason = "Expired"
-	// ReasonNotYetValid means that the certificate or its CA is not valid yet.
-	ReasonNotYetValid Reason = "NotYetValid"
+	ReasonIncomplete  Reason = "Incomplete"  // the certificate or its key is missing.
+	ReasonKeyMismatch Reason = "KeyMismatch" // the key belongs to another certificate, or cannot be parsed.
+	ReasonNoCA        Reason = "NoCA"        // the CA is missing.
+	ReasonWrongCA     Reason = "WrongCA"     // the CA did not sign the certificate.
+	ReasonWrongUsage  Reason = "WrongUsage"  // the certificate is not for servers.
+	ReasonWrongName   Reason = "WrongName"   // the certificate does not have the name that API servers call.
+	ReasonExpired     Reason = "Expired"     // the certificate or its CA has expired.
+	ReasonNotYetValid Reason = "NotYetValid" // the certificate or its CA is not valid yet.
 )
 
 // invalidError is an error with its reason.
@@ -77,9 +69,7 @@ func validate(g Generation, names []string, now time.Time) *Rejection {
 		return &Rejection{Reason: why.reason, Message: err.Error()}
 	}
 	for _, c := range h.chain {
-		if now.Before(c.NotBefore) {
-			now = c.NotBefore
-		}
+		now = latest(now, c.NotBefore)
 	}
 	if flaw, why := h.invalidReason(names, now); flaw != "" {
 		return &Rejection{Reason: flaw, Message: why}

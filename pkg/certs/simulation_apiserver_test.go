@@ -1,12 +1,12 @@
 package certs
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // version is a state of an object, since a time.
@@ -40,8 +40,19 @@ type registration struct {
 	deleted    bool
 }
 
+// apiServer is what the API server stores.
+type apiServer struct {
+	*timeline
+	secret        object[*corev1.Secret]
+	registrations []object[registration]
+	writes        int
+
+	secretRefused        bool // writes of the Secret are refused
+	registrationsRefused bool // writes of registrations are refused
+}
+
 // writeSecret stores a Secret under its resourceVersion.
-func (sim *simulation) writeSecret(s *corev1.Secret) bool {
+func (sim *apiServer) writeSecret(s *corev1.Secret) bool {
 	last := sim.secret.last()
 	if sim.secretRefused || immutable(last) || last == nil && s.ResourceVersion != "" || last != nil && last.ResourceVersion != s.ResourceVersion {
 		return false
@@ -51,7 +62,7 @@ func (sim *simulation) writeSecret(s *corev1.Secret) bool {
 }
 
 // removeSecret deletes the Secret under its resourceVersion.
-func (sim *simulation) removeSecret(s *corev1.Secret) bool {
+func (sim *apiServer) removeSecret(s *corev1.Secret) bool {
 	if last := sim.secret.last(); sim.secretRefused || last == nil || last.ResourceVersion != s.ResourceVersion {
 		return false
 	}
@@ -60,7 +71,7 @@ func (sim *simulation) removeSecret(s *corev1.Secret) bool {
 }
 
 // store stores a Secret without a precondition.
-func (sim *simulation) store(s *corev1.Secret) {
+func (sim *apiServer) store(s *corev1.Secret) {
 	if s != nil {
 		sim.writes++
 		s = s.DeepCopy()
@@ -73,10 +84,10 @@ func (sim *simulation) store(s *corev1.Secret) {
 
 // writeRegistration writes the trust of a decision to a registration, if it is unchanged since it
 // was read.
-func (sim *simulation) writeRegistration(i, seen int, d Decision) bool {
-	sim.Helper()
+func (sim *apiServer) writeRegistration(i, seen int, d Decision) bool {
+	sim.t.Helper()
 	if trusted := len(parse(d.Trust)); trusted > maxAuthorities {
-		sim.Fatalf("%d CAs are trusted, want at most %d", trusted, maxAuthorities)
+		sim.t.Fatalf("%d CAs are trusted, want at most %d", trusted, maxAuthorities)
 	}
 	last := sim.registrations[i].last()
 	if sim.registrationsRefused || last.deleted || last.number != seen {
@@ -89,7 +100,7 @@ func (sim *simulation) writeRegistration(i, seen int, d Decision) bool {
 }
 
 // change changes a registration without a precondition.
-func (sim *simulation) change(i int, change func(*registration)) {
+func (sim *apiServer) change(i int, change func(*registration)) {
 	r := sim.registrations[i].last()
 	r.number++
 	r.Version = fmt.Sprint(r.number)
@@ -100,40 +111,35 @@ func (sim *simulation) change(i int, change func(*registration)) {
 	sim.changed()
 }
 
-// register creates a registration as a manager with live facts does: the Secret with its CA is
-// written first. With provider none, an administrator creates it.
-func (sim *simulation) register() {
-	d := sim.decide(0)
-	if d.Write != nil && sim.provider != byNone && !sim.writeSecret(d.Write) {
-		return
-	}
-	sim.registerAs(d)
-}
-
-// registerIdleDecision creates a registration with the trust that was decided between two
-// rotations, if pods still have the same certificate. Later writes of other managers do not prevent
-// a creation. Caches may not show it for a while.
-func (sim *simulation) registerIdleDecision() {
-	if last := sim.secret.last(); sim.idleDecision.Serving != nil && last != nil && last.Annotations[wellknown.AnnotationFingerprint] == sim.idleDecision.Serving.Leaf {
-		if sim.random.percent(50) {
-			sim.stallCaches()
+// editKey writes a key of the Secret. A nil value deletes it.
+func (sim *apiServer) editKey(key string, value []byte) {
+	sim.editSecret(func(s *corev1.Secret) {
+		s.Data = with(s.Data, map[string][]byte{key: bytes.Clone(value)}) // the Secret of another client may have no data
+		if value == nil {
+			delete(s.Data, key)
 		}
-		sim.registerAs(sim.idleDecision)
+	})
+}
+
+func (sim *apiServer) editSecret(change func(*corev1.Secret)) {
+	if last := sim.secret.last(); last != nil {
+		edited := last.DeepCopy()
+		change(edited)
+		sim.store(edited)
 	}
 }
 
-func (sim *simulation) registerAs(d Decision) {
-	r := registration{Registration: Registration{Name: fmt.Sprint("webhook ", len(sim.registrations)), CABundle: d.Trust, Generation: d.Generation}, bundle: string(d.Trust), concurrent: sim.pendingWrites > 0}
-	sim.registrations = append(sim.registrations, object[registration]{{sim.now.Add(-time.Hour), registration{deleted: true}}, {sim.now, r}})
-	sim.logf("%s is created and trusts %s", r.Name, numbersOf(parse(r.CABundle)))
-	sim.changed()
+// pair returns the current certificate.
+func (sim *apiServer) pair() string {
+	if last := sim.secret.last(); last != nil {
+		return string(last.Data[corev1.TLSCertKey])
+	}
+	return ""
 }
 
-// changed enqueues reconciliations at a random time and when all caches show the change, and makes
-// the API servers call.
-func (sim *simulation) changed() {
-	sim.Helper()
-	sim.enqueue(sim.upTo(sim.cacheLag))
-	sim.enqueue(sim.cacheLag)
-	sim.call()
+// verified reports whether a registration trusts the certificate.
+func (sim *apiServer) verified(certificate []byte) bool {
+	return slices.ContainsFunc(sim.registrations, func(r object[registration]) bool {
+		return !r.last().deleted && verifies(certificate, r.last().CABundle, sim.now) == nil
+	})
 }
