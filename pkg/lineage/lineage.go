@@ -34,7 +34,8 @@ type Lineage struct {
 
 // Of finds the relatives of a ClusterServiceVersion: by what the versions say that they replace, and
 // by the owners of Deployments. The latter holds when a version between two others is deleted, or
-// spec.replaces is edited after the upgrade has begun.
+// spec.replaces is edited after the upgrade has begun. The owners do not count between versions that
+// replace each other the other way round: an upgrade that is undone gives Deployments back.
 func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
 	older := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
 		var found []*operatorsv1alpha1.ClusterServiceVersion
@@ -43,18 +44,12 @@ func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
 				found = append(found, named)
 			}
 		}
-		return append(found, except(in.TookFrom(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return replaces(other, c) })...)
+		return append(found, slices.DeleteFunc(in.TookFrom(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return replaces(other, c) })...)
 	}
 	newer := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
-		return append(in.Replacing(c.Name), except(in.TakenBy(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return replaces(c, other) })...)
+		return append(in.Replacing(c.Name), slices.DeleteFunc(in.TakenBy(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return replaces(c, other) })...)
 	}
 	return Lineage{Older: follow(csv, older), Newer: follow(csv, newer)}
-}
-
-// except leaves out the versions that stand the other way round by their own word: an upgrade that is
-// undone gives Deployments back.
-func except(all []*operatorsv1alpha1.ClusterServiceVersion, reversed func(*operatorsv1alpha1.ClusterServiceVersion) bool) []*operatorsv1alpha1.ClusterServiceVersion {
-	return slices.DeleteFunc(all, reversed)
 }
 
 // Replaced are the names of the versions that a ClusterServiceVersion takes the place

@@ -96,14 +96,7 @@ func Behind(service *corev1.Service, port int32, all []*discoveryv1.EndpointSlic
 			continue
 		}
 		backend.Target = true
-		for _, e := range slice.Endpoints {
-			if !Ready(e) {
-				continue
-			}
-			for _, ip := range e.Addresses {
-				backend.Ready = append(backend.Ready, Endpoint{IP: ip, Port: target, Ref: e.TargetRef})
-			}
-		}
+		backend.Ready = append(backend.Ready, readyIn(slice, target)...)
 	}
 	slices.SortFunc(backend.Ready, func(a, b Endpoint) int { return strings.Compare(a.Address(), b.Address()) })
 	backend.Ready = slices.CompactFunc(backend.Ready, func(a, b Endpoint) bool { return a.Address() == b.Address() })
@@ -115,20 +108,25 @@ func Behind(service *corev1.Service, port int32, all []*discoveryv1.EndpointSlic
 func Pods(service *corev1.Service, all []*discoveryv1.EndpointSlice) []Endpoint {
 	var ready []Endpoint
 	for _, slice := range all {
-		if !called(service, slice) {
-			continue
-		}
-		for _, e := range slice.Endpoints {
-			if !Ready(e) {
-				continue
-			}
-			for _, ip := range e.Addresses {
-				ready = append(ready, Endpoint{IP: ip, Ref: e.TargetRef})
-			}
+		if called(service, slice) {
+			ready = append(ready, readyIn(slice, 0)...)
 		}
 	}
 	slices.SortFunc(ready, func(a, b Endpoint) int { return strings.Compare(a.IP, b.IP) })
 	return slices.CompactFunc(ready, func(a, b Endpoint) bool { return a.IP == b.IP })
+}
+
+// readyIn returns the ready endpoints of a slice.
+func readyIn(slice *discoveryv1.EndpointSlice, port int32) []Endpoint {
+	var ready []Endpoint
+	for _, e := range slice.Endpoints {
+		for _, ip := range e.Addresses {
+			if Ready(e) {
+				ready = append(ready, Endpoint{IP: ip, Port: port, Ref: e.TargetRef})
+			}
+		}
+	}
+	return ready
 }
 
 // Ready reports whether an endpoint accepts calls. An unknown condition counts as ready.

@@ -134,23 +134,12 @@ func byRight(a, b *claim) int {
 	switch {
 	case a == b:
 		return 0
-	case a.rival.CSV == nil || b.rival.CSV == nil:
-		return cmp.Or(compareTrue(b.rival.CSV == nil, a.rival.CSV == nil), cmp.Compare(a.key, b.key))
-	case a.rival.Precedes(b.rival.Claimant):
+	case a.rival.CSV == nil && b.rival.CSV == nil:
+		return cmp.Compare(a.key, b.key)
+	case a.rival.CSV == nil || b.rival.CSV != nil && a.rival.Precedes(b.rival.Claimant):
 		return -1
 	default:
 		return 1
-	}
-}
-
-func compareTrue(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	default:
-		return -1
 	}
 }
 

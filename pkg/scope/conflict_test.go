@@ -38,6 +38,16 @@ func claimantOf(line string) Claimant {
 	return claimant
 }
 
+// static makes the list of provided APIs the administrator's.
+func static(apis string) func(*operatorsv1.OperatorGroup) {
+	return func(group *operatorsv1.OperatorGroup) {
+		group.Spec.StaticProvidedAPIs = true
+		group.Annotations = map[string]string{"olm.providedAPIs": apis}
+	}
+}
+
+func other(group *operatorsv1.OperatorGroup) { group.Namespace = "other" }
+
 // Of any two operators one keeps what both claim, and both know which.
 func TestPrecedes(t *testing.T) {
 	for name, test := range map[string]struct{ first, second string }{
@@ -66,13 +76,6 @@ func TestConflict(t *testing.T) {
 		wayOut   = ": delete one of the operators, or give one of the groups other targets"
 		annotate = "add Pond.v1.example.com to the annotation olm.providedAPIs of OperatorGroup a, or unset its spec.staticProvidedAPIs"
 	)
-	static := func(apis string) func(*operatorsv1.OperatorGroup) {
-		return func(group *operatorsv1.OperatorGroup) {
-			group.Spec.StaticProvidedAPIs = true
-			group.Annotations = map[string]string{"olm.providedAPIs": apis}
-		}
-	}
-	other := func(group *operatorsv1.OperatorGroup) { group.Namespace = "other" }
 	groups := func(changes ...func(*operatorsv1.OperatorGroup)) []func(*operatorsv1.OperatorGroup) { return changes }
 	for name, test := range map[string]struct {
 		group      []func(*operatorsv1.OperatorGroup)
@@ -101,19 +104,12 @@ func TestConflict(t *testing.T) {
 			fixed + "ClusterServiceVersion elder/elder of OperatorGroup other/b provides them, too, and both groups cover all namespaces"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			scopeOf := func(group *operatorsv1.OperatorGroup) Scope {
-				scope, failure := ForNamespace(group.Namespace, []*operatorsv1.OperatorGroup{group}, cluster)
-				if failure != nil {
-					t.Fatal(failure.Message)
-				}
-				return scope
-			}
-			rival := Rival{Scope: scopeOf(groupOf("b", append(test.rivalGroup, other)...))}
+			rival := Rival{Scope: scopeOf(t, groupOf("b", append(test.rivalGroup, other)...))}
 			if test.rival != "" {
 				rival.Claimant = claimantOf(test.rival)
 			}
 			got := ""
-			if failure := scopeOf(groupOf("a", test.group...)).Conflict(claimantOf("own"), []Rival{rival}); failure != nil {
+			if failure := scopeOf(t, groupOf("a", test.group...)).Conflict(claimantOf("own"), []Rival{rival}); failure != nil {
 				got = string(failure.Reason) + ": " + failure.Message
 			}
 			if got != test.want {
@@ -140,18 +136,8 @@ func TestConflictGoesByTheDefinition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			own := claimantOf("own")
 			own.Kinds, own.CSV.Spec.CustomResourceDefinitions.Owned[0].Kind = test.kinds, test.stated
-			group := groupOf("b", func(group *operatorsv1.OperatorGroup) {
-				group.Namespace, group.Spec.StaticProvidedAPIs = "other", true
-				group.Annotations = map[string]string{"olm.providedAPIs": test.listed}
-			})
-			scopeOf := func(group *operatorsv1.OperatorGroup) Scope {
-				scope, failure := ForNamespace(group.Namespace, []*operatorsv1.OperatorGroup{group}, cluster)
-				if failure != nil {
-					t.Fatal(failure.Message)
-				}
-				return scope
-			}
-			if failure := scopeOf(groupOf("a")).Conflict(own, []Rival{{Scope: scopeOf(group)}}); (failure != nil) != test.want {
+			group := groupOf("b", other, static(test.listed))
+			if failure := scopeOf(t, groupOf("a")).Conflict(own, []Rival{{Scope: scopeOf(t, group)}}); (failure != nil) != test.want {
 				t.Errorf("a conflict: %+v, want %t", failure, test.want)
 			}
 		})

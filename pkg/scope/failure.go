@@ -28,25 +28,10 @@ func noGroup(namespace string, deleting []*operatorsv1.OperatorGroup) *Failure {
 	}
 }
 
-func tooManyGroups(groups []*operatorsv1.OperatorGroup) *Failure {
-	return &Failure{
-		Reason: operatorsv1alpha1.CSVReasonTooManyOperatorGroups,
-		Message: "csv created in namespace with multiple operatorgroups, can't pick one automatically: " +
-			groupNames(groups) + "; keep one of them",
-	}
-}
-
 func noTargets(cause string) *Failure {
 	return &Failure{
 		Reason:  operatorsv1alpha1.CSVReasonNoTargetNamespaces,
 		Message: "no targetNamespaces are matched operatorgroups namespace selection: " + cause,
-	}
-}
-
-func invalidInstallModes(err error) *Failure {
-	return &Failure{
-		Reason:  operatorsv1alpha1.CSVReasonInvalidInstallModes,
-		Message: err.Error() + ": list each type once in spec.installModes",
 	}
 }
 

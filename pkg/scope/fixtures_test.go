@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,6 +42,16 @@ func groupOf(name string, changes ...func(*operatorsv1.OperatorGroup)) *operator
 		change(group)
 	}
 	return group
+}
+
+// scopeOf returns the scope of a group that is alone in its namespace.
+func scopeOf(t *testing.T, group *operatorsv1.OperatorGroup) Scope {
+	t.Helper()
+	scope, failure := ForNamespace(group.Namespace, []*operatorsv1.OperatorGroup{group}, cluster)
+	if failure != nil {
+		t.Fatal(failure.Message)
+	}
+	return scope
 }
 
 func targeting(names ...string) func(*operatorsv1.OperatorGroup) {

@@ -26,8 +26,7 @@ func TestNamespaceLabels(t *testing.T) {
 		},
 		"named, without the label": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red", "red"))},
-			namespace: namespaceOf("red"),
-			wantAdd:   []string{labelA},
+			namespace: namespaceOf("red"), wantAdd: []string{labelA},
 		},
 		"named, without any labels": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
@@ -40,43 +39,35 @@ func TestNamespaceLabels(t *testing.T) {
 		},
 		"named, with another value": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
-			namespace: namespaceOf("red", labelA, "yes"),
-			wantAdd:   []string{labelA},
+			namespace: namespaceOf("red", labelA, "yes"), wantAdd: []string{labelA},
 		},
 		"selected": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", selecting(anyTeam))},
-			namespace: namespaceOf("red", "team", "red"),
-			wantAdd:   []string{labelA},
+			namespace: namespaceOf("red", "team", "red"), wantAdd: []string{labelA},
 		},
 		"not selected any more": {
-			groups:     []*operatorsv1.OperatorGroup{groupOf("a", selecting(team("blue")))},
-			namespace:  namespaceOf("red", "team", "red", labelA, ""),
-			wantRemove: []string{labelA},
+			groups:    []*operatorsv1.OperatorGroup{groupOf("a", selecting(team("blue")))},
+			namespace: namespaceOf("red", "team", "red", labelA, ""), wantRemove: []string{labelA},
 		},
 		"selected, but names win": {
-			groups:     []*operatorsv1.OperatorGroup{groupOf("a", targeting("blue"), selecting(anyTeam))},
-			namespace:  namespaceOf("red", "team", "red", labelA, ""),
-			wantRemove: []string{labelA},
+			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("blue"), selecting(anyTeam))},
+			namespace: namespaceOf("red", "team", "red", labelA, ""), wantRemove: []string{labelA},
 		},
 		"not named any more": {
-			groups:     []*operatorsv1.OperatorGroup{groupOf("a", targeting("blue"))},
-			namespace:  namespaceOf("red", labelA, ""),
-			wantRemove: []string{labelA},
+			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("blue"))},
+			namespace: namespaceOf("red", labelA, ""), wantRemove: []string{labelA},
 		},
 		"all namespaces carry none": {
-			groups:     []*operatorsv1.OperatorGroup{groupOf("a")},
-			namespace:  namespaceOf("red", labelA, ""),
-			wantRemove: []string{labelA},
+			groups:    []*operatorsv1.OperatorGroup{groupOf("a")},
+			namespace: namespaceOf("red", labelA, ""), wantRemove: []string{labelA},
 		},
 		"a group that is being deleted": {
-			groups:     []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"), deleted)},
-			namespace:  namespaceOf("red", labelA, ""),
-			wantRemove: []string{labelA},
+			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"), deleted)},
+			namespace: namespaceOf("red", labelA, ""), wantRemove: []string{labelA},
 		},
 		"a group that is being deleted, not understood": {
-			groups:     []*operatorsv1.OperatorGroup{groupOf("a", selecting(invalidSelector), deleted)},
-			namespace:  namespaceOf("red", labelA, ""),
-			wantRemove: []string{labelA},
+			groups:    []*operatorsv1.OperatorGroup{groupOf("a", selecting(invalidSelector), deleted)},
+			namespace: namespaceOf("red", labelA, ""), wantRemove: []string{labelA},
 		},
 		"a group that is not understood keeps its labels": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red", ""))},
@@ -91,9 +82,8 @@ func TestNamespaceLabels(t *testing.T) {
 			wantOrphaned: []string{labelGone},
 		},
 		"a group created again": {
-			groups:       []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
-			namespace:    namespaceOf("red", labelGone, ""),
-			wantAdd:      []string{labelA},
+			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
+			namespace: namespaceOf("red", labelGone, ""), wantAdd: []string{labelA},
 			wantOrphaned: []string{labelGone},
 		},
 		"several groups": {
@@ -127,27 +117,19 @@ func TestUnlabelled(t *testing.T) {
 		want       []string
 	}{
 		"named, none with the label": {
-			group:      groupOf("a", targeting("red", "blue")),
-			namespaces: cluster,
-			want:       []string{"blue", "red"},
+			group: groupOf("a", targeting("red", "blue")), namespaces: cluster,
+			want: []string{"blue", "red"},
 		},
 		"named, one with the label, one with another value": {
 			group:      groupOf("a", targeting("red", "blue")),
 			namespaces: []*corev1.Namespace{namespaceOf("red", labelA, ""), namespaceOf("blue", labelA, "x"), namespaceOf("own")},
 			want:       []string{"blue"},
 		},
-		"named, not there yet": {
-			group:      groupOf("a", targeting("later")),
-			namespaces: cluster,
-		},
+		"named, not there yet": {group: groupOf("a", targeting("later")), namespaces: cluster},
 		"selected: the selector sees them as they are": {
-			group:      groupOf("a", selecting(anyTeam)),
-			namespaces: cluster,
+			group: groupOf("a", selecting(anyTeam)), namespaces: cluster,
 		},
-		"all": {
-			group:      groupOf("a"),
-			namespaces: cluster,
-		},
+		"all": {group: groupOf("a"), namespaces: cluster},
 	} {
 		t.Run(name, func(t *testing.T) {
 			scope, failure := ForNamespace("own", []*operatorsv1.OperatorGroup{test.group}, test.namespaces)

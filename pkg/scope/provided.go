@@ -17,26 +17,11 @@ func ProvidedAPIs(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
 	var kinds []string
 	for _, csv := range csvs {
 		if !csv.IsCopied() && csv.DeletionTimestamp == nil && !outsider(csv) {
-			kinds = append(kinds, apisOf(csv)...)
+			kinds = append(kinds, kindsOf(Claimant{CSV: csv}.apis())...)
 		}
 	}
 	slices.Sort(kinds)
 	return strings.Join(slices.Compact(kinds), ",")
-}
-
-// apisOf are the kinds that an operator owns, as kind.version.group, sorted.
-func apisOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
-	var kinds []string
-	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
-		if _, group, ok := strings.Cut(d.Name, "."); ok {
-			kinds = append(kinds, d.Kind+"."+d.Version+"."+group)
-		}
-	}
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		kinds = append(kinds, d.Kind+"."+d.Version+"."+d.Group)
-	}
-	slices.Sort(kinds)
-	return slices.Compact(kinds)
 }
 
 // API is what an operator provides. Name identifies it: the name of the CustomResourceDefinition, which

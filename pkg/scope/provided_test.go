@@ -74,7 +74,6 @@ func TestProvidedAPIsDiffer(t *testing.T) {
 			group.Annotations = map[string]string{"olm.providedAPIs": text}
 		}
 	}
-	static := func(group *operatorsv1.OperatorGroup) { group.Spec.StaticProvidedAPIs = true }
 	for name, test := range map[string]struct {
 		group    *operatorsv1.OperatorGroup
 		provided string
@@ -84,7 +83,7 @@ func TestProvidedAPIsDiffer(t *testing.T) {
 		"none written":           {groupOf("a"), "A.v1.g", true},
 		"as written":             {groupOf("a", annotated("A.v1.g")), "A.v1.g", false},
 		"none any more":          {groupOf("a", annotated("A.v1.g")), "", true},
-		"static":                 {groupOf("a", annotated("B.v1.g"), static), "A.v1.g", false},
+		"static":                 {groupOf("a", static("B.v1.g")), "A.v1.g", false},
 		"being deleted":          {groupOf("a", deleted), "A.v1.g", false},
 	} {
 		t.Run(name, func(t *testing.T) {

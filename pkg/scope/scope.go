@@ -39,7 +39,10 @@ func ForNamespace(namespace string, groups []*operatorsv1.OperatorGroup, namespa
 	case len(live) == 0:
 		return Scope{}, noGroup(namespace, groups)
 	case len(live) > 1:
-		return Scope{}, tooManyGroups(live)
+		return Scope{}, &Failure{
+			operatorsv1alpha1.CSVReasonTooManyOperatorGroups,
+			"csv created in namespace with multiple operatorgroups, can't pick one automatically: " + groupNames(live) + "; keep one of them",
+		}
 	}
 	group := live[0]
 	targets, err := Targets(group, namespaces)
@@ -59,7 +62,7 @@ func ForNamespace(namespace string, groups []*operatorsv1.OperatorGroup, namespa
 func (s Scope) Supported(csv *operatorsv1alpha1.ClusterServiceVersion) *Failure {
 	modes, err := operatorsv1alpha1.NewInstallModeSet(csv.Spec.InstallModes)
 	if err != nil {
-		return invalidInstallModes(err)
+		return &Failure{operatorsv1alpha1.CSVReasonInvalidInstallModes, err.Error() + ": list each type once in spec.installModes"}
 	}
 	if err := modes.Supports(s.Group.Namespace, s.Namespaces); err != nil {
 		return unsupported(err, csv.Spec.InstallModes, s.Group)

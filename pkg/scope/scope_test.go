@@ -29,53 +29,37 @@ func TestForNamespace(t *testing.T) {
 		wantTargets  string
 	}{
 		"all namespaces": {
-			group:        groupOf("a"),
-			wantMode:     all,
-			wantSelector: &metav1.LabelSelector{},
-			wantTargets:  "",
+			group: groupOf("a"), wantMode: all, wantSelector: &metav1.LabelSelector{},
+			wantTargets: "",
 		},
 		"an empty selector": {
-			group:        groupOf("a", selecting(metav1.LabelSelector{})),
-			wantMode:     all,
-			wantSelector: &metav1.LabelSelector{},
-			wantTargets:  "",
+			group: groupOf("a", selecting(metav1.LabelSelector{})), wantMode: all,
+			wantSelector: &metav1.LabelSelector{}, wantTargets: "",
 		},
 		"the own namespace": {
-			group:        groupOf("a", targeting("own", "own")),
-			wantMode:     own,
-			wantSelector: labelled,
-			wantTargets:  "own",
+			group: groupOf("a", targeting("own", "own")), wantMode: own, wantSelector: labelled,
+			wantTargets: "own",
 		},
 		"another namespace": {
-			group:        groupOf("a", targeting("red")),
-			wantMode:     single,
-			wantSelector: labelled,
-			wantTargets:  "red",
+			group: groupOf("a", targeting("red")), wantMode: single, wantSelector: labelled,
+			wantTargets: "red",
 		},
 		"several namespaces": {
-			group:        groupOf("a", targeting("red", "own")),
-			wantMode:     multi,
-			wantSelector: labelled,
-			wantTargets:  "own,red",
+			group: groupOf("a", targeting("red", "own")), wantMode: multi, wantSelector: labelled,
+			wantTargets: "own,red",
 		},
 		"selected namespaces": {
-			group:        groupOf("a", selecting(anyTeam)),
-			wantMode:     multi,
-			wantSelector: &byTeam,
-			wantTargets:  "blue,red",
+			group: groupOf("a", selecting(anyTeam)), wantMode: multi, wantSelector: &byTeam,
+			wantTargets: "blue,red",
 		},
 		"names win over a selector": {
-			group:        groupOf("a", targeting("red"), selecting(anyTeam)),
-			wantMode:     single,
-			wantSelector: labelled,
-			wantTargets:  "red",
+			group: groupOf("a", targeting("red"), selecting(anyTeam)), wantMode: single,
+			wantSelector: labelled, wantTargets: "red",
 		},
 		"next to a group that is being deleted": {
-			group:        groupOf("a", targeting("red")),
-			others:       []*operatorsv1.OperatorGroup{groupOf("b", deleted)},
-			wantMode:     single,
-			wantSelector: labelled,
-			wantTargets:  "red",
+			group:  groupOf("a", targeting("red")),
+			others: []*operatorsv1.OperatorGroup{groupOf("b", deleted)}, wantMode: single,
+			wantSelector: labelled, wantTargets: "red",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,10 +145,7 @@ func TestForNamespaceFails(t *testing.T) {
 }
 
 func TestWebhookSelectorIsACopy(t *testing.T) {
-	scope, failure := ForNamespace("own", []*operatorsv1.OperatorGroup{groupOf("a", selecting(team("red")))}, cluster)
-	if failure != nil {
-		t.Fatalf("no scope: %s", failure.Message)
-	}
+	scope := scopeOf(t, groupOf("a", selecting(team("red"))))
 	scope.WebhookSelector().MatchLabels["team"] = "blue"
 	if got := scope.Group.Spec.Selector.MatchLabels["team"]; got != "red" {
 		t.Errorf("a change to the webhook's selector made the group's select team=%s", got)
@@ -183,29 +164,24 @@ func TestSupported(t *testing.T) {
 		"several namespaces": {targets: []string{"red", "blue"}, modes: supporting(multi)},
 		"several, own among": {targets: []string{"red", "own"}, modes: supporting(own, multi)},
 		"all namespaces, unsupported": {
-			targets: nil,
-			modes:   supporting(own, single),
-			want:    unsupportedGroup("AllNamespaces InstallModeType not supported, cannot configure to watch all namespaces", "OwnNamespace, SingleNamespace"),
+			targets: nil, modes: supporting(own, single),
+			want: unsupportedGroup("AllNamespaces InstallModeType not supported, cannot configure to watch all namespaces", "OwnNamespace, SingleNamespace"),
 		},
 		"own namespace, unsupported": {
-			targets: []string{"own"},
-			modes:   supporting(all),
-			want:    unsupportedGroup("OwnNamespace InstallModeType not supported, cannot configure to watch own namespace", "AllNamespaces"),
+			targets: []string{"own"}, modes: supporting(all),
+			want: unsupportedGroup("OwnNamespace InstallModeType not supported, cannot configure to watch own namespace", "AllNamespaces"),
 		},
 		"single namespace, unsupported": {
-			targets: []string{"red"},
-			modes:   supporting(all),
-			want:    unsupportedGroup("SingleNamespace InstallModeType not supported, cannot configure to watch one namespace", "AllNamespaces"),
+			targets: []string{"red"}, modes: supporting(all),
+			want: unsupportedGroup("SingleNamespace InstallModeType not supported, cannot configure to watch one namespace", "AllNamespaces"),
 		},
 		"several namespaces, unsupported": {
-			targets: []string{"red", "blue"},
-			modes:   supporting(single),
-			want:    unsupportedGroup("MultiNamespace InstallModeType not supported, cannot configure to watch 2 namespaces", "SingleNamespace"),
+			targets: []string{"red", "blue"}, modes: supporting(single),
+			want: unsupportedGroup("MultiNamespace InstallModeType not supported, cannot configure to watch 2 namespaces", "SingleNamespace"),
 		},
 		"several, own among, unsupported": {
-			targets: []string{"red", "own"},
-			modes:   supporting(multi),
-			want:    unsupportedGroup("OwnNamespace InstallModeType not supported, cannot configure to watch own namespace", "MultiNamespace"),
+			targets: []string{"red", "own"}, modes: supporting(multi),
+			want: unsupportedGroup("OwnNamespace InstallModeType not supported, cannot configure to watch own namespace", "MultiNamespace"),
 		},
 		"no install modes": {
 			targets: nil,
@@ -222,11 +198,7 @@ func TestSupported(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			group := groupOf("a", targeting(test.targets...))
-			scope, failure := ForNamespace("own", []*operatorsv1.OperatorGroup{group}, cluster)
-			if failure != nil {
-				t.Fatalf("no scope: %s", failure.Message)
-			}
+			scope := scopeOf(t, groupOf("a", targeting(test.targets...)))
 			csv := &operatorsv1alpha1.ClusterServiceVersion{}
 			csv.Spec.InstallModes = test.modes
 			if diff := cmp.Diff(test.want, scope.Supported(csv)); diff != "" {

@@ -12,28 +12,21 @@ import (
 
 // Everything that a group selects is found by its keys.
 func TestSelectionKeys(t *testing.T) {
-	expression := func(key string, operator metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
-		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: key, Operator: operator, Values: values}}}
-	}
-	namespaces := []*corev1.Namespace{
-		{ObjectMeta: metav1.ObjectMeta{Name: "plain"}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "red", Labels: map[string]string{"team": "red"}}},
-		{ObjectMeta: metav1.ObjectMeta{Name: "blue", Labels: map[string]string{"team": "blue", "size": "1"}}},
-	}
+	namespaces := []*corev1.Namespace{namespaceOf("plain"), namespaceOf("red", "team", "red"), namespaceOf("blue", "team", "blue", "size", "1")}
 	for name, test := range map[string]struct {
-		spec operatorsv1.OperatorGroupSpec
+		spec func(*operatorsv1.OperatorGroup)
 		keys []string
 	}{
-		"names":             {operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{"red"}}, nil},
-		"all":               {operatorsv1.OperatorGroupSpec{}, nil},
-		"a label":           {operatorsv1.OperatorGroupSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}}}, []string{"team=red"}},
-		"one of two values": {operatorsv1.OperatorGroupSpec{Selector: expression("team", metav1.LabelSelectorOpIn, "red", "blue")}, []string{"team=blue", "team=red"}},
-		"any value":         {operatorsv1.OperatorGroupSpec{Selector: expression("team", metav1.LabelSelectorOpExists)}, []string{"team"}},
-		"no such label":     {operatorsv1.OperatorGroupSpec{Selector: expression("team", metav1.LabelSelectorOpDoesNotExist)}, []string{"*"}},
-		"other values":      {operatorsv1.OperatorGroupSpec{Selector: expression("team", metav1.LabelSelectorOpNotIn, "red")}, []string{"*"}},
-		"a mistake":         {operatorsv1.OperatorGroupSpec{Selector: expression("team", "Near")}, nil},
+		"names":             {targeting("red"), nil},
+		"all":               {targeting(), nil},
+		"a label":           {selecting(team("red")), []string{"team=red"}},
+		"one of two values": {selecting(where("team", metav1.LabelSelectorOpIn, "red", "blue")), []string{"team=blue", "team=red"}},
+		"any value":         {selecting(anyTeam), []string{"team"}},
+		"no such label":     {selecting(where("team", metav1.LabelSelectorOpDoesNotExist)), []string{"*"}},
+		"other values":      {selecting(where("team", metav1.LabelSelectorOpNotIn, "red")), []string{"*"}},
+		"a mistake":         {selecting(invalidSelector), nil},
 	} {
-		group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "og"}, Spec: test.spec}
+		group := groupOf("og", test.spec)
 		keys := SelectionKeys(group)
 		slices.Sort(keys)
 		if !slices.Equal(keys, test.keys) {

@@ -65,10 +65,20 @@ func GroupStatus(
 	if err == nil {
 		wanted.Namespaces = targets
 	}
-	hold(&wanted.Conditions, invalidSelection(err, at))
-	hold(&wanted.Conditions, multipleGroups(notDeleting(peers), at))
-	hold(&wanted.Conditions, labelRefused(group, refused.Labels, at))
-	hold(&wanted.Conditions, annotationRefused(refused.ProvidedAPIs, at))
+	report := func(kind, reason, message string) {
+		if message == "" {
+			meta.RemoveStatusCondition(&wanted.Conditions, kind) // as OLM v0 does: every condition is a complaint
+			return
+		}
+		meta.SetStatusCondition(&wanted.Conditions, metav1.Condition{
+			Type: kind, Status: metav1.ConditionTrue, Reason: reason, LastTransitionTime: at,
+			Message: csvstatus.Shorten(message, csvstatus.MaxCondition, ""),
+		})
+	}
+	report(ConditionInvalidSelection, ReasonInvalidSelection, messageOf(err))
+	report(operatorsv1.MutlipleOperatorGroupCondition, operatorsv1.MultipleOperatorGroupsReason, multipleGroups(notDeleting(peers)))
+	report(ConditionLabelRefused, ReasonLabelRefused, labelRefused(group, refused.Labels))
+	report(ConditionAnnotationRefused, ReasonAnnotationRefused, annotationRefused(refused.ProvidedAPIs))
 	referToAccount(wanted, group, account, at)
 
 	// The schema requires lastUpdated.
@@ -79,38 +89,32 @@ func GroupStatus(
 	return *wanted, true
 }
 
-func invalidSelection(err error, at metav1.Time) metav1.Condition {
-	condition := metav1.Condition{
-		Type:               ConditionInvalidSelection,
-		Status:             metav1.ConditionFalse,
-		Reason:             ReasonInvalidSelection,
-		LastTransitionTime: at,
+func messageOf(err error) string {
+	if err == nil {
+		return ""
 	}
-	if err != nil {
-		condition.Status = metav1.ConditionTrue
-		condition.Message = csvstatus.Shorten(err.Error(), csvstatus.MaxCondition, "")
-	}
-	return condition
+	return err.Error()
 }
 
-func labelRefused(group *operatorsv1.OperatorGroup, refused map[string]string, at metav1.Time) metav1.Condition {
-	condition := metav1.Condition{Type: ConditionLabelRefused, Status: metav1.ConditionFalse, Reason: ReasonLabelRefused, LastTransitionTime: at}
+func labelRefused(group *operatorsv1.OperatorGroup, refused map[string]string) string {
 	if len(refused) == 0 {
-		return condition
+		return ""
 	}
-	condition.Status = metav1.ConditionTrue
-	message := fmt.Sprintf("label %s cannot be changed: %s", LabelOf(group), RefusedLabels(slices.Collect(maps.Keys(refused)), refused))
-	condition.Message = csvstatus.Shorten(message, csvstatus.MaxCondition, "")
-	return condition
+	return fmt.Sprintf("label %s cannot be changed: %s", LabelOf(group), RefusedLabels(slices.Collect(maps.Keys(refused)), refused))
 }
 
-func annotationRefused(why string, at metav1.Time) metav1.Condition {
-	condition := metav1.Condition{Type: ConditionAnnotationRefused, Status: metav1.ConditionFalse, Reason: ReasonAnnotationRefused, LastTransitionTime: at}
-	if why != "" {
-		condition.Status = metav1.ConditionTrue
-		condition.Message = fmt.Sprintf("annotation %s is not written: %s", operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, csvstatus.Shorten(why, csvstatus.MaxCondition/2, ""))
+func annotationRefused(why string) string {
+	if why == "" {
+		return ""
 	}
-	return condition
+	return fmt.Sprintf("annotation %s is not written: %s", operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, csvstatus.Shorten(why, csvstatus.MaxCondition/2, ""))
+}
+
+func multipleGroups(groups []*operatorsv1.OperatorGroup) string {
+	if len(groups) < 2 {
+		return ""
+	}
+	return "Multiple OperatorGroup found in the same namespace: " + groupNames(groups) + "; keep one of them"
 }
 
 // RefusedLabels says of some Namespaces why a label could not be changed there, and the way out; empty
@@ -135,28 +139,4 @@ func RefusedLabels(namespaces []string, refused map[string]string) string {
 		causes = append(causes, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(causes, "; ") + ": let the manager change the labels of these Namespaces, or remove them from the OperatorGroup"
-}
-
-func multipleGroups(groups []*operatorsv1.OperatorGroup, at metav1.Time) metav1.Condition {
-	condition := metav1.Condition{
-		Type:               operatorsv1.MutlipleOperatorGroupCondition,
-		Status:             metav1.ConditionFalse,
-		Reason:             operatorsv1.MultipleOperatorGroupsReason,
-		LastTransitionTime: at,
-	}
-	if len(groups) > 1 {
-		condition.Status = metav1.ConditionTrue
-		condition.Message = csvstatus.Shorten("Multiple OperatorGroup found in the same namespace: "+groupNames(groups)+"; keep one of them", csvstatus.MaxCondition, "")
-	}
-	return condition
-}
-
-// hold keeps a condition while it is true and removes it when it is not, as OLM v0
-// does: both conditions are complaints.
-func hold(conditions *[]metav1.Condition, condition metav1.Condition) {
-	if condition.Status == metav1.ConditionTrue {
-		meta.SetStatusCondition(conditions, condition)
-		return
-	}
-	meta.RemoveStatusCondition(conditions, condition.Type)
 }

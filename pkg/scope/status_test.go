@@ -59,13 +59,9 @@ func TestGroupStatus(t *testing.T) {
 		before     operatorsv1.OperatorGroupStatus
 		want       operatorsv1.OperatorGroupStatus
 	}{
-		"a new group": {
-			group: groupOf("a"),
-			want:  statusOf(&at, []string{""}),
-		},
+		"a new group": {group: groupOf("a"), want: statusOf(&at, []string{""})},
 		"nothing to say of a new group but when": {
-			group: groupOf("a", selecting(team("green"))),
-			want:  statusOf(&at, nil),
+			group: groupOf("a", selecting(team("green"))), want: statusOf(&at, nil),
 		},
 		"its annotation is refused": {
 			group: groupOf("a"), annotation: "forbidden",
@@ -86,24 +82,20 @@ func TestGroupStatus(t *testing.T) {
 		},
 		"no targets any more": {
 			group:  groupOf("a", selecting(team("green"))),
-			before: statusOf(&morning, []string{"red"}),
-			want:   statusOf(&at, nil),
+			before: statusOf(&morning, []string{"red"}), want: statusOf(&at, nil),
 		},
 		"a second group": {
-			group:  groupOf("a"),
-			beside: []*operatorsv1.OperatorGroup{groupOf("b")},
+			group: groupOf("a"), beside: []*operatorsv1.OperatorGroup{groupOf("b")},
 			before: statusOf(&morning, []string{""}, foreign),
 			want:   statusOf(&at, []string{""}, foreign, multiple(at)),
 		},
 		"still a second group": {
-			group:  groupOf("a"),
-			beside: []*operatorsv1.OperatorGroup{groupOf("b")},
+			group: groupOf("a"), beside: []*operatorsv1.OperatorGroup{groupOf("b")},
 			before: statusOf(&morning, []string{""}, multiple(morning)),
 			want:   statusOf(&morning, []string{""}, multiple(morning)),
 		},
 		"the second group is being deleted": {
-			group:  groupOf("a"),
-			beside: []*operatorsv1.OperatorGroup{groupOf("b", deleted)},
+			group: groupOf("a"), beside: []*operatorsv1.OperatorGroup{groupOf("b", deleted)},
 			before: statusOf(&morning, []string{""}, foreign, multiple(morning)),
 			want:   statusOf(&at, []string{""}, foreign),
 		},

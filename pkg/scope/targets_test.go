@@ -53,33 +53,24 @@ func TestTargets(t *testing.T) {
 		want      []string
 		wantError string
 	}{
-		"neither names nor selector: all": {
-			group: groupOf("a"),
-			want:  []string{""},
-		},
+		"neither names nor selector: all": {group: groupOf("a"), want: []string{""}},
 		"an empty selector: all": {
-			group: groupOf("a", selecting(metav1.LabelSelector{})),
-			want:  []string{""},
+			group: groupOf("a", selecting(metav1.LabelSelector{})), want: []string{""},
 		},
 		"names, sorted and once each": {
-			group: groupOf("a", targeting("red", "blue", "red")),
-			want:  []string{"blue", "red"},
+			group: groupOf("a", targeting("red", "blue", "red")), want: []string{"blue", "red"},
 		},
 		"a name that does not exist": {
-			group: groupOf("a", targeting("later")),
-			want:  []string{"later"},
+			group: groupOf("a", targeting("later")), want: []string{"later"},
 		},
 		"a selector, sorted": {
-			group: groupOf("a", selecting(anyTeam)),
-			want:  []string{"blue", "red"},
+			group: groupOf("a", selecting(anyTeam)), want: []string{"blue", "red"},
 		},
 		"a selector that matches nothing": {
-			group: groupOf("a", selecting(team("green"))),
-			want:  nil,
+			group: groupOf("a", selecting(team("green"))), want: nil,
 		},
 		"names win over a selector": {
-			group: groupOf("a", targeting("own"), selecting(anyTeam)),
-			want:  []string{"own"},
+			group: groupOf("a", targeting("own"), selecting(anyTeam)), want: []string{"own"},
 		},
 		"names win over a selector that is not valid": {
 			group: groupOf("a", targeting("own"), selecting(invalidSelector)),
@@ -103,7 +94,7 @@ func TestTargets(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("targets (-want +got):\n%s", diff)
 			}
-			if message := errorText(err); message != test.wantError {
+			if message := messageOf(err); message != test.wantError {
 				t.Errorf("error %q, want %q", message, test.wantError)
 			}
 		})
@@ -119,13 +110,6 @@ func TestTargetsLeavesTheGroupAsItIs(t *testing.T) {
 	if diff := cmp.Diff(before, group); diff != "" {
 		t.Errorf("group (-before +after):\n%s", diff)
 	}
-}
-
-func errorText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
 }
 
 // With the named namespaces alone, the result is the same as with all.
