@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,113 +22,92 @@ import (
 // and the WebhookRollout say what is in the way and what to do about it.
 func TestNeverRegistered(t *testing.T) {
 	t.Parallel()
-	const installing, waiting = operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting
 	absent := corev1.LocalObjectReference{Name: "absent"}
 	tests := map[string]struct {
-		spoil  func(*operatorsv1alpha1.ClusterServiceVersion, *corev1.PodSpec)
-		phase  operatorsv1alpha1.ClusterServiceVersionPhase
-		reason operatorsv1alpha1.ConditionReason
-		state  managerv1alpha1.WebhookState
-		why    string
+		csv    func(*operatorsv1alpha1.ClusterServiceVersion)
+		pod    func(*corev1.PodSpec)
+		phase  operatorsv1alpha1.ClusterServiceVersionPhase // Installing, where it is empty
+		reason operatorsv1alpha1.ConditionReason            // InstallWaiting, where it is empty
+		state  managerv1alpha1.WebhookState                 // Waiting, where it is empty
+		why    string                                       // DeploymentNotAvailable, where it is empty
 		says   []string
 		// predicted is the finding by which bundle validate knows before.
 		foretold string
 		event    string // what a kubelet says of a pod, where its status says nothing
 	}{
 		"a foreign certificate": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
-				pod.Containers[0].Args = []string{"serve", "--foreign"}
-			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "ForeignCertificate",
-			says: []string{"presents a certificate that is not signed by the expected CA", "serve the certificate mounted into its container"},
+			pod: func(pod *corev1.PodSpec) { pod.Containers[0].Args = []string{"serve", "--foreign"} },
+			why: "ForeignCertificate", says: []string{"presents a certificate that is not signed by the expected CA", "serve the certificate mounted into its container"},
 		},
 		"an image that does not exist": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
-				pod.Containers[0].Image = "registry.invalid/hook:none"
-			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
+			pod:  func(pod *corev1.PodSpec) { pod.Containers[0].Image = "registry.invalid/hook:none" },
 			says: []string{"container hook has no image", "correct its name in the ClusterServiceVersion", "registry.invalid/hook:none"},
 		},
 		"a readiness probe that never succeeds": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
-				pod.Containers[0].ReadinessProbe.HTTPGet.Path = "/nowhere"
-			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
+			pod:  func(pod *corev1.PodSpec) { pod.Containers[0].ReadinessProbe.HTTPGet.Path = "/nowhere" },
 			says: []string{"container hook runs and its readiness probe fails", "kubectl -n", "describe pod"},
 		},
 		"a container that crashes": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
-				pod.Containers[0].Args = []string{"no such command"}
-			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
+			pod:  func(pod *corev1.PodSpec) { pod.Containers[0].Args = []string{"no such command"} },
 			says: []string{"container hook ends with exit code 1", "kubectl -n", "--previous"},
 		},
 		"a ServiceAccount that does not exist": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
-				pod.ServiceAccountName = "absent"
-			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
+			pod:      func(pod *corev1.PodSpec) { pod.ServiceAccountName = "absent" },
 			says:     []string{"its pods cannot be created", "serviceaccount \"absent\" not found"},
 			foretold: "missing-service-account",
 		},
 		"a Secret that does not exist": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+			pod: func(pod *corev1.PodSpec) {
 				mount(pod, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: absent.Name}})
 			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
 			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
 			foretold: "missing-secret",
 			event:    `secret "absent" not found`,
 		},
 		"a ConfigMap that does not exist": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+			pod: func(pod *corev1.PodSpec) {
 				mount(pod, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: absent}})
 			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
 			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
 			foretold: "missing-secret",
 			event:    `configmap "absent" not found`,
 		},
 		"a Secret among others that does not exist": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+			pod: func(pod *corev1.PodSpec) {
 				mount(pod, corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
 					{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}}},
 					{Secret: &corev1.SecretProjection{LocalObjectReference: absent}},
 				}}})
 			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
 			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
 			foretold: "missing-secret",
 			event:    `secret "absent" not found`,
 		},
 		"a variable of a Secret that does not exist": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+			pod: func(pod *corev1.PodSpec) {
 				pod.Containers[0].Env = append(pod.Containers[0].Env, corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{
 					SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: absent, Key: "a"},
 				}})
 			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
 			says:     []string{`container hook waits: secret "absent" not found`},
 			foretold: "missing-secret",
 		},
 		"variables of a ConfigMap that does not exist": {
-			spoil: func(_ *operatorsv1alpha1.ClusterServiceVersion, pod *corev1.PodSpec) {
+			pod: func(pod *corev1.PodSpec) {
 				pod.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: absent}}}
 			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "DeploymentNotAvailable",
 			says:     []string{`container hook waits: configmap "absent" not found`},
 			foretold: "missing-secret",
 		},
 		"a Deployment without replicas": {
-			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
+			csv: func(csv *operatorsv1alpha1.ClusterServiceVersion) {
 				csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(0))
 			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "NoReadyEndpoints",
-			says:     []string{"deployment hook is scaled to 0", "kubectl -n", "--replicas=1"},
+			why: "NoReadyEndpoints", says: []string{"deployment hook is scaled to 0", "kubectl -n", "--replicas=1"},
 			foretold: "no-replicas",
 		},
 		"a deploymentName that no Deployment has": {
-			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
+			csv: func(csv *operatorsv1alpha1.ClusterServiceVersion) {
 				csv.Spec.WebhookDefinitions[0].DeploymentName = "other"
 			},
 			phase: operatorsv1alpha1.CSVPhasePending, reason: operatorsv1alpha1.CSVReasonRequirementsNotMet,
@@ -136,11 +116,10 @@ func TestNeverRegistered(t *testing.T) {
 			foretold: "unknown-deployment",
 		},
 		"a targetPort that no container names": {
-			spoil: func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
+			csv: func(csv *operatorsv1alpha1.ClusterServiceVersion) {
 				csv.Spec.WebhookDefinitions[0].TargetPort = &intstr.IntOrString{Type: intstr.String, StrVal: "absent"}
 			},
-			phase: installing, reason: waiting, state: managerv1alpha1.WebhookWaiting, why: "NoSuchPort",
-			says:     []string{"no container names a port \"absent\"", "correct targetPort in spec.webhookdefinitions"},
+			why: "NoSuchPort", says: []string{"no container names a port \"absent\"", "correct targetPort in spec.webhookdefinitions"},
 			foretold: "unnamed-port",
 		},
 	}
@@ -150,19 +129,23 @@ func TestNeverRegistered(t *testing.T) {
 			e := newEnv(t)
 			registrations := watchRegistrations(e)
 			csv := hookCSV("hook.v1", server("hook"))
-			test.spoil(csv, &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec)
+			if test.csv != nil {
+				test.csv(csv)
+			} else {
+				test.pod(&csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec)
+			}
 			if test.foretold != "" {
 				foretells(e, csv, test.foretold)
 			}
 			e.create(csv)
 			says(e, "its WebhookRollout", test.says, func() string {
-				return e.webhookIs(csv.Name, test.state, test.why).Message
+				return e.webhookIs(csv.Name, cmp.Or(test.state, managerv1alpha1.WebhookWaiting), cmp.Or(test.why, "DeploymentNotAvailable")).Message
 			})
 			says(e, "the condition Ready of its WebhookRollout", test.says, func() string {
 				return notReady(e, csv.Name)
 			})
 			says(e, "the ClusterServiceVersion", test.says, func() string {
-				return reaches(e, csv.Name, test.phase, test.reason)
+				return reaches(e, csv.Name, cmp.Or(test.phase, operatorsv1alpha1.CSVPhaseInstalling), cmp.Or(test.reason, operatorsv1alpha1.CSVReasonWaiting))
 			})
 			if test.event != "" {
 				kubeletSays(e, test.event)

@@ -11,36 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-const certificates = "/tmp/k8s-webhook-server/serving-certs"
-
-// An author's volume for another certificate tool, whose Secret no client makes here, would
-// keep the pod from starting.
-func TestAuthorsCertificateVolume(t *testing.T) {
-	e := newOperatorEnv(t)
-	e.manage()
-	c := csv("operator.v1", "server")
-	pod := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec
-	pod.Volumes = []corev1.Volume{
-		{Name: "cert", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "nobody-makes-this"}}},
-		{Name: "config", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-	}
-	container(c).VolumeMounts = []corev1.VolumeMount{{Name: "cert", MountPath: certificates + "/", ReadOnly: true}, {Name: "config", MountPath: "/config"}}
-	e.install(c)
-
-	installed := e.deployment("server").Spec.Template.Spec
-	var volumes []string
-	for _, v := range installed.Volumes {
-		volumes = append(volumes, v.Name)
-	}
-	if want := []string{"config", "apiservice-cert", "webhook-cert"}; !slices.Equal(volumes, want) {
-		t.Errorf("volumes %v, want %v", volumes, want)
-	}
-	i := slices.IndexFunc(installed.Containers[0].VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == certificates })
-	if i < 0 || installed.Containers[0].VolumeMounts[i].Name != "webhook-cert" || mountedSecret(installed) != "server-service-cert" {
-		t.Errorf("mounts %+v, want the serving certificate at %s", installed.Containers[0].VolumeMounts, certificates)
-	}
-}
-
 // Two descriptions with one containerPort and two targetPorts need two ports of the
 // Service, for a Service has each number once.
 func TestOneContainerPortWithTwoTargetPorts(t *testing.T) {

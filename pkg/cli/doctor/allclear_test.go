@@ -17,12 +17,16 @@ import (
 // Of a webhook of either failurePolicy there is no finding only if API servers can call its Service at
 // its port, and every ready endpoint was asked and serves. All combinations of facts are tried.
 func TestAllClearNeedsEveryAnswer(t *testing.T) {
-	outcomes := map[string]Answer{
-		"serves":          {Asked: true, NotAfter: now.AddDate(1, 0, 0)},
-		"not asked":       {Message: "port-forward is refused"},
-		"fails":           {Asked: true, Reason: "Refused", Message: "it refuses connections"},
+	type outcome struct {
+		Answer
+		clear bool
+	}
+	outcomes := map[string]outcome{
+		"serves":          {Answer{Asked: true, NotAfter: now.AddDate(1, 0, 0)}, true},
+		"not asked":       {Answer{Message: "port-forward is refused"}, false},
+		"fails":           {Answer{Asked: true, Reason: "Refused", Message: "it refuses connections"}, false},
 		"zero value":      {},
-		"expires tonight": {Asked: true, NotAfter: now.Add(1)},
+		"expires tonight": {Answer{Asked: true, NotAfter: now.Add(1)}, false},
 	}
 	for k, kind := range []string{Validating, Mutating, Conversion, APIService, Validating, Mutating} {
 		fails := k < 4
@@ -35,11 +39,11 @@ func TestAllClearNeedsEveryAnswer(t *testing.T) {
 								w := Webhook{Kind: kind, Object: "w", Fails: fails, Service: shop, Port: 443, Unverified: unverified, Rules: newCluster().hook("v", shop, "Fail", "configmaps").Rules}
 								f := Facts{
 									Webhooks: []Webhook{w}, Services: map[types.NamespacedName]Service{shop: {By: by, Ports: map[int32]int{443: ready}, Ready: 2}},
-									Answers: map[string][]Answer{w.String(): []Answer{first, second}[:answered]},
+									Answers: map[string][]Answer{w.String(): []Answer{first.Answer, second.Answer}[:answered]},
 								}
 								allClear := by == route.ByClusterIP && ready > 0 && answered >= ready
-								for _, name := range []string{a, b}[:answered] {
-									allClear = allClear && name == "serves"
+								for _, o := range []outcome{first, second}[:answered] {
+									allClear = allClear && o.clear
 								}
 								if found := Diagnose(f, now); (len(found) == 0) != allClear {
 									t.Fatalf("%s", fmt.Sprintf("%s, unverified %t, called by %q, %d ready, %d answers of %q and %q: %+v", kind, unverified, by, ready, answered, a, b, found))
@@ -55,19 +59,21 @@ func TestAllClearNeedsEveryAnswer(t *testing.T) {
 
 // Nothing is unknown of a webhook that is never called.
 func TestNothingIsUnknownOfWebhooksWithoutRules(t *testing.T) {
-	for name, s := range map[string]Service{
-		"node-local":    {By: route.ByClusterIP, NodeLocal: true, Ports: map[int32]int{443: 1}, Ready: 1},
-		"headless":      {By: route.ByEndpoint, Ports: map[int32]int{443: 1}, Ready: 1},
-		"external name": {By: route.ByExternalName, ExternalName: "a.example.com"},
-		"not asked":     {By: route.ByClusterIP, Ports: map[int32]int{443: 2}, Ready: 2},
-		"URL":           {},
+	called := Webhook{Service: shop, Port: 443}
+	for name, test := range map[string]struct {
+		webhook Webhook
+		service Service
+	}{
+		"node-local":    {called, Service{By: route.ByClusterIP, NodeLocal: true, Ports: map[int32]int{443: 1}, Ready: 1}},
+		"headless":      {called, Service{By: route.ByEndpoint, Ports: map[int32]int{443: 1}, Ready: 1}},
+		"external name": {called, Service{By: route.ByExternalName, ExternalName: "a.example.com"}},
+		"not asked":     {called, Service{By: route.ByClusterIP, Ports: map[int32]int{443: 2}, Ready: 2}},
+		"URL":           {Webhook{Port: 443, URL: "https://a"}, Service{}},
 	} {
 		for _, fails := range []bool{true, false} {
-			w := Webhook{Kind: Validating, Object: "w", Name: "w.example.com", Fails: fails, Service: shop, Port: 443}
-			if name == "URL" {
-				w.Service, w.URL = types.NamespacedName{}, "https://a"
-			}
-			f := Facts{Webhooks: []Webhook{w}, Services: map[types.NamespacedName]Service{shop: s}}
+			w := test.webhook
+			w.Kind, w.Object, w.Name, w.Fails = Validating, "w", "w.example.com", fails
+			f := Facts{Webhooks: []Webhook{w}, Services: map[types.NamespacedName]Service{shop: test.service}}
 			if found := Diagnose(f, now); len(found) > 0 {
 				t.Errorf("%s, fails %t: %+v", name, fails, found)
 			}
