@@ -10,10 +10,9 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 )
 
-// NotUpgradeable says why an operator does not want to be upgraded now; empty when it
-// does not mind. The administrator's override counts first, then what the operator says
-// in spec.conditions, which OLM v0 reads once they are copied to the status, and then
-// what it, or OLM v0, wrote into the status itself.
+// NotUpgradeable returns why an operator must not be upgraded now; empty if it may be. The
+// administrator's override counts first, then spec.conditions of the operator, which OLM v0 reads
+// after they are copied to the status, and then what the operator or OLM v0 wrote to the status.
 func NotUpgradeable(condition *operatorsv2.OperatorCondition) string {
 	if condition == nil {
 		return ""
@@ -42,8 +41,8 @@ func unless(upgradeable bool, c *metav1.Condition) string {
 	return "The operator is not upgradeable: " + c.Message
 }
 
-// Mirrored are the conditions of an OperatorCondition's status, with what its operator
-// says in the spec copied to them, and whether they differ from its own.
+// Mirrored returns the conditions of an OperatorCondition's status with those of its spec copied to
+// them, and whether they differ from the live ones.
 func Mirrored(condition *operatorsv2.OperatorCondition) (conditions []metav1.Condition, differ bool) {
 	mirrored := condition.DeepCopy().Status.Conditions
 	for _, said := range condition.Spec.Conditions {

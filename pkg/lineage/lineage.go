@@ -22,8 +22,8 @@ type Namespace struct {
 	TakenBy func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion
 }
 
-// Lineage is what a ClusterServiceVersion has for relatives. A version on its way out is
-// one until it is deleted.
+// Lineage has the other versions of an operator. A version that is being deleted counts until it is
+// deleted.
 type Lineage struct {
 	// Older are the versions that it replaces, directly or through others, the nearest
 	// first.
@@ -32,8 +32,8 @@ type Lineage struct {
 	Newer []*operatorsv1alpha1.ClusterServiceVersion
 }
 
-// Of finds the relatives of a ClusterServiceVersion: by what the versions say that they replace, and
-// by the owners of Deployments. The latter holds when a version between two others is deleted, or
+// Of returns the lineage of a ClusterServiceVersion: by spec.replaces and spec.skips, and by the
+// owners of Deployments. The latter holds when a version between two others is deleted, or
 // spec.replaces is edited after the upgrade has begun. The owners do not count between versions that
 // replace each other the other way round: an upgrade that is undone gives Deployments back.
 func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
@@ -52,15 +52,14 @@ func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
 	return Lineage{Older: follow(csv, older), Newer: follow(csv, newer)}
 }
 
-// Replaced are the names of the versions that a ClusterServiceVersion takes the place
-// of: the one that it replaces, and the ones that it skips. A catalog that skips a version
+// Replaced returns the names of the versions that a ClusterServiceVersion replaces or skips. A catalog that skips a version
 // writes its name into spec.replaces; a bundle that is applied by hand does not.
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	names := append([]string{csv.Spec.Replaces}, csv.Spec.Skips...)
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" || name == csv.Name })
 }
 
-// follow walks from a ClusterServiceVersion as far as it gets, and never in a circle.
+// follow returns the versions that next leads to, directly and through others, each once.
 func follow(from *operatorsv1alpha1.ClusterServiceVersion, next func(*operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
 	seen := map[string]bool{from.Name: true}
 	var all []*operatorsv1alpha1.ClusterServiceVersion

@@ -10,16 +10,15 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Rival is an operator of another OperatorGroup. It is such a group itself, and CSV is
-// nil, where the group's administrator says what it provides.
+// Rival is an operator of another OperatorGroup. CSV is nil for a group whose administrator lists
+// what it provides.
 type Rival struct {
 	Claimant
 	Scope Scope
 }
 
-// Conflict is why an operator may not provide its APIs in its scope: another operator provides
-// them already for one of the same namespaces, or the list of what its group provides is
-// the administrator's and lacks them.
+// Conflict returns why an operator may not provide its APIs in its scope: another operator provides
+// them for one of the same namespaces, or the administrator's list of its group lacks them.
 func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {
 	var unlisted []string
 	if s.Group.Spec.StaticProvidedAPIs {
@@ -36,8 +35,8 @@ func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {
 	}
 }
 
-// rival is the first that provides one of the APIs for one of the same namespaces, and
-// with the better right.
+// rival returns the first rival that provides one of the APIs for one of the same namespaces and has
+// the better right.
 func (s Scope) rival(own Claimant, rivals []Rival) *Rival {
 	for i, r := range rivals {
 		if r.Scope.Group.UID != s.Group.UID && len(r.provides(own)) > 0 && s.meets(r.Scope) != "" &&
@@ -48,9 +47,9 @@ func (s Scope) rival(own Claimant, rivals []Rival) *Rival {
 	return nil
 }
 
-// provides are the kinds, as kind.version.group, of the APIs of an operator that the rival
-// provides, too. What a ClusterServiceVersion or a version of it calls a kind does not count; a
-// group lists nothing else.
+// provides returns the kinds, as kind.version.group, of the APIs of an operator that the rival
+// provides, too. They are compared by name, because a ClusterServiceVersion may have another kind or
+// version. A group lists only kinds.
 func (r Rival) provides(own Claimant) []string {
 	if r.CSV == nil {
 		return common(kindsOf(own.apis()), annotatedAPIs(r.Scope.Group))
@@ -78,8 +77,8 @@ func (r Rival) String() string {
 	return fmt.Sprintf("ClusterServiceVersion %s/%s of %s", r.CSV.Namespace, r.CSV.Name, group)
 }
 
-// meets is a namespace that two scopes have in common, for people; empty when there is
-// none. As for OLM v0, a group covers its own namespace, too.
+// meets returns a namespace that two scopes have in common, for messages; empty if there is none. As
+// in OLM v0, a group covers its own namespace, too.
 func (s Scope) meets(other Scope) string {
 	switch one, two := s.covered(), other.covered(); {
 	case slices.Contains(one, metav1.NamespaceAll) || slices.Contains(two, metav1.NamespaceAll):

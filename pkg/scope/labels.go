@@ -9,18 +9,17 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
 
-// NamespaceLabels knows which Namespaces carry the labels of which OperatorGroups:
-// each target carries its group's olm.operatorgroup.uid/<uid>, with the value "",
-// unless the group targets all namespaces.
+// NamespaceLabels is an index of the labels that OperatorGroups put on Namespaces: each target has
+// its group's olm.operatorgroup.uid/<uid>, with the value "", unless the group targets all namespaces.
 //
-// It is built once from the groups and then asked for each Namespace, so that a
-// pass over all Namespaces costs as much as there are groups, targets and
-// Namespaces, plus one match for each pair of Namespace and selector.
+// It is built once from the groups and then used for each Namespace. The cost for all Namespaces is
+// proportional to the groups, targets and Namespaces, plus one match for each pair of Namespace and
+// selector.
 type NamespaceLabels struct {
 	named    map[string][]string // by Namespace, the labels of the groups that name it
 	selected []selectedLabel
-	// removable has the label of every group, and whether it is removed where it
-	// is not wanted.
+	// removable has the label of every group, and whether it is removed from Namespaces that are no
+	// targets.
 	removable map[string]bool
 }
 
@@ -30,11 +29,10 @@ type selectedLabel struct {
 	selector labels.Selector
 }
 
-// LabelsOf are the Namespace labels of OperatorGroups.
+// LabelsOf returns the Namespace labels of OperatorGroups.
 //
-// A group that is being deleted wants no label any more. Where a group with a spec
-// that cannot be understood has labels they stay: a slip of the pen must not take
-// webhooks away from namespaces.
+// A group that is being deleted has no targets. The labels of a group with an invalid spec stay: a
+// mistake in it must not remove webhooks from namespaces.
 func LabelsOf(groups []*operatorsv1.OperatorGroup) NamespaceLabels {
 	index := NamespaceLabels{named: map[string][]string{}, removable: map[string]bool{}}
 	for _, group := range groups {
@@ -59,12 +57,10 @@ func (l *NamespaceLabels) add(group *operatorsv1.OperatorGroup) {
 	}
 }
 
-// Change is what a Namespace's labels lack, to be set to "", and what they have too
-// much, both sorted.
+// Change returns the labels to set to "" on a Namespace, and the labels to remove, both sorted.
 //
-// Adding may come at any time. Removing takes the Namespace away from every webhook
-// that still selects by the label: when a group comes to target all namespaces, its
-// webhooks' selectors go first.
+// Labels can be added at any time. A removal excludes the Namespace from every webhook that still
+// selects by the label: if a group changes to all namespaces, its webhooks' selectors change first.
 func (l NamespaceLabels) Change(namespace *corev1.Namespace) (add, remove []string) {
 	wanted := l.wanted(namespace)
 	for _, key := range wanted {
@@ -82,9 +78,9 @@ func (l NamespaceLabels) Change(namespace *corev1.Namespace) (add, remove []stri
 	return add, remove
 }
 
-// Orphaned are a Namespace's labels of groups that LabelsOf was not given, sorted:
-// groups that do not exist any more, if it was given all in the cluster. A manager
-// that looks after some namespaces alone cannot distinguish them from its neighbours'.
+// Orphaned returns a Namespace's labels of groups that LabelsOf was not given, sorted. If it was
+// given all groups of the cluster, these groups are deleted. A manager of some namespaces cannot
+// distinguish them from groups of other managers.
 func (l NamespaceLabels) Orphaned(namespace *corev1.Namespace) []string {
 	var orphaned []string
 	for key := range namespace.Labels {
@@ -106,12 +102,10 @@ func (l NamespaceLabels) wanted(namespace *corev1.Namespace) []string {
 	return wanted
 }
 
-// Unlabelled are the existing target namespaces that the scope's webhooks would
-// miss because they do not carry the group's label yet, sorted: a registration
-// waits for those.
+// Unlabelled returns the existing target namespaces that do not have the group's label yet, sorted.
+// The scope's webhooks would not be called for them, so a registration waits.
 //
-// There are none when webhooks do not select by that label: with spec.selector they
-// use the selector itself, so they see every target from the start.
+// With spec.selector there are none: webhooks use the selector itself.
 func (s Scope) Unlabelled(namespaces []*corev1.Namespace) []string {
 	if len(s.Group.Spec.TargetNamespaces) == 0 {
 		return nil
@@ -126,7 +120,7 @@ func (s Scope) Unlabelled(namespaces []*corev1.Namespace) []string {
 	return unlabelled
 }
 
-// carries asks for the value as well: a webhook's selector does.
+// carries compares the value as well, as a webhook's selector does.
 func carries(namespace *corev1.Namespace, key string) bool {
 	value, found := namespace.Labels[key]
 	return found && value == ""

@@ -9,10 +9,9 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// ProvidedAPIs is what the annotation olm.providedAPIs of an OperatorGroup says: the
-// kinds that the operators of its namespace own, as kind.version.group, sorted. Copies
-// own nothing, one that is being deleted does not any more, and one that may not provide
-// its APIs in its group does not provide them.
+// ProvidedAPIs returns the annotation olm.providedAPIs of an OperatorGroup: the kinds that the
+// operators of its namespace own, as kind.version.group, sorted. Copies, operators that are being
+// deleted, and operators that may not provide their APIs in the group do not count.
 func ProvidedAPIs(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
 	var kinds []string
 	for _, csv := range csvs {
@@ -32,8 +31,8 @@ type API struct {
 	Kind string
 }
 
-// apis are what a claimant provides. The kind of a definition that exists is the one that it has,
-// for any name in the ClusterServiceVersion.
+// apis returns what a claimant provides. If a definition exists, its kind counts instead of the one
+// in the ClusterServiceVersion.
 func (c Claimant) apis() []API {
 	var all []API
 	for _, d := range c.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -48,7 +47,7 @@ func (c Claimant) apis() []API {
 	return slices.Compact(all)
 }
 
-// annotatedAPIs are the kinds that an OperatorGroup says it provides.
+// annotatedAPIs returns the kinds in the annotation of an OperatorGroup.
 func annotatedAPIs(group *operatorsv1.OperatorGroup) []string {
 	text := group.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey]
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
@@ -66,8 +65,8 @@ func outsider(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	}
 }
 
-// ProvidedAPIsDiffer reports whether the annotation of a group is to be written. That of a
-// group with spec.staticProvidedAPIs is its administrator's.
+// ProvidedAPIsDiffer reports whether the annotation of a group has to be written. With
+// spec.staticProvidedAPIs, the administrator writes it.
 func ProvidedAPIsDiffer(group *operatorsv1.OperatorGroup, provided string) bool {
 	return !group.Spec.StaticProvidedAPIs && group.DeletionTimestamp == nil &&
 		group.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey] != provided

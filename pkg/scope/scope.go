@@ -1,6 +1,5 @@
-// Package scope says what the OperatorGroup of a namespace covers: the namespaces
-// that its operators' webhooks are for, the label that marks those namespaces, and
-// the selector by which the API server finds them.
+// Package scope determines what the OperatorGroup of a namespace covers: the namespaces of its
+// operators' webhooks, the label of these namespaces, and the namespaceSelector.
 package scope
 
 import (
@@ -23,16 +22,15 @@ type Scope struct {
 	Group *operatorsv1.OperatorGroup
 	// Namespaces are the group's targets, sorted. [""] is all namespaces.
 	Namespaces []string
-	// Mode is the install mode that Namespaces amount to.
+	// Mode is the install mode that corresponds to Namespaces.
 	Mode operatorsv1alpha1.InstallModeType
 }
 
-// ForNamespace is the scope of the ClusterServiceVersions in a namespace, or why
-// they have none. The groups are those in that namespace, the namespaces those of
-// the cluster.
+// ForNamespace returns the scope of the ClusterServiceVersions in a namespace, or why they have none.
+// groups are the groups of that namespace. namespaces are all of the cluster.
 //
-// A group that is being deleted is none any more: it labels no namespace, so a
-// webhook that selects by its label would match nothing.
+// A group that is being deleted does not count: it labels no namespace, so a webhook that selects by
+// its label would match nothing.
 func ForNamespace(namespace string, groups []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) (Scope, *Failure) {
 	live := notDeleting(groups)
 	switch {
@@ -57,8 +55,8 @@ func ForNamespace(namespace string, groups []*operatorsv1.OperatorGroup, namespa
 	return Scope{Group: group, Namespaces: targets, Mode: mode(namespace, targets)}, nil
 }
 
-// Supported is nil when the ClusterServiceVersion supports the install mode that
-// its scope amounts to, and else says what it supports instead.
+// Supported returns nil if the ClusterServiceVersion supports the install mode of the scope, and
+// otherwise which ones it supports.
 func (s Scope) Supported(csv *operatorsv1alpha1.ClusterServiceVersion) *Failure {
 	modes, err := operatorsv1alpha1.NewInstallModeSet(csv.Spec.InstallModes)
 	if err != nil {
@@ -70,9 +68,8 @@ func (s Scope) Supported(csv *operatorsv1alpha1.ClusterServiceVersion) *Failure 
 	return nil
 }
 
-// WebhookSelector is the namespaceSelector of the scope's webhooks. For all
-// namespaces it is the empty selector and not nil, since that is what the API
-// server stores.
+// WebhookSelector returns the namespaceSelector of the scope's webhooks. For all namespaces it is the
+// empty selector, as the API server stores it.
 func (s Scope) WebhookSelector() *metav1.LabelSelector {
 	switch spec := s.Group.Spec; {
 	case len(spec.TargetNamespaces) > 0:
@@ -91,8 +88,8 @@ func (s Scope) MayCover(namespace string) bool {
 		slices.Contains(s.Namespaces, metav1.NamespaceAll) || slices.Contains(s.Namespaces, namespace)
 }
 
-// Annotations are the annotations in which a ClusterServiceVersion reports its scope: the
-// manager copies them to the pods, where operators read what to watch.
+// Annotations returns the annotations of a ClusterServiceVersion with its scope. The manager copies
+// them to the pods, where operators read which namespaces to watch.
 func (s Scope) Annotations() map[string]string {
 	return map[string]string{
 		wellknown.AnnotationOperatorGroup:     s.Group.Name,
@@ -101,7 +98,7 @@ func (s Scope) Annotations() map[string]string {
 	}
 }
 
-// mode is the install mode of an operator in a namespace whose group has targets.
+// mode returns the install mode of an operator in a namespace whose group has targets.
 func mode(namespace string, targets []string) operatorsv1alpha1.InstallModeType {
 	switch {
 	case len(targets) > 1:

@@ -18,8 +18,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// The condition of an OperatorGroup whose spec cannot be understood. OLM v0 has none
-// for it; the name is the manager's own.
+// The condition of an OperatorGroup whose spec is invalid. OLM v0 has no condition for it.
 const (
 	ConditionInvalidSelection = managerv1alpha1.GroupName + "/InvalidNamespaceSelection"
 	ReasonInvalidSelection    = "InvalidNamespaceSelection"
@@ -39,18 +38,18 @@ const (
 
 // Refused is why changes that go with an OperatorGroup are not made.
 type Refused struct {
-	// Labels says by Namespace why the group's label could not be changed there.
+	// Labels is why the group's label could not be changed, by Namespace.
 	Labels map[string]string
-	// ProvidedAPIs says why the group's annotation could not be changed; empty when it could.
+	// ProvidedAPIs is why the group's annotation could not be changed; empty if it could.
 	ProvidedAPIs string
 }
 
-// GroupStatus is what an OperatorGroup's status should be, and whether it is
-// something else. The peers are the groups of its namespace, itself included; account is
-// the ServiceAccount that it names, if there is one.
+// GroupStatus returns the desired status of an OperatorGroup, and whether it differs from the live
+// one. The peers are all groups of its namespace. account is the ServiceAccount that it names, if
+// that exists.
 //
-// What others wrote into the status stays, and so do the namespaces of a group whose
-// spec cannot be understood. A group that is being deleted is not modified.
+// Fields of other clients stay, and so do the namespaces of a group whose spec is invalid. The
+// status of a group that is being deleted is not changed.
 func GroupStatus(
 	group *operatorsv1.OperatorGroup, peers []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace, account *corev1.ServiceAccount,
 	refused Refused, now time.Time,
@@ -117,8 +116,8 @@ func multipleGroups(groups []*operatorsv1.OperatorGroup) string {
 	return "Multiple OperatorGroup found in the same namespace: " + groupNames(groups) + "; keep one of them"
 }
 
-// RefusedLabels says of some Namespaces why a label could not be changed there, and the way out; empty
-// when nothing was refused. It names three at most.
+// RefusedLabels returns why a label could not be changed on some Namespaces, and the remedy; empty if
+// nothing was refused. It names at most three.
 func RefusedLabels(namespaces []string, refused map[string]string) string {
 	const most = 3
 	var causes []string

@@ -11,10 +11,9 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
 
-// Targets are the namespaces that an OperatorGroup covers, sorted: the ones that
-// spec.targetNamespaces names, whether they exist or not; else the ones that
-// spec.selector matches; else [""], which is all. The error says which part of
-// the spec cannot be understood, and the way out.
+// Targets returns the namespaces that an OperatorGroup covers, sorted: the ones that
+// spec.targetNamespaces names, whether they exist or not; otherwise the ones that spec.selector
+// matches; otherwise [""], which is all. The error names the invalid part of the spec and the remedy.
 func Targets(group *operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) ([]string, error) {
 	wanted, err := selectionOf(group)
 	switch {
@@ -35,8 +34,8 @@ func Targets(group *operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) (
 	return matched, nil
 }
 
-// Concerns reports whether an OperatorGroup may cover something else, or cover it in another way, because
-// a Namespace has come, is being deleted, has gone, or has other labels. It is nil where it was, or is, not there.
+// Concerns reports whether a change of a Namespace may change what an OperatorGroup covers. before is
+// nil for a new Namespace, after for a deleted one.
 func Concerns(group *operatorsv1.OperatorGroup, before, after *corev1.Namespace) bool {
 	wanted, err := selectionOf(group)
 	switch {
@@ -49,8 +48,8 @@ func Concerns(group *operatorsv1.OperatorGroup, before, after *corev1.Namespace)
 	return was != is || is && before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 }
 
-// Named are the namespaces that the targets of some OperatorGroups depend on; all is set
-// when those depend on every namespace.
+// Named returns the namespaces that the targets of OperatorGroups depend on; all is set if they
+// depend on every namespace.
 func Named(groups []*operatorsv1.OperatorGroup) (names []string, all bool) {
 	for _, group := range groups {
 		if len(group.Spec.TargetNamespaces) == 0 && group.Spec.Selector != nil {
@@ -62,8 +61,7 @@ func Named(groups []*operatorsv1.OperatorGroup) (names []string, all bool) {
 	return slices.Compact(names), false
 }
 
-// selection is what the spec of an OperatorGroup asks for: namespaces by name or,
-// when it names none, by their labels.
+// selection is the spec of an OperatorGroup: namespaces by name or, if it names none, by their labels.
 type selection struct {
 	names  []string
 	labels labels.Selector
@@ -82,7 +80,7 @@ func (s selection) matches(namespace *corev1.Namespace) bool {
 	return namespace != nil && s.labels.Matches(labels.Set(namespace.Labels))
 }
 
-// everything is true of the empty selector too, as it is for OLM v0.
+// everything reports whether all namespaces are selected, as by an empty selector in OLM v0.
 func (s selection) everything() bool { return len(s.names) == 0 && s.labels.Empty() }
 
 // targetNames refuses "" among spec.targetNamespaces, as OLM v0 does: status.namespaces
