@@ -31,31 +31,32 @@ type Reason string
 
 // The reasons.
 const (
-	// Serving finishes the handshake with a certificate that the bundle trusts, and answers
-	// the review, if there is one to send.
+	// Serving means that the endpoint finishes the handshake with a certificate that the bundle
+	// trusts, and answers the review, if there is one to send.
 	Serving Reason = "Serving"
-	// Refused has no process listening on the port.
+	// Refused means that no process listens on the port.
 	Refused Reason = "Refused"
-	// Unreachable has no route, or an address that is none.
+	// Unreachable means that there is no route to the address, or that it is no address.
 	Unreachable Reason = "Unreachable"
-	// TimedOut did not accept the connection, or did not finish the handshake, in time.
+	// TimedOut means that the endpoint did not accept the connection, or did not finish the
+	// handshake, in time.
 	TimedOut Reason = "TimedOut"
-	// NotTLS answers in something else, most often plain HTTP.
+	// NotTLS means that the endpoint does not answer with TLS, but most often with plain HTTP.
 	NotTLS Reason = "NotTLS"
-	// HandshakeFailed speaks TLS and breaks the handshake off.
+	// HandshakeFailed means that the endpoint breaks the TLS handshake off.
 	HandshakeFailed Reason = "HandshakeFailed"
-	// ForeignCertificate presents a certificate that no CA of the bundle signed.
+	// ForeignCertificate means that no CA of the bundle signed the certificate of the endpoint.
 	ForeignCertificate Reason = "ForeignCertificate"
-	// UnfitCertificate presents one that a CA of the bundle signed, and that has ended,
+	// UnfitCertificate means that a CA of the bundle signed the certificate, and that it has expired,
 	// is for another name, or is not for serving.
 	UnfitCertificate Reason = "UnfitCertificate"
-	// PathNotServed answers the review with the status that there is nothing at its path, or
-	// with a redirect.
+	// PathNotServed means that the endpoint answers the review with a redirect, or with the status
+	// that there is nothing at the path.
 	PathNotServed Reason = "PathNotServed"
-	// NoReview answers the review with something that is no review, or does not answer it.
+	// NoReview means that the endpoint does not answer the review, or that its answer is no review.
 	NoReview Reason = "NoReview"
-	// Interrupted was not probed to the end, because the caller's context was cancelled, or
-	// because the time for all targets was over.
+	// Interrupted means that the endpoint was not probed to the end, because the caller's context was
+	// cancelled, or because the time for all targets was over.
 	Interrupted Reason = "Interrupted"
 )
 

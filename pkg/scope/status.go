@@ -15,25 +15,24 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// The condition of an OperatorGroup whose spec is invalid. OLM v0 has no condition for it.
+// Conditions of an OperatorGroup that the manager defines. Each is True, or absent. OLM v0 has others.
 const (
-	ConditionInvalidSelection = managerv1alpha1.GroupName + "/InvalidNamespaceSelection"
-	ReasonInvalidSelection    = "InvalidNamespaceSelection"
+	// ConditionInvalidSelection is True while the namespaces that spec selects cannot be determined.
+	ConditionInvalidSelection = "olm-webhook-manager.io/InvalidNamespaceSelection"
+	// ConditionLabelRefused is True while the label of the OperatorGroup cannot be written to a
+	// Namespace, or removed from it.
+	ConditionLabelRefused = "olm-webhook-manager.io/NamespaceLabelRefused"
+	// ConditionAnnotationRefused is True while the annotation olm.providedAPIs cannot be written.
+	ConditionAnnotationRefused = "olm-webhook-manager.io/AnnotationRefused"
 )
 
-// The condition of an OperatorGroup whose label could not be written to, or removed from, Namespaces.
+// The reasons of these conditions.
 const (
-	ConditionLabelRefused = managerv1alpha1.GroupName + "/NamespaceLabelRefused"
-	ReasonLabelRefused    = "NamespaceLabelRefused"
-)
-
-// The condition of an OperatorGroup whose annotation of provided APIs could not be written.
-const (
-	ConditionAnnotationRefused = managerv1alpha1.GroupName + "/AnnotationRefused"
-	ReasonAnnotationRefused    = "AnnotationRefused"
+	ReasonInvalidSelection  = "InvalidNamespaceSelection"
+	ReasonLabelRefused      = "NamespaceLabelRefused"
+	ReasonAnnotationRefused = "AnnotationRefused"
 )
 
 // Refused is why changes that go with an OperatorGroup are not made.

@@ -1,5 +1,5 @@
 // Command reference writes the generated pages of docs/reference: command line, metrics and alerts,
-// annotations and labels, findings.
+// annotations and labels, findings, reasons.
 package main
 
 import (
@@ -24,6 +24,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 )
 
@@ -39,6 +40,7 @@ func main() {
 	write("metrics.md", metricsPage(filepath.Join(root, "manifests/monitoring/alerts.yaml")))
 	write("annotations.md", annotationsPage(filepath.Join(root, "pkg/apis/wellknown")))
 	write("findings.md", findingsPage())
+	write("reasons.md", reasonsPage(filepath.Join(root, "pkg")))
 }
 
 func must(err error) {
@@ -122,6 +124,7 @@ func metricsPage(file string) string {
 	text := generated + "# Metrics and alerts\n\nFor administrators who write rules and dashboards. How to scrape: [monitor.md](../admin/monitor.md).\n\n" +
 		"## Metrics\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n" + strings.Join(r.rows, "") +
 		"| `workqueue_*`, `leader_election_*`, `rest_client_*`, `process_*`, `go_*` | | | as in every Kubernetes component |\n" +
+		"| `apiserver_admission_webhook_*`, `apiserver_crd_conversion_webhook_*` | | | of the API servers: calls of webhooks. OLMWebhookCallsFail and the dashboard use them |\n" +
 		"\n## Alerts\n\n| alert | severity | after | summary | next step |\n|---|---|---|---|---|\n"
 	content, err := os.ReadFile(file) //nolint:gosec // a file of this repository
 	must(err)
@@ -136,11 +139,41 @@ func metricsPage(file string) string {
 	return text
 }
 
+// otherKeys are the keys that package wellknown does not define.
+var otherKeys = [][2]string{
+	{"app.kubernetes.io/managed-by", "on a Secret with the name of a serving certificate, names another client that manages it: the manager does not change the Secret."},
+	{"olm-webhook-manager.io/aggregate-to-limited", "\"true\" on a ClusterRole, grants its rules to a manager of some namespaces (`manifests/limited`)."},
+	{"olm.operatorgroup.uid/UID", "on a Namespace, marks the target namespaces of the OperatorGroup with this uid. Webhooks select namespaces by it. OLM v0 defines it."},
+	{"olm.providedAPIs", "on an OperatorGroup, lists the APIs that its operators provide, as Kind.version.group separated by commas. The manager writes it, unless spec.staticProvidedAPIs is true. OLM v0 defines it."},
+}
+
 // annotationsPage lists the constants of package wellknown that hold a key, with their doc comments.
 func annotationsPage(dir string) string {
-	var rows [][2]string
+	rows := otherKeys
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	must(err)
+	all := constantsOf(files...)
+	values := map[string]string{}
+	for _, c := range all {
+		values[c.name] = "`" + c.value + "`"
+	}
+	identifier := regexp.MustCompile(`\b[A-Z]\w+\b`)
+	for _, c := range all {
+		if strings.HasPrefix(c.name, "Annotation") || strings.HasPrefix(c.name, "Label") || strings.HasPrefix(c.name, "Finalizer") {
+			meaning := identifier.ReplaceAllStringFunc(c.meaning, func(name string) string { return cmp.Or(values[name], name) })
+			rows = append(rows, [2]string{c.value, meaning})
+		}
+	}
+	slices.SortFunc(rows, func(a, b [2]string) int { return cmp.Compare(a[0], b[0]) })
+	return generated + "# Annotations and labels\n\nFor administrators and authors. These are the keys that the manager reads and writes.\n\n" +
+		table("key", rows)
+}
+
+// constant is a constant that holds a string, with its doc comment without the name.
+type constant struct{ name, value, meaning string }
+
+// constantsOf returns the constants of some files that have a string literal for a value.
+func constantsOf(files ...string) (all []constant) {
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -149,41 +182,65 @@ func annotationsPage(dir string) string {
 		must(err)
 		for _, d := range parsed.Decls {
 			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.CONST {
-				rows = append(rows, keys(g)...)
+				all = append(all, constantsIn(g)...)
 			}
 		}
 	}
-	slices.SortFunc(rows, func(a, b [2]string) int { return cmp.Compare(a[0], b[0]) })
-	text := generated + "# Annotations and labels\n\nFor administrators and authors. These are the keys that the manager reads and writes. The meaning is the\n" +
-		"comment of the constant in `pkg/apis/wellknown`.\n\n| key | meaning |\n|---|---|\n"
-	for _, row := range rows {
-		text += fmt.Sprintf("| `%s` | %s |\n", row[0], row[1])
+	return all
+}
+
+func constantsIn(g *ast.GenDecl) (all []constant) {
+	for _, s := range g.Specs {
+		v, ok := s.(*ast.ValueSpec)
+		if !ok || len(v.Values) != 1 {
+			continue
+		}
+		literal, ok := v.Values[0].(*ast.BasicLit)
+		if !ok || literal.Kind != token.STRING {
+			continue
+		}
+		value, err := strconv.Unquote(literal.Value)
+		must(err)
+		name, comment := v.Names[0].Name, cmp.Or(v.Doc.Text(), g.Doc.Text())
+		comment = strings.Join(strings.Fields(comment), " ")
+		comment = strings.TrimPrefix(strings.TrimPrefix(comment, name), ",")
+		all = append(all, constant{name, value, strings.ReplaceAll(strings.TrimSpace(comment), "|", `\|`)})
+	}
+	return all
+}
+
+// reasonsPage lists the words that status fields, conditions, events and findings use.
+func reasonsPage(pkg string) string {
+	text := generated + "# Reasons, conditions and events\n\nFor administrators who look up a word of a status, an event or `doctor`. Next steps:\n[troubleshoot.md](../admin/troubleshoot.md).\n"
+	for _, section := range []struct{ title, intro, file, prefix string }{
+		{"Conditions of a WebhookRollout", "`status.conditions[].type` of the WebhookRollout. The reason is the type, except for `Ready` and `CertificateRejected`.", "apis/manager/v1alpha1/types.go", "Condition"},
+		{"Reasons of webhooks, APIServices, Deployments and Ready", "`status.deployments[].reason`, `….webhooks[].reason`, `….apiServices[].reason`, and the reason of the condition `Ready`.", "apis/manager/v1alpha1/reasons.go", "Reason"},
+		{"Reasons of endpoints", "A webhook also has one of these while its endpoints do not pass a probe. Findings of `doctor` have them as code.", "probe/probe.go", ""},
+		{"Reasons of rejected certificates", "`status.deployments[].certificate.rejected.reason`, and the reason of the condition `CertificateRejected`.", "certs/validation.go", "Reason"},
+		{"Events on a ClusterServiceVersion", "A condition of a WebhookRollout, except for `Ready`, has an event of its name when it becomes True. Phases of the ClusterServiceVersion have events with the reason of the phase, but not each phase has one ([compatibility.md](../admin/compatibility.md#what-is-different)). OperatorGroups have the event `Contested` only.", "apis/manager/v1alpha1/events.go", "Event"},
+		{"Conditions of an OperatorGroup", "`status.conditions[].type` of the OperatorGroup. OLM v0 defines two more: `MultipleOperatorGroup` (several OperatorGroups in one namespace) and `OperatorGroupServiceAccount` (the ServiceAccount that `spec.serviceAccountName` names does not exist).", "scope/status.go", "Condition"},
+		{"Findings of doctor", "A finding also has the code of an endpoint, or one of ServiceMissing, PortMissing, NoEndpointAtPort, NoReadyEndpoints, CABundleUnreadable and CAExpired.", "cli/doctor/findings.go", ""},
+	} {
+		var rows [][2]string
+		for _, c := range constantsOf(filepath.Join(pkg, section.file)) {
+			if strings.HasPrefix(c.name, section.prefix) && !slices.Contains(levels, c.value) {
+				rows = append(rows, [2]string{c.value, c.meaning})
+			}
+		}
+		text += "\n## " + section.title + "\n\n" + section.intro + "\n\n" + table("name", rows)
 	}
 	return text
 }
 
-func keys(g *ast.GenDecl) (rows [][2]string) {
-	for _, s := range g.Specs {
-		v, ok := s.(*ast.ValueSpec)
-		if !ok || len(v.Values) != 1 || !strings.HasPrefix(v.Names[0].Name, "Annotation") && !strings.HasPrefix(v.Names[0].Name, "Label") && !strings.HasPrefix(v.Names[0].Name, "Finalizer") {
-			continue
-		}
-		literal, ok := v.Values[0].(*ast.BasicLit)
-		if !ok {
-			continue
-		}
-		key, err := strconv.Unquote(literal.Value)
-		must(err)
-		comment := v.Doc.Text()
-		if comment == "" {
-			comment = g.Doc.Text()
-		}
-		comment = strings.Join(strings.Fields(comment), " ")
-		comment = strings.TrimPrefix(comment, v.Names[0].Name+", ")
-		comment = strings.TrimPrefix(comment, v.Names[0].Name+" ")
-		rows = append(rows, [2]string{key, strings.ReplaceAll(comment, "|", `\|`)})
+// levels are constants of package doctor that are no codes.
+var levels = []string{string(doctor.Error), string(doctor.Warning), string(doctor.Unknown)}
+
+func table(key string, rows [][2]string) string {
+	text := "| " + key + " | meaning |\n|---|---|\n"
+	for _, row := range rows {
+		text += fmt.Sprintf("| `%s` | %s |\n", row[0], row[1])
 	}
-	return rows
+	return text
 }
 
 func findingsPage() string {

@@ -6,23 +6,29 @@ const AnnotationPrefix = "olm-webhook-manager.io/"
 
 // Annotations on ClusterServiceVersions that record the scope of their OperatorGroup.
 const (
-	AnnotationOperatorGroup     = "olm.operatorGroup"
+	// AnnotationOperatorGroup, on a ClusterServiceVersion, is the name of its OperatorGroup.
+	AnnotationOperatorGroup = "olm.operatorGroup"
+	// AnnotationOperatorNamespace, on a ClusterServiceVersion, is the namespace of its OperatorGroup.
 	AnnotationOperatorNamespace = "olm.operatorNamespace"
-	AnnotationTargetNamespaces  = "olm.targetNamespaces"
+	// AnnotationTargetNamespaces, on a ClusterServiceVersion, lists the namespaces that its
+	// OperatorGroup targets, separated by commas. It is empty for all namespaces.
+	AnnotationTargetNamespaces = "olm.targetNamespaces"
 )
 
 // Annotations that administrators and authors set on a ClusterServiceVersion.
 const (
-	// AnnotationRotate requests a rotation of the serving certificates, one for each new value.
+	// AnnotationRotate, on a ClusterServiceVersion, requests a rotation of the serving certificates,
+	// one for each new value.
 	// A value that begins with RotateCompromised also ends the trust in all previous CAs at once.
 	AnnotationRotate  = "olm-webhook-manager.io/rotate-certificates"
 	RotateCompromised = "compromised"
 
-	// AnnotationForceConversion, if "true", removes the conversion webhooks on uninstall even where
-	// objects may lose fields.
+	// AnnotationForceConversion, on a ClusterServiceVersion, if "true", ends conversions even where
+	// objects may lose fields: its own when it is deleted, and those of the version that it replaces if
+	// it does not declare them.
 	AnnotationForceConversion = "olm-webhook-manager.io/force-conversion-removal"
 
-	// AnnotationProbe, if ProbeHandshake, registers webhooks without a test review. It is for
+	// AnnotationProbe, on a ClusterServiceVersion, if ProbeHandshake, registers webhooks without a test review. It is for
 	// servers that answer an unexpected review with an error.
 	AnnotationProbe = "olm-webhook-manager.io/probe"
 	ProbeHandshake  = "handshake"

@@ -1,8 +1,8 @@
 package wellknown
 
 // AnnotationCertificateProvider, in the config of a Subscription, selects the provider of the
-// operator's serving certificates (see issuers.Providers). On a serving certificate's Secret, it is
-// the provider that issued the certificate in tls.crt.
+// operator's serving certificates: manager (the default), cert-manager, service-ca or none. On a
+// serving certificate's Secret, it is the provider that issued the certificate in tls.crt.
 const AnnotationCertificateProvider = "olm-webhook-manager.io/certificate-provider"
 
 // AnnotationCertManagerIssuer, in the config of a Subscription, is the issuer that signs if the
@@ -11,10 +11,18 @@ const AnnotationCertManagerIssuer = "olm-webhook-manager.io/cert-manager-issuer"
 
 // Annotations in the config of a Subscription that change the certificate policy of its operator.
 const (
-	AnnotationCertificateValidity    = "olm-webhook-manager.io/certificate-validity"
+	// AnnotationCertificateValidity, in the config of a Subscription, is how long its certificates are
+	// valid, as a duration such as 720h.
+	AnnotationCertificateValidity = "olm-webhook-manager.io/certificate-validity"
+	// AnnotationCertificateRenewBefore, in the config of a Subscription, is how long before their
+	// expiry its certificates are replaced, as a duration. 0 is a third of the validity.
 	AnnotationCertificateRenewBefore = "olm-webhook-manager.io/certificate-renew-before"
-	AnnotationCertificateClockSkew   = "olm-webhook-manager.io/certificate-clock-skew"
-	AnnotationCertificateKey         = "olm-webhook-manager.io/certificate-key"
+	// AnnotationCertificateClockSkew, in the config of a Subscription, is the maximum difference
+	// between clocks, as a duration: the validity of certificates starts so much earlier.
+	AnnotationCertificateClockSkew = "olm-webhook-manager.io/certificate-clock-skew"
+	// AnnotationCertificateKey, in the config of a Subscription, is the kind of keys: ECDSA-P256,
+	// ECDSA-P384, RSA-3072 or Ed25519.
+	AnnotationCertificateKey = "olm-webhook-manager.io/certificate-key"
 )
 
 // AnnotationCAHash, on a Secret and on a pod template, is the hex SHA-256 of the
@@ -34,10 +42,10 @@ const (
 	AnnotationFingerprint = "olm-webhook-manager.io/certificate-fingerprint"
 	// AnnotationUpdatedAt is when the certificate in tls.crt was written.
 	AnnotationUpdatedAt = "olm-webhook-manager.io/certificate-updated-at"
-	// AnnotationNextGeneration and AnnotationNextProvider describe the generation under the keys
-	// that begin with "next-".
+	// AnnotationNextGeneration is the number of the generation under the keys that begin with "next-".
 	AnnotationNextGeneration = "olm-webhook-manager.io/certificate-next-generation"
-	AnnotationNextProvider   = "olm-webhook-manager.io/certificate-next-provider"
+	// AnnotationNextProvider is the provider that issued this generation.
+	AnnotationNextProvider = "olm-webhook-manager.io/certificate-next-provider"
 	// AnnotationNextStoredAt is when the next generation was stored.
 	AnnotationNextStoredAt = "olm-webhook-manager.io/certificate-next-stored-at"
 	// AnnotationNextTrustedAt is when all registrations were observed to trust the next generation,

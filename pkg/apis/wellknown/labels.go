@@ -4,7 +4,8 @@ package wellknown
 const (
 	// LabelManaged is "true" on every derived object.
 	LabelManaged = "olm.managed"
-	// LabelOwner is the name of the owning ClusterServiceVersion (see names.LabelValue).
+	// LabelOwner is the name of the owning ClusterServiceVersion. A name that is too long for a label is
+	// shortened, and a hash is appended.
 	LabelOwner = "olm.owner"
 	// LabelOwnerNamespace is the namespace of the owning ClusterServiceVersion.
 	LabelOwnerNamespace = "olm.owner.namespace"

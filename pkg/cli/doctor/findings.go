@@ -210,19 +210,33 @@ const (
 	Unknown Level = "Unknown"
 )
 
-// The codes of findings, besides those of a Reach and of a probe.
+// The codes of findings, in addition to those of a Reach and of a probe.
 const (
-	OwnerMissing           = "OwnerGone"
+	// OwnerMissing means that the labels of a webhook name a ClusterServiceVersion that does not exist.
+	OwnerMissing = "OwnerGone"
+	// CertificateExpiresSoon means that a served certificate expires within three days.
 	CertificateExpiresSoon = "CertificateEndsSoon"
-	SomePodsFail           = "SomePodsFail"
-	NotAsked               = "NotAsked"
-	HeadlessService        = "HeadlessService"
-	NodeLocalService       = "NodeLocalService"
-	WorkloadsUnread        = "WorkloadsUnread"
-	Deadlock               = "Deadlock"
-	PossibleDeadlock       = "PossibleDeadlock"
-	ControlPlaneBlocked    = "ControlPlaneBlocked"
-	ControlPlaneDepends    = "ControlPlaneDepends"
+	// SomePodsFail means that some endpoints cannot be called, and others can.
+	SomePodsFail = "SomePodsFail"
+	// NotAsked means that it is not known what some or all ready endpoints serve.
+	NotAsked = "NotAsked"
+	// HeadlessService means that only API servers with --enable-aggregator-routing call the Service.
+	HeadlessService = "HeadlessService"
+	// NodeLocalService means that internalTrafficPolicy of the Service is Local: API servers on nodes
+	// without an endpoint cannot call it.
+	NodeLocalService = "NodeLocalService"
+	// WorkloadsUnread means that the objects that would create pods again could not be listed.
+	WorkloadsUnread = "WorkloadsUnread"
+	// Deadlock means that no endpoint is called, and that the webhooks intercept what their own pods
+	// need to start.
+	Deadlock = "Deadlock"
+	// PossibleDeadlock means the same, if all pods are lost, or if conditions apply that doctor does
+	// not evaluate.
+	PossibleDeadlock = "PossibleDeadlock"
+	// ControlPlaneBlocked means that a webhook that cannot be called intercepts Leases or Nodes.
+	ControlPlaneBlocked = "ControlPlaneBlocked"
+	// ControlPlaneDepends means that a webhook intercepts Leases or Nodes.
+	ControlPlaneDepends = "ControlPlaneDepends"
 )
 
 // Finding is something that a person should know of the webhooks of a cluster.

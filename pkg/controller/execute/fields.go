@@ -8,6 +8,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
@@ -27,7 +28,7 @@ func (e *Executor) recordFields(k queue.Key, s *gather.Snapshot, step rollout.St
 	}
 	e.Writes.Add(k, informers.Write{Object: csv, At: e.Now()})
 	if reverted := revertedMetadata(step.Object, csv); len(reverted) > 0 {
-		e.Events.Event(csv, corev1.EventTypeWarning, "NotMarked", drift.RevertedByAdmission(reverted, step.Kind()))
+		e.Events.Event(csv, corev1.EventTypeWarning, managerv1alpha1.EventNotMarked, drift.RevertedByAdmission(reverted, step.Kind()))
 	}
 	informers.DropProse(csv) // as in the caches
 	s.CSV = csv
@@ -51,6 +52,6 @@ func revertedMetadata(desired, written drift.Object) []string {
 // reportNotLifted emits an event for each permission that is not lifted.
 func (e *Executor) reportNotLifted(s *gather.Snapshot) {
 	for _, key := range slices.Sorted(maps.Keys(s.NotLifted)) {
-		e.Events.Event(s.CSV, corev1.EventTypeWarning, "PermissionsNotLifted", s.NotLifted[key])
+		e.Events.Event(s.CSV, corev1.EventTypeWarning, managerv1alpha1.EventPermissionsNotLifted, s.NotLifted[key])
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
@@ -27,7 +28,7 @@ func (e *Executor) recordRefusal(s *gather.Snapshot, step rollout.Step, err erro
 	default:
 		s.Observed.Refused[key] = fmt.Sprintf("the API server refuses %s: %v", key, err)
 		if step.Fields != nil {
-			e.Events.Event(s.CSV, corev1.EventTypeWarning, "NotMarked", err.Error())
+			e.Events.Event(s.CSV, corev1.EventTypeWarning, managerv1alpha1.EventNotMarked, err.Error())
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
@@ -81,7 +82,7 @@ func (u *Uninstaller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, l
 		listed(slices.Compact(keys)), csv.Namespace, csv.Name)
 	u.Log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields()).Warn(message)
 	if u.Events != nil {
-		u.Events.Event(csv, corev1.EventTypeWarning, "LabelledObjectsLeft", message)
+		u.Events.Event(csv, corev1.EventTypeWarning, managerv1alpha1.EventLabelledObjectsLeft, message)
 	}
 }
 

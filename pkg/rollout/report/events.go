@@ -64,18 +64,23 @@ func certificateEvent(before *managerv1alpha1.CertificateStatus, d managerv1alph
 	if before == nil || now == nil || before.Phase == now.Phase || before.Phase == managerv1alpha1.CertificateBootstrap {
 		return Event{}
 	}
-	e := Event{Reason: "Certificate" + string(now.Phase)}
+	e := Event{}
 	switch now.Phase {
 	case managerv1alpha1.CertificateDistributing:
+		e.Reason = managerv1alpha1.EventCertificateDistributing
 		e.Message = fmt.Sprintf("the webhooks of deployment %s are made to trust the certificate that follows generation %d", d.Name, before.Generation)
 	case managerv1alpha1.CertificatePromoting:
+		e.Reason = managerv1alpha1.EventCertificatePromoting
 		e.Message = fmt.Sprintf("the pods of deployment %s are given certificate generation %d; %s", d.Name, now.Generation, trustMessage(*now))
 	case managerv1alpha1.CertificateRetiring:
+		e.Reason = managerv1alpha1.EventCertificateRetiring
 		e.Message = fmt.Sprintf("the webhooks of deployment %s are made to trust the CA of certificate generation %d alone; %s", d.Name, now.Generation, soleTrustMessage(*before))
 	case managerv1alpha1.CertificateStable:
+		e.Reason = managerv1alpha1.EventCertificateStable
 		e.Message = fmt.Sprintf("deployment %s has certificate generation %d, and nothing else is trusted", d.Name, now.Generation)
 	default:
-		e.Warning, e.Message = true, fmt.Sprintf("deployment %s has lost its certificate: %s", d.Name, now.Message)
+		e.Warning, e.Reason = true, managerv1alpha1.EventCertificateBootstrap
+		e.Message = fmt.Sprintf("deployment %s has lost its certificate: %s", d.Name, now.Message)
 	}
 	return e
 }
@@ -85,7 +90,7 @@ func lostEvent(before, now *managerv1alpha1.CertificateStatus) Event {
 	if now == nil || len(now.LostRegistrations) == 0 || before != nil && slices.Equal(before.LostRegistrations, now.LostRegistrations) {
 		return Event{}
 	}
-	return Event{Warning: true, Reason: "RegistrationLost", Message: now.Message}
+	return Event{Warning: true, Reason: managerv1alpha1.EventRegistrationLost, Message: now.Message}
 }
 
 // rejectionEvent reports an invalid certificate of an issuer, once for each reason and object.
@@ -115,26 +120,40 @@ func soleTrustMessage(before managerv1alpha1.CertificateStatus) string {
 	return "pods are given nothing that another CA signed"
 }
 
+// eventReasons are the reasons of events about the state of a webhook or of an APIService.
+type eventReasons struct{ registered, unreachable, blocked, unregistered string }
+
+var (
+	webhookEvents = eventReasons{
+		managerv1alpha1.EventWebhookRegistered, managerv1alpha1.EventWebhookUnreachable,
+		managerv1alpha1.EventWebhookBlocked, managerv1alpha1.EventWebhookUnregistered,
+	}
+	apiServiceEvents = eventReasons{
+		managerv1alpha1.EventAPIServiceRegistered, managerv1alpha1.EventAPIServiceUnreachable,
+		managerv1alpha1.EventAPIServiceBlocked, managerv1alpha1.EventAPIServiceUnregistered,
+	}
+)
+
 // webhookEvent reports a new state of a webhook. A new webhook that waits has no event.
 func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.WebhookStatus) Event {
-	title, kind, registered := managerv1alpha1.Title(w.Type, w.GenerateName), "Webhook", "registered as "+w.Configuration
+	title, reasons, registered := managerv1alpha1.Title(w.Type, w.GenerateName), webhookEvents, "registered as "+w.Configuration
 	if w.Type == managerv1alpha1.APIServiceType {
-		kind, registered = "APIService", "registered"
+		reasons, registered = apiServiceEvents, "registered"
 	}
 	switch w.State {
 	case managerv1alpha1.WebhookRegistered:
-		return Event{Reason: kind + "Registered", Message: fmt.Sprintf("%s is %s and serves", title, registered)}
+		return Event{Reason: reasons.registered, Message: fmt.Sprintf("%s is %s and serves", title, registered)}
 	case managerv1alpha1.WebhookUnreachable:
-		return Event{Warning: true, Reason: kind + "Unreachable", Message: fmt.Sprintf("%s stays registered and no endpoint answers: %s", title, w.Message)}
+		return Event{Warning: true, Reason: reasons.unreachable, Message: fmt.Sprintf("%s stays registered and no endpoint answers: %s", title, w.Message)}
 	case managerv1alpha1.WebhookDisabled:
-		return Event{Warning: true, Reason: kind + "Disabled", Message: fmt.Sprintf("%s is switched off: %s", title, w.Message)}
+		return Event{Warning: true, Reason: managerv1alpha1.EventWebhookDisabled, Message: fmt.Sprintf("%s is switched off: %s", title, w.Message)}
 	case managerv1alpha1.WebhookBlocked:
-		return Event{Warning: true, Reason: kind + "Blocked", Message: fmt.Sprintf("%s cannot be registered: %s", title, w.Message)}
+		return Event{Warning: true, Reason: reasons.blocked, Message: fmt.Sprintf("%s cannot be registered: %s", title, w.Message)}
 	default:
 		if before == nil || before.State == managerv1alpha1.WebhookBlocked || before.State == managerv1alpha1.WebhookDisabled {
 			return Event{}
 		}
-		return Event{Warning: true, Reason: kind + "Unregistered", Message: fmt.Sprintf("%s is not registered any more: %s", title, w.Message)}
+		return Event{Warning: true, Reason: reasons.unregistered, Message: fmt.Sprintf("%s is not registered any more: %s", title, w.Message)}
 	}
 }
 
@@ -147,7 +166,7 @@ func gapEvent(before, after *managerv1alpha1.ConversionGap) Event {
 	if after.By != "" {
 		by, took = fmt.Sprintf("field manager %q", after.By), "at most"
 	}
-	return Event{Warning: true, Reason: "ConversionInterrupted", Message: fmt.Sprintf(
+	return Event{Warning: true, Reason: managerv1alpha1.EventConversionInterrupted, Message: fmt.Sprintf(
 		"%s had no conversion webhook for %s %s, from %s on, because %s wrote spec.conversion: objects in another version may have lost fields. Do not apply spec.conversion",
 		strings.Join(after.CRDs, ", "), took, after.To.Sub(after.From.Time).Round(time.Millisecond), after.From.UTC().Format(time.RFC3339), by)}
 }

@@ -21,10 +21,10 @@ func interceptionEvents(before *managerv1alpha1.WebhookStatus, w managerv1alpha1
 		if len(w.BeyondScope) > 0 {
 			message += fmt.Sprintf("; %s live in no namespace: the OperatorGroup does not limit who is intercepted", strings.Join(w.BeyondScope, ", "))
 		}
-		events = append(events, Event{Warning: len(w.BeyondScope) > 0, Reason: "WebhookIntercepts", Message: shortened(message)})
+		events = append(events, Event{Warning: len(w.BeyondScope) > 0, Reason: managerv1alpha1.EventWebhookIntercepts, Message: shortened(message)})
 	}
 	if len(w.Exempt) > 0 && !slices.Equal(w.Exempt, old.Exempt) {
-		events = append(events, Event{Reason: "SelfDeadlockPrevented", Message: shortened(fmt.Sprintf(
+		events = append(events, Event{Reason: managerv1alpha1.EventSelfDeadlockPrevented, Message: shortened(fmt.Sprintf(
 			"webhook %s could not become available again while no endpoint answers it: requests of the cluster's own components about %s pass it by",
 			w.GenerateName, strings.Join(w.Exempt, ", ")))})
 	}

@@ -224,7 +224,7 @@ const (
 	// CertificateDistributing has a next generation, which no pod can serve before every
 	// registration trusts it.
 	CertificateDistributing CertificatePhase = "Distributing"
-	// CertificatePromoting gives pods the new generation; the previous one is trusted until
+	// CertificatePromoting gives pods the new generation; the previous one is trusted
 	// until all of them serve the new one or it has expired, unless it is compromised.
 	CertificatePromoting CertificatePhase = "Promoting"
 	// CertificateRetiring takes the trust in all CAs but that of the generation away.

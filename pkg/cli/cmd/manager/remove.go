@@ -46,12 +46,12 @@ revokes permissions that --lift-roles granted, and removes the finalizers of all
 namespaces that the manager is limited to by --namespaces, or in all. Operators keep running, without webhooks.
 
 The command lists what it deletes and changes, and asks. With --dry-run it only lists. It can be run again.
-It refuses while another manager works in one of these namespaces.
+It refuses while an OLM v0 or another manager works in one of these namespaces.
 
 To remove one operator, use "bundle uninstall".
 
-The rest is kubectl delete -k manifests/manager and manifests/crds. Leave manifests/crds/olm: operators are
-deleted with their ClusterServiceVersions.`,
+The rest is kubectl delete -k manifests/manager and manifests/crds. Delete manifests/crds/olm only to remove all
+operators, too: operators are deleted with their ClusterServiceVersions.`,
 		Example: `  kubectl webhooks remove-manager --dry-run
   kubectl webhooks remove-manager`,
 		Args: cobra.NoArgs,

@@ -1,0 +1,60 @@
+package v1alpha1
+
+// Reasons of events on a ClusterServiceVersion. Conditions of a WebhookRollout and phases of the
+// ClusterServiceVersion have events, too: their reason is that of the condition or of the phase.
+const (
+	// EventWebhookRegistered means that a webhook is registered and serves.
+	EventWebhookRegistered = "WebhookRegistered"
+	// EventWebhookUnreachable means that a registered webhook has no endpoint that can answer.
+	EventWebhookUnreachable = "WebhookUnreachable"
+	// EventWebhookUnregistered means that a webhook was registered and is not registered any more.
+	EventWebhookUnregistered = "WebhookUnregistered"
+	// EventWebhookBlocked means that a webhook cannot be registered until a person changes something.
+	EventWebhookBlocked = "WebhookBlocked"
+	// EventWebhookDisabled means that an annotation of the Subscription disables a webhook.
+	EventWebhookDisabled = "WebhookDisabled"
+	// EventWebhookIntercepts lists the requests that a webhook intercepts. It is a warning if the
+	// OperatorGroup does not limit them, because the objects have no namespace.
+	EventWebhookIntercepts = "WebhookIntercepts"
+	// EventSelfDeadlockPrevented lists the requests of the cluster's own components that bypass a
+	// webhook, because its pods need them to start.
+	EventSelfDeadlockPrevented = "SelfDeadlockPrevented"
+	// EventConversionInterrupted means that another client removed a conversion webhook from a
+	// CustomResourceDefinition, and that the manager restored it.
+	EventConversionInterrupted = "ConversionInterrupted"
+
+	// EventAPIServiceRegistered means that an owned APIService is registered and available.
+	EventAPIServiceRegistered = "APIServiceRegistered"
+	// EventAPIServiceUnreachable means that a registered APIService is not available.
+	EventAPIServiceUnreachable = "APIServiceUnreachable"
+	// EventAPIServiceUnregistered means that an APIService was registered and is not registered any
+	// more.
+	EventAPIServiceUnregistered = "APIServiceUnregistered"
+	// EventAPIServiceBlocked means that an APIService cannot be registered until a person changes
+	// something.
+	EventAPIServiceBlocked = "APIServiceBlocked"
+
+	// EventCertificateDistributing means that registrations are made to trust the next CA.
+	EventCertificateDistributing = "CertificateDistributing"
+	// EventCertificatePromoting means that pods are given the next certificate.
+	EventCertificatePromoting = "CertificatePromoting"
+	// EventCertificateRetiring means that previous CAs are removed from registrations.
+	EventCertificateRetiring = "CertificateRetiring"
+	// EventCertificateStable means that a rotation is over.
+	EventCertificateStable = "CertificateStable"
+	// EventCertificateBootstrap means that a Deployment has lost its certificate, and that no
+	// registration trusts one.
+	EventCertificateBootstrap = "CertificateBootstrap"
+	// EventRegistrationLost means that a registration cannot be written and does not trust the
+	// certificate that pods are given: its calls fail.
+	EventRegistrationLost = "RegistrationLost"
+
+	// EventNotMarked means that the finalizer or the scope annotations of the ClusterServiceVersion
+	// cannot be written. Nothing is installed.
+	EventNotMarked = "NotMarked"
+	// EventPermissionsNotLifted means that --lift-roles could not grant a Role in a target namespace.
+	EventPermissionsNotLifted = "PermissionsNotLifted"
+	// EventLabelledObjectsLeft lists the roles and bindings that were not deleted with a
+	// ClusterServiceVersion, because only their labels name it as the owner.
+	EventLabelledObjectsLeft = "LabelledObjectsLeft"
+)
