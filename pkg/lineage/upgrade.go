@@ -17,7 +17,7 @@ func NotReady(csv *operatorsv1alpha1.ClusterServiceVersion, l Lineage) string {
 		switch phase := older.Status.Phase; phase {
 		case operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVPhaseDeleting, operatorsv1alpha1.CSVPhaseSucceeded:
 		case operatorsv1alpha1.CSVPhaseFailed:
-			return fmt.Sprintf("%s, which it replaces, has failed (%s): repair or delete that one, or set spec.upgradeStrategy.name of the OperatorGroup to TechPreviewUnsafeFailForward",
+			return fmt.Sprintf("%s, which it replaces, has failed (%s): repair or delete that one, or set spec.upgradeStrategy of the OperatorGroup to TechPreviewUnsafeFailForward",
 				older.Name, older.Status.Reason)
 		default:
 			return fmt.Sprintf("%s, which it replaces, is not installed yet", older.Name)
