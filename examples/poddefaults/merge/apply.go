@@ -43,8 +43,6 @@ type merger struct {
 	conflicts   []Conflict
 }
 
-func (m *merger) conflict(c Conflict) { m.conflicts = append(m.conflicts, c) }
-
 func (m *merger) mergeObjectMeta() {
 	m.pod.Labels = m.mergeMap("labels", m.pod.Labels, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Labels })
 	m.pod.Annotations = m.mergeMap("annotations", m.pod.Annotations, func(s *v1alpha1.PodDefaultSpec) map[string]string { return s.Annotations })

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
@@ -38,6 +39,8 @@ type ConflictError struct {
 	Conflicts []Conflict
 }
 
+func (m *merger) conflict(c Conflict) { m.conflicts = append(m.conflicts, c) }
+
 func newConflictError(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault, conflicts []Conflict) *ConflictError {
 	err := &ConflictError{Pod: cmp.Or(pod.Name, pod.GenerateName), Conflicts: conflicts}
 	for _, d := range podDefaults {
@@ -62,8 +65,6 @@ type owner string
 
 const thePod owner = ""
 
-func podDefault(name string) owner { return owner(name) }
-
 // place is a container, or inPod for lists of the pod.
 type place struct{ container string }
 
@@ -79,6 +80,9 @@ func (o owner) at(where place) string {
 	}
 	return whose + " in container " + where.container
 }
+
+// isEqual treats empty and missing lists alike, and compares quantities by value.
+func isEqual(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
 // differs names the fields that differ. It shows no values: they can be long or confidential.
 func differs(desired, other any, whose string) string {

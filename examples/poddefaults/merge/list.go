@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
@@ -78,7 +77,7 @@ func (l list[T]) merge(m *merger, where place, existing []T) []T {
 			key, desired := l.key(item), l.complete(item)
 			if len(byKey[key]) == 0 {
 				merged = append(merged, item)
-				byKey[key] = []held[T]{{desired, podDefault(d.Name)}}
+				byKey[key] = []held[T]{{desired, owner(d.Name)}}
 				continue
 			}
 			if slices.ContainsFunc(byKey[key], func(h held[T]) bool { return isEqual(h.item, desired) }) {
@@ -93,9 +92,6 @@ func (l list[T]) merge(m *merger, where place, existing []T) []T {
 	}
 	return merged
 }
-
-// isEqual treats empty and missing lists alike, and compares quantities by value.
-func isEqual(a, b any) bool { return equality.Semantic.DeepEqual(a, b) }
 
 // asItIs is the complete of types without defaults.
 func asItIs[T any](item T) T { return item }

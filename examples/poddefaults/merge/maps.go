@@ -21,7 +21,7 @@ func (m *merger) mergeMap(field string, existing map[string]string, of func(*v1a
 			value, isThere := merged[key]
 			switch {
 			case !isThere:
-				merged[key], owners[key] = desired[key], podDefault(d.Name)
+				merged[key], owners[key] = desired[key], owner(d.Name)
 			case value != desired[key]:
 				m.conflict(Conflict{
 					PodDefault: d.Name, Field: field, Key: key,

@@ -32,7 +32,7 @@ func (m *merger) mergeVolumeMounts(where place, existing []corev1.VolumeMount) [
 					mount.Name, onPath[0].item.Name, onPath[0].owner.at(where)))
 			default:
 				merged = append(merged, mount)
-				mounts = append(mounts, held[corev1.VolumeMount]{mount, podDefault(d.Name)})
+				mounts = append(mounts, held[corev1.VolumeMount]{mount, owner(d.Name)})
 			}
 		}
 	}

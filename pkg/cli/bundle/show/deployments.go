@@ -37,21 +37,6 @@ func serviceAccountOf(pod corev1.PodSpec) string {
 	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
 }
 
-// borrowed returns a row for each account that Deployments use and the bundle does not bring: their
-// pods have all permissions of that account.
-func (c *contents) borrowed() []Permission {
-	var all []Permission
-	for _, d := range c.deployments() {
-		if !slices.Contains(c.accounts, d.Account) {
-			all = append(all, Permission{
-				Account: d.Account, Where: theirScope, Verbs: "all of", danger: 5,
-				On: fmt.Sprintf("what ServiceAccount %s/%s may do, which the bundle does not bring", c.namespace.Name, d.Account),
-			})
-		}
-	}
-	return all
-}
-
 // detailsOf returns what the name of an object does not show: whose token a Secret gets, and which pods a
 // PriorityClass is for.
 func detailsOf(o *unstructured.Unstructured) string {

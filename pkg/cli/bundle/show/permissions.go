@@ -22,7 +22,6 @@ type Permission struct {
 	danger int
 }
 
-// role is a ClusterRole, or the Role of a namespace.
 type role struct {
 	kind, namespace, name string
 	rules                 []rbacv1.PolicyRule
@@ -70,7 +69,6 @@ func everythingOf(role string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{Verbs: []string{"all of"}, NonResourceURLs: []string{role}}
 }
 
-// permissions are what the objects grant: what is most dangerous first.
 func (c *contents) permissions() []Permission {
 	var all []Permission
 	for _, b := range c.bindings {
@@ -85,11 +83,26 @@ func (c *contents) permissions() []Permission {
 		if c.isUngranted(r) {
 			all = append(all, grantedToNobody(r)...)
 		} else if labels := otherLabels(r); len(labels) > 0 {
-			all = append(all, grants("all who have a ClusterRole that aggregates"+metadata(" labels", labels), theirScope, []rbacv1.PolicyRule{everythingOf(r.kind + " " + r.name)})...)
+			all = append(all, grants("all who have a ClusterRole that aggregates"+labelText(" labels", labels), theirScope, []rbacv1.PolicyRule{everythingOf(r.kind + " " + r.name)})...)
 		}
 	}
 	all = append(all, c.borrowed()...)
 	return byDanger(merged(all), func(p Permission) int { return p.danger })
+}
+
+// borrowed returns a row for each account that Deployments use and the bundle does not bring: their
+// pods have all permissions of that account.
+func (c *contents) borrowed() []Permission {
+	var all []Permission
+	for _, d := range c.deployments() {
+		if !slices.Contains(c.accounts, d.Account) {
+			all = append(all, Permission{
+				Account: d.Account, Where: theirScope, Verbs: "all of", danger: 5,
+				On: fmt.Sprintf("what ServiceAccount %s/%s may do, which the bundle does not bring", c.namespace.Name, d.Account),
+			})
+		}
+	}
+	return all
 }
 
 func cluster(namespace string) string { return cmp.Or(namespace, "cluster") }
@@ -125,7 +138,7 @@ func (c *contents) isUngranted(r role) bool {
 // grantedToNobody returns the rules of a role that the bundle does not bind. An existing binding may name
 // the role, and an existing ClusterRole may aggregate it by its labels.
 func grantedToNobody(r role) []Permission {
-	account := fmt.Sprintf("no account yet (%s %s%s)", r.kind, r.name, metadata(", with labels", r.labels))
+	account := fmt.Sprintf("no account yet (%s %s%s)", r.kind, r.name, labelText(", with labels", r.labels))
 	rows := grants(account, cmp.Or(r.namespace, "where it is bound"), r.rules)
 	for i, rule := range r.rules {
 		rows[i].danger = dangerOf("", "", rule)
@@ -138,7 +151,6 @@ const theirScope = "their scope"
 
 const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 
-// aggregatedTo are the ClusterRoles that get the rules of a role.
 func aggregatedTo(r role) []string {
 	var all []string
 	for _, label := range slices.Sorted(maps.Keys(r.labels)) {
@@ -200,16 +212,6 @@ func merged(all []Permission) []Permission {
 	return rows
 }
 
-// distinct returns each item once, in the order of its first occurrence.
-func distinct(items []string) []string {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(items, func(item string) bool {
-		was := seen[item]
-		seen[item] = true
-		return was
-	})
-}
-
 // dangerOf puts what is granted to others than the operator's accounts first, then what makes an account
 // an administrator, then what leads there.
 func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
@@ -239,13 +241,7 @@ func anyOf(list []string, either ...string) bool {
 }
 
 func objectsOf(rule rbacv1.PolicyRule) string {
-	all := slices.Clone(rule.NonResourceURLs)
-	for _, group := range rule.APIGroups {
-		for _, resource := range rule.Resources {
-			all = append(all, strings.TrimSuffix(resource+"."+group, "."))
-		}
-	}
-	text := strings.Join(all, ", ")
+	text := strings.Join(slices.Concat(rule.NonResourceURLs, qualified(rule.APIGroups, rule.Resources)), ", ")
 	if len(rule.ResourceNames) > 0 {
 		text += fmt.Sprintf(" (%s)", strings.Join(rule.ResourceNames, ", "))
 	}

@@ -6,8 +6,8 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	"k8s.io/utils/ptr"
 )
 
 // isInterception reports whether an object of a bundle is called for requests, or decides about them.
@@ -48,8 +48,8 @@ func interceptionsOf(o any, crds []*apiextensionsv1.CustomResourceDefinition) []
 
 func plainWebhook(kind, object string, w admissionregistrationv1.ValidatingWebhook, crds []*apiextensionsv1.CustomResourceDefinition) Webhook {
 	row := Webhook{
-		Type: kind, Name: w.Name, Object: object, Intercepts: interceptsOf(w.Rules), OnFailure: failure(w.FailurePolicy), TimeoutSeconds: timeout(w.TimeoutSeconds),
-		Where: whereOf(w.Rules, crds, selectedBy(w.NamespaceSelector)) + selecting(w.ObjectSelector),
+		Type: kind, Name: w.Name, Object: object, Intercepts: interceptsOf(w.Rules), OnFailure: string(ptr.Deref(w.FailurePolicy, admissionregistrationv1.Fail)), TimeoutSeconds: ptr.Deref(w.TimeoutSeconds, 10),
+		Where: whereOf(w.Rules, crds, selectedBy(w.NamespaceSelector), w.ObjectSelector),
 	}
 	switch c := w.ClientConfig; {
 	case c.URL != nil:
@@ -60,24 +60,8 @@ func plainWebhook(kind, object string, w admissionregistrationv1.ValidatingWebho
 	return row
 }
 
-func failure(policy *admissionregistrationv1.FailurePolicyType) string {
-	if policy == nil {
-		return fail
-	}
-	return string(*policy)
-}
-
-// selectedBy is what a namespaceSelector of the bundle covers.
-func selectedBy(selector *metav1.LabelSelector) coverage {
-	text := selectorText(selector)
-	if text == "" {
-		return coverage{"in all namespaces", "every Namespace"}
-	}
-	return coverage{"in namespaces with " + text, "Namespaces with " + text}
-}
-
 func policyRow(kind, name string, matches *admissionregistrationv1.MatchResources, on *admissionregistrationv1.FailurePolicyType, crds []*apiextensionsv1.CustomResourceDefinition) Webhook {
-	row := Webhook{Type: "Policy", Name: name, Object: kind + " " + name, Where: "as its bindings say", OnFailure: failure(on)}
+	row := Webhook{Type: "Policy", Name: name, Object: kind + " " + name, Where: "as its bindings say", OnFailure: string(ptr.Deref(on, admissionregistrationv1.Fail))}
 	if matches == nil {
 		return row
 	}
@@ -86,7 +70,7 @@ func policyRow(kind, name string, matches *admissionregistrationv1.MatchResource
 		rules = append(rules, rule.RuleWithOperations)
 	}
 	row.Intercepts = interceptsOf(rules)
-	row.Where = whereOf(rules, crds, selectedBy(matches.NamespaceSelector)) + selecting(matches.ObjectSelector)
+	row.Where = whereOf(rules, crds, selectedBy(matches.NamespaceSelector), matches.ObjectSelector)
 	return row
 }
 

@@ -3,12 +3,9 @@
 package show
 
 import (
-	"cmp"
-	"slices"
-
-	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -140,7 +137,6 @@ func contentsOf(manifests []*unstructured.Unstructured) *contents {
 	return c
 }
 
-// define keeps a definition or what is called for requests, and reports false for any other object.
 func (c *contents) define(typed any) bool {
 	if crd, ok := typed.(*apiextensionsv1.CustomResourceDefinition); ok {
 		c.definitions = append(c.definitions, crd)
@@ -161,16 +157,9 @@ func rollout(csv *operatorsv1alpha1.ClusterServiceVersion) []Step {
 	}
 	var steps []Step
 	for _, d := range csvspec.Deployments(csv) {
-		steps = append(steps, Step{Deployment: d.Name, Replicas: replicasOf(d.Spec), Webhooks: webhooks[d.Name]})
+		steps = append(steps, Step{Deployment: d.Name, Replicas: ptr.Deref(d.Spec.Replicas, 1), Webhooks: webhooks[d.Name]})
 	}
 	return steps
-}
-
-func replicasOf(spec appsv1.DeploymentSpec) int32 {
-	if spec.Replicas == nil {
-		return 1
-	}
-	return *spec.Replicas
 }
 
 func definitionOf(crd *apiextensionsv1.CustomResourceDefinition) Definition {
@@ -186,10 +175,4 @@ func definitionOf(crd *apiextensionsv1.CustomResourceDefinition) Definition {
 		d.Versions = append(d.Versions, text)
 	}
 	return d
-}
-
-// byDanger puts what is most dangerous first, and keeps the order of the rest.
-func byDanger[T any](all []T, danger func(T) int) []T {
-	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(danger(b), danger(a)) })
-	return all
 }

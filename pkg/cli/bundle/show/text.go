@@ -3,8 +3,6 @@ package show
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
@@ -61,7 +59,7 @@ func (w Webhook) title() string {
 func (s Summary) printRollout(out output.Writer) {
 	out.Printf("\nRollout\n")
 	for i, step := range s.Rollout {
-		out.Printf("  %d. %s, %s\n", i+1, step.Deployment, replicas(step.Replicas))
+		out.Printf("  %d. %s, %s\n", i+1, step.Deployment, output.Counted(int(step.Replicas), "replica"))
 		for j, w := range step.Webhooks {
 			branch := "├─"
 			if j == len(step.Webhooks)-1 {
@@ -73,13 +71,6 @@ func (s Summary) printRollout(out output.Writer) {
 			out.Printf("  ↓\n")
 		}
 	}
-}
-
-func replicas(n int32) string {
-	if n == 1 {
-		return "1 replica"
-	}
-	return fmt.Sprintf("%d replicas", n)
 }
 
 func (s Summary) printDefinitions(out output.Writer) {
@@ -106,31 +97,16 @@ func (s Summary) printDeployments(out output.Writer) {
 	section(out, "Deployments", []string{"NAME", "ACCOUNT", "IMAGES", "HOST ACCESS"}, rows)
 }
 
-// printObjects names the operator's namespace with what is written into it, and all other objects.
 func (s Summary) printObjects(out output.Writer) {
-	rows := [][]string{{"Namespace", s.Namespace.Name + metadata(", with labels", s.Namespace.Labels) + metadata(", with annotations", s.Namespace.Annotations)}}
+	rows := [][]string{{"Namespace", s.Namespace.Name + labelText(", with labels", s.Namespace.Labels) + labelText(", with annotations", s.Namespace.Annotations)}}
 	for _, o := range s.Objects {
-		name := o.Name
-		if o.Namespace != "" {
-			name = o.Namespace + "/" + o.Name
-		}
+		name := strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")
 		if o.Details != "" {
 			name += ", " + o.Details
 		}
 		rows = append(rows, []string{o.Kind, name})
 	}
 	section(out, "Other objects", []string{"KIND", "NAME"}, rows)
-}
-
-func metadata(label string, pairs map[string]string) string {
-	var all []string
-	for _, key := range slices.Sorted(maps.Keys(pairs)) {
-		all = append(all, key+"="+pairs[key])
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return label + " " + strings.Join(all, ", ")
 }
 
 // section writes a table. An empty table is announced: a missing table would not be noticed.

@@ -7,13 +7,11 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
 // Webhook is one row of the table of webhooks.
@@ -80,31 +78,6 @@ func dangerOfWebhook(w Webhook) int {
 	}
 }
 
-// coverage is what a namespaceSelector lets a webhook see: what lives in namespaces, and the
-// Namespaces themselves, which it goes by the labels of.
-type coverage struct{ inside, themselves string }
-
-func coverageOf(group *operatorsv1.OperatorGroup) coverage {
-	watch := slices.DeleteFunc(slices.Clone(group.Spec.TargetNamespaces), func(name string) bool { return name == metav1.NamespaceAll })
-	switch names := strings.Join(watch, ", "); {
-	case len(watch) == 1:
-		return coverage{"in " + names, "the Namespace " + names + " once it is labelled"}
-	case len(watch) > 0:
-		return coverage{"in " + names, "the Namespaces " + names + " once they are labelled"}
-	case group.Spec.Selector != nil:
-		selected := "namespaces with " + metav1.FormatLabelSelector(group.Spec.Selector)
-		return coverage{"in " + selected, selected}
-	default:
-		return coverage{"in all namespaces", "every Namespace"}
-	}
-}
-
-const (
-	everywhere = "in the whole cluster"
-	fail       = string(admissionregistrationv1.Fail)
-	apiService = "APIService"
-)
-
 func webhookOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.CustomResourceDefinition, covered coverage) Webhook {
 	w := Webhook{Name: d.GenerateName, Deployment: d.DeploymentName, OnFailure: fail}
 	w.Type = strings.TrimSuffix(strings.TrimSuffix(string(d.Type), "AdmissionWebhook"), "Webhook")
@@ -115,80 +88,9 @@ func webhookOf(d operatorsv1alpha1.WebhookDescription, crds []*apiextensionsv1.C
 		}
 		return w
 	}
-	w.TimeoutSeconds = timeout(d.TimeoutSeconds)
-	if d.FailurePolicy != nil {
-		w.OnFailure = string(*d.FailurePolicy)
-	}
-	w.Where = whereOf(d.Rules, crds, covered) + selecting(d.ObjectSelector)
+	w.TimeoutSeconds = ptr.Deref(d.TimeoutSeconds, 10)
+	w.OnFailure = string(ptr.Deref(d.FailurePolicy, admissionregistrationv1.Fail))
+	w.Where = whereOf(d.Rules, crds, covered, d.ObjectSelector)
 	w.Intercepts = interceptsOf(d.Rules)
 	return w
-}
-
-func timeout(seconds *int32) int32 {
-	if seconds == nil {
-		return 10
-	}
-	return *seconds
-}
-
-func interceptsOf(rules []admissionregistrationv1.RuleWithOperations) []string {
-	var all []string
-	for _, rule := range rules {
-		all = append(all, operations(rule)+" "+strings.Join(resources(rule), ", "))
-	}
-	return all
-}
-
-// whereOf is the effective scope: what a namespaceSelector does not limit is said.
-func whereOf(all []admissionregistrationv1.RuleWithOperations, crds []*apiextensionsv1.CustomResourceDefinition, covered coverage) string {
-	var places []string
-	add := func(text string, holds bool) {
-		if holds && !slices.Contains(places, text) {
-			places = append(places, text)
-		}
-	}
-	for _, rule := range all {
-		reach := rules.ReachOf(rule, crds...)
-		add(covered.inside, len(reach.Namespaced) > 0 || len(reach.Unknown) > 0)
-		add(everywhere, len(reach.Escaping) > 0 || everyGroup(rule))
-		add(covered.themselves, reach.Namespaces || everyGroup(rule))
-	}
-	return strings.Join(places, " and ")
-}
-
-// everyGroup reports whether a rule is for cluster-scoped objects of all groups.
-func everyGroup(rule admissionregistrationv1.RuleWithOperations) bool {
-	return slices.Contains(rule.APIGroups, "*") && (rule.Scope == nil || *rule.Scope != admissionregistrationv1.NamespacedScope)
-}
-
-func selecting(selector *metav1.LabelSelector) string {
-	if text := selectorText(selector); text != "" {
-		return ", if " + text
-	}
-	return ""
-}
-
-func selectorText(selector *metav1.LabelSelector) string {
-	if selector == nil || len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
-		return ""
-	}
-	return metav1.FormatLabelSelector(selector)
-}
-
-func operations(rule admissionregistrationv1.RuleWithOperations) string {
-	var all []string
-	for _, o := range rule.Operations {
-		all = append(all, string(o))
-	}
-	return strings.Join(all, ",")
-}
-
-func resources(rule admissionregistrationv1.RuleWithOperations) []string {
-	var all []string
-	for _, group := range rule.APIGroups {
-		for _, resource := range rule.Resources {
-			all = append(all, strings.TrimSuffix(resource+"."+group, "."))
-		}
-	}
-	return all
 }

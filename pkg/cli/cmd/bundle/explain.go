@@ -11,7 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
-func bundleExplainCommand() *cobra.Command {
+func newExplainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "explain [CODE]",
 		Short:             "Explain a finding of bundle validate; without a code, list all findings",

@@ -7,9 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
@@ -68,7 +65,7 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 		return nil, bundle.Options{}, err
 	}
 	if o.dryRun == dryRunClient {
-		if o.waivers, err = (validateOptions{}).waiversOf(reference); err != nil {
+		if o.waivers, err = waiversOf(reference, ""); err != nil {
 			return nil, bundle.Options{}, err
 		}
 	}
@@ -76,7 +73,6 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 	return b, options, err
 }
 
-// plan creates the manifests of a bundle for a cluster.
 func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bundle.Bundle, options bundle.Options, complete completion) (installer.Installation, error) {
 	kept, err := complete(c, ctx, b, &options)
 	if err != nil {
@@ -94,27 +90,8 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 	return i, c.UseExistingNames(ctx, i)
 }
 
-// introduce prints what an installation applies.
 func introduce(out output.Writer, b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bundle.Refusal) {
 	out.Printf("%s, from %s\n", b.CSV.Name, b.Source)
 	warn(out, b)
 	show.Of(b, manifests, refusals...).PrintNotice(out)
-}
-
-// withCertificates sets the annotations that select the certificate provider.
-func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.SubscriptionConfig {
-	chosen := map[string]string{wellknown.AnnotationCertificateProvider: o.certificates, wellknown.AnnotationCertManagerIssuer: o.issuer}
-	for annotation, value := range chosen {
-		if value == "" {
-			continue
-		}
-		if config == nil {
-			config = &operatorsv1alpha1.SubscriptionConfig{}
-		}
-		if config.Annotations == nil {
-			config.Annotations = map[string]string{}
-		}
-		config.Annotations[annotation] = value
-	}
-	return config
 }

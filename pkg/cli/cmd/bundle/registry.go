@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// registryFlags configure the connection to the registry of an image.
 type registryFlags struct {
 	ca        string
 	plainHTTP bool
@@ -27,7 +26,7 @@ func (f *registryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.ca, "registry-ca", "", "a file with the CA of the image's registry, in PEM, trusted in addition to the CAs of this machine")
 	cmd.Flags().BoolVar(&f.plainHTTP, "plain-http", false, "connect to the image's registry without TLS if it does not support TLS: credentials are then sent in plain text")
 	if cmd.Flags().Lookup("patience") == nil {
-		cmd.Flags().DurationVar(&f.patience, "patience", deploy.DefaultTimeout, "how long a registry may take to send the image")
+		cmd.Flags().DurationVar(&f.patience, "patience", deploy.DefaultTimeout, "time limit for the download of an image")
 	}
 }
 

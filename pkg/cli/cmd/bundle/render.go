@@ -11,14 +11,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
-func bundleRenderCommand() *cobra.Command {
+func newRenderCommand() *cobra.Command {
 	var o targetOptions
 	var format flags.Objects
 	cmd := &cobra.Command{
 		Use:   "render DIR|IMAGE",
 		Short: "Print the manifests that install a bundle, for kubectl apply --server-side -f - or a repository",
-		Example: `  olm-webhook-manager bundle render ./bundle | kubectl apply --server-side -f -
-  olm-webhook-manager bundle render ./bundle --watch-namespaces shop,stock -n shop-operator > shop-operator.yaml`,
+		Example: `  kubectl webhooks bundle render ./bundle | kubectl apply --server-side -f -
+  kubectl webhooks bundle render ./bundle --watch-namespaces shop,stock -n shop-operator > shop-operator.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := format.Check(); err != nil {
@@ -33,11 +33,7 @@ func bundleRenderCommand() *cobra.Command {
 }
 
 func render(ctx context.Context, out, hints output.Writer, reference string, o targetOptions, format flags.Objects) error {
-	options, err := o.options()
-	if err != nil {
-		return err
-	}
-	b, err := o.registry.open(ctx, reference)
+	b, options, err := o.open(ctx, reference)
 	if err != nil {
 		return err
 	}
@@ -51,11 +47,4 @@ func render(ctx context.Context, out, hints output.Writer, reference string, o t
 		out.Printf("# %s\n", b.Source)
 	}
 	return format.Print(out, manifests)
-}
-
-// warn names what of a bundle is applied otherwise than it is written.
-func warn(out output.Writer, b *bundle.Bundle) {
-	for _, p := range b.Problems {
-		out.Printf("warning: %s\n", p)
-	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
-func bundleShowCommand() *cobra.Command {
+func newShowCommand() *cobra.Command {
 	var o targetOptions
 	var format string
 	cmd := &cobra.Command{
@@ -21,11 +21,7 @@ func bundleShowCommand() *cobra.Command {
 		Long:  "Shows what bundle install would apply with the same flags, even if it would refuse the bundle.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			options, err := o.options()
-			if err != nil {
-				return err
-			}
-			b, err := o.registry.open(cmd.Context(), args[0])
+			b, options, err := o.open(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -42,7 +38,6 @@ func bundleShowCommand() *cobra.Command {
 	return cmd
 }
 
-// summarize returns the summary of the applied and the refused objects.
 func summarize(b *bundle.Bundle, options bundle.Options) (show.Summary, error) {
 	manifests, err := bundle.Manifests(b, options)
 	var refused *bundle.RefusedError

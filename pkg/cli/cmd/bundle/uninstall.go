@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-func bundleUninstallCommand() *cobra.Command {
+func newUninstallCommand() *cobra.Command {
 	o, definitions, reallyDefinitions := installOptions{connection: flags.NewCluster().WithoutNamespace()}, false, false
 	cmd := &cobra.Command{
 		Use:   "uninstall DIR|IMAGE",

@@ -9,7 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-func bundleUpgradeCommand() *cobra.Command {
+func newUpgradeCommand() *cobra.Command {
 	o := installOptions{connection: flags.NewCluster().WithoutNamespace()}
 	cmd := &cobra.Command{
 		Use:   "upgrade DIR|IMAGE",

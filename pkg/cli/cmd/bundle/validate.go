@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +21,7 @@ type validateOptions struct {
 	registry registryFlags
 }
 
-func bundleValidateCommand() *cobra.Command {
+func newValidateCommand() *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use:   "validate DIR|IMAGE...",
@@ -77,50 +75,11 @@ func (o validateOptions) report(ctx context.Context, reference string) (lint.Rep
 	if err != nil {
 		return lint.Report{}, err
 	}
-	waivers, err := o.waiversOf(reference)
+	waivers, err := waiversOf(reference, o.waivers)
 	if err != nil {
 		return lint.Report{}, err
 	}
 	return lint.Run(b, waivers...), nil
-}
-
-// waiversOf returns the waivers of --waivers, or of the file next to the bundle's folder, if it exists.
-func (o validateOptions) waiversOf(reference string) ([]lint.Waiver, error) {
-	if o.waivers == "" {
-		beside, err := besideFolder(reference)
-		if beside == "" || err != nil {
-			return nil, err
-		}
-		// The author of the bundle may have created it: reading a named pipe would block.
-		if info, err := os.Stat(beside); err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is no regular file: replace it, or name a file of waivers with --waivers", beside)
-		}
-		return lint.ReadWaivers(beside)
-	}
-	if _, err := os.Stat(o.waivers); err != nil {
-		return nil, fmt.Errorf("--waivers: %w", err)
-	}
-	return lint.ReadWaivers(o.waivers)
-}
-
-// besideFolder returns the path of the waivers next to a folder. It is empty for an image.
-func besideFolder(reference string) (string, error) {
-	if !isFolder(reference) {
-		return "", nil
-	}
-	dir := filepath.Clean(reference)
-	if base := filepath.Base(dir); base == "." || base == ".." {
-		var err error
-		if dir, err = filepath.Abs(dir); err != nil {
-			return "", err
-		}
-	}
-	return dir + ".waivers.yaml", nil
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 func printReports(out output.Writer, format string, reports []lint.Report) error {
@@ -134,17 +93,5 @@ func printReports(out output.Writer, format string, reports []lint.Report) error
 		return lint.SARIF(out, buildinfo.Version(), reports...)
 	default:
 		return printValue(out, format, reports)
-	}
-}
-
-// printValue writes a value as JSON or YAML.
-func printValue(out output.Writer, format string, value any) error {
-	switch format {
-	case "json":
-		return out.JSON(value)
-	case "yaml":
-		return out.YAML(value)
-	default:
-		return fmt.Errorf("--output=%s is no format of this command: see --help", format)
 	}
 }

@@ -1,0 +1,83 @@
+package bundle
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// installOptions are the flags of the commands that change a cluster by a bundle.
+type installOptions struct {
+	targetOptions
+	connection   flags.Cluster
+	certificates string
+	issuer       string
+	patience     time.Duration
+	output       flags.Objects
+	yes          bool
+	adopted      []string
+	dryRun       string
+	waivers      []lint.Waiver // of the file next to the bundle, for --dry-run=client
+}
+
+// What --dry-run may be, as kubectl has it.
+const (
+	dryRunNone   = "none"
+	dryRunClient = "client"
+	dryRunServer = "server"
+)
+
+func (o *installOptions) add(cmd *cobra.Command, forPeople ...string) {
+	f := cmd.Flags()
+	f.DurationVar(&o.patience, "patience", deploy.DefaultTimeout, "time without progress after which the command prints the cause and ends; also the time limit for the download of an image")
+	o.connection.Add(cmd, f)
+	o.targetOptions.add(cmd, &o.connection)
+	o.output.Add(cmd, forPeople...)
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
+	f.StringArrayVar(&o.adopted, "adopt", nil, "an object owned by another client that the command may overwrite or remove, as KIND.GROUP/NAMESPACE/NAME or KIND.GROUP/NAME; can be repeated")
+	f.StringVar(&o.dryRun, "dry-run", dryRunNone, "client: validate locally and print what would be done; server: also let the API server validate each object; none")
+	f.Lookup("dry-run").NoOptDefVal = dryRunClient
+	flags.Complete(cmd, "dry-run", dryRunServer, dryRunClient, dryRunNone)
+}
+
+func (o *installOptions) check() error {
+	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
+		return fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
+	}
+	return o.output.Check()
+}
+
+func (o *installOptions) addInstalling(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.certificates, "certificates", "", "the provider of serving certificates: "+issuers.Alternatives()+" (default: "+issuers.Names()[0]+"; for an upgrade: the present one)")
+	flags.Complete(cmd, "certificates", issuers.Names()...)
+	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Issuer/NAME, ClusterIssuer/NAME or KIND.GROUP/NAME")
+}
+
+// withCertificates sets the annotations that select the certificate provider.
+func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.SubscriptionConfig {
+	chosen := map[string]string{wellknown.AnnotationCertificateProvider: o.certificates, wellknown.AnnotationCertManagerIssuer: o.issuer}
+	for annotation, value := range chosen {
+		if value == "" {
+			continue
+		}
+		if config == nil {
+			config = &operatorsv1alpha1.SubscriptionConfig{}
+		}
+		if config.Annotations == nil {
+			config.Annotations = map[string]string{}
+		}
+		config.Annotations[annotation] = value
+	}
+	return config
+}
