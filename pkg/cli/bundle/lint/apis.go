@@ -18,19 +18,23 @@ import (
 var apiChecks = []Check{
 	{
 		Code: "owned-version", Level: Error, Basis: Refused,
-		Explain: `spec.customresourcedefinitions.owned names a version that the definition in the bundle does not serve. The ClusterServiceVersion stays Pending/RequirementsNotMet.`,
-		find:    unservedVersions,
+		Explain: `spec.customresourcedefinitions.owned names a version that the definition
+in the bundle does not serve. The ClusterServiceVersion stays Pending/RequirementsNotMet.`,
+		find: unservedVersions,
 	},
 	{
 		Code: "owned-apiservice", Level: Error, Basis: Refused,
-		Explain: `An APIService that the ClusterServiceVersion owns names a Deployment that there is not, or its kinds name two servers, of which one APIService has one. The
-ClusterServiceVersion stays Pending/RequirementsNotMet.`,
+		Explain: `An owned APIService names a Deployment that does not exist, or its kinds
+name two servers: an APIService has only one. The ClusterServiceVersion stays
+Pending/RequirementsNotMet.`,
 		find: unservedAPIs,
 	},
 	{
 		Code: "reserved-group", Level: Error, Basis: Refused,
-		Explain: `An operator that served a version of a group of Kubernetes, of OLM or of the manager would answer for objects that the cluster consists of. Kubernetes reserves *.k8s.io,
-*.kubernetes.io and names without a dot. The manager sets the ClusterServiceVersion to Failed/OwnerConflict. Serve a group of your own.`,
+		Explain: `An operator that serves a version of a group of Kubernetes, OLM or this
+manager would answer requests for objects that the cluster needs. Kubernetes reserves *.k8s.io,
+*.kubernetes.io and names without a dot. The manager sets the ClusterServiceVersion to
+Failed/OwnerConflict. Use a group of your own.`,
 		find: func(s *subject) []mistake {
 			var all []mistake
 			for i, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
@@ -73,7 +77,6 @@ func unservedAPIs(s *subject) []mistake {
 	return all
 }
 
-// builtIn are the APIServices of the groups that every cluster has.
 func builtIn() []*apiregistrationv1.APIService {
 	var all []*apiregistrationv1.APIService
 	for _, version := range scheme.Scheme.PrioritizedVersionsAllGroups() {

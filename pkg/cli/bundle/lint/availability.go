@@ -21,9 +21,10 @@ import (
 var availabilityChecks = []Check{
 	{
 		Code: "one-replica", Level: Warning, Basis: Policy,
-		Explain: `With one replica the webhook is away whenever its pod is: when its node is drained, when it is evicted, while it restarts. With failurePolicy Fail the requests that
-it intercepts fail meanwhile; with a conversion webhook, regardless of its failurePolicy, so does every read and write of an object in another version than the stored one. Write
-replicas: 2, or more, and spread them over nodes.`,
+		Explain: `With one replica, the webhook is unavailable while its pod restarts, is
+evicted, or its node is drained. Meanwhile, with failurePolicy Fail, the requests that it intercepts
+fail. With a conversion webhook, all reads and writes in other versions than the stored one fail,
+independent of failurePolicy. Write replicas: 2 or more, and spread the pods over nodes.`,
 		find: eachFailClosedDeployment(func(s *subject, d deployment) (string, string, string) {
 			if d.Spec.Replicas != nil && *d.Spec.Replicas != 1 {
 				return "", "", ""
@@ -33,8 +34,10 @@ replicas: 2, or more, and spread them over nodes.`,
 	},
 	{
 		Code: "no-disruption-budget", Level: Warning, Basis: Policy,
-		Explain: `Without a PodDisruptionBudget, draining nodes may evict all replicas at once, and with failurePolicy Fail the requests that the webhook intercepts fail until one is back,
-and the requests whose objects a conversion webhook converts. Bundles may bring one: maxUnavailable: 1, with the labels of the pods.`,
+		Explain: `Without a PodDisruptionBudget, draining nodes may evict all replicas at
+the same time. Until one is available again, the requests fail that the webhook intercepts with
+failurePolicy Fail, or whose objects it converts. Add a PodDisruptionBudget to the bundle:
+maxUnavailable: 1, with the labels of the pods.`,
 		find: eachFailClosedDeployment(func(s *subject, d deployment) (string, string, string) {
 			if d.Spec.Replicas == nil || *d.Spec.Replicas < 2 || budgeted(s, d) {
 				return "", "", ""
@@ -44,9 +47,11 @@ and the requests whose objects a conversion webhook converts. Bundles may bring 
 	},
 	{
 		Code: "no-readiness-probe", Level: Warning, Basis: Policy,
-		Explain: `Without a readiness probe a pod gets requests as soon as its process has started, and until it has ended: before the server listens, and when it has stopped. With
-failurePolicy Fail those requests fail, in each rolling update, and so do those of a conversion webhook. Let the server that answers webhooks say when it is ready; a probe of another container of the pod says
-nothing about it. Where no container declares the webhook's port, the probe of any is taken for it.`,
+		Explain: `Without a readiness probe, a pod receives requests from the start of its
+process until its end: also before the server listens, and after it stops. In each rolling update,
+these requests fail with failurePolicy Fail, and in conversions. Add a readiness probe to the
+container that serves the webhook: a probe of another container does not show that it is ready. If
+no container declares the port of the webhook, a probe of any container is accepted.`,
 		find: unprobed,
 	},
 }

@@ -12,19 +12,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// conversionChecks are about conversion webhooks and what they convert.
 var conversionChecks = []Check{
 	{
 		Code: "conversion-refused", Level: Error, Basis: Refused,
-		Explain: `A conversion webhook converts all objects of its definitions, wherever they are: the manager, like OLM v0, installs one only for an operator of all namespaces,
-that owns the definitions, and that names each once. Definitions of OLM's own groups must not be converted. Otherwise the ClusterServiceVersion is
-Failed/InvalidWebhookDescription.`,
+		Explain: `A conversion webhook converts all objects of its definitions in all
+namespaces. Therefore this manager and OLM v0 require an operator that supports AllNamespaces, owns
+the definitions, and names each once. Definitions in OLM's own groups must not be converted.
+Otherwise the ClusterServiceVersion is Failed/InvalidWebhookDescription.`,
 		find: violationsOf(requirements.WrongConversion, "conversionCRDs"),
 	},
 	{
 		Code: "conversion-crd", Level: Error, Basis: Refused,
-		Explain: `What a conversion webhook converts has to be there, with spec.preserveUnknownFields false: the API server calls no webhook for a definition without a structural
-schema. The ClusterServiceVersion stays Pending/RequirementsNotMet until it is.`,
+		Explain: `A definition that a conversion webhook converts has to exist, with
+spec.preserveUnknownFields false: the API server calls no webhook for a definition without a
+structural schema. Until then, the ClusterServiceVersion stays Pending/RequirementsNotMet.`,
 		find: func(s *subject) []mistake {
 			definitions := definitionsOf(s.Bundle)
 			return unmet(s, "CustomResourceDefinition", func(name string) (path, remedy string) {
@@ -46,8 +47,9 @@ schema. The ClusterServiceVersion stays Pending/RequirementsNotMet until it is.`
 	},
 	{
 		Code: "conversion-of-one-version", Level: Warning, Basis: Broken,
-		Explain: `A definition with one version has nothing to convert: its webhook is never called. If the other version was forgotten, objects of it are pruned or refused; if there is
-none yet, the webhook is one more thing that can fail.`,
+		Explain: `A definition with one version needs no conversion, so its webhook is never
+called. If the definition lacks a version, objects of that version are pruned or refused. If there
+is no other version yet, remove the webhook.`,
 		find: func(s *subject) []mistake {
 			return convertedDefinitions(s, func(crd *apiextensionsv1.CustomResourceDefinition) (string, string) {
 				if len(crd.Spec.Versions) > 1 {
@@ -59,9 +61,10 @@ none yet, the webhook is one more thing that can fail.`,
 	},
 	{
 		Code: "conversion-undeclared", Level: Warning, Basis: Broken,
-		Explain: `The definition of the bundle says that its objects are converted by a webhook, and no description of the ClusterServiceVersion does. The manager, like OLM v0, makes a
-Service and a certificate, and writes a caBundle, for described conversions alone: this one is written as the definition has it. Every read of an object in another version than the stored
-one fails until what the bundle's definition names serves, and its caBundle is right.`,
+		Explain: `The definition in the bundle has a conversion webhook, and the
+ClusterServiceVersion does not declare it. This manager and OLM v0 create a Service, a certificate
+and a caBundle only for declared conversions. This conversion is applied unchanged. Reads of objects
+in other versions than the stored one fail until its server runs and its caBundle is correct.`,
 		find: undeclaredConversions,
 	},
 }

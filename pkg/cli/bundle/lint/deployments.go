@@ -22,9 +22,11 @@ import (
 var backendChecks = []Check{
 	{
 		Code: "unknown-deployment", Level: Error, Basis: Refused,
-		Explain: `A webhook is served by one of the Deployments in spec.install.spec.deployments, which deploymentName names. With another name OLM v0 registers the webhook with an
-empty caBundle and a Service that does not exist, so that every call fails; the manager leaves the ClusterServiceVersion Pending/RequirementsNotMet and registers nothing.
-So it does when two Deployments have one name: OLM v0 overwrites each with the other in a loop.`,
+		Explain: `deploymentName names the Deployment in spec.install.spec.deployments that
+serves the webhook. If there is none of that name, OLM v0 registers the webhook with an empty
+caBundle and a Service that does not exist, and every call fails. The manager leaves the
+ClusterServiceVersion Pending/RequirementsNotMet and registers nothing. It does the same for two
+Deployments with one name, which OLM v0 overwrites in a loop.`,
 		find: func(s *subject) []mistake {
 			return unmet(s, "Deployment", func(name string) (path, remedy string) {
 				if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
@@ -41,7 +43,8 @@ So it does when two Deployments have one name: OLM v0 overwrites each with the o
 	},
 	{
 		Code: "selector-mismatch", Level: Error, Basis: Rejected,
-		Explain: `The selector of a Deployment has to match the labels of its own pods. The API server refuses it otherwise, and the ClusterServiceVersion fails with
+		Explain: `The selector of a Deployment has to match the labels of its pod template.
+Otherwise the API server refuses it, and the ClusterServiceVersion fails with
 InstallComponentFailed.`,
 		find: eachDeployment(func(_ *subject, d deployment) (string, string, string) {
 			selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
@@ -53,15 +56,17 @@ InstallComponentFailed.`,
 	},
 	{
 		Code: "pod-invalid", Level: Error, Basis: Rejected,
-		Explain: `The API server refuses a Deployment whose pods have two volumes or two containers of one name, init containers included, or with a container that mounts a volume that
-the pod does not have, or two in one place: the ClusterServiceVersion fails with InstallComponentFailed. Certificates that are mounted where the libraries look for them are replaced
-by the manager's, as under OLM v0, and not meant here.`,
+		Explain: `The API server refuses a Deployment whose pods have two volumes or two
+containers with the same name (init containers included), a mount of a missing volume, or two mounts
+at one path. The ClusterServiceVersion fails with InstallComponentFailed. Certificates that are
+mounted at the default paths of the libraries are not checked: this manager and OLM v0 replace them.`,
 		find: invalidPods,
 	},
 	{
 		Code: "no-replicas", Level: Error, Basis: Broken,
-		Explain: `A Deployment with replicas: 0 runs nothing, so its webhooks and APIs are never reachable: the manager never registers them, and the ClusterServiceVersion stays Installing until
-an administrator scales the Deployment. OLM v0 registers them, and every call fails.`,
+		Explain: `A Deployment with replicas: 0 has no pods, so its webhooks and APIs are
+never reachable. The manager does not register them, and the ClusterServiceVersion stays Installing
+until an administrator scales the Deployment. OLM v0 registers them, and every call fails.`,
 		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
 			if !s.serves(d) || d.Spec.Replicas == nil || *d.Spec.Replicas != 0 {
 				return "", "", ""
@@ -71,7 +76,8 @@ an administrator scales the Deployment. OLM v0 registers them, and every call fa
 	},
 	{
 		Code: "missing-service-account", Level: Error, Basis: Broken,
-		Explain: `The pods run as a ServiceAccount that neither permissions nor clusterPermissions name, and that the bundle does not bring: it does not exist, and the API server
+		Explain: `The pods use a ServiceAccount that neither permissions nor
+clusterPermissions name, and that the bundle does not contain. It does not exist, and the API server
 refuses every pod with "service account not found".`,
 		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
 			pod := d.Spec.Template.Spec
@@ -84,8 +90,9 @@ refuses every pod with "service account not found".`,
 	},
 	{
 		Code: "unnamed-port", Level: Error, Basis: Broken,
-		Explain: `targetPort names a port, and no container of the Deployment has one of that name: the Service never gets an endpoint with a port, so the webhook is never
-reachable, and the manager never registers it. OLM v0 registers it, and every call fails.`,
+		Explain: `targetPort is the name of a port that no container of the Deployment has.
+The Service gets no endpoint with a port. The manager never registers the webhook. OLM v0 registers
+it, and every call fails.`,
 		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
 			if w.TargetPort == nil || w.TargetPort.Type != intstr.String || w.TargetPort.StrVal == "" || declaresPort(pod, *w.TargetPort) {
 				return "", "", ""
@@ -95,8 +102,10 @@ reachable, and the manager never registers it. OLM v0 registers it, and every ca
 	},
 	{
 		Code: "undeclared-port", Level: Warning, Basis: Policy,
-		Explain: `The webhook is called at a port that no container declares. Kubernetes does not hold a server to what it declares, so it may listen there all the same; but where the
-number is merely wrong, the webhook is never reachable, and no other check reports it. Left open, targetPort is containerPort, which is 443 by default. Declare the port in the container.`,
+		Explain: `No container declares the port at which the webhook is called. A server
+may listen at a port that is not declared. If the number is wrong, the webhook is never reachable,
+and no other check reports that. The default of targetPort is containerPort, whose default is 443.
+Declare the port in the container.`,
 		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
 			port := render.TargetPort(w.WebhookDescription)
 			if port.Type == intstr.String || declaresPort(pod, port) {
@@ -107,15 +116,20 @@ number is merely wrong, the webhook is never reachable, and no other check repor
 	},
 	{
 		Code: "ports-in-conflict", Level: Warning, Basis: UnderOLM,
-		Explain: `Two webhooks of one Deployment have the same containerPort, which is the port of the Service, and different targetPorts. OLM v0 creates a Service with the same port twice,
-which the API server refuses, and the installation fails. This manager gives the second another port. Give each its own containerPort, and both do the same.`,
+		Explain: `Two webhooks of one Deployment have the same containerPort, which is the
+port of the Service, and different targetPorts. OLM v0 creates a Service that has the port twice,
+the API server refuses it, and the installation fails. This manager assigns another port to the
+second webhook. Give each webhook its own containerPort.`,
 		find: portsInConflict,
 	},
 	{
 		Code: "missing-secret", Level: Warning, Basis: Broken,
-		Explain: `A pod mounts a Secret or a ConfigMap, or takes its environment from one, that the bundle does not bring and that is not optional: until an administrator creates it, the pod does
-not start. Most often it is the Secret of another certificate tool, left over from an installation with cert-manager. Certificates that are mounted where the libraries look for
-them (/tmp/k8s-webhook-server/serving-certs) are replaced by the manager, and not meant here. Remove the volume, set optional: true, or document that an administrator creates it.`,
+		Explain: `A pod mounts a Secret or ConfigMap, or reads its environment from it. The
+object is not optional, and the bundle does not contain it. The pod does not start until an
+administrator creates it. Often it is the Secret of another certificate tool, such as cert-manager.
+Certificates that are mounted at the default paths of the libraries
+(/tmp/k8s-webhook-server/serving-certs) are not reported: the manager replaces them. Remove the
+volume, set optional: true, or document that an administrator creates the object.`,
 		find: missingReferences,
 	},
 }

@@ -22,10 +22,13 @@ const maxLatency = 20 * time.Second
 
 var latencyChecks = []Check{{
 	Code: "added-latency", Level: Warning, Basis: Policy,
-	Explain: `An API server calls the mutating webhooks of a request one after another, and then all validating ones at once. So what they may add to one request is the sum of the
-timeouts of the former, and the longest of the latter; a mutating webhook with reinvocationPolicy IfNeeded may be called twice. Webhooks of other operators come on top. API servers
-give a request a minute in all, and many clients less. Shorten the timeouts (a webhook that looks at one object answers within milliseconds), let one webhook do the work of
-several, or narrow the rules. Selectors are not looked at: webhooks that never meet on one object add nothing to each other.`,
+	Explain: `An API server calls the mutating webhooks of a request one after another,
+and then all validating ones at the same time. So the maximum delay of a request is the sum of the
+mutating timeouts plus the longest validating timeout. A mutating webhook with reinvocationPolicy
+IfNeeded may be called twice. Webhooks of other operators add to that. An API server ends a request
+after one minute, and many clients do so earlier. Shorten the timeouts, use one webhook instead of
+several, or narrow the rules. The check ignores selectors: webhooks that never intercept the same
+object do not add up.`,
 	find: addedLatency,
 }}
 
@@ -52,7 +55,6 @@ func addedLatency(s *subject) []mistake {
 	return all
 }
 
-// maxSteps is how many webhooks a finding names.
 const maxSteps = 20
 
 // latency is what webhooks can add to a request that all of them are called for, and how.
@@ -189,7 +191,6 @@ func (c calls) of(r request) []webhook {
 	return called
 }
 
-// callsFor reports whether a webhook may be called for a request, as API servers decide it.
 func callsFor(w webhook, attributes admission.Attributes) bool {
 	return slices.ContainsFunc(w.Rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
 		rule.Scope = nil // who names a resource knows its scope

@@ -22,24 +22,41 @@ import (
 // deprecated one for community operators; the one for architectures, which pulls images; and the
 // one for package manifests, which bundles have annotations in the place of.
 var libraryChecks = []Check{
-	library("olm-csv", Library, Error, validation.ClusterServiceVersionValidator, wholeBundle, `OLM's validator for ClusterServiceVersions: mandatory fields, names, install modes, alm-examples that match
-the APIs, minKubeVersion. What the validator itself calls a warning is one here.`),
-	library("olm-bundle", Library, Error, validation.BundleValidator, wholeBundle, `OLM's validator for bundles: definitions that the ClusterServiceVersion owns and the bundle lacks, or the other way
-round; ServiceAccounts defined twice; images that are no names of images; a name that does not fit spec.release; a size that OLM cannot store. An owned definition that is not there keeps
-the ClusterServiceVersion Pending. The cluster takes the rest, where no other finding says otherwise: they are errors because pipelines that run OLM's validators refuse the bundle,
-and it gets into no catalog that demands them. Waive them for a bundle that only these commands install. What the validator itself calls a warning is one here.`),
-	library("olm-object", Library, Error, objects, eachObject, `OLM's validators for the other objects of a bundle: a PodDisruptionBudget that allows no disruption, a PriorityClass that is
-the default of the cluster, permissions to change the default SecurityContextConstraints, an OperatorGroup with an annotation of OLM's in the wrong case. What the validators themselves call a warning is one here.`),
-	library("olm-removed-apis", Library, Error, removedAPIs, eachObjectAsBundle, `The bundle has objects of APIs, or asks permissions for APIs, that were removed from Kubernetes 1.22, 1.25 or 1.26. No cluster
-that this manager works in serves them: it needs Kubernetes 1.28. The API server refuses such an object during the installation: an error, independent of spec.minKubeVersion. A permission for a removed API has no effect,
-and the cluster takes it: a warning. So is a resource that is listed in spec.customresourcedefinitions, which is shown to people only, unless spec.minKubeVersion has it gone: then OLM's validator calls it an error, and
-pipelines that run it refuse the bundle.`),
-	library("olm-good-practices", Policy, Warning, validation.GoodPracticesValidator, wholeBundle, `What the operator framework recommends: resource requests for each container, descriptions of APIs, the naming of
-channels and versions, no permission to create CustomResourceDefinitions.`),
-	library("olm-operatorhub", Policy, Warning, operatorHub, wholeBundle, `What OperatorHub.io demands of the bundles that are published there: an icon, maintainers, links. Nothing of it matters to a
-cluster: waive it for a bundle that is not published there.`),
-	library("olm-categories", Policy, Warning, validation.StandardCategoriesValidator, wholeBundle, `OperatorHub.io sorts operators by a fixed list of categories, and this one is not in it. Nothing of it matters to a cluster.`),
-	library("olm-capabilities", Policy, Warning, validation.StandardCapabilitiesValidator, wholeBundle, `OperatorHub.io has a fixed list of capability levels, and this one is not in it. Nothing of it matters to a cluster.`),
+	library("olm-csv", Library, Error, validation.ClusterServiceVersionValidator, wholeBundle,
+		`OLM's validator for ClusterServiceVersions: required fields, names, install modes,
+alm-examples that match the APIs, minKubeVersion. Its warnings are warnings here.`),
+	library("olm-bundle", Library, Error, validation.BundleValidator, wholeBundle,
+		`OLM's validator for bundles: owned definitions that the bundle lacks, or the reverse;
+ServiceAccounts that are defined twice; invalid names of images; a name that does not match
+spec.release; a size that OLM cannot store. Without an owned definition, the ClusterServiceVersion
+stays Pending. A cluster accepts the others, unless another finding reports them. They are errors
+because pipelines and catalogs that run OLM's validators refuse the bundle. Waive them for a bundle
+that only these commands install. Warnings of the validator are warnings here.`),
+	library("olm-object", Library, Error, objects, eachObject,
+		`OLM's validators for the other objects of a bundle: a PodDisruptionBudget that allows no
+disruption, a PriorityClass that is the default of the cluster, permissions to change the default
+SecurityContextConstraints, an OperatorGroup with an annotation of OLM in the wrong case. Warnings
+of the validators are warnings here.`),
+	library("olm-removed-apis", Library, Error, removedAPIs, eachObjectAsBundle,
+		`The bundle uses APIs that were removed in Kubernetes 1.22, 1.25 or 1.26, in its objects or
+permissions. This manager requires Kubernetes 1.28, which does not serve them. An object of such an
+API is an error, independent of spec.minKubeVersion: the API server refuses it. A permission for a
+removed API has no effect, and is a warning. A resource in spec.customresourcedefinitions is only
+displayed, and is a warning as well. It is an error if spec.minKubeVersion is a version without the
+API: pipelines that run OLM's validators refuse the bundle.`),
+	library("olm-good-practices", Policy, Warning, validation.GoodPracticesValidator, wholeBundle,
+		`Recommendations of the operator framework: resource requests for each container,
+descriptions of APIs, the names of channels and versions, no permission to create
+CustomResourceDefinitions.`),
+	library("olm-operatorhub", Policy, Warning, operatorHub, wholeBundle,
+		`Requirements of OperatorHub.io for published bundles: an icon, maintainers, links. They
+have no effect in a cluster. Waive the finding for a bundle that is not published there.`),
+	library("olm-categories", Policy, Warning, validation.StandardCategoriesValidator, wholeBundle,
+		`OperatorHub.io has a fixed list of categories, and this one is not in it. It has no effect
+in a cluster.`),
+	library("olm-capabilities", Policy, Warning, validation.StandardCapabilitiesValidator, wholeBundle,
+		`OperatorHub.io has a fixed list of capability levels, and this one is not in it. It has no
+effect in a cluster.`),
 }
 
 // objects asks the validator for OperatorGroups, too, which wants them in their own type.

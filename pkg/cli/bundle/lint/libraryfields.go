@@ -28,9 +28,19 @@ type libraryField struct {
 // is said of the object as a whole.
 type locator func(*subject, *bundle.Object, errors.Error) []libraryField
 
-// fieldAt is a field of the object that the library looks at.
 func fieldAt(path string) locator {
 	return func(_ *subject, o *bundle.Object, _ errors.Error) []libraryField { return []libraryField{{o, path}} }
+}
+
+// items are the items of a list that match.
+func items[T any](o *bundle.Object, list string, all []T, matches func(T) bool) []libraryField {
+	var found []libraryField
+	for i, item := range all {
+		if matches(item) {
+			found = append(found, libraryField{o, fmt.Sprintf("%s[%d]", list, i)})
+		}
+	}
+	return found
 }
 
 // valueAsPath is for the rare error whose value is the path.
@@ -64,19 +74,14 @@ func wrongCase(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 
 // ownedAPI is where the ClusterServiceVersion owns the kind that an error is about.
 func ownedAPI(s *subject, o *bundle.Object, e errors.Error) []libraryField {
-	var all []libraryField
-	for i, d := range s.CSV.Spec.CustomResourceDefinitions.Owned {
+	crds := items(o, "spec.customresourcedefinitions.owned", s.CSV.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) bool {
 		_, group, _ := strings.Cut(d.Name, ".")
-		if e.BadValue == (schema.GroupVersionKind{Group: group, Version: d.Version, Kind: d.Kind}) {
-			all = append(all, libraryField{o, fmt.Sprintf("spec.customresourcedefinitions.owned[%d]", i)})
-		}
-	}
-	for i, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
-		if e.BadValue == (schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind}) {
-			all = append(all, libraryField{o, fmt.Sprintf("spec.apiservicedefinitions.owned[%d]", i)})
-		}
-	}
-	return all
+		return e.BadValue == schema.GroupVersionKind{Group: group, Version: d.Version, Kind: d.Kind}
+	})
+	apis := items(o, "spec.apiservicedefinitions.owned", s.CSV.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) bool {
+		return e.BadValue == schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind}
+	})
+	return slices.Concat(crds, apis)
 }
 
 // ownedByName is the owned definition whose name an error ends in.
@@ -97,13 +102,9 @@ func describedAPI(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 	if relation == "required" {
 		descriptions = s.CSV.Spec.CustomResourceDefinitions.Required
 	}
-	var all []libraryField
-	for i, d := range descriptions {
-		if d.Description == "" && strings.Contains(e.Detail, fmt.Sprintf("%q", d.Name)) {
-			all = append(all, libraryField{o, fmt.Sprintf("spec.customresourcedefinitions.%s[%d]", relation, i)})
-		}
-	}
-	return all
+	return items(o, "spec.customresourcedefinitions."+relation, descriptions, func(d operatorsv1alpha1.CRDDescription) bool {
+		return d.Description == "" && strings.Contains(e.Detail, fmt.Sprintf("%q", d.Name))
+	})
 }
 
 func definitionOf(s *subject, _ *bundle.Object, e errors.Error) []libraryField {
@@ -135,13 +136,7 @@ func ruleOf(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role) != nil {
 		return nil
 	}
-	var all []libraryField
-	for i, rule := range role.Rules {
-		if reflect.DeepEqual(e.BadValue, rule) {
-			all = append(all, libraryField{o, fmt.Sprintf("rules[%d]", i)})
-		}
-	}
-	return all
+	return items(o, "rules", role.Rules, func(rule rbacv1.PolicyRule) bool { return reflect.DeepEqual(e.BadValue, rule) })
 }
 
 var goFieldPath = regexp.MustCompile(`ClusterServiceVersion\.(Spec\.[\w.]+)\.(\w+)\[(\d+)\]\.(\w+)\[(\d+)\]`)
@@ -186,19 +181,17 @@ func channels(s *subject, _ *bundle.Object, _ errors.Error) []libraryField {
 	return []libraryField{{s.AnnotationsObject, "annotations[operators.operatorframework.io.bundle.channels.v1]"}}
 }
 
-// createsDefinitions are the permissions to create CustomResourceDefinitions.
 func createsDefinitions(s *subject, o *bundle.Object, _ errors.Error) []libraryField {
 	has := func(list []string, either ...string) bool {
 		return slices.ContainsFunc(list, func(item string) bool { return slices.Contains(either, item) })
 	}
+	creates := func(rule rbacv1.PolicyRule) bool {
+		return has(rule.APIGroups, "apiextensions.k8s.io") && has(rule.Resources, "customresourcedefinitions", "*") && has(rule.Verbs, "create", "patch", "*")
+	}
 	var all []libraryField
 	check := func(field string, permissions []operatorsv1alpha1.StrategyDeploymentPermissions) {
 		for i, p := range permissions {
-			for j, rule := range p.Rules {
-				if has(rule.APIGroups, "apiextensions.k8s.io") && has(rule.Resources, "customresourcedefinitions", "*") && has(rule.Verbs, "create", "patch", "*") {
-					all = append(all, libraryField{o, fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, i, j)})
-				}
-			}
+			all = append(all, items(o, fmt.Sprintf("spec.install.spec.%s[%d].rules", field, i), p.Rules, creates)...)
 		}
 	}
 	check("permissions", s.CSV.Spec.InstallStrategy.StrategySpec.Permissions)

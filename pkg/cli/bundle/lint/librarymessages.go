@@ -18,7 +18,6 @@ type libraryMessage struct {
 	remedy   string
 }
 
-// libraryMessages are all that its validators say. The first that fits counts.
 var libraryMessages = []libraryMessage{
 	// olm-csv
 	{"metadata.name ", fieldAt("metadata.name"), "write a name in lower case of at most 63 characters, such as shop.v1.0.0"},

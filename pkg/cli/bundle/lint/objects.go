@@ -11,13 +11,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// objectChecks are about the objects other than the ClusterServiceVersion and its definitions.
 var objectChecks = []Check{
 	{
 		Code: "refused-object", Level: Error, Basis: Refused,
-		Explain: `bundle install and bundle render refuse the object. A bundle brings objects of the kinds that OLM supports in bundles; with --allow-kind=Kind.group an administrator
-allows another. No flag allows the kinds by which OLM and the manager decide about operators (OperatorGroup, Subscription), a Namespace, and a webhook configuration with a
-forbidden rule (see forbidden-rule): the first are created by the installation itself, and the last would lock the cluster.`,
+		Explain: `bundle install and bundle render refuse the object. A bundle may have
+objects of the kinds that OLM supports. With --allow-kind=Kind.group, an administrator allows
+another kind. No flag allows OperatorGroup, Subscription and Namespace, which the installation
+creates itself, and webhook configurations with a forbidden rule (see forbidden-rule), which would
+block the cluster.`,
 		find: func(s *subject) []mistake {
 			var all []mistake
 			for _, r := range s.Refusals(nil) {
@@ -28,14 +29,18 @@ forbidden rule (see forbidden-rule): the first are created by the installation i
 	},
 	{
 		Code: "grants-to-others", Level: Warning, Basis: Policy,
-		Explain: `The bundle binds a role to users or groups, or to a ServiceAccount that is not the operator's. With the group system:authenticated every account of the cluster has
-the permissions of the role, with system:unauthenticated everybody who reaches the API server. Bind roles to the operator's ServiceAccount, and let administrators bind the others.`,
+		Explain: `The bundle binds a role to users, to groups, or to a ServiceAccount of
+another operator. The group system:authenticated gives the role to every account of the cluster, and
+system:unauthenticated to every client that reaches the API server. Bind roles to the operator's
+ServiceAccount. Let administrators bind other subjects.`,
 		find: grantsToOthers,
 	},
 	{
 		Code: "grants-everything", Level: Warning, Basis: Policy,
-		Explain: `The permissions make the account an administrator of the cluster: the role is cluster-admin, or a rule allows every verb on every resource, or to escalate, bind or
-impersonate. Who controls the operator's pods, or reads its token, controls the cluster. Name the groups, resources and verbs that the operator uses.`,
+		Explain: `The permissions make the account an administrator of the cluster: the role
+is cluster-admin, or a rule allows every verb on every resource, or the verbs escalate, bind or
+impersonate. A client that controls the operator's pods, or reads its token, controls the cluster.
+Name the groups, resources and verbs that the operator uses.`,
 		find: grantsEverything,
 	},
 }

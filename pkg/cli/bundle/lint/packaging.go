@@ -20,8 +20,9 @@ const bundleAnnotation = "operators.operatorframework.io.bundle."
 var publishingChecks = []Check{
 	{
 		Code: "media-type", Level: Error, Basis: Policy,
-		Explain: `The annotation operators.operatorframework.io.bundle.mediatype.v1 says how programs read the bundle. What is in manifests/ is read as registry+v1 here; another value,
-such as helm or plain+v0, makes OLM read it otherwise, or refuse it. Write registry+v1.`,
+		Explain: `The annotation operators.operatorframework.io.bundle.mediatype.v1 declares
+the format of the bundle. This program reads manifests/ as registry+v1. OLM reads another value,
+such as helm or plain+v0, in another way, or refuses it. Write registry+v1.`,
 		find: annotationCheck("mediatype.v1", func(_ *subject, value string) (string, string) {
 			if value == "registry+v1" {
 				return "", ""
@@ -31,8 +32,10 @@ such as helm or plain+v0, makes OLM read it otherwise, or refuse it. Write regis
 	},
 	{
 		Code: "default-channel", Level: Warning, Basis: Policy,
-		Explain: `The default channel is the one that a Subscription without channel follows. It has to be a channel of the package: a catalog with a default channel that
-no bundle is in is not built. Name one of operators.operatorframework.io.bundle.channels.v1, or waive this where another bundle of the package is in the channel.`,
+		Explain: `A Subscription without a channel follows the default channel. It has to be
+a channel of the package: the build of a catalog fails if no bundle is in it. Name one of
+operators.operatorframework.io.bundle.channels.v1, or waive this finding if another bundle of the
+package is in the channel.`,
 		find: annotationCheck("channel.default.v1", func(s *subject, value string) (string, string) {
 			if value == "" || len(s.Channels()) == 0 || slices.Contains(s.Channels(), value) {
 				return "", ""
@@ -42,8 +45,8 @@ no bundle is in is not built. Name one of operators.operatorframework.io.bundle.
 	},
 	{
 		Code: "replaces-itself", Level: Error, Basis: Policy,
-		Explain: `spec.replaces and spec.skips name earlier versions. A version that replaces or skips itself has no place in the order of versions: catalogs refuse it, and an upgrade would
-wait for the version that it removes.`,
+		Explain: `spec.replaces and spec.skips name earlier versions. Catalogs refuse a
+version that replaces or skips itself, and an upgrade to it never ends.`,
 		find: func(s *subject) []mistake {
 			var all []mistake
 			if s.CSV.Spec.Replaces == s.CSV.Name {
@@ -59,8 +62,9 @@ wait for the version that it removes.`,
 	},
 	{
 		Code: "image-without-version", Level: Error, Basis: Policy,
-		Explain: `An image with neither tag nor digest is the tag latest, which can change between two pulls: pods of one Deployment run different programs, and the bundle installs
-another operator tomorrow than today. Write a digest, or at least a tag.`,
+		Explain: `An image without tag and digest has the tag latest, which may change
+between two pulls. Then the pods of one Deployment run different programs, and a later installation
+runs another version of the operator. Write a digest, or at least a tag.`,
 		find: imagesWithoutVersion,
 	},
 }
@@ -101,9 +105,12 @@ func imagesWithoutVersion(s *subject) []mistake {
 // packageChecks are about the name of the package, after which objects are named.
 var packageChecks = []Check{{
 	Code: "package-name", Level: Error, Basis: Rejected,
-	Explain: `An OperatorGroup and a Subscription get the name of the package, and so does the namespace, unless the ClusterServiceVersion suggests one
-(operatorframework.io/suggested-namespace) or an administrator names another. The API server takes no object of a name with capital letters, blanks or underscores, and no namespace whose name has a dot or more
-than 63 characters: nothing that comes after it is created. Packages are known by their names in catalogs and Subscriptions, so choose well before the first release.`,
+	Explain: `OperatorGroup and Subscription have the name of the package. So has the
+namespace, unless the ClusterServiceVersion suggests one (operatorframework.io/suggested-namespace)
+or an administrator names another. The API server refuses names with capital letters, blanks or
+underscores, and namespaces with a dot or more than 63 characters. Later objects are then not
+created. Catalogs and Subscriptions refer to a package by name, so the name cannot change after the
+first release.`,
 	find: packageMistakes,
 }}
 
@@ -136,9 +143,12 @@ func suggestsNamespace(s *subject) bool {
 // namespaceChecks are about the namespace that the author suggests.
 var namespaceChecks = []Check{{
 	Code: "suggested-namespace", Level: Error, Basis: Broken,
-	Explain: `The annotation operatorframework.io/suggested-namespace-template is a Namespace in JSON, operatorframework.io/suggested-namespace the name of one; where both are, the
-template counts. Installers make that namespace, unless an administrator names another. A template that cannot be read is ignored silently: the namespace is created without the labels
-and annotations that the operator needs, such as the level of pod security, and has another name. One that is no valid Namespace the API server refuses, and nothing that comes into it is created.`,
+	Explain: `The annotation operatorframework.io/suggested-namespace-template has a
+Namespace as JSON, operatorframework.io/suggested-namespace has the name of a namespace. The
+template takes precedence. Installers create this namespace unless an administrator names another. A
+template that cannot be read is ignored silently: the namespace gets another name, and lacks the
+labels and annotations that the operator needs, such as the pod security level. The API server
+refuses an invalid Namespace, and the objects in it are not created.`,
 	find: suggestionMistakes,
 }}
 

@@ -64,14 +64,7 @@ func (r Report) summary() string {
 			waived++
 		}
 	}
-	return fmt.Sprintf("%s, %s, %d waived", counted(r.Count(Error), "error"), counted(r.Count(Warning), "warning"), waived)
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%s, %s, %d waived", output.Counted(r.Count(Error), "error"), output.Counted(r.Count(Warning), "warning"), waived)
 }
 
 // SARIF writes reports in the format that code-scanning services read.

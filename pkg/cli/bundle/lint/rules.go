@@ -20,9 +20,11 @@ import (
 var ruleChecks = []Check{
 	{
 		Code: "forbidden-rule", Level: Error, Basis: Refused,
-		Explain: `A webhook that can refuse changes to webhook configurations, or to the objects of OLM and of this manager, can refuse its own repair: the cluster could not be repaired
-any more. With such a rule the manager, like OLM v0, sets the ClusterServiceVersion to Failed/InvalidWebhookDescription. OLM compares the names of kinds; the
-manager also plurals, subresources and */*, regardless of their case, of conversion webhooks, too, where rules mean nothing. Name the groups and resources that the webhook is for.`,
+		Explain: `A webhook that can refuse changes of webhook configurations, or of objects
+of OLM and this manager, can refuse its own repair. Therefore this manager and OLM v0 set the
+ClusterServiceVersion to Failed/InvalidWebhookDescription. OLM compares only the names of kinds. The
+manager also compares plurals, subresources and */*, in any case, and also the rules of conversion
+webhooks, where they have no effect. Name only the groups and resources that the webhook needs.`,
 		find: eachRule((*subject).webhooks, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			message, remedy := requirements.Forbidden(rule)
 			if message == "" {
@@ -33,13 +35,16 @@ manager also plurals, subresources and */*, regardless of their case, of convers
 	},
 	{
 		Code: "rule-incomplete", Level: Error, Basis: Rejected,
-		Explain: `A rule has at least one API group ("" for the core group), one API version, one resource and one operation, and their names are not empty. "*" stands alone in its list,
-and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and next to "*" no other resource without subresource. The API server refuses the registration otherwise.`,
+		Explain: `A rule has at least one API group ("" for the core group), one API
+version, one resource and one operation. Only the name of a group may be empty. "*" and "*/*" are
+the only entry of their list. "pods/status" must not follow "pods/*" or "*/status". Next to "*", no
+other resource without subresource is allowed. The API server refuses the registration otherwise.`,
 		find: eachRule((*subject).admission, incompleteRule),
 	},
 	{
 		Code: "no-rules", Level: Warning, Basis: Broken,
-		Explain: `A webhook without rules is registered, and is never called: it refuses and changes no request. Add the rules that it is for.`,
+		Explain: `A webhook without rules is registered and never called: it neither refuses
+nor changes a request. Add its rules.`,
 		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
 			if len(w.Rules) > 0 {
 				return "", "", ""
@@ -49,17 +54,22 @@ and so does "*/*"; behind "pods/*" or "*/status" no "pods/status" follows, and n
 	},
 	{
 		Code: "rule-matches-nothing", Level: Warning, Basis: Broken,
-		Explain: `API servers compare the names in a rule with the group, version and plural of a request. A rule that names a kind (Namespace) or a singular (namespace) in place of
-the plural (namespaces), misspells a group, or names a version that is not served, is accepted, and matches no request. The check knows the APIs of Kubernetes and the APIs that the
-bundle brings. A rule may also name what another operator serves: of that only names which no API can have are found. In a cluster, the manager compares the rules with what the API server serves,
-and reports in condition RulesMatchNothing of the WebhookRollout the rules that match nothing.`,
+		Explain: `API servers compare the names in a rule with the group, version and plural
+of a request. A rule with a kind (Namespace) or a singular (namespace) instead of the plural
+(namespaces), with a misspelled group, or with a version that is not served is accepted, and matches
+no request. The check knows the APIs of Kubernetes and of the bundle. In groups of other operators,
+it finds only names that no API can have. In a cluster, the manager compares the rules with the
+served APIs, and reports rules that match nothing in condition RulesMatchNothing of the
+WebhookRollout.`,
 		find: unmatchedRules,
 	},
 	{
 		Code: "scope-escapes", Level: Warning, Basis: Broken,
-		Explain: `The bundle may be installed for some namespaces only, and the webhook then gets a namespaceSelector of theirs. That selector limits what lives in namespaces:
-cluster-scoped objects are intercepted in the whole cluster, independent of their owner. Two such installations are both called for all of them. Namespaces are no such objects, see
-namespaces-unlabelled. Support AllNamespaces only, or leave these resources out of the rule.`,
+		Explain: `If the bundle is installed for some namespaces only, the webhook gets a
+namespaceSelector. The selector does not limit cluster-scoped objects: the webhook intercepts all of
+them in the whole cluster. Two such installations are both called for each of these objects. For
+Namespaces see namespaces-unlabelled. Support only AllNamespaces, or remove these resources from the
+rule.`,
 		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			reach, modes := rules.ReachOf(rule, s.CRDs()...), narrowModes(s)
 			if len(reach.Escaping) == 0 || len(modes) == 0 {
@@ -71,10 +81,13 @@ namespaces-unlabelled. Support AllNamespaces only, or leave these resources out 
 	},
 	{
 		Code: "namespaces-unlabelled", Level: Warning, Basis: Broken,
-		Explain: `The bundle may be installed for some namespaces only, and the webhook then gets a namespaceSelector of theirs. For a Namespace that is created or changed, the API server
-holds it against the labels that the request gives it. An OperatorGroup of named namespaces has them labelled by the manager once they are there, so their creation passes the webhook
-by, and so do all changes of Namespaces that the group does not cover; only what is created with the labels by which the group selects is reviewed. Support AllNamespaces only,
-leave CREATE out of the operations, or have a controller look at the Namespaces that there are.`,
+		Explain: `If the bundle is installed for some namespaces only, the webhook gets a
+namespaceSelector. For a request that creates or changes a Namespace, the API server compares the
+selector with the labels in the request. The manager labels the namespaces of an OperatorGroup after
+their creation. So the webhook is not called when they are created, nor for Namespaces outside the
+OperatorGroup. It is called for a new Namespace only if the request has the labels that the
+OperatorGroup selects. Support only AllNamespaces, remove CREATE from the operations, or let a
+controller check existing Namespaces.`,
 		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			modes := narrowModes(s)
 			if !createsNamespaces(rule) || len(modes) == 0 {
@@ -86,25 +99,33 @@ leave CREATE out of the operations, or have a controller look at the Namespaces 
 	},
 	{
 		Code: "self-deadlock", Level: Warning, Basis: UnderOLM,
-		Explain: `While no server answers, a webhook with failurePolicy Fail refuses what it intercepts. If that is what would bring its server back - its own pods and
-ReplicaSets, the leases of the nodes, the manager's objects - it stays down until an administrator deletes the registration. OLM v0 registers such webhooks as they
-are. This manager exempts those requests, and no others, by matchConditions; still a webhook that names what it is for needs no exemptions, and works under OLM v0 too.`,
+		Explain: `While no server answers, a webhook with failurePolicy Fail refuses the
+requests that it intercepts. If its own server needs these requests to start (pods, ReplicaSets,
+leases of nodes, the manager's objects), it stays down until an administrator deletes the
+registration. OLM v0 registers such webhooks unchanged. This manager exempts only those requests, by
+matchConditions. A webhook with narrow rules needs no exemptions, and also works under OLM v0.`,
 		find: selfDeadlocks,
 	},
 	{
 		Code: "wildcard-rule", Level: Warning, Basis: Policy,
-		Explain: `With "*" for resources or API versions the webhook is called for all there is and will be in the group, among it leases, which are written many times a
-second, and objects that its server cannot decode; with "*/*" for their subresources as well, with "*/status" for the status of each. With "*" for operations it is called to connect
-(exec, proxy) as well, and to delete, where the object under review is the old one. Name what it handles.`,
+		Explain: `With "*" in resources or API versions, the webhook is called for all
+current and future resources of the group. These include leases, which are written many times a
+second, and objects that its server cannot decode. "*/*" adds all subresources, "*/status" the
+status of each resource. With "*" in operations, the webhook is also called for CONNECT (exec,
+proxy) and DELETE, where the object is in oldObject. Name the resources, versions and operations
+that the webhook handles.`,
 		find: eachWildcard,
 	},
 	{
 		Code: "fail-on-core", Level: Warning, Basis: Policy,
-		Explain: `With failurePolicy Fail the cluster depends on the webhook: while it does not answer, the objects named cannot be created or changed by any client, controllers
-included. For pods that means that no new pod is scheduled, for tokens of ServiceAccounts that no pod starts, for the status of ResourceQuotas that none is taken where there is one,
-for namespaces and nodes that the cluster can neither grow nor shrink. Kubelets get certificates by CertificateSigningRequests, and ask by TokenReviews and SubjectAccessReviews who
-calls them; API servers themselves write the roles that their version brings, APIServices, and the status without which a definition is not served. Run at least two replicas with a
-PodDisruptionBudget, keep the timeout short, limit the webhook by an objectSelector to what it is for, or take Ignore and let a controller repair what slipped through.`,
+		Explain: `With failurePolicy Fail, no client can create or change the named objects
+while the webhook does not answer. Controllers are clients, too. Without pods, nothing is scheduled.
+Without tokens of ServiceAccounts, no pod starts. Without the status of a ResourceQuota, its
+namespace gets no pods. Without namespaces and nodes, the cluster cannot grow or shrink. Kubelets
+need CertificateSigningRequests, TokenReviews and SubjectAccessReviews. API servers write roles,
+APIServices and the status of definitions. Run at least two replicas with a PodDisruptionBudget,
+keep the timeout short, and limit the webhook by an objectSelector; or use Ignore, and let a
+controller repair objects that were not reviewed.`,
 		find: eachRule((*subject).admission, func(_ *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			found := coreResources(rule)
 			if failsOpen(w) || hasObjectSelector(w) || len(found) == 0 {
@@ -115,10 +136,11 @@ PodDisruptionBudget, keep the timeout short, limit the webhook by an objectSelec
 	},
 	{
 		Code: "kube-system-covered", Level: Warning, Basis: Policy,
-		Explain: `The bundle can be installed for all namespaces, and then the webhook intercepts what the cluster itself consists of: the pods and Deployments in kube-system,
-among them the network and DNS that its own server needs. A description has no namespaceSelector; but the API server sets the label kubernetes.io/metadata.name on Namespaces
-alone, so an objectSelector can only go by labels of the objects. Let the operator label what the webhook is for and select that, or let its server allow kube-system and take
-failurePolicy Ignore.`,
+		Explain: `If the bundle is installed for all namespaces, the webhook also intercepts
+the objects of kube-system. These include the network and DNS that its own server needs. A
+description has no namespaceSelector, and an objectSelector selects only by labels of the objects.
+Let the operator label the objects that the webhook is for, and select that label; or let its server
+allow kube-system, and use failurePolicy Ignore.`,
 		find: eachRule((*subject).admission, func(s *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
 			covered := systemResources(rules.ReachOf(rule, s.CRDs()...))
 			if failsOpen(w) || len(covered) == 0 || hasObjectSelector(w) || !s.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {

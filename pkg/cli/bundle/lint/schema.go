@@ -26,27 +26,32 @@ import (
 var schemaChecks = []Check{
 	{
 		Code: "csv-schema", Level: Error, Basis: Rejected,
-		Explain: `The definition of ClusterServiceVersions has a schema, and the API server refuses what does not fit it: a field that has to be there and is not, a value
-out of its range. The message is the API server's own.`,
+		Explain: `The definition of ClusterServiceVersions has a schema. The API server
+refuses an object that does not match it: a required field is missing, or a value is out of range.
+The message is the API server's.`,
 		find: rejectedCSV,
 	},
 	{
 		Code: "crd-invalid", Level: Error, Basis: Rejected,
-		Explain: `The API server refuses the CustomResourceDefinition, with the message shown: it is found by the API server's own validation. Most often the schema is not
-structural, a default does not fit it, or a rule in CEL does not compile or costs too much. The checks of operator-framework/api leave the schema out.`,
+		Explain: `The API server refuses the CustomResourceDefinition. The message is from
+its own validation. Typical causes: the schema is not structural, a default does not match it, or a
+CEL rule does not compile or costs too much. The validators of operator-framework/api do not check
+schemas.`,
 		find: invalidDefinitions,
 	},
 	{
 		Code: "crd-v1beta1", Level: Error, Basis: Rejected,
-		Explain: `apiextensions.k8s.io/v1beta1 was removed in Kubernetes 1.22: no supported cluster accepts the definition. Write it as v1: each version has its own schema, and
+		Explain: `apiextensions.k8s.io/v1beta1 was removed in Kubernetes 1.22: no supported
+cluster accepts the definition. Write it as v1: each version has its own schema, and
 preserveUnknownFields is false.`,
 		find: removedDefinitions,
 	},
 	{
 		Code: "too-big-to-store", Level: Error, Basis: Rejected,
-		Explain: `An API server stores a definition, a ClusterServiceVersion or any other custom resource as JSON, and etcd takes 1.5 MiB in one request (--max-request-bytes).
-What is larger is answered with "request is too large" when it is created, and not on a dry run. Most of a large definition are the descriptions of its fields:
-controller-gen crd:maxDescLen=0 leaves them out.`,
+		Explain: `An API server stores a definition, a ClusterServiceVersion and any other
+custom resource as JSON. etcd accepts 1.5 MiB in one request (--max-request-bytes). A larger object
+is refused with "request is too large" when it is created, but not in a dry run. Most of a large
+definition is descriptions of fields: controller-gen crd:maxDescLen=0 removes them.`,
 		find: tooBigToStore,
 	},
 }

@@ -97,7 +97,6 @@ func (s *subject) index() {
 	}
 }
 
-// eachWebhook is a check that looks at one description at a time.
 func eachWebhook(which func(*subject) []webhook, check func(webhook) (field, what, remedy string)) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
@@ -135,7 +134,6 @@ func violationsOf(kind requirements.ViolationKind, field string) func(*subject) 
 	}
 }
 
-// invalidDescription is what becomes of a ClusterServiceVersion with a violation.
 func invalidDescription(v requirements.Violation) string {
 	return "the ClusterServiceVersion is Failed/InvalidWebhookDescription: " + v.Message
 }
@@ -152,7 +150,6 @@ func unmet(s *subject, kind string, place func(name string) (path, remedy string
 	return all
 }
 
-// pending is what becomes of a ClusterServiceVersion with a requirement that is not met.
 func pending(r operatorsv1alpha1.RequirementStatus) string {
 	return fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: %s %s: %s", r.Kind, r.Name, r.Message)
 }

@@ -32,8 +32,8 @@ const unusedWaiver = "unused-waiver"
 
 var waiverChecks = []Check{{
 	Code: unusedWaiver, Level: Warning, Basis: Policy,
-	Explain: `The waiver matches no finding: the mistake has been fixed, or has moved to another field or file. Remove it, so that the mistake is found
-if it returns.`,
+	Explain: `The waiver matches no finding: the mistake was fixed, or it is now in
+another field or file. Remove the waiver, so that the finding is reported if the mistake returns.`,
 	find: func(*subject) []mistake { return nil }, // it is about the other findings: see waive
 }}
 
@@ -77,7 +77,6 @@ const (
 	mostWaivers = 1000
 )
 
-// readSmall reads a file within the limit.
 func readSmall(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {

@@ -19,14 +19,18 @@ import (
 var webhookChecks = []Check{
 	{
 		Code: "repeated-webhook-name", Level: Error, Basis: Refused,
-		Explain: `A generateName is what a webhook is known by, among all webhooks of the ClusterServiceVersion, of any type: with two of one name the manager, like
-OLM v0, sets it to Failed/InvalidWebhookDescription and installs nothing. Give each its own.`,
+		Explain: `generateName identifies a webhook among all webhooks of the
+ClusterServiceVersion, of every type. If two webhooks have the same name, this manager and OLM v0
+set the ClusterServiceVersion to Failed/InvalidWebhookDescription and install nothing. Give each
+webhook its own name.`,
 		find: violationsOf(requirements.RepeatedName, "generateName"),
 	},
 	{
 		Code: "webhook-name", Level: Error, Basis: Rejected,
-		Explain: `generateName becomes the name of the webhook in its registration, and the API server takes only domain names of at least three parts there
-(pods.example.com). With any other the registration is refused, the webhook stays Blocked, and the ClusterServiceVersion fails with InstallComponentFailed.`,
+		Explain: `generateName becomes the name of the webhook in its registration. The API
+server accepts only domain names of at least three parts there (pods.example.com). It refuses any
+other name. The webhook then stays Blocked, and the ClusterServiceVersion fails with
+InstallComponentFailed.`,
 		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
 			if strings.Count(w.GenerateName, ".") >= 2 && len(validation.IsDNS1123Subdomain(w.GenerateName)) == 0 {
 				return "", "", ""
@@ -37,9 +41,11 @@ OLM v0, sets it to Failed/InvalidWebhookDescription and installs nothing. Give e
 	},
 	{
 		Code: "side-effects", Level: Error, Basis: Rejected,
-		Explain: `A webhook with side effects that it does not leave out on a dry run makes kubectl --dry-run=server, and every tool that compares before it writes, fail for
-all that it intercepts. admissionregistration.k8s.io/v1 therefore takes only None and NoneOnDryRun, and refuses the registration otherwise. If the webhook writes
-anything besides its answer, let it look at request.dryRun and say NoneOnDryRun.`,
+		Explain: `If a webhook has side effects in a dry run, kubectl --dry-run=server and
+tools that compare before they write fail for the objects that it intercepts. Therefore
+admissionregistration.k8s.io/v1 accepts only None and NoneOnDryRun, and the API server refuses
+another value. A webhook that writes anything except its answer has to check request.dryRun and
+declare NoneOnDryRun.`,
 		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
 			if w.SideEffects != nil && (*w.SideEffects == admissionregistrationv1.SideEffectClassNone || *w.SideEffects == admissionregistrationv1.SideEffectClassNoneOnDryRun) {
 				return "", "", ""
@@ -50,8 +56,9 @@ anything besides its answer, let it look at request.dryRun and say NoneOnDryRun.
 	},
 	{
 		Code: "review-version-unknown", Level: Error, Basis: Rejected,
-		Explain: `admissionReviewVersions are the versions of AdmissionReview that the webhook understands, in its order of preference. The API server speaks v1, and still
-v1beta1; with none of these it refuses the registration.`,
+		Explain: `admissionReviewVersions are the versions of AdmissionReview that the
+webhook supports, in order of preference. The API server supports v1 and v1beta1. It refuses a
+registration with neither.`,
 		find: eachWebhook((*subject).webhooks, func(w webhook) (string, string, string) {
 			if slices.Contains(w.AdmissionReviewVersions, "v1") || slices.Contains(w.AdmissionReviewVersions, "v1beta1") {
 				return "", "", ""
@@ -61,8 +68,9 @@ v1beta1; with none of these it refuses the registration.`,
 	},
 	{
 		Code: "review-version-old", Level: Warning, Basis: Policy,
-		Explain: `The webhook understands v1beta1 of AdmissionReview alone. It works with the API servers there are, which still speak it; v1 has been there since Kubernetes 1.16,
-and a later version may know nothing else. A server that understands v1 answers with the apiVersion of the request, and with its uid.`,
+		Explain: `The webhook supports only v1beta1 of AdmissionReview. Current API servers
+support it, and a later one may not. v1 exists since Kubernetes 1.16. A server that supports v1
+answers with the apiVersion and the uid of the request.`,
 		find: eachWebhook((*subject).webhooks, func(w webhook) (string, string, string) {
 			if slices.Contains(w.AdmissionReviewVersions, "v1") || !slices.Contains(w.AdmissionReviewVersions, "v1beta1") {
 				return "", "", ""
@@ -72,7 +80,8 @@ and a later version may know nothing else. A server that understands v1 answers 
 	},
 	{
 		Code: "timeout-range", Level: Error, Basis: Rejected,
-		Explain: `The API server waits for a webhook for 1 to 30 seconds, 10 by default, and refuses to register one with any other timeout.`,
+		Explain: `The API server waits 1 to 30 seconds for a webhook, 10 by default. It
+refuses a registration with another timeout.`,
 		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
 			if w.TimeoutSeconds == nil || *w.TimeoutSeconds >= 1 && *w.TimeoutSeconds <= 30 {
 				return "", "", ""
@@ -82,9 +91,11 @@ and a later version may know nothing else. A server that understands v1 answers 
 	},
 	{
 		Code: "long-timeout", Level: Warning, Basis: Policy,
-		Explain: `While no server answers, every request that the webhook intercepts waits until the timeout: with Fail it then fails, with Ignore it is merely late. Mutating
-webhooks are called one after another, so their timeouts add up, and clients give up after 30 to 60 s. A webhook that looks at one object answers within milliseconds;
-what it has to fetch, it should keep in a cache. Ten seconds are the default, five are plenty.`,
+		Explain: `While no server answers, every request that the webhook intercepts waits
+until the timeout. Then it fails (Fail), or continues late (Ignore). The timeouts of mutating
+webhooks add up, because they are called one after another. Clients stop waiting after 30 to 60 s. A
+webhook that reads only the object in the request answers within milliseconds; other data belongs in
+a cache. Five seconds are enough. The default is ten.`,
 		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
 			if w.TimeoutSeconds == nil || *w.TimeoutSeconds <= 10 || *w.TimeoutSeconds > 30 {
 				return "", "", ""
@@ -94,8 +105,8 @@ what it has to fetch, it should keep in a cache. Ten seconds are the default, fi
 	},
 	{
 		Code: "webhook-path", Level: Error, Basis: Rejected,
-		Explain: `The API server refuses a registration whose path does not begin with a slash, or has empty or invalid steps: it is a path below the Service, without
-host, and without question mark.`,
+		Explain: `The path has to begin with a slash, and has neither host nor query. The
+API server refuses a registration if a step of the path is empty or invalid.`,
 		find: eachWebhook((*subject).webhooks, func(w webhook) (string, string, string) {
 			if w.WebhookPath == nil || validPath(*w.WebhookPath) {
 				return "", "", ""
@@ -105,8 +116,9 @@ host, and without question mark.`,
 	},
 	{
 		Code: "object-selector", Level: Error, Basis: Rejected,
-		Explain: `The objectSelector is not valid: an operator that does not exist, values where none belong or the other way round, a key that is no label. The API server
-refuses the registration.`,
+		Explain: `The objectSelector is invalid: it has an unknown operator, values that the
+operator does not allow, no values that the operator requires, or a key that is not a valid label.
+The API server refuses the registration.`,
 		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
 			if _, err := metav1.LabelSelectorAsSelector(w.ObjectSelector); err != nil {
 				return "objectSelector", "the API server refuses to register the webhook: " + err.Error(), "correct the selector"
@@ -116,22 +128,28 @@ refuses the registration.`,
 	},
 	{
 		Code: "match-conditions", Level: Error, Basis: Refused,
-		Explain: `A description has no matchConditions; the annotation olm-webhook-manager.io/match-conditions of the ClusterServiceVersion adds them. It cannot be read, or names a
-webhook that there is not, or a condition twice: the ClusterServiceVersion is Failed/InvalidWebhookDescription.`,
+		Explain: `The annotation olm-webhook-manager.io/match-conditions of the
+ClusterServiceVersion adds matchConditions to webhooks. It cannot be read, names an unknown webhook,
+or has a condition twice. The manager sets the ClusterServiceVersion to
+Failed/InvalidWebhookDescription.`,
 		find: matchConditions,
 	},
 	{
 		Code: "match-condition-invalid", Level: Error, Basis: Rejected,
-		Explain: `A condition that the annotation olm-webhook-manager.io/match-conditions adds is an expression in CEL, which says true or false of request, object, oldObject,
-namespaceObject and authorizer. When it does not compile, when its name could not be a label's, or when a webhook has more than 64, the API server refuses the registration: the
-webhook stays Blocked, and the ClusterServiceVersion fails with InstallComponentFailed. The compiler is the API server's own, of the version that this program is built with: a
-cluster that is older may refuse more, and one that is newer less.`,
+		Explain: `The annotation olm-webhook-manager.io/match-conditions adds conditions:
+expressions in CEL over request, object, oldObject, namespaceObject and authorizer. The API server
+refuses the registration if an expression does not compile, if the name of a condition is not a
+valid label name, or if a webhook has more than 64 conditions. The webhook then stays Blocked, and
+the ClusterServiceVersion fails with InstallComponentFailed. The check uses the compiler of the API
+server in the version of this program: an older cluster may refuse more expressions, a newer one
+fewer.`,
 		find: invalidConditions,
 	},
 	{
 		Code: "webhook-value", Level: Error, Basis: Rejected,
-		Explain: `failurePolicy is Fail or Ignore, matchPolicy Exact or Equivalent, reinvocationPolicy Never or IfNeeded, with that spelling. The definition of
-ClusterServiceVersions takes any text there; the API server refuses the registration.`,
+		Explain: `failurePolicy is Fail or Ignore, matchPolicy is Exact or Equivalent,
+reinvocationPolicy is Never or IfNeeded. The definition of ClusterServiceVersions accepts any text,
+but the API server refuses the registration.`,
 		find: unknownValues,
 	},
 }

@@ -6,16 +6,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// addCertificateFlags lets the administrator choose how long serving certificates last,
-// and how long their rotations wait.
 func addCertificateFlags(f *pflag.FlagSet, p *certs.Policy) {
 	f.DurationVar(&p.Validity, "certificate-validity", p.Validity, "how long a serving certificate is valid")
-	f.DurationVar(&p.RenewBefore, "certificate-renew-before", p.RenewBefore, "how long before its end a serving certificate is replaced; 0 is a third of its life")
+	f.DurationVar(&p.RenewBefore, "certificate-renew-before", p.RenewBefore, "how long before its expiry a serving certificate is renewed; 0: a third of its validity")
 	f.DurationVar(&p.ClockSkew, "certificate-clock-skew", p.ClockSkew, "the maximum difference between the clocks of the manager and of API servers and nodes")
-	f.Var(keyTypeFlag{&p.Key}, "certificate-key", "kind of the keys: ECDSA-P256, ECDSA-P384, RSA-3072, or Ed25519, which FIPS builds may refuse")
-	f.DurationVar(&p.Settle, "certificate-settle", p.Settle, "time that API servers may take to learn of a new CA, before pods serve under it")
-	f.DurationVar(&p.Grace, "certificate-reload-grace", p.Grace, "time that pods may take to serve a certificate that is mounted, before they are restarted, pod by pod")
-	f.IntVar(&p.Parallel, "certificate-rotations", p.Parallel, "serving certificates replaced at once because they are due")
+	f.Var(keyTypeFlag{&p.Key}, "certificate-key", "type of the private keys: ECDSA-P256, ECDSA-P384, RSA-3072, or Ed25519, which FIPS builds may refuse")
+	f.DurationVar(&p.Settle, "certificate-settle", p.Settle, "time within which every API server observes a new CA; pods serve certificates of the CA after that")
+	f.DurationVar(&p.Grace, "certificate-reload-grace", p.Grace, "time within which pods load a mounted certificate; pods that do not are restarted one by one")
+	f.IntVar(&p.Parallel, "certificate-rotations", p.Parallel, "number of serving certificates that are renewed at the same time")
 }
 
 type keyTypeFlag struct{ kind *certs.KeyType }

@@ -18,8 +18,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-type electionOptions struct{ namespace string }
-
 // elector lets one replica work at a time.
 type elector struct {
 	lock   resourcelock.Interface // nil: no election
@@ -28,9 +26,10 @@ type elector struct {
 	health *leaderelection.HealthzAdaptor
 }
 
-func newElector(kube kubernetes.Interface, o electionOptions, log *logrus.Logger, work func(context.Context)) (*elector, error) {
+// newElector returns an elector that works at once if there is no namespace for a Lease.
+func newElector(kube kubernetes.Interface, namespace string, log *logrus.Logger, work func(context.Context)) (*elector, error) {
 	e := &elector{log: log, work: work, health: leaderelection.NewLeaderHealthzAdaptor(20 * time.Second)}
-	if o.namespace == "" {
+	if namespace == "" {
 		return e, nil
 	}
 	identity, err := newIdentity()
@@ -38,7 +37,7 @@ func newElector(kube kubernetes.Interface, o electionOptions, log *logrus.Logger
 		return nil, err
 	}
 	e.lock = &resourcelock.LeaseLock{
-		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: wellknown.FieldManager},
+		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: wellknown.FieldManager},
 		Client:     kube.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
 	}

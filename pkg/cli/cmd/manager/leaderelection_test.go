@@ -23,7 +23,7 @@ func TestElectorsOfOneHostDiffer(t *testing.T) {
 	}
 	identities := map[string]bool{}
 	for range 2 {
-		e, err := newElector(kube, electionOptions{namespace: "any"}, logrus.New(), func(context.Context) {})
+		e, err := newElector(kube, "any", logrus.New(), func(context.Context) {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,17 +41,19 @@ func NewRemoveCommand() *cobra.Command {
 		Use:        "remove-manager",
 		SuggestFor: []string{"uninstall", "remove", "delete"},
 		Short:      "Stop the manager, unregister all webhooks, and remove all finalizers",
-		Long: `Scales the manager's Deployment to zero, unregisters all webhooks, ends conversions that no object needs,
-revokes permissions that --lift-roles granted, and removes the finalizers of all ClusterServiceVersions, in the
-namespaces that the manager is limited to by --namespaces, or in all. Operators keep running, without webhooks.
+		Long: `Scales the manager's Deployment to zero, unregisters all webhooks, removes the conversions that no stored object
+needs, revokes the permissions that --lift-roles granted, and removes the manager's finalizer from all
+ClusterServiceVersions. It does so in the namespaces of the manager's flag --namespaces, or in all namespaces.
+Operators keep running, without webhooks.
 
-The command lists what it deletes and changes, and asks. With --dry-run it only lists. It can be run again.
-It refuses while an OLM v0 or another manager works in one of these namespaces.
+The command lists the objects that it deletes and changes, and asks for confirmation. With --dry-run, it only
+lists them. If it is interrupted, run it again. It returns an error if OLM v0 or another manager runs for one of
+these namespaces.
 
 To remove one operator, use "bundle uninstall".
 
-The rest is kubectl delete -k manifests/manager and manifests/crds. Delete manifests/crds/olm only to remove all
-operators, too: operators are deleted with their ClusterServiceVersions.`,
+Afterwards, delete manifests/manager and manifests/crds with kubectl delete -k. Delete manifests/crds/olm only to
+remove all operators, too: operators are deleted with their ClusterServiceVersions.`,
 		Example: `  kubectl webhooks remove-manager --dry-run
   kubectl webhooks remove-manager`,
 		Args: cobra.NoArgs,
@@ -63,9 +65,9 @@ operators, too: operators are deleted with their ClusterServiceVersions.`,
 	o.connection.Add(cmd, cmd.Flags())
 	cmd.Flags().Lookup("namespace").Usage = "namespace of the manager's Deployment"
 	cmd.Flags().StringVar(&o.deployment, "deployment", "olm-webhook-manager", "name of the manager's Deployment")
-	cmd.Flags().StringSliceVar(&o.namespaces, coexistence.NamespacesFlag, nil, "namespaces that the manager was limited to; empty for all (default: those of its Deployment)")
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "list what would be deleted and changed, and change nothing")
-	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringSliceVar(&o.namespaces, coexistence.NamespacesFlag, nil, "namespaces of the manager; empty: all (default: --namespaces of its Deployment)")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "list the objects that would be deleted and changed, and change nothing")
+	cmd.Flags().BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/component-base/metrics/legacyregistry"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/buildinfo"
@@ -24,7 +25,7 @@ import (
 
 type runOptions struct {
 	controller controller.Options
-	election   electionOptions
+	election   string // the namespace of the Lease
 	gate       string
 	probe      string
 	kubeconfig string
@@ -43,14 +44,14 @@ func NewRunCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&o.controller.Namespaces, coexistence.NamespacesFlag, nil, "look after the ClusterServiceVersions of these namespaces only (default: all)")
-	f.StringVar(&o.gate, "registration-gate", string(rollout.GateServing), "register a webhook when its endpoints answer with a trusted certificate, and a review at its path (serving), or when its Deployment is available (available)")
-	f.StringVar(&o.probe, "probe", string(prober.ModeDial), "who finds out whether endpoints serve: the manager, and the API server where the manager cannot dial any of them (dial), or always the API server (apiserver)")
-	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time that API servers may take to learn of a registration")
+	f.StringSliceVar(&o.controller.Namespaces, coexistence.NamespacesFlag, nil, "manage only the ClusterServiceVersions in these namespaces (default: all)")
+	f.StringVar(&o.gate, "registration-gate", string(rollout.GateServing), "when a webhook is registered: when its endpoints serve a trusted certificate and answer a review at its path (serving), or when its Deployment is available (available)")
+	f.StringVar(&o.probe, "probe", string(prober.ModeDial), "how endpoints are checked: by the manager, or by the API server if the manager cannot dial any of them (dial); always by the API server (apiserver)")
+	f.DurationVar(&o.controller.Rollout.Settle, "settle", o.controller.Rollout.Settle, "time within which every API server observes a registration")
 	addCertificateFlags(f, &o.controller.Certificates)
-	f.BoolVar(&o.controller.LiftRoles, "lift-roles", false, "grant what a bundle's permissions ask for, and its Roles grant in its own namespace, wherever its OperatorGroup targets (apply manifests/lift-roles)")
-	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "objects to look at side by side")
-	f.StringVar(&o.election.namespace, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader election Lease (default: $POD_NAMESPACE); without one there is no election")
+	f.BoolVar(&o.controller.LiftRoles, "lift-roles", false, "grant the permissions of a ClusterServiceVersion and the rules of its bundle's Roles in all target namespaces of its OperatorGroup (apply manifests/lift-roles)")
+	f.IntVar(&o.controller.Workers, "workers", o.controller.Workers, "number of objects that are reconciled concurrently")
+	f.StringVar(&o.election, "leader-election-namespace", os.Getenv("POD_NAMESPACE"), "namespace of the leader election Lease (default: $POD_NAMESPACE); empty: no leader election")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig (default: $KUBECONFIG, else the pod's service account)")
 	o.serving.add(f)
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
@@ -58,8 +59,8 @@ func NewRunCommand() *cobra.Command {
 	return cmd
 }
 
-// run is the life of the manager: connect, refuse to share a cluster with OLM v0,
-// fill the caches, wait to be the leader, work, and give up the lead.
+// run runs the manager: it connects, refuses to share a cluster with OLM v0, fills the caches, waits
+// until it is the leader, and reconciles until ctx ends.
 func run(ctx context.Context, o runOptions) error {
 	log, err := newLogger(o.logFormat, o.logLevel)
 	if err != nil {
@@ -96,7 +97,7 @@ func run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	defer stopHealth()
-	stopMetrics, err := o.serving.serveMetrics(gatherers(registry), clients.Kube, logrus.NewEntry(log))
+	stopMetrics, err := o.serving.serveMetrics(prometheus.Gatherers{registry, legacyregistry.DefaultGatherer}, clients.Kube, logrus.NewEntry(log))
 	if err != nil {
 		return err
 	}
@@ -111,10 +112,11 @@ func run(ctx context.Context, o runOptions) error {
 }
 
 func (o *runOptions) check(log *logrus.Logger) (err error) {
-	if o.controller.Rollout.Gate, err = parseGate(o.gate); err != nil {
+	o.controller.Rollout.Gate, err = oneOf("registration-gate", o.gate, rollout.GateServing, rollout.GateAvailable)
+	if err != nil {
 		return err
 	}
-	if o.controller.Probe, err = parseProbe(o.probe); err != nil {
+	if o.controller.Probe, err = oneOf("probe", o.probe, prober.ModeDial, prober.ModeAPIServer); err != nil {
 		return err
 	}
 	if err := o.controller.Certificates.Validate(); err != nil {
@@ -126,26 +128,15 @@ func (o *runOptions) check(log *logrus.Logger) (err error) {
 	return o.serving.check()
 }
 
-func parseGate(gate string) (rollout.Gate, error) {
-	switch g := rollout.Gate(gate); g {
-	case rollout.GateServing, rollout.GateAvailable:
-		return g, nil
-	default:
-		return "", fmt.Errorf("--registration-gate=%s: use %s or %s", gate, rollout.GateServing, rollout.GateAvailable)
+func oneOf[T ~string](flag, value string, first, second T) (T, error) {
+	if v := T(value); v == first || v == second {
+		return v, nil
 	}
+	return "", fmt.Errorf("--%s=%s: use %s or %s", flag, value, first, second)
 }
 
-func parseProbe(mode string) (prober.Mode, error) {
-	switch m := prober.Mode(mode); m {
-	case prober.ModeDial, prober.ModeAPIServer:
-		return m, nil
-	default:
-		return "", fmt.Errorf("--probe=%s: use %s or %s", mode, prober.ModeDial, prober.ModeAPIServer)
-	}
-}
-
-// clientConfig has no throttle of its own: the API server's priority and fairness
-// knows better, and a client that waits in line makes every webhook late.
+// clientConfig has no client-side rate limit: a throttled client would delay every webhook, and the
+// API server has priority and fairness.
 func clientConfig(kubeconfig string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig

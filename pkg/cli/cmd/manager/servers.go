@@ -25,7 +25,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/httpserver"
 )
 
-// servingOptions are the flags of the manager's own HTTP servers.
 type servingOptions struct {
 	healthAddress  string
 	metricsAddress string
@@ -38,8 +37,8 @@ func (o *servingOptions) add(f *pflag.FlagSet) {
 	f.StringVar(&o.healthAddress, "health-bind-address", ":8081", "address of /healthz and /readyz over plain HTTP; none if empty")
 	f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "address of /metrics; none if empty")
 	f.BoolVar(&o.metricsSecure, "metrics-secure", true, "serve /metrics over TLS, to callers with a bearer token (TokenReview) who may get /metrics (SubjectAccessReview); false: over plain HTTP, to all callers")
-	f.StringVar(&o.certFile, "metrics-tls-cert-file", "", "PEM file with the certificate of the metrics server, read again when it changes (default: a certificate that the manager signs itself at its start)")
-	f.StringVar(&o.keyFile, "metrics-tls-private-key-file", "", "PEM file with its private key")
+	f.StringVar(&o.certFile, "metrics-tls-cert-file", "", "PEM file with the certificate of the metrics server, reloaded when it changes (default: a self-signed certificate)")
+	f.StringVar(&o.keyFile, "metrics-tls-private-key-file", "", "PEM file with the private key of that certificate")
 }
 
 func (o servingOptions) check() error {
