@@ -10,5 +10,5 @@ const AnnotationStoredVersions = "olm-webhook-manager.io/stored-versions"
 // StorageMigration returns the command that stores all objects of a definition in one version,
 // after which the other versions can be removed. Every message that needs it uses this function.
 func StorageMigration(crd, to string) string {
-	return fmt.Sprintf("run `olm-webhook-manager storage migrate %s --to %s`", crd, to)
+	return fmt.Sprintf("run `kubectl webhooks storage migrate %s --to %s`", crd, to)
 }

@@ -108,7 +108,7 @@ func TestOpening(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	cluster := crd("v1")
 	cluster.Spec.Scope = apiextensionsv1.ClusterScoped
-	const migrate = "run `olm-webhook-manager storage migrate things.example.com --to v2`"
+	const migrate = "run `kubectl webhooks storage migrate things.example.com --to v2`"
 	hidden, unlike := live("CA", "v1", "v2"), live("", "v1", "v2")
 	hidden.Spec.Versions[1].Served = false
 	unlike.Spec.Versions[1].Schema = &apiextensionsv1.CustomResourceValidation{}
