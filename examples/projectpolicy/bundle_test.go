@@ -46,9 +46,7 @@ func TestInstall(t *testing.T) {
 func TestSamples(t *testing.T) {
 	sample := bundletest.Sample[policy.ProjectPolicy](t, "samples/projectpolicy.yaml", csvFile)
 	compiled, err := policy.Compile(&sample)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for file, want := range map[string][]string{
 		"samples/namespace-allowed.yaml": nil,
 		"samples/namespace-denied.yaml":  {"metadata.name", "metadata.labels[team]", "metadata.labels[cost-centre]"},

@@ -125,31 +125,30 @@ func TestReview(t *testing.T) {
 func readTestdata(t *testing.T, file string) *admissionv1.AdmissionReview {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, data); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Compact(&compact, data))
 	review := &admissionv1.AdmissionReview{}
-	if err := json.Unmarshal(compact.Bytes(), review); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(compact.Bytes(), review))
 	return review
 }
 
 func inForce(t *testing.T, name string, spec policy.Spec) ruleset {
 	t.Helper()
 	compiled, err := policy.Compile(&policy.ProjectPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return ruleset{inForce: []*policy.Compiled{compiled}}
 }
 
 func rename(name string) func(*admissionv1.AdmissionRequest) {
 	return func(r *admissionv1.AdmissionRequest) {
 		r.Object.Raw = bytes.ReplaceAll(r.Object.Raw, []byte(`"name":"shop"`), []byte(`"name":"`+name+`"`))
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -43,9 +43,7 @@ func TestPoliciesFollowTheCluster(t *testing.T) {
 	until(t, func() bool { return cmp.Equal([]string{"b-teams"}, store.Snapshot().broken) }, "the policy is known to be broken")
 	wantBroken("c", "a-names")
 
-	if err := client.Resource(policy.Resource).Delete(t.Context(), "b-teams", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.Resource(policy.Resource).Delete(t.Context(), "b-teams", metav1.DeleteOptions{}))
 	until(t, func() bool { return len(store.Snapshot().broken) == 0 }, "the deleted policy is forgotten")
 	wantBroken("c", "a-names")
 }
@@ -66,9 +64,7 @@ func TestFollowReturnsOnceTheListIsKnown(t *testing.T) {
 	default:
 	}
 	close(answer)
-	if err := <-known; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-known)
 	if got := brokenBy(store, "b"); !cmp.Equal([]string{"names"}, got) {
 		t.Errorf("the list is known, and namespace b breaks %v", got)
 	}
@@ -109,9 +105,7 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 	})
 	lister := func() cache.GenericLister {
 		lister, err := hosting.Watch(t.Context(), client, policy.Resource, hosting.ResourceHandler{Updated: func(*unstructured.Unstructured) {}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return lister
 	}
 	name := cache.ObjectName{Name: "names"}
@@ -119,9 +113,7 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 		{policies: client.Resource(policy.Resource), lister: lister()},
 		{policies: client.Resource(policy.Resource), lister: lister()},
 	}
-	if err := replicas[0].reconcile(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
+	must(t, replicas[0].reconcile(t.Context(), name))
 	until(t, func() bool {
 		err := replicas[1].reconcile(t.Context(), name)
 		return err == nil
@@ -180,9 +172,7 @@ func object(name string, generation int64, namePattern string) *unstructured.Uns
 func follow(t *testing.T, client *fake.FakeDynamicClient) *policyStore {
 	t.Helper()
 	store := newPolicyStore()
-	if err := store.Follow(t.Context(), client); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.Follow(t.Context(), client))
 	return store
 }
 
@@ -214,12 +204,8 @@ func update(t *testing.T, client *fake.FakeDynamicClient, obj *unstructured.Unst
 func conditions(t *testing.T, client *fake.FakeDynamicClient, name string) []metav1.Condition {
 	t.Helper()
 	obj, err := client.Resource(policy.Resource).Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p, err := decodePolicy(obj)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p.Status.Conditions
 }

@@ -95,9 +95,7 @@ func creationOf(t *testing.T, pv *corev1.PersistentVolume) (*admissionv1.Admissi
 	pv = pv.DeepCopy()
 	pv.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}
 	object, err := json.Marshal(pv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kind := metav1.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"}
 	resource := metav1.GroupVersionResource{Version: "v1", Resource: "persistentvolumes"}
 	return &admissionv1.AdmissionReview{
@@ -115,17 +113,20 @@ func patched(t *testing.T, object, patch []byte) *corev1.PersistentVolume {
 	t.Helper()
 	if patch != nil {
 		operations, err := jsonpatch.DecodePatch(patch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if object, err = operations.Apply(object); err != nil {
 			t.Fatal(err)
 		}
 	}
 	pv := &corev1.PersistentVolume{}
-	if err := json.Unmarshal(object, pv); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(object, pv))
 	pv.TypeMeta = metav1.TypeMeta{}
 	return pv
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

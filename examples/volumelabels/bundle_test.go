@@ -49,9 +49,7 @@ func TestInstall(t *testing.T) {
 func TestCatalogueOfTheInstallation(t *testing.T) {
 	file := bundletest.Read[corev1.ConfigMap](t, "install/catalogue.yaml")
 	catalogue, err := labelling.ParseCatalogue([]byte(file.Data["volumes.yaml"]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, known := catalogue[labelling.Volume{Driver: "disk.csi.example.com", Handle: "vol-0001"}]; !known {
 		t.Error("it does not know the volume of samples/persistentvolume.yaml")
 	}

@@ -111,9 +111,7 @@ func volume(name, handle string, labels map[string]string) *corev1.PersistentVol
 func labelsOf(t *testing.T, client *fake.Clientset, name string) map[string]string {
 	t.Helper()
 	pv, err := client.CoreV1().PersistentVolumes().Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return pv.Labels
 }
 

@@ -20,9 +20,7 @@ func TestFileIsReadAgainWhenItChanges(t *testing.T) {
 	expect := func(want map[string]string, wantFound bool) {
 		t.Helper()
 		labels, found, err := p.Labels(t.Context(), disk)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(want, labels); diff != "" || found != wantFound {
 			t.Errorf("found %v, labels (-want +got):\n%s", found, diff)
 		}
@@ -85,10 +83,6 @@ func TestFailedReadIsRepeated(t *testing.T) {
 // replaceFile replaces the file like a kubelet.
 func replaceFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path+".new", []byte(text), 0o600))
+	must(t, os.Rename(path+".new", path))
 }

@@ -227,9 +227,7 @@ func TestHelpSaysWhatThereIs(t *testing.T) {
 	cmd := b.Command()
 	cmd.SetOut(&out)
 	cmd.SetArgs([]string{"--help"})
-	if err := cmd.Execute(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Execute())
 	for _, want := range []string{"Registration flags:", `of "sweeper"`, `of "pods"`, "CloudWebhookServer=true|false (BETA - default=true)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, out.String())
@@ -273,4 +271,11 @@ func execute(ctx context.Context, cmd *cobra.Command, args ...string) error {
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)
 	return cmd.ExecuteContext(ctx)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

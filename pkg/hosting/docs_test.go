@@ -14,9 +14,7 @@ import (
 
 func TestEveryFlagIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/author/hosting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, reference, found := strings.Cut(string(page), "## All flags")
 	if !found {
 		t.Fatal("there is no reference of flags")

@@ -33,9 +33,7 @@ func TestALateHandlerKeepsItsBody(t *testing.T) {
 		proceed: make(chan struct{}), kept: make(chan string),
 	}
 	handler, err := NewHTTPHandler("pods", Webhook{Handler: k, Kinds: []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	call := func(timeout, body string) int {
 		request := httptest.NewRequest(http.MethodPost, "/pods?timeout="+timeout, strings.NewReader(body))
 		request.Header.Set("Content-Type", "application/json")

@@ -56,9 +56,7 @@ func serveOverTLS(t *testing.T, h Handler, l *limits.Calls, maxStreams uint32) *
 	t.Helper()
 	server := httptest.NewUnstartedServer(limitTime(podEndpoint(h, l)))
 	server.EnableHTTP2 = true
-	if err := http2.ConfigureServer(server.Config, &http2.Server{MaxConcurrentStreams: maxStreams}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, http2.ConfigureServer(server.Config, &http2.Server{MaxConcurrentStreams: maxStreams}))
 	server.TLS = server.Config.TLSConfig
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -73,9 +71,7 @@ func TestRapidResetRunsNoMoreHandlersThanStreams(t *testing.T) {
 	server := serveOverTLS(t, c.handler(), limits.NewCalls(), maxStreams)
 	defer close(c.proceed)
 	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	for i := range 100 * maxStreams {
 		stream, err := conn.Post("/pods?timeout=30s", []byte(podReview))
@@ -137,9 +133,7 @@ func TestUnreadAnswersAreCounted(t *testing.T) {
 		return Deny("%s", strings.Repeat("x", 1<<20))
 	}), l, 100)
 	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	const length = 200 << 10
 	for range l.MaxRequests {
@@ -175,9 +169,7 @@ func TestMemoryGrowsWithTheBody(t *testing.T) {
 	}
 	sendSpaces(conn, length-arrived)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response.Body.Close()
 	hostingtest.Eventually(t, "the memory is given back", func() bool { return l.BodyMemory() == 0 && l.Requests() == 0 })
 }
@@ -193,9 +185,7 @@ func TestABodyThatDoesNotFitIsRefusedAtOnce(t *testing.T) {
 	held := l.BodyMemory()
 	conn := beginBody(t, server, length, limits.UncountedBytes)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response.Body.Close()
 	if response.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("the third is answered with %s", response.Status)
@@ -254,9 +244,7 @@ func TestStoppedBodiesEndTheirConnection(t *testing.T) {
 			t.Parallel()
 			conn := hostingtest.DialTLS(t, server.Listener.Addr().String())
 			fmt.Fprintf(conn, "%sHost: x\r\nContent-Length: 100\r\n\r\n{", begin)
-			if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 			if answer, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("the connection is held after the answer %q", answer)
 			}
@@ -267,14 +255,10 @@ func TestStoppedBodiesEndTheirConnection(t *testing.T) {
 func postTo(t *testing.T, server *httptest.Server, timeout, body string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/pods?timeout="+timeout, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := server.Client().Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response.Body.Close()
 	return response
 }
@@ -299,4 +283,11 @@ func (spaces) Read(p []byte) (int, error) {
 		p[i] = ' '
 	}
 	return len(p), nil
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -67,9 +67,7 @@ func judging(mutate bool) hosting.Webhook {
 func handlerOf(t testing.TB, w hosting.Webhook) http.Handler {
 	t.Helper()
 	handler, err := hosting.NewHTTPHandler("pods", w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return handler
 }
 
@@ -309,9 +307,7 @@ func TestV1beta1IfAsked(t *testing.T) {
 	for _, version := range []string{"v1", "v1beta1"} {
 		response := post(handlerOf(t, w), strings.Replace(goodReview, "k8s.io/v1", "k8s.io/"+version, 1))
 		var got admissionv1.AdmissionReview
-		if err := json.Unmarshal(response.Body.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(response.Body.Bytes(), &got))
 		if got.APIVersion != "admission.k8s.io/"+version || got.Response == nil || !got.Response.Allowed {
 			t.Errorf("%s is answered with %s", version, response.Body)
 		}
@@ -339,9 +335,7 @@ func TestObjectsInOtherTypes(t *testing.T) {
 			},
 		)}), goodReview)
 		var got admissionv1.AdmissionReview
-		if err := json.Unmarshal(response.Body.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(response.Body.Bytes(), &got))
 		if want := `[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`; string(got.Response.Patch) != want {
 			t.Errorf("patched with %s", got.Response.Patch)
 		}

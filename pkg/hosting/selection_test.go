@@ -22,9 +22,7 @@ func TestSelectNames(t *testing.T) {
 	} {
 		t.Run(selectors, func(t *testing.T) {
 			got, err := selectNames("webhooks", split(selectors), known)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

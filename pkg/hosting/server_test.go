@@ -20,9 +20,7 @@ func TestUnfinishedReviewsDoNotKeepOutProbes(t *testing.T) {
 		},
 		"HTTP/2": func(t *testing.T, address string) {
 			conn, err := streams.Dial(t.Context(), address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Cleanup(conn.Close)
 			if _, err := conn.Open("/pods?timeout=30s", 100); err != nil {
 				t.Fatal(err)

@@ -14,13 +14,9 @@ import (
 // The conformance tests run the sample.
 func TestStaticPodHasTimeToDrain(t *testing.T) {
 	data, err := os.ReadFile("testdata/static-pod.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var pod corev1.Pod
-	if err := yaml.UnmarshalStrict(data, &pod); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalStrict(data, &pod))
 	b := hosting.NewBuilder("volumelabels")
 	b.Flags().String("volumes", "", "as in examples/volumelabels")
 	b.RegisterController("persistentvolumes", idle)
@@ -32,9 +28,7 @@ func TestStaticPodHasTimeToDrain(t *testing.T) {
 	var drain time.Duration
 	for _, name := range []string{"drain-period", "drain-timeout"} {
 		d, err := flags.GetDuration(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		drain += d
 	}
 	if grace := time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second; grace <= drain {

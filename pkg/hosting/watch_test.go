@@ -31,9 +31,7 @@ func TestWatch(t *testing.T) {
 		Updated: func(object *unstructured.Unstructured) { events <- "updated " + object.GetName() },
 		Deleted: func(name cache.ObjectName) { events <- "deleted " + name.String() },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	select {
 	case got := <-events:
 		if got != "updated a" {
@@ -53,9 +51,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal("there is no watch")
 	}
-	if err := client.Resource(configMaps).Namespace("n").Delete(t.Context(), "a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, client.Resource(configMaps).Namespace("n").Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	if got := <-events; got != "deleted n/a" {
 		t.Errorf("then %s", got)
 	}

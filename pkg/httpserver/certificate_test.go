@@ -17,9 +17,7 @@ func TestSelfSignedCertificateIsRenewed(t *testing.T) {
 	for day := range 3 * 365 {
 		at := now.Add(time.Duration(day) * 24 * time.Hour)
 		c, err := r.at(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		roots := x509.NewCertPool()
 		roots.AddCert(c.Leaf)
 		if _, err := c.Leaf.Verify(x509.VerifyOptions{DNSName: "manager-0", Roots: roots, CurrentTime: at}); err != nil {
@@ -56,9 +54,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 	second := writePair(t, certFile, keyFile, now)
 	serves(rereadPeriod-time.Second, first)
 	serves(rereadPeriod, second)
-	if err := os.WriteFile(keyFile, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(keyFile, []byte("half"), 0o600))
 	serves(2*rereadPeriod, second)
 	serves(3*rereadPeriod, second)
 	if warned != 1 {
@@ -72,20 +68,14 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 func writePair(t *testing.T, certFile, keyFile string, now time.Time) *tls.Certificate {
 	t.Helper()
 	c, err := selfSigned("manager", now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for file, block := range map[string]*pem.Block{
 		certFile: {Type: "CERTIFICATE", Bytes: c.Certificate[0]},
 		keyFile:  {Type: "PRIVATE KEY", Bytes: key},
 	} {
-		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	}
 	return c
 }

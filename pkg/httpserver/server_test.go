@@ -26,9 +26,7 @@ func testLog() *logrus.Entry {
 func startTest(t *testing.T, handler http.Handler, config *tls.Config, l limits) *Server {
 	t.Helper()
 	s, err := start("127.0.0.1:0", handler, config, testLog(), l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -38,9 +36,7 @@ var ok = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fpr
 func dial(t *testing.T, s *Server) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", s.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -96,9 +92,7 @@ func TestConnectionsThatSendNothingAreClosed(t *testing.T) {
 	short := defaultLimits
 	short.readTimeout, short.idle = 50*time.Millisecond, 50*time.Millisecond
 	self, err := SelfSignedTLS("manager")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, test := range map[string]struct {
 		config *tls.Config
 		send   string
@@ -167,5 +161,12 @@ func TestRequestsWithABodyAreRefused(t *testing.T) {
 	response, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil || response.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Fatalf("%v, %v", response, err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

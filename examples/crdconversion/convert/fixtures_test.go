@@ -29,9 +29,7 @@ func converted(t *testing.T, from *unstructured.Unstructured, version schema.Gro
 	to := &unstructured.Unstructured{Object: map[string]any{}}
 	to.SetGroupVersionKind(version.WithKind("Cache"))
 	to.Object["metadata"] = from.DeepCopy().Object["metadata"]
-	if err := convert(from, to); err != nil {
-		t.Fatal(err)
-	}
+	must(t, convert(from, to))
 	return &unstructured.Unstructured{Object: throughJSON(t, to.Object)}
 }
 
@@ -39,22 +37,16 @@ func converted(t *testing.T, from *unstructured.Unstructured, version schema.Gro
 func throughJSON(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var back map[string]any
-	if err := utiljson.Unmarshal(text, &back); err != nil {
-		t.Fatal(err)
-	}
+	must(t, utiljson.Unmarshal(text, &back))
 	return back
 }
 
 func cache(t *testing.T, version schema.GroupVersion, text string) *unstructured.Unstructured {
 	t.Helper()
 	object := map[string]any{}
-	if err := yaml.Unmarshal([]byte(text), &object); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.Unmarshal([]byte(text), &object))
 	if object["metadata"] == nil {
 		object["metadata"] = map[string]any{}
 	}
@@ -66,4 +58,11 @@ func cacheOf(t *testing.T, version schema.GroupVersion, object map[string]any) *
 	c := &unstructured.Unstructured{Object: throughJSON(t, object)}
 	c.SetGroupVersionKind(version.WithKind("Cache"))
 	return c
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

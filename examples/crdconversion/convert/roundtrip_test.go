@@ -61,9 +61,7 @@ func complete(t *testing.T, c *unstructured.Unstructured, annotation string, val
 		return c
 	}
 	var rest map[string]any
-	if err := json.Unmarshal([]byte(text), &rest); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(text), &rest))
 	delete(annotations, annotation)
 	c.SetAnnotations(annotations)
 	merge(c.Object["spec"].(map[string]any), rest)

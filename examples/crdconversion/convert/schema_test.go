@@ -19,31 +19,21 @@ import (
 // may be missing, because the other version holds them.
 func TestSchemas(t *testing.T) {
 	text, err := os.ReadFile("../bundle-v2/manifests/crdconversion.example.com_caches.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.UnmarshalStrict(text, &crd); err != nil {
-		t.Fatal(err)
-	}
+	must(t, yaml.UnmarshalStrict(text, &crd))
 	for _, version := range crd.Spec.Versions {
 		allowed, names := convert.AllowedInV1, v1Names
 		if version.Name == "v2" {
 			allowed, names = convert.AllowedInV2, v2Names
 		}
 		var props apiextensions.JSONSchemaProps
-		if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &props, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &props, nil))
 		spec := optional(props.Properties["spec"])
 		validator, _, err := validation.NewSchemaValidator(&spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		structural, err := structuralschema.NewStructural(&spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		random, agreed := rand.New(rand.NewPCG(3, 4)), map[bool]int{}
 		for range 20000 {
 			value := throughJSON(t, randomSpec(random, names))

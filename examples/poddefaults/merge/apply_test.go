@@ -13,9 +13,7 @@ import (
 
 func TestTable(t *testing.T) {
 	cases, err := mergetest.Table()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range cases {
 		t.Run(c.Row+"/"+c.Name, func(t *testing.T) {
 			pod := c.Pod.DeepCopy()
@@ -66,9 +64,7 @@ func TestToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := parse[corev1.Pod](t, `spec: {`+before+`}`)
-			if err := merge.Apply(pod, specs(t, test.podDefault)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, merge.Apply(pod, specs(t, test.podDefault)))
 			if diff := cmp.Diff(show(t, parse[corev1.Pod](t, `spec: {`+test.want+`}`)), show(t, pod)); diff != "" {
 				t.Errorf("pod (-want +got):\n%s", diff)
 			}
@@ -81,9 +77,7 @@ func TestToken(t *testing.T) {
 func TestSidecarWithToken(t *testing.T) {
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: s, volumeMounts: [{name: kube-api-access-1, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}]}`)
 	before := pod.DeepCopy()
-	if err := merge.Apply(pod, specs(t, `sidecars: [{name: s}]`)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, merge.Apply(pod, specs(t, `sidecars: [{name: s}]`)))
 	if diff := cmp.Diff(show(t, before), show(t, pod)); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
 	}
@@ -91,9 +85,7 @@ func TestSidecarWithToken(t *testing.T) {
 
 func TestApplyLeavesWhatItApplied(t *testing.T) {
 	pod := parse[corev1.Pod](t, `metadata: {annotations: {poddefault.admission.kubeflow.org/poddefault-a: "0", other: stays}}`)
-	if err := merge.Apply(pod, specs(t, `{}`, `{desc: does nothing}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, merge.Apply(pod, specs(t, `{}`, `{desc: does nothing}`)))
 	want := map[string]string{
 		"poddefault.admission.kubeflow.org/poddefault-a": "1",
 		"poddefault.admission.kubeflow.org/poddefault-b": "2",
@@ -106,9 +98,7 @@ func TestApplyLeavesWhatItApplied(t *testing.T) {
 
 func TestApplyOfNothingChangesNothing(t *testing.T) {
 	pod, before := parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`), parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`)
-	if err := merge.Apply(pod, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, merge.Apply(pod, nil))
 	if diff := cmp.Diff(before, pod); diff != "" {
 		t.Errorf("pod (-before +after):\n%s", diff)
 	}
@@ -122,13 +112,9 @@ func TestApplyTwice(t *testing.T) {
 		env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], volumeMounts: [{name: v, mountPath: /v}],
 		command: [one], args: [two], sidecars: [{name: s, image: one}], initContainers: [{name: i, image: one}]}`)
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`)
-	if err := merge.Apply(pod, podDefaults); err != nil {
-		t.Fatal(err)
-	}
+	must(t, merge.Apply(pod, podDefaults))
 	once := pod.DeepCopy()
-	if err := merge.Apply(pod, podDefaults); err != nil {
-		t.Fatal(err)
-	}
+	must(t, merge.Apply(pod, podDefaults))
 	if diff := cmp.Diff(once, pod); diff != "" {
 		t.Errorf("pod (-once +twice):\n%s", diff)
 	}
@@ -138,9 +124,7 @@ func TestApplySharesNothing(t *testing.T) {
 	podDefaults := specs(t, `{env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], volumes: [{name: v, secret: {secretName: s}}], command: [one], labels: {one: a}}`)
 	before := podDefaults[0].DeepCopy()
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`)
-	if err := merge.Apply(pod, podDefaults); err != nil {
-		t.Fatal(err)
-	}
+	must(t, merge.Apply(pod, podDefaults))
 	pod.Spec.Containers[0].Env[0].ValueFrom.FieldRef.FieldPath = "changed"
 	pod.Spec.Containers[0].Command[0] = "changed"
 	pod.Spec.Volumes[0].Secret.SecretName = "changed"

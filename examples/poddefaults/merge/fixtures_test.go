@@ -40,8 +40,13 @@ func show(t *testing.T, pod *corev1.Pod) string {
 	}
 	pod.Status = corev1.PodStatus{}
 	text, err := yaml.Marshal(pod)
+	must(t, err)
+	return string(text)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
 }

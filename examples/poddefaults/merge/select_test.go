@@ -34,9 +34,7 @@ func TestSelect(t *testing.T) {
 			var selectable []*merge.Selectable
 			for _, text := range []string{team, notTest, bank, all} {
 				s, err := merge.Compile(parse[v1alpha1.PodDefault](t, text))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				selectable = append(selectable, s)
 			}
 			var got []string

@@ -64,9 +64,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 	read("the new pair", false, 3)
 	serves(renewed)
 
-	if err := os.Remove(f.certFile); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(f.certFile))
 	read("deleted files", true, 3)
 	serves(renewed)
 }
@@ -82,9 +80,7 @@ func TestHeldFiles(t *testing.T) {
 		p.Cert, p.Key, _ = newPair(t, signed)
 		write(t, f.certFile, p.Cert)
 		write(t, f.keyFile, p.Key)
-		if err := f.RunOnce(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.RunOnce(t.Context()))
 		return p
 	}
 	now := time.Now()
@@ -112,9 +108,7 @@ func TestFilesReportAnInvalidCertificate(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	cert, key, _ := newPair(t, now)
 	pair, err := tls.X509KeyPair(cert, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := &Files{current: loadedPair{leaf: pair.Leaf}}
 	for name, test := range map[string]struct {
 		at   time.Time
@@ -137,15 +131,18 @@ func TestFilesReportAnInvalidCertificate(t *testing.T) {
 func newPair(t *testing.T, now time.Time) (cert, key, ca []byte) {
 	t.Helper()
 	pair, err := SelfSigned([]string{"127.0.0.1"}, "", now, StaticValidity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return pair.Cert, pair.Key, pair.CA
 }
 
 func write(t *testing.T, file string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(file, data, 0o600); err != nil {
+	must(t, os.WriteFile(file, data, 0o600))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
 }

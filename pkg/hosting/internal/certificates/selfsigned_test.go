@@ -17,13 +17,9 @@ func TestEnsureSelfSignedKeepsAGoodCertificate(t *testing.T) {
 	hosts := []string{"webhooks.shop.svc", "127.0.0.1"}
 	ensure := func(hosts ...string) []byte {
 		t.Helper()
-		if err := EnsureSelfSigned(files, hosts, StaticValidity, StaticRemaining); err != nil {
-			t.Fatal(err)
-		}
+		must(t, EnsureSelfSigned(files, hosts, StaticValidity, StaticRemaining))
 		data, err := os.ReadFile(cert)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return data
 	}
 
@@ -76,9 +72,7 @@ func TestOnlyCAsOfDeletedPodsLeaveTheBundle(t *testing.T) {
 	caOf := func(owner string) []byte {
 		t.Helper()
 		pair, err := SelfSigned([]string{"127.0.0.1"}, owner, now, RenewedValidity)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return pair.CA
 	}
 	kept := [][]byte{caOf(""), caOf(pod.Owner("shop", "runs")), caOf(pod.Owner("elsewhere", "ended"))}

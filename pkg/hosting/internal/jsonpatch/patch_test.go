@@ -145,9 +145,7 @@ func TestPatchOfALongList(t *testing.T) {
 					Novel int
 				}
 			}
-			if err := json.Unmarshal(got, &operations); err != nil {
-				t.Fatal(err)
-			}
+			must(t, json.Unmarshal(got, &operations))
 			kept := 0
 			for _, e := range operations[0].Value {
 				if e.Key == fmt.Sprintf("k%d", e.Novel) {
@@ -195,15 +193,11 @@ func TestOrigins(t *testing.T) {
 func patchOf(t *testing.T, sent string, change func(*corev1.Pod)) []byte {
 	t.Helper()
 	before, after := &corev1.Pod{}, &corev1.Pod{}
-	if err := sigsjson.UnmarshalCaseSensitivePreserveInts([]byte(sent), before); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sigsjson.UnmarshalCaseSensitivePreserveInts([]byte(sent), before))
 	before.DeepCopyInto(after)
 	change(after)
 	got, err := ForReview(fmt.Appendf(nil, `{"request":{"object":%s}}`, sent), before, after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -211,21 +205,15 @@ func patchOf(t *testing.T, sent string, change func(*corev1.Pod)) []byte {
 func checkPatch(t *testing.T, sent string, patch []byte, change func(*corev1.Pod)) {
 	t.Helper()
 	decoded, err := jsonpatch.DecodePatch(patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	result, err := decoded.Apply([]byte(sent))
 	if err != nil {
 		t.Fatalf("the patch %s does not apply: %v", patch, err)
 	}
 	want, got := &corev1.Pod{}, &corev1.Pod{}
-	if err := sigsjson.UnmarshalCaseSensitivePreserveInts([]byte(sent), want); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sigsjson.UnmarshalCaseSensitivePreserveInts([]byte(sent), want))
 	change(want)
-	if err := sigsjson.UnmarshalCaseSensitivePreserveInts(result, got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sigsjson.UnmarshalCaseSensitivePreserveInts(result, got))
 	if diff := cmp.Diff(inJSON(t, want), inJSON(t, got)); diff != "" {
 		t.Errorf("the patched object differs from the handler's (-handler +patched):\n%s", diff)
 	}
@@ -234,9 +222,7 @@ func checkPatch(t *testing.T, sent string, patch []byte, change func(*corev1.Pod
 func inJSON(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.MarshalIndent(value, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -245,9 +231,7 @@ func parsed(t *testing.T, text string) (value any) {
 	if text == "" {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(text), &value))
 	return value
 }
 
@@ -264,27 +248,28 @@ func FuzzPatch(f *testing.F) {
 		var p patch
 		p.fields("", text(strings.TrimSpace(from)), was, is)
 		encoded, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		decoded, err := jsonpatch.DecodePatch(encoded)
 		if err != nil {
 			t.Fatalf("%s: %v", encoded, err)
 		}
 		original, err := json.Marshal(was)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		result, err := decoded.Apply(original)
 		if err != nil {
 			t.Fatalf("%s does not apply to %s: %v", encoded, original, err)
 		}
 		var got map[string]any
-		if err := sigsjson.UnmarshalCaseSensitivePreserveInts(result, &got); err != nil {
-			t.Fatal(err)
-		}
+		must(t, sigsjson.UnmarshalCaseSensitivePreserveInts(result, &got))
 		if diff := cmp.Diff(is, got); diff != "" {
 			t.Errorf("%s on %s (-want +got):\n%s", encoded, original, diff)
 		}
 	})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
