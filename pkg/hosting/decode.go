@@ -1,6 +1,8 @@
 package hosting
 
 import (
+	"slices"
+
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,7 +43,7 @@ func checkRequest(w *Webhook, r *admissionv1.AdmissionRequest) error {
 	if err := checkKind(w, r.Kind); err != nil {
 		return err
 	}
-	if !w.acceptsOperation(r.Operation) {
+	if !slices.Contains(w.Operations, r.Operation) {
 		return httperror.BadRequest("request.operation is %q: this webhook accepts %s", r.Operation, quote.List(w.Operations))
 	}
 	return nil
@@ -55,7 +57,7 @@ func checkUID(uid types.UID) error {
 }
 
 func checkKind(w *Webhook, kind metav1.GroupVersionKind) error {
-	if gvk := schema.GroupVersionKind(kind); !w.acceptsKind(gvk) {
+	if gvk := schema.GroupVersionKind(kind); !slices.Contains(w.Kinds, gvk) {
 		return httperror.BadRequest("request.kind is %s: this webhook accepts %s", gvk, quote.List(w.Kinds))
 	}
 	return nil

@@ -96,11 +96,3 @@ func (w *Webhook) check() error {
 	}
 	return errors.Join(append(errs, w.Handler.check(w))...)
 }
-
-func (w *Webhook) acceptsKind(kind schema.GroupVersionKind) bool {
-	return slices.Contains(w.Kinds, kind)
-}
-
-func (w *Webhook) acceptsOperation(operation admissionv1.Operation) bool {
-	return slices.Contains(w.Operations, operation)
-}

@@ -6,6 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
@@ -25,15 +26,11 @@ func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
 		if a.Spec.Service == nil {
 			continue
 		}
-		w := doctor.Webhook{
+		all = append(all, doctor.Webhook{
 			Kind: doctor.APIService, Object: a.Name, Owner: doctor.OwnerOf(a.ObjectMeta), Fails: true,
-			Service: types.NamespacedName{Namespace: a.Spec.Service.Namespace, Name: a.Spec.Service.Name}, Port: 443,
-			CABundle: a.Spec.CABundle, Unverified: a.Spec.InsecureSkipTLSVerify,
-		}
-		if a.Spec.Service.Port != nil {
-			w.Port = *a.Spec.Service.Port
-		}
-		all = append(all, w)
+			Service: types.NamespacedName{Namespace: a.Spec.Service.Namespace, Name: a.Spec.Service.Name},
+			Port:    ptr.Deref(a.Spec.Service.Port, 443), CABundle: a.Spec.CABundle, Unverified: a.Spec.InsecureSkipTLSVerify,
+		})
 	}
 	return all, nil
 }

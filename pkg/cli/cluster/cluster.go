@@ -13,7 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
@@ -32,6 +34,8 @@ type Cluster struct {
 	OLM        clientset.Interface
 	Extensions apiextensions.Interface
 	Aggregator aggregator.Interface
+	Metadata   metadata.Interface
+	Dynamic    dynamic.Interface
 }
 
 // New is the cluster of a configuration.
@@ -49,7 +53,15 @@ func New(config *rest.Config) (*Cluster, error) {
 		return nil, err
 	}
 	apis, err := aggregator.NewForConfig(config)
-	return &Cluster{Config: config, Kube: kube, OLM: olm, Extensions: extensions, Aggregator: apis}, err
+	if err != nil {
+		return nil, err
+	}
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	anyKind, err := dynamic.NewForConfig(config)
+	return &Cluster{Config: config, Kube: kube, OLM: olm, Extensions: extensions, Aggregator: apis, Metadata: objects, Dynamic: anyKind}, err
 }
 
 // Examine are all facts: it also asks every pod behind a webhook for its certificate, by
@@ -129,13 +141,11 @@ func (c *Cluster) csvs(ctx context.Context, namespace string) (all []operatorsv1
 	return list.Items, false, nil
 }
 
-// backend is a Service that webhooks call, with what stands behind it.
 type backend struct {
 	service *corev1.Service
 	slices  []*discoveryv1.EndpointSlice
 }
 
-// backends fills the facts with the Services that webhooks name.
 func (c *Cluster) backends(ctx context.Context, facts doctor.Facts) (map[types.NamespacedName]backend, error) {
 	backends := map[types.NamespacedName]backend{}
 	for _, w := range facts.Webhooks {

@@ -22,18 +22,15 @@ var (
 // may be listed.
 func (c *Cluster) controlPlane(ctx context.Context) (doctor.ControlPlane, error) {
 	seen := doctor.ControlPlane{Leases: map[string][]map[string]string{}}
-	client, err := metadata.NewForConfig(c.Config)
-	if err != nil {
-		return seen, err
-	}
-	if seen.Nodes, err = distinctLabels(ctx, client.Resource(nodes)); apierrors.IsForbidden(err) {
+	var err error
+	if seen.Nodes, err = distinctLabels(ctx, c.Metadata.Resource(nodes)); apierrors.IsForbidden(err) {
 		seen.Unread, err = append(seen.Unread, "nodes"), nil
 	}
 	if err != nil {
 		return seen, err
 	}
 	for _, namespace := range []string{metav1.NamespaceSystem, corev1.NamespaceNodeLease} {
-		seen.Leases[namespace], err = distinctLabels(ctx, client.Resource(leases).Namespace(namespace))
+		seen.Leases[namespace], err = distinctLabels(ctx, c.Metadata.Resource(leases).Namespace(namespace))
 		if apierrors.IsForbidden(err) {
 			seen.Unread, err = append(seen.Unread, "leases in "+namespace), nil
 		}
@@ -44,7 +41,6 @@ func (c *Cluster) controlPlane(ctx context.Context) (doctor.ControlPlane, error)
 	return seen, nil
 }
 
-// distinctLabels are the labels of objects, each set once.
 func distinctLabels(ctx context.Context, of metadata.ResourceInterface) ([]map[string]string, error) {
 	list, err := of.List(ctx, metav1.ListOptions{})
 	if err != nil {

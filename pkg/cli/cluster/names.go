@@ -7,7 +7,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
@@ -21,11 +20,7 @@ var (
 
 // Names are those of all objects of a resource, in one namespace where it is not empty.
 func (c *Cluster) Names(ctx context.Context, resource schema.GroupVersionResource, namespace string) ([]string, error) {
-	client, err := metadata.NewForConfig(c.Config)
-	if err != nil {
-		return nil, err
-	}
-	list, err := client.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
+	list, err := c.Metadata.Resource(resource).Namespace(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}

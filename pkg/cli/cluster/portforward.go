@@ -24,7 +24,6 @@ type forwarder struct {
 	kube   kubernetes.Interface
 }
 
-// dialAt is dial for the port of an address.
 func (f forwarder) dialAt(ctx context.Context, namespace, pod, address string) (net.Conn, error) {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -131,7 +130,6 @@ func (f *forwarded) SetDeadline(time.Time) error      { return nil } // the call
 func (f *forwarded) SetReadDeadline(time.Time) error  { return nil }
 func (f *forwarded) SetWriteDeadline(time.Time) error { return nil }
 
-// through is the address of a connection that has none.
 type through struct{}
 
 func (through) Network() string { return "portforward" }

@@ -10,7 +10,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
 
-// workloads fills in what would make pods behind Services.
 func (c *Cluster) workloads(ctx context.Context, services map[types.NamespacedName]doctor.Service) error {
 	type look struct {
 		doctor.Workloads

@@ -39,7 +39,6 @@ func (l Observation) WaitsForVersions(crd string) (deployment string) {
 	return ""
 }
 
-// converter returns the conversion webhook of a definition and its Deployment.
 func (l Observation) converter(crd string) (*managerv1alpha1.DeploymentStatus, *managerv1alpha1.WebhookStatus) {
 	for _, d := range l.deployments() {
 		for _, w := range d.Webhooks {

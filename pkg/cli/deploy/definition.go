@@ -139,7 +139,6 @@ func Refusals(live, next *apiextensionsv1.CustomResourceDefinition) []string {
 	return refusals
 }
 
-// mayBeStored returns why objects may be stored in a version.
 func mayBeStored(live *apiextensionsv1.CustomResourceDefinition, version string) string {
 	if storedversions.Claimed(live, version) {
 		return "status.storedVersions says that objects may be stored in it"

@@ -130,7 +130,6 @@ func withMessage(what, why string) string {
 	return what + ": " + why
 }
 
-// pendingProblem returns the problem of a Deployment that does not progress and whose pods have warnings.
 func (l Observation) pendingProblem() string {
 	warning := l.Warnings[l.Pending.Name]
 	if !l.Pending.Unobserved && warning == "" {

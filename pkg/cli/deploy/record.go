@@ -70,13 +70,19 @@ func (r Record) Data() (map[string]string, error) {
 }
 
 func (r Record) find(o *unstructured.Unstructured) *Recorded {
-	for i := range r.Objects {
-		e := &r.Objects[i]
-		if groupkind.Of(e) == groupkind.Of(o) && e.Namespace == o.GetNamespace() && e.Name == o.GetName() {
-			return e
-		}
+	i := slices.IndexFunc(r.Objects, func(e Recorded) bool { return sameObject(e.object(), o) })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &r.Objects[i]
+}
+
+func contains(all []*unstructured.Unstructured, o *unstructured.Unstructured) bool {
+	return slices.ContainsFunc(all, func(other *unstructured.Unstructured) bool { return sameObject(other, o) })
+}
+
+func sameObject(a, b *unstructured.Unstructured) bool {
+	return groupkind.Of(a) == groupkind.Of(b) && a.GetNamespace() == b.GetNamespace() && a.GetName() == b.GetName()
 }
 
 // Contains reports whether the installation has created or changed a live object.
@@ -100,7 +106,6 @@ func (r Record) IsNamedBy(o *unstructured.Unstructured) bool {
 	return o.GetAnnotations()[wellknown.AnnotationInstallation] == r.name()
 }
 
-// name is the value of AnnotationInstallation.
 func (r Record) name() string { return r.Namespace + "/" + r.Package }
 
 // Annotate returns the object to write. An object that the installation creates or has created names it.
@@ -151,26 +156,11 @@ func (r *Record) SetUID(live *unstructured.Unstructured) {
 	}
 }
 
-// AfterRemoval returns the record of the objects that a removal keeps: the definitions, which a later installation
-// may change again.
-func (r Record) AfterRemoval(removed []*unstructured.Unstructured) Record {
-	r.CSV, r.Next = "", ""
-	r.Objects = slices.DeleteFunc(slices.Clone(r.Objects), func(e Recorded) bool {
-		return !groupkind.Is(&e, groupkind.CustomResourceDefinition) || !e.Created ||
-			slices.ContainsFunc(removed, func(o *unstructured.Unstructured) bool {
-				return groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == e.Name
-			})
-	})
-	return r
-}
-
 // Without returns the record without deleted objects. Changed reports whether it had one of them.
 func (r Record) Without(deleted []*unstructured.Unstructured) (rest Record, changed bool) {
 	rest = r
 	rest.Objects = slices.DeleteFunc(slices.Clone(r.Objects), func(e Recorded) bool {
-		return slices.ContainsFunc(deleted, func(o *unstructured.Unstructured) bool {
-			return groupkind.Of(&e) == groupkind.Of(o) && e.Namespace == o.GetNamespace() && e.Name == o.GetName()
-		})
+		return contains(deleted, e.object())
 	})
 	return rest, len(rest.Objects) < len(r.Objects)
 }

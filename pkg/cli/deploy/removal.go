@@ -126,11 +126,8 @@ func isDeletedLast(o *unstructured.Unstructured) bool {
 	return groupkind.Is(o, groupkind.OperatorGroup) || groupkind.Is(o, groupkind.Subscription)
 }
 
-// names reports whether an object is deleted, or kept with a message.
 func (r *Removal) names(o *unstructured.Unstructured) bool {
-	return slices.ContainsFunc(slices.Concat(r.Delete, r.kept), func(g *unstructured.Unstructured) bool {
-		return groupkind.Of(g) == groupkind.Of(o) && g.GetNamespace() == o.GetNamespace() && g.GetName() == o.GetName()
-	})
+	return contains(slices.Concat(r.Delete, r.kept), o)
 }
 
 // Removes reports whether a removal may delete a live object: the installation has created it, or it is adopted.
@@ -147,7 +144,11 @@ func isGroupOf(live *unstructured.Unstructured, records []Record) bool {
 // RecordAfter returns the record of the objects that stay: the definitions, which a later installation may change again,
 // and an OperatorGroup that other operators need, which is removed with the last of them.
 func (r Removal) RecordAfter(record Record, removed []*unstructured.Unstructured) Record {
-	rest := record.AfterRemoval(removed)
+	rest, _ := record.Without(removed)
+	rest.CSV, rest.Next = "", ""
+	rest.Objects = slices.DeleteFunc(rest.Objects, func(e Recorded) bool {
+		return !e.Created || !groupkind.Is(&e, groupkind.CustomResourceDefinition)
+	})
 	for _, o := range r.kept {
 		if e := record.find(o); e != nil && e.Created {
 			rest.Objects = append(rest.Objects, *e)

@@ -180,8 +180,5 @@ func Unadopted(steps []Step, adopted []string) []Step {
 }
 
 func nameOf(o unstructured.Unstructured) string {
-	if o.GetNamespace() == "" {
-		return o.GetName()
-	}
-	return o.GetNamespace() + "/" + o.GetName()
+	return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 }

@@ -50,7 +50,6 @@ func controlPlane(f Facts, broken map[int]bool) []Finding {
 	return findings
 }
 
-// intercepted decides whether a webhook is called for a request of the control plane.
 func intercepted(w Webhook, f Facts) certainty {
 	most := no
 	for _, r := range controlPlaneNeeds(f.ControlPlane) {
@@ -163,7 +162,6 @@ func webhooksBlocking(f Facts, path []request, least certainty) []int {
 	return blocking
 }
 
-// unblocked reports whether every webhook that blocks a path can recover.
 func (w blockedWebhooks) unblocked(path []int) bool {
 	return !slices.ContainsFunc(path, w.has)
 }

@@ -137,7 +137,6 @@ func notAskedOutside(w Webhook, address string) []Finding {
 		fmt.Sprintf("API servers call %s, which was not asked; if it does not answer, %s", address, consequence(w)), "call it from the hosts of the API servers"}}
 }
 
-// levelOf is how bad it is that a webhook cannot be called.
 func levelOf(w Webhook, f Facts) Level {
 	if w.Fails && !w.Idle() && !coversNothing(w, f) {
 		return Error
@@ -170,7 +169,6 @@ func consequenceIn(w Webhook, f Facts) string {
 	return consequence(w)
 }
 
-// consequence is what comes of it that a webhook cannot be called.
 func consequence(w Webhook) string {
 	switch {
 	case w.Kind == Conversion && w.Idle():
@@ -188,7 +186,6 @@ func consequence(w Webhook) string {
 	}
 }
 
-// namesOf are the webhooks at these places, for people.
 func namesOf(f Facts, at []int) []string {
 	var all []string
 	for _, i := range at {

@@ -20,10 +20,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// fieldManager owns what the commands apply.
 const fieldManager = deploy.FieldManager
 
-// applier writes objects of any kind.
 type applier struct {
 	dynamic     dynamic.Interface
 	mapper      *restmapper.DeferredDiscoveryRESTMapper
@@ -31,13 +29,9 @@ type applier struct {
 	definitions definitionStore
 }
 
-func (c *Installer) applier() (applier, error) {
-	client, err := dynamic.NewForConfig(c.Config)
-	if err != nil {
-		return applier{}, err
-	}
+func (c *Installer) applier() applier {
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Kube.Discovery()))
-	return applier{client, mapper, c.Kube, c.definitions}, nil
+	return applier{c.Dynamic, mapper, c.Kube, c.definitions}
 }
 
 // absent is a resourceVersion that no object has: etcd gives the first write the revision 2. An object that is
@@ -158,10 +152,7 @@ func (a applier) live(ctx context.Context, o *unstructured.Unstructured) (*unstr
 	if err != nil {
 		return nil, err
 	}
-	live, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
+	live, err := orNil(client.Get(ctx, o.GetName(), metav1.GetOptions{}))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", deploy.Title(o), err)
 	}

@@ -21,18 +21,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// definitionStore reads and writes CustomResourceDefinitions.
 type definitionStore struct{ extensions apiextensions.Interface }
 
 func (d definitionStore) get(ctx context.Context, name string) (*apiextensionsv1.CustomResourceDefinition, error) {
-	live, err := d.extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return live, err
+	return orNil(d.extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{}))
 }
 
-// open writes a definition as it has to be before the operator is installed.
 func (d definitionStore) open(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*unstructured.Unstructured, error) {
 	if s.Live == nil {
 		next = next.DeepCopy()
@@ -54,7 +48,6 @@ func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructu
 	return object, err
 }
 
-// settle writes a definition of the bundle after the operator is installed.
 func (d definitionStore) settle(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	_, err := d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next, csv)

@@ -28,10 +28,7 @@ func (c *Installer) Install(ctx context.Context, p Plan) ([]*unstructured.Unstru
 	if foreign := deploy.Unadopted(p.steps, p.Adopted); len(foreign) > 0 {
 		return nil, errors.New(foreign[0].Describe())
 	}
-	a, err := c.applier()
-	if err != nil {
-		return nil, err
-	}
+	a := c.applier()
 	applied, err := c.writeAll(ctx, a, &p)
 	if err != nil {
 		return applied, err

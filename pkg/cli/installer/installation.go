@@ -45,7 +45,6 @@ func (i Installation) CSV() *operatorsv1alpha1.ClusterServiceVersion {
 	return csv
 }
 
-// definition returns the bundle's definition behind a manifest, or nil.
 func (i Installation) definition(o *unstructured.Unstructured) *apiextensionsv1.CustomResourceDefinition {
 	for _, crd := range i.Bundle.CRDs() {
 		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == crd.Name {

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
@@ -53,9 +54,9 @@ func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bu
 // operators there would change.
 func (c *Installer) CompleteGroup(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
-	groups, err := c.OLM.OperatorsV1().OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
+	groups, err := c.operatorGroups(ctx, namespace)
 	if err != nil {
-		return "", fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+		return "", err
 	}
 	all, err := c.Others(ctx, namespace, b.CSV.Name)
 	if err != nil {
@@ -67,7 +68,7 @@ func (c *Installer) CompleteGroup(ctx context.Context, b *bundle.Bundle, o *bund
 			others = append(others, other.Name)
 		}
 	}
-	o.Watch, kept, err = deploy.Watched(groups.Items, o.Watch, others)
+	o.Watch, kept, err = deploy.Watched(groups, o.Watch, others)
 	return kept, err
 }
 
@@ -116,11 +117,11 @@ func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *
 // subscriptionNamespace returns the namespace of the Subscription for a bundle's version; empty if
 // there is none.
 func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
-	list, err := c.OLM.OperatorsV1alpha1().Subscriptions(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	subscriptions, err := c.subscriptions(ctx, metav1.NamespaceAll)
 	if err != nil {
 		return "", err
 	}
-	for _, s := range list.Items {
+	for _, s := range subscriptions {
 		switch {
 		case s.Spec == nil || s.Spec.Package != packageOf(b) || s.Spec.StartingCSV != b.CSV.Name && s.Status.InstalledCSV != b.CSV.Name:
 		case namespace == "":
@@ -134,13 +135,8 @@ func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle)
 
 // versions are the installed ClusterServiceVersions of these names, copies left out.
 func (c *Installer) versions(ctx context.Context, namespace string, names []string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
-	list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
-	}
-	return slices.DeleteFunc(list.Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool {
-		return csv.IsCopied() || !slices.Contains(names, csv.Name)
-	}), nil
+	csvs, err := c.csvs(ctx, namespace)
+	return slices.DeleteFunc(csvs, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return !slices.Contains(names, csv.Name) }), err
 }
 
 // installedWith completes the options by the one namespace that versions are installed in.
@@ -158,47 +154,44 @@ func (c *Installer) installedWith(ctx context.Context, found []operatorsv1alpha1
 // namespace.
 func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
 	if o.Watch == nil {
-		groups, err := c.OLM.OperatorsV1().OperatorGroups(o.Namespace).List(ctx, metav1.ListOptions{})
+		groups, err := c.operatorGroups(ctx, o.Namespace)
 		if err != nil {
 			return err
 		}
-		for _, group := range groups.Items {
+		for _, group := range groups {
 			o.Watch = deploy.Targets(group)
 		}
 	}
 	if o.Config != nil {
 		return nil
 	}
-	subscriptions, err := c.OLM.OperatorsV1alpha1().Subscriptions(o.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	for _, s := range subscriptions.Items {
+	subscriptions, err := c.subscriptions(ctx, o.Namespace)
+	for _, s := range subscriptions {
 		if s.Spec != nil && s.Spec.Package == b.Package() {
 			o.Config = s.Spec.Config
 		}
 	}
-	return nil
+	return err
 }
 
 // UseExistingNames gives the group and the Subscription of an installation the names of the ones that
 // are in its namespace already: a second group would fail every operator there, and a
 // second Subscription would not be the one that counts.
 func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error {
-	groups, err := c.OLM.OperatorsV1().OperatorGroups(i.Namespace()).List(ctx, metav1.ListOptions{})
+	groups, err := c.operatorGroups(ctx, i.Namespace())
 	if err != nil {
-		return fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+		return err
 	}
-	subscriptions, err := c.OLM.OperatorsV1alpha1().Subscriptions(i.Namespace()).List(ctx, metav1.ListOptions{})
+	subscriptions, err := c.subscriptions(ctx, i.Namespace())
 	if err != nil {
 		return err
 	}
 	for _, o := range i.Manifests {
 		switch groupkind.Of(o) {
 		case groupkind.OperatorGroup:
-			deploy.AdoptGroup(o, groups.Items)
+			deploy.AdoptGroup(o, groups)
 		case groupkind.Subscription:
-			deploy.AdoptSubscription(o, subscriptions.Items, i.Bundle.Package())
+			deploy.AdoptSubscription(o, subscriptions, i.Bundle.Package())
 		}
 	}
 	return nil
@@ -226,7 +219,7 @@ func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.Clus
 	var all []deploy.Installed
 	for n := range csvs {
 		csv := &csvs[n]
-		list, err := c.OLM.OperatorsV1alpha1().Subscriptions(csv.Namespace).List(ctx, metav1.ListOptions{})
+		subscriptions, err := c.subscriptions(ctx, csv.Namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -240,7 +233,7 @@ func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.Clus
 				installed.Package = packageName
 			}
 		}
-		for _, s := range list.Items {
+		for _, s := range subscriptions {
 			if s.Spec != nil && (s.Spec.StartingCSV == csv.Name || s.Status.InstalledCSV == csv.Name) {
 				installed.Package = s.Spec.Package
 			}
@@ -252,9 +245,35 @@ func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.Clus
 
 // Others are the ClusterServiceVersions of a namespace but the one of that name, and copies.
 func (c *Installer) Others(ctx context.Context, namespace, name string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
+	csvs, err := c.csvs(ctx, namespace)
+	return slices.DeleteFunc(csvs, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == name }), err
+}
+
+// csvs returns the ClusterServiceVersions of a namespace, copies left out.
+func (c *Installer) csvs(ctx context.Context, namespace string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
 	list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
+		return nil, unreadableKinds(err)
 	}
-	return slices.DeleteFunc(list.Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == name || csv.IsCopied() }), nil
+	return slices.DeleteFunc(list.Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return csv.IsCopied() }), nil
+}
+
+func (c *Installer) operatorGroups(ctx context.Context, namespace string) ([]operatorsv1.OperatorGroup, error) {
+	list, err := c.OLM.OperatorsV1().OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, unreadableKinds(err)
+	}
+	return list.Items, nil
+}
+
+func (c *Installer) subscriptions(ctx context.Context, namespace string) ([]operatorsv1alpha1.Subscription, error) {
+	list, err := c.OLM.OperatorsV1alpha1().Subscriptions(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+func unreadableKinds(err error) error {
+	return fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
 }

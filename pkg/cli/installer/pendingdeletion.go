@@ -6,13 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -80,19 +81,15 @@ func (d pendingDeletion) blockedBy(ctx context.Context, o *unstructured.Unstruct
 	if err != nil {
 		return ""
 	}
-	for _, condition := range rollout.Status.Conditions {
-		if condition.Type == managerv1alpha1.ConditionConversionInUse && condition.Status == metav1.ConditionTrue {
-			return condition.Message
-		}
+	if c := meta.FindStatusCondition(rollout.Status.Conditions, managerv1alpha1.ConditionConversionInUse); c != nil && c.Status == metav1.ConditionTrue {
+		return c.Message
 	}
 	return ""
 }
 
 func terminating(crd *apiextensionsv1.CustomResourceDefinition) string {
-	for _, condition := range crd.Status.Conditions {
-		if condition.Type == apiextensionsv1.Terminating {
-			return fmt.Sprintf("%s: %s", condition.Reason, condition.Message)
-		}
+	if c := apihelpers.FindCRDCondition(crd, apiextensionsv1.Terminating); c != nil {
+		return fmt.Sprintf("%s: %s", c.Reason, c.Message)
 	}
 	return ""
 }
@@ -107,11 +104,10 @@ const (
 // finalizers.
 func (d pendingDeletion) remainingObjects(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (n int, held []string) {
 	served := deploy.VersionsServed(crd)
-	client, err := metadata.NewForConfig(d.Config)
-	if err != nil || len(served) == 0 {
+	if len(served) == 0 {
 		return deploy.UnknownCount, nil
 	}
-	list, err := client.Resource(resourceOf(crd, served[0])).List(ctx, metav1.ListOptions{Limit: maxListed})
+	list, err := d.Metadata.Resource(resourceOf(crd, served[0])).List(ctx, metav1.ListOptions{Limit: maxListed})
 	if err != nil {
 		return deploy.UnknownCount, nil
 	}

@@ -45,11 +45,8 @@ func (p Plan) Err() error {
 
 // Plan decides about each object of an installation, by its record and by a dry run.
 func (c *Installer) Plan(ctx context.Context, i Installation) (Plan, error) {
-	p := Plan{Installation: i}
-	a, err := c.applier()
-	if err != nil {
-		return p, err
-	}
+	p, a := Plan{Installation: i}, c.applier()
+	var err error
 	if p.awaited, err = c.awaited(ctx, i); err != nil {
 		return p, err
 	}

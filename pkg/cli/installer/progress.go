@@ -103,7 +103,6 @@ func (v *watch) hasTimedOut(p deploy.Progress) bool {
 	return p.Problem != "" && (p.Permanent || now.Sub(v.problemSince) >= patience)
 }
 
-// print prints the lines that the last poll did not print.
 func (v *watch) print(lines []string) {
 	before := v.printed
 	v.printed = map[string]bool{}

@@ -24,7 +24,6 @@ func (c *Installer) record(ctx context.Context, i Installation) (deploy.Record, 
 	return c.records.get(ctx, i.packageName(), i.Namespace())
 }
 
-// recordStore reads and writes the records of installations.
 type recordStore struct{ kube kubernetes.Interface }
 
 func (s recordStore) get(ctx context.Context, packageName, namespace string) (deploy.Record, error) {

@@ -7,7 +7,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
@@ -18,10 +17,6 @@ import (
 // CheckDefinitions says which definitions of a bundle the cluster's cannot become without
 // a loss, before anything is written.
 func (c *Installer) CheckDefinitions(ctx context.Context, b *bundle.Bundle) error {
-	objects, err := dynamic.NewForConfig(c.Config)
-	if err != nil {
-		return err
-	}
 	var refusals []error
 	for _, next := range b.CRDs() {
 		live, err := c.definitions.get(ctx, next.Name)
@@ -35,7 +30,7 @@ func (c *Installer) CheckDefinitions(ctx context.Context, b *bundle.Bundle) erro
 			continue
 		}
 		for _, r := range deploy.Readings(live, next, b.CSV) {
-			refusals = append(refusals, checkObjects(ctx, objects, live, next, r))
+			refusals = append(refusals, checkObjects(ctx, c.Dynamic, live, next, r))
 		}
 	}
 	return errors.Join(refusals...)
@@ -46,13 +41,12 @@ const (
 	listedRefusals = 10  // refused objects that are listed one by one
 )
 
-// checkObjects checks every object, in one version.
 func checkObjects(ctx context.Context, objects dynamic.Interface, live, next *apiextensionsv1.CustomResourceDefinition, r deploy.Reading) error {
 	validator, err := validation.NewValidator(next, r)
 	if err != nil {
 		return err
 	}
-	resource := objects.Resource(schema.GroupVersionResource{Group: live.Spec.Group, Version: r.Version, Resource: live.Spec.Names.Plural})
+	resource := objects.Resource(resourceOf(live, r.Version))
 	var all []error
 	more := 0
 	for options := (metav1.ListOptions{Limit: pageSize}); ; {

@@ -8,13 +8,10 @@ import (
 // Scopes asks the API server which of these kinds are namespaced. A kind that it does not have is
 // left out.
 func (c *Installer) Scopes(kinds []schema.GroupKind) (map[schema.GroupKind]bool, error) {
-	a, err := c.applier()
-	if err != nil {
-		return nil, err
-	}
+	mapper := c.applier().mapper
 	namespaced := map[schema.GroupKind]bool{}
 	for _, kind := range kinds {
-		mapping, err := a.mapper.RESTMapping(kind)
+		mapping, err := mapper.RESTMapping(kind)
 		switch {
 		case meta.IsNoMatchError(err):
 		case err != nil:

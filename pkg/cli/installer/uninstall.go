@@ -38,10 +38,7 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 	if err := deploy.CheckRemoval(record, i.Bundle.CSV.Name, i.Namespace()); err != nil {
 		return deploy.Removal{}, err
 	}
-	a, err := c.applier()
-	if err != nil {
-		return deploy.Removal{}, err
-	}
+	a := c.applier()
 	live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		served, err := a.inServedVersion(ctx, o)
 		if err != nil || served == nil {
@@ -95,12 +92,7 @@ func csvObject(csv *operatorsv1alpha1.ClusterServiceVersion) *unstructured.Unstr
 	return o
 }
 
-// countObjects counts the objects of each definition of a bundle that exists.
 func (c *Installer) countObjects(ctx context.Context, i Installation) (map[string]deploy.ObjectCounts, error) {
-	client, err := metadata.NewForConfig(c.Config)
-	if err != nil {
-		return nil, err
-	}
 	counts := map[string]deploy.ObjectCounts{}
 	for _, crd := range i.Bundle.CRDs() {
 		live, err := c.definitions.get(ctx, crd.Name)
@@ -119,7 +111,7 @@ func (c *Installer) countObjects(ctx context.Context, i Installation) (map[strin
 		if len(served) == 0 {
 			continue
 		}
-		population, err := count(ctx, client.Resource(resourceOf(live, served[0])))
+		population, err := count(ctx, c.Metadata.Resource(resourceOf(live, served[0])))
 		switch {
 		case err == nil:
 			counts[crd.Name] = population
@@ -132,10 +124,8 @@ func (c *Installer) countObjects(ctx context.Context, i Installation) (map[strin
 	return counts, nil
 }
 
-// countPage is how many objects are read at once.
 const countPage = 500
 
-// count reads the metadata of all objects.
 func count(ctx context.Context, resource metadata.Getter) (deploy.ObjectCounts, error) {
 	population := deploy.ObjectCounts{}
 	page := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -161,10 +151,7 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 // Uninstall removes what goes, each when the previous one no longer exists. It returns what was
 // there to be removed.
 func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
-	a, err := c.applier()
-	if err != nil {
-		return nil, err
-	}
+	a := c.applier()
 	var removed []*unstructured.Unstructured
 	for _, o := range removal.Delete {
 		there, err := c.delete(ctx, a, i, o)

@@ -44,6 +44,14 @@ func (w Writer) Lines(label, text string) {
 	}
 }
 
+// Counted returns a number with a noun whose plural ends in s.
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // Table writes columns. Every cell is encoded.
 func (w Writer) Table(indent string, header []string, rows [][]string) {
 	table := tabwriter.NewWriter(w.to, 0, 0, 3, ' ', 0)

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +39,7 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 	}
 	rows = nil
 	for _, o := range s.Others {
-		rows = append(rows, []string{o.Kind, o.Object, orNone(o.Webhook), o.Calls, o.Policy, orNone(o.Problem)})
+		rows = append(rows, []string{o.Kind, o.Object, cmp.Or(o.Webhook, none), o.Calls, o.Policy, cmp.Or(o.Problem, none)})
 	}
 	to.Printf("\nRegistrations that belong to no ClusterServiceVersion:\n")
 	to.Table("", []string{"KIND", "NAME", "WEBHOOK", "CALLS", "POLICY", "PROBLEM"}, rows)
@@ -47,14 +48,16 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 func (w Webhook) line(wide bool, now time.Time) []string {
 	cells := []string{w.Namespace, w.CSV, w.Name, w.Type, w.State, age(w.Since, now), left(w.Certificate, now)}
 	if wide {
-		cells = append(cells, orNone(w.Provider), orNone(w.CertificatePhase), orNone(w.Registration), orNone(w.Reason))
+		cells = append(cells, cmp.Or(w.Provider, none), cmp.Or(w.CertificatePhase, none), cmp.Or(w.Registration, none), cmp.Or(w.Reason, none))
 	}
-	return append(cells, orNone(w.Problem))
+	return append(cells, cmp.Or(w.Problem, none))
 }
+
+const none = "<none>"
 
 func age(since *metav1.Time, now time.Time) string {
 	if since == nil {
-		return "<none>"
+		return none
 	}
 	return duration.HumanDuration(now.Sub(since.Time))
 }
@@ -63,17 +66,10 @@ func age(since *metav1.Time, now time.Time) string {
 func left(until *metav1.Time, now time.Time) string {
 	switch {
 	case until == nil:
-		return "<none>"
+		return none
 	case until.Time.Before(now):
 		return "expired " + duration.HumanDuration(now.Sub(until.Time)) + " ago"
 	default:
 		return duration.HumanDuration(until.Sub(now))
 	}
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "<none>"
-	}
-	return text
 }

@@ -174,7 +174,7 @@ func others(f doctor.Facts, now time.Time) []Other {
 			continue // aggregated by another client, and works
 		}
 		// A definition has no owner label: the Service of its conversion webhook identifies the owner.
-		if w.Kind == doctor.Conversion && managed(f, w) {
+		if w.Kind == doctor.Conversion && f.Owners[f.Services[w.Service].Owner] {
 			continue
 		}
 		one := Other{Kind: w.Kind, Object: w.Object, Webhook: w.Name, Calls: cmp.Or(w.URL, w.Service.String()), Policy: "Ignore"}
@@ -191,11 +191,6 @@ func others(f doctor.Facts, now time.Time) []Other {
 		all = append(all, one)
 	}
 	return all
-}
-
-// managed reports whether the Service that a webhook calls belongs to a ClusterServiceVersion.
-func managed(f doctor.Facts, w doctor.Webhook) bool {
-	return f.Owners[f.Services[w.Service].Owner]
 }
 
 // Names are those of the WebhookRollouts, as kubectl -o name has them.

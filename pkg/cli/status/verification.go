@@ -45,7 +45,6 @@ func registrations(w managerv1alpha1.WebhookStatus, f doctor.Facts) []registrati
 	return all
 }
 
-// check reports what is wrong with the registrations of a webhook that the rollout reports as live.
 func (w *Webhook) check(all []registration, f doctor.Facts, now time.Time) {
 	for _, r := range all {
 		if r.webhook == nil {

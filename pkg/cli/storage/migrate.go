@@ -70,7 +70,6 @@ func (e *RefusedError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// writers is how many objects are written concurrently.
 const writers = 8
 
 // maxAttempts limits how often a run repeats a step: another client changes the definition each
@@ -176,7 +175,6 @@ func (m *migration) order(ctx context.Context, crd *apiextensionsv1.CustomResour
 	return err
 }
 
-// rewrite writes all objects under one revision of the definition.
 func (m *migration) rewrite(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
 	if m.agreed != revisionOf(crd) {
 		m.since = ""
@@ -216,7 +214,6 @@ func (m *migration) agree(ctx context.Context, crd *apiextensionsv1.CustomResour
 // converted otherwise, or not at all, and what was written may be stored otherwise.
 var errChanged = errors.New("the definition was changed while its objects were rewritten")
 
-// unchanged returns an error if the definition is not what it was.
 func unchanged(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
 	now, err := c.Definition(ctx)
 	switch {

@@ -46,7 +46,6 @@ const (
 	done step = "done"
 )
 
-// run is what one run of the command has done itself.
 type run struct {
 	ordered   bool     // a StorageVersionMigration was tried
 	rewritten revision // of the definition under which every object was rewritten

@@ -5,7 +5,6 @@ import (
 	"sync"
 )
 
-// counter counts the rewritten objects and reports each.
 type counter struct {
 	mutex     sync.Mutex
 	done, all int

@@ -89,7 +89,6 @@ func nextToken(err error) (token string, expired bool) {
 	return token, token != ""
 }
 
-// rewritePage writes some objects side by side.
 func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count *counter) ([]Refusal, error) {
 	results := make([]error, len(objects))
 	next := make(chan int)
@@ -149,17 +148,10 @@ func isRefusal(err error) bool {
 	if apierrors.IsUnauthorized(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
 		return strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "denied request")
 	}
-	return isStatus(err)
-}
-
-func isStatus(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
 }
 
 func nameOf(o *unstructured.Unstructured) string {
-	if o.GetNamespace() == "" {
-		return o.GetName()
-	}
-	return o.GetNamespace() + "/" + o.GetName()
+	return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 }

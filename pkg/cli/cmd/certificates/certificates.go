@@ -59,7 +59,6 @@ increases with each rotation (0: the manager does not count the certificates of 
 	return cmd
 }
 
-// certificate is the one that a Deployment's pods serve with.
 type certificate struct {
 	Namespace  string `json:"namespace"`
 	CSV        string `json:"csv"`

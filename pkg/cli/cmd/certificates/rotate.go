@@ -24,7 +24,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
 func newRotateCommand(connection flags.Cluster) *cobra.Command {
@@ -41,22 +40,17 @@ func newRotateCommand(connection flags.Cluster) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			config, err := connection.Config()
+			c, err := connection.Connect()
 			if err != nil {
 				return err
 			}
-			client, err := olmclient.New(config)
-			if err != nil {
-				return err
-			}
-			return rotate(cmd.Context(), terminal.Stdout(cmd), client, types.NamespacedName{Namespace: namespace, Name: args[0]}, compromised, time.Now())
+			return rotate(cmd.Context(), terminal.Stdout(cmd), c.OLM, types.NamespacedName{Namespace: namespace, Name: args[0]}, compromised, time.Now())
 		},
 	}
 	cmd.Flags().BoolVar(&compromised, "compromised", false, "stop trusting the previous CAs at once; calls fail until the pods serve new certificates")
 	return cmd
 }
 
-// rotate requests a rotation and prints its effects.
 func rotate(ctx context.Context, out output.Writer, client clientset.Interface, of types.NamespacedName, compromised bool, now time.Time) error {
 	rollout, err := client.ManagerV1alpha1().WebhookRollouts(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -96,7 +90,6 @@ func rotate(ctx context.Context, out output.Writer, client clientset.Interface, 
 	return nil
 }
 
-// remedy returns the next step for certificates that the administrator manages.
 func remedy(compromised bool) string {
 	again := ""
 	where := "replace them where they are made"
@@ -108,7 +101,6 @@ func remedy(compromised bool) string {
 		where, wellknown.AnnotationCertificateProvider, managerv1alpha1.ProviderManager, again)
 }
 
-// printLosses prints the calls that fail until the pods serve new certificates.
 func printLosses(out output.Writer, csv *operatorsv1alpha1.ClusterServiceVersion) {
 	out.Printf("until every pod serves its new certificate, API servers refuse connections to pods that do not serve it yet:\n")
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {

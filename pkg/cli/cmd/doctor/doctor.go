@@ -3,7 +3,6 @@ package doctor
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -87,15 +86,8 @@ func printFindings(to output.Writer, findings []doctor.Finding, facts doctor.Fac
 		}
 	}
 	asked, endpoints := doctor.Asked(facts)
-	to.Printf("checked %s and %s, dialled %d of %s: %s, %s, %d unknown\n", counted(len(facts.Webhooks)-apis, "webhook"), counted(apis, "APIService"), asked, counted(endpoints, "endpoint"),
-		counted(count[doctor.Error], "error"), counted(count[doctor.Warning], "warning"), count[doctor.Unknown])
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	to.Printf("checked %s and %s, dialled %d of %s: %s, %s, %d unknown\n", output.Counted(len(facts.Webhooks)-apis, "webhook"), output.Counted(apis, "APIService"), asked, output.Counted(endpoints, "endpoint"),
+		output.Counted(count[doctor.Error], "error"), output.Counted(count[doctor.Warning], "warning"), count[doctor.Unknown])
 }
 
 // verdict returns an error with the exit code of the worst finding. An unexpected level counts as unknown.

@@ -9,7 +9,6 @@ import (
 // Interrupted is the exit code of a command that a signal ends.
 const Interrupted = 130
 
-// codedError is an error that ends the process with its own exit code.
 type codedError struct {
 	error
 

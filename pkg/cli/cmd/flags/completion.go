@@ -64,7 +64,6 @@ func FirstArgument(names cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// contexts completes the names of contexts in the kubeconfig.
 func (f Cluster) contexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	config, err := f.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {

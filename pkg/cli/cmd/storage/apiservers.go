@@ -46,7 +46,6 @@ func (s apiServers) hashes(ctx context.Context, crd *apiextensionsv1.CustomResou
 	return hashes, nil
 }
 
-// oneRequest closes the connection after a request.
 type oneRequest struct{ next http.RoundTripper }
 
 func (r oneRequest) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -92,7 +91,6 @@ func addressesOf(slice discoveryv1.EndpointSlice) []string {
 	return addresses
 }
 
-// at is the configuration for the API server at one address.
 func (s apiServers) at(address, serverName string) *rest.Config {
 	server := rest.CopyConfig(s.config)
 	server.Host, server.ServerName = "https://"+strings.TrimPrefix(address, "https://"), serverName

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
@@ -97,10 +98,11 @@ func TestStoreChangesTheStorageVersionAlone(t *testing.T) {
 		_, _ = w.Write([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition"}`))
 	}))
 	t.Cleanup(server.Close)
-	c, err := newStorageCluster(&rest.Config{Host: server.URL}, "things.example.com", nil)
+	connected, err := cluster.New(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := newStorageCluster(connected, "things.example.com", nil)
 	crd := things()
 	crd.Name, crd.ResourceVersion = "things.example.com", "7"
 	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Storage: true}, {Name: "v2"}}

@@ -9,46 +9,33 @@ import (
 
 	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	storagemigrationclient "k8s.io/client-go/kubernetes/typed/storagemigration/v1beta1"
-	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 )
 
 type storageCluster struct {
-	name       string
-	servers    apiServers
-	kube       kubernetes.Interface
-	extensions apiextensions.Interface
-	objects    dynamic.Interface
+	*cluster.Cluster
+
+	name    string
+	servers apiServers
 }
 
 // newStorageCluster takes the addresses of all API servers, where the Service kubernetes does not have them.
-func newStorageCluster(config *rest.Config, crd string, addresses []string) (*storageCluster, error) {
-	c := &storageCluster{name: crd}
-	var err error
-	if c.kube, err = kubernetes.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	if c.extensions, err = apiextensions.NewForConfig(config); err != nil {
-		return nil, err
-	}
-	c.servers = apiServers{config: config, kube: c.kube, addresses: addresses}
-	c.objects, err = dynamic.NewForConfig(config)
-	return c, err
+func newStorageCluster(c *cluster.Cluster, crd string, addresses []string) *storageCluster {
+	return &storageCluster{Cluster: c, name: crd, servers: apiServers{config: c.Config, kube: c.Kube, addresses: addresses}}
 }
 
 func (c *storageCluster) Definition(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
-	return c.extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, c.name, metav1.GetOptions{})
+	return c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, c.name, metav1.GetOptions{})
 }
 
 // Record writes the annotation. null deletes it.
@@ -101,7 +88,7 @@ func (c *storageCluster) patch(ctx context.Context, crd *apiextensionsv1.CustomR
 	if err != nil {
 		return err
 	}
-	_, err = c.extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, crd.Name, kind, text, metav1.PatchOptions{FieldManager: wellknown.FieldManager}, subresources...)
+	_, err = c.Extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, crd.Name, kind, text, metav1.PatchOptions{FieldManager: wellknown.FieldManager}, subresources...)
 	return err
 }
 
@@ -159,7 +146,7 @@ func (c *storageCluster) Withdraw(ctx context.Context, crd *apiextensionsv1.Cust
 }
 
 func (c *storageCluster) orders() storagemigrationclient.StorageVersionMigrationInterface {
-	return c.kube.StoragemigrationV1beta1().StorageVersionMigrations()
+	return c.Kube.StoragemigrationV1beta1().StorageVersionMigrations()
 }
 
 func resourceOf(crd *apiextensionsv1.CustomResourceDefinition) metav1.GroupResource {
@@ -167,7 +154,7 @@ func resourceOf(crd *apiextensionsv1.CustomResourceDefinition) metav1.GroupResou
 }
 
 func (c *storageCluster) resource(crd *apiextensionsv1.CustomResourceDefinition, version string) dynamic.NamespaceableResourceInterface {
-	return c.objects.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
+	return c.Dynamic.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
 }
 
 // next to returns the client for objects in the namespace of object, if it has any.

@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
@@ -35,16 +34,16 @@ rest, and lists the objects that cannot be rewritten.
 The user needs permission to get and patch the definition, to patch its status, and to list, get and update its
 objects. The command must reach every API server at its own address, from the Service kubernetes or --api-servers, to
 read the version in which that API server stores objects.`,
-		Example: "  olm-webhook-manager storage migrate caches.example.com --to v1",
+		Example: "  kubectl webhooks storage migrate caches.example.com --to v1",
 		Args:    cobra.ExactArgs(1),
 
 		ValidArgsFunction: flags.FirstArgument(connection.Names(cluster.Definitions)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			config, err := connection.Config()
+			c, err := connection.Connect()
 			if err != nil {
 				return err
 			}
-			return migrate(cmd.Context(), terminal.Stdout(cmd), config, args[0], to, servers)
+			return migrate(cmd.Context(), terminal.Stdout(cmd), newStorageCluster(c, args[0], servers), to)
 		},
 	}
 	connection.Add(cmd, cmd.Flags())
@@ -53,21 +52,17 @@ read the version in which that API server stores objects.`,
 	return cmd
 }
 
-func migrate(ctx context.Context, out output.Writer, config *rest.Config, crd, to string, servers []string) error {
-	objects, err := newStorageCluster(config, crd, servers)
-	if err != nil {
-		return err
-	}
+func migrate(ctx context.Context, out output.Writer, objects *storageCluster, to string) error {
 	progress := newProgressLine(out)
 	n, err := storage.Migrate(ctx, objects, to, progress.print)
 	progress.end()
 	if err != nil {
 		return err
 	}
-	now, err := objects.Definition(ctx)
+	crd, err := objects.Definition(ctx)
 	if err != nil {
 		return err
 	}
-	out.Printf("%s: all objects are stored in %s; %d were rewritten\n", crd, storage.Stored(now), n)
+	out.Printf("%s: all objects are stored in %s; %d were rewritten\n", crd.Name, storage.Stored(crd), n)
 	return nil
 }
