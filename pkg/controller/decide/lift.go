@@ -21,7 +21,7 @@ func (d *decision) liftSteps() []rollout.Step {
 	if !d.liftsRoles() {
 		return nil
 	}
-	desired := permissions.Lift(d.Grants).Objects()
+	desired := permissions.Lift(d.Grants)
 	var roles, others []rollout.Step
 	for _, step := range rollout.Lift(d.CSV, typed(desired), d.Observed.Lifted, d.Observed, d.Upgrade, d.now) {
 		switch {

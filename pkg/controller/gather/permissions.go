@@ -73,7 +73,7 @@ func (g *Gatherer) lifted(s *Snapshot) []drift.Object {
 	if len(alleged) == 0 {
 		return proven
 	}
-	lifts := permissions.Lift(g.grants(s, slices.Concat(proven, alleged))).Objects()
+	lifts := permissions.Lift(g.grants(s, slices.Concat(proven, alleged)))
 	for _, o := range alleged {
 		if slices.ContainsFunc(lifts, func(lift metav1.Object) bool { return permissions.IsLiftedAs(lift, o) }) {
 			proven = append(proven, o)

@@ -31,37 +31,12 @@ type Grants struct {
 	Foreign map[string]bool
 }
 
-// Lifted are the permissions of a CSV for the namespaces of its OperatorGroup. For a group of all
-// namespaces they are ClusterRoles, otherwise Roles in each target namespace.
-type Lifted struct {
-	ClusterRoles        []*rbacv1.ClusterRole
-	ClusterRoleBindings []*rbacv1.ClusterRoleBinding
-	Roles               []*rbacv1.Role
-	RoleBindings        []*rbacv1.RoleBinding
-}
-
-// Objects returns all objects, roles before their bindings.
-func (l Lifted) Objects() []metav1.Object {
-	var all []metav1.Object
-	for _, o := range l.ClusterRoles {
-		all = append(all, o)
-	}
-	for _, o := range l.ClusterRoleBindings {
-		all = append(all, o)
-	}
-	for _, o := range l.Roles {
-		all = append(all, o)
-	}
-	for _, o := range l.RoleBindings {
-		all = append(all, o)
-	}
-	return all
-}
-
-// Lift grants only what the CSV requests and its installer has granted. It lifts a Role whose rules
-// are all in the permissions, for the ServiceAccounts that request them.
-func Lift(g Grants) Lifted {
-	var lifted Lifted
+// Lift returns the permissions of a CSV for the namespaces of its OperatorGroup, roles before their
+// bindings. For a group of all namespaces they are ClusterRoles, otherwise Roles in each target
+// namespace. It grants only what the CSV requests and its installer has granted: it lifts a Role
+// whose rules are all in the permissions, for the ServiceAccounts that request them.
+func Lift(g Grants) []metav1.Object {
+	var lifted lifted
 	for _, b := range g.Bindings {
 		role := g.Roles[b.RoleRef.Name]
 		if b.RoleRef.Kind != "Role" || role == nil {
@@ -74,8 +49,10 @@ func Lift(g Grants) Lifted {
 			}
 		}
 	}
-	return lifted
+	return slices.Concat(lifted.roles, lifted.bindings)
 }
+
+type lifted struct{ roles, bindings []metav1.Object }
 
 // liftedTo returns the namespaces, except its own, in which an operator needs its permissions.
 func liftedTo(own string, targets []string) []string {
@@ -102,33 +79,36 @@ func accountsIn(b *rbacv1.RoleBinding, namespace string) []string {
 	return accounts
 }
 
-func (l *Lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, accounts []string) {
+func (l *lifted) add(g Grants, role *rbacv1.Role, binding, namespace string, accounts []string) {
 	var subjects []rbacv1.Subject
 	for _, account := range accounts {
 		subjects = append(subjects, rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: g.CSV.Namespace, Name: account})
 	}
 	name, binding := g.free(namespace, role.Name, binding)
+	meta, bindingMeta := liftedMeta(g.CSV, namespace, name), liftedMeta(g.CSV, namespace, binding)
 	if namespace != metav1.NamespaceAll {
-		l.Roles = once(l.Roles, &rbacv1.Role{TypeMeta: RBACType("Role"), ObjectMeta: liftedMeta(g.CSV, namespace, name), Rules: role.Rules})
-		l.RoleBindings = append(l.RoleBindings, &rbacv1.RoleBinding{
-			TypeMeta: RBACType("RoleBinding"), ObjectMeta: liftedMeta(g.CSV, namespace, binding), Subjects: subjects,
+		l.addRole(&rbacv1.Role{TypeMeta: RBACType("Role"), ObjectMeta: meta, Rules: role.Rules})
+		l.bindings = append(l.bindings, &rbacv1.RoleBinding{
+			TypeMeta: RBACType("RoleBinding"), ObjectMeta: bindingMeta, Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 		})
 		return
 	}
-	l.ClusterRoles = once(l.ClusterRoles, &rbacv1.ClusterRole{TypeMeta: RBACType("ClusterRole"), ObjectMeta: liftedMeta(g.CSV, "", name), Rules: append(slices.Clone(role.Rules), ReadNamespaces)})
-	l.ClusterRoleBindings = append(l.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
-		TypeMeta: RBACType("ClusterRoleBinding"), ObjectMeta: liftedMeta(g.CSV, "", binding), Subjects: subjects,
+	l.addRole(&rbacv1.ClusterRole{TypeMeta: RBACType("ClusterRole"), ObjectMeta: meta, Rules: append(slices.Clone(role.Rules), ReadNamespaces)})
+	l.bindings = append(l.bindings, &rbacv1.ClusterRoleBinding{
+		TypeMeta: RBACType("ClusterRoleBinding"), ObjectMeta: bindingMeta, Subjects: subjects,
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 	})
 }
 
-// once adds a role unless it is in the list: several bindings can refer to it.
-func once[T metav1.Object](all []T, role T) []T {
-	if slices.ContainsFunc(all, func(o T) bool { return o.GetNamespace() == role.GetNamespace() && o.GetName() == role.GetName() }) {
-		return all
+// addRole adds a role once: several bindings can refer to it.
+func (l *lifted) addRole(role metav1.Object) {
+	same := func(o metav1.Object) bool {
+		return o.GetNamespace() == role.GetNamespace() && o.GetName() == role.GetName()
 	}
-	return append(all, role)
+	if !slices.ContainsFunc(l.roles, same) {
+		l.roles = append(l.roles, role)
+	}
 }
 
 // ReadNamespaces is the rule that OLM v0 adds for an operator that watches all namespaces.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -104,41 +105,23 @@ func TestLift(t *testing.T) {
 	}
 }
 
-func linesOf(t *testing.T, l Lifted) []string {
+func linesOf(t *testing.T, lifted []metav1.Object) []string {
 	t.Helper()
 	var lines []string
-	say := func(o metav1.Object, kind, what string) {
+	for _, o := range lifted {
 		if !IsLifted(o) || !csvspec.HasOwnerLabels(o, installtest.Operator(nil)) || len(o.GetOwnerReferences()) > 0 {
-			t.Errorf("%s %s: labels %v, owners %v", kind, o.GetName(), o.GetLabels(), o.GetOwnerReferences())
+			t.Errorf("%s: labels %v, owners %v", o.GetName(), o.GetLabels(), o.GetOwnerReferences())
 		}
-		name := strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
-		lines = append(lines, strings.ReplaceAll(fmt.Sprintf("%s %s: %s", kind, name, what), names.Lifted("shop", "reader"), "ALTERNATE"))
-	}
-	rules := func(rules []rbacv1.PolicyRule) string {
-		var words []string
-		for _, r := range rules {
-			words = append(words, strings.Join(r.Verbs, ",")+" "+strings.Join(r.Resources, ","))
+		var what []string
+		for _, r := range RulesOf(o) {
+			what = append(what, strings.Join(r.Verbs, ",")+" "+strings.Join(r.Resources, ","))
 		}
-		return strings.Join(words, "; ")
-	}
-	may := func(subjects []rbacv1.Subject, role rbacv1.RoleRef) string {
-		var accounts []string
+		role, subjects := Bound(o)
 		for _, s := range subjects {
-			accounts = append(accounts, s.Name)
+			what = append(what, s.Name+" may "+role.Name)
 		}
-		return strings.Join(accounts, ", ") + " may " + role.Name
-	}
-	for _, o := range l.ClusterRoles {
-		say(o, "ClusterRole", rules(o.Rules))
-	}
-	for _, o := range l.ClusterRoleBindings {
-		say(o, "ClusterRoleBinding", may(o.Subjects, o.RoleRef))
-	}
-	for _, o := range l.Roles {
-		say(o, "Role", rules(o.Rules))
-	}
-	for _, o := range l.RoleBindings {
-		say(o, "RoleBinding", may(o.Subjects, o.RoleRef))
+		kind, name := o.(runtime.Object).GetObjectKind().GroupVersionKind().Kind, strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
+		lines = append(lines, strings.ReplaceAll(fmt.Sprintf("%s %s: %s", kind, name, strings.Join(what, "; ")), names.Lifted("shop", "reader"), "ALTERNATE"))
 	}
 	return lines
 }

@@ -135,30 +135,27 @@ func distinctDeployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operato
 		if len(places[name]) == 1 {
 			continue
 		}
-		results = append(results, operatorsv1alpha1.RequirementStatus{
-			Group: "apps", Version: "v1", Kind: "Deployment", Name: name,
-			Status:  operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
-			Message: fmt.Sprintf("spec.install.spec.deployments%s have the name %q: give each its own", few(places[name], ", "), name),
-		})
+		results = append(results, unmetDeployment(name, operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+			fmt.Sprintf("spec.install.spec.deployments%s have the name %q: give each its own", few(places[name], ", "), name)))
 	}
 	return results
+}
+
+func unmetDeployment(name string, status operatorsv1alpha1.StatusReason, message string) operatorsv1alpha1.RequirementStatus {
+	return operatorsv1alpha1.RequirementStatus{Group: "apps", Version: "v1", Kind: "Deployment", Name: name, Status: status, Message: message}
 }
 
 // requiredBackends returns an unmet requirement for each webhook whose Deployment is not in the
 // CSV. OLM v0 registers such a webhook without a server.
 func requiredBackends(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
-	known := csvspec.DeploymentNames(csv)
 	var results []operatorsv1alpha1.RequirementStatus
 	for i, d := range csv.Spec.WebhookDefinitions {
 		if csvspec.HasDeployment(csv, d.DeploymentName) {
 			continue
 		}
-		results = append(results, operatorsv1alpha1.RequirementStatus{
-			Group: "apps", Version: "v1", Kind: "Deployment", Name: d.DeploymentName,
-			Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
-			Message: fmt.Sprintf("webhook %q names a Deployment that the ClusterServiceVersion does not have: set spec.webhookdefinitions[%d].deploymentName to one of %s",
-				d.GenerateName, i, few(known, ", ")),
-		})
+		results = append(results, unmetDeployment(d.DeploymentName, operatorsv1alpha1.RequirementStatusReasonNotPresent,
+			fmt.Sprintf("webhook %q names a Deployment that the ClusterServiceVersion does not have: set spec.webhookdefinitions[%d].deploymentName to one of %s",
+				d.GenerateName, i, few(csvspec.DeploymentNames(csv), ", "))))
 	}
 	return results
 }

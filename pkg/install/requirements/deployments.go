@@ -50,12 +50,9 @@ func unclaimedDeployments(csv *operatorsv1alpha1.ClusterServiceVersion, claimed 
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, name := range csvspec.DeploymentNames(csv) {
 		if claimant := claimed[name]; claimant != "" {
-			results = append(results, operatorsv1alpha1.RequirementStatus{
-				Group: "apps", Version: "v1", Kind: "Deployment", Name: name,
-				Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
-				Message: fmt.Sprintf("Deployment %s belongs to ClusterServiceVersion %s: delete one of the two, rename its Deployment, or, where %s is a later version of %[2]s, name %[2]s in its spec.skips",
-					name, claimant, csv.Name),
-			})
+			results = append(results, unmetDeployment(name, operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+				fmt.Sprintf("Deployment %s belongs to ClusterServiceVersion %s: delete one of the two, rename its Deployment, or, where %s is a later version of %[2]s, name %[2]s in its spec.skips",
+					name, claimant, csv.Name)))
 		}
 	}
 	return results

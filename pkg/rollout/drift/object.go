@@ -30,12 +30,7 @@ func KeyOf(o Object) string {
 }
 
 // KindOf returns the kind of an object. Objects from a cache have no kind.
-func KindOf(o Object) string {
-	if foreign, ok := o.(*unstructured.Unstructured); ok {
-		return foreign.GetKind()
-	}
-	return gvkOf(o).Kind
-}
+func KindOf(o Object) string { return gvkOf(o).Kind }
 
 func gvkOf(o Object) schema.GroupVersionKind {
 	switch o := o.(type) {

@@ -147,8 +147,7 @@ func AfterReplacement(from operatorsv1alpha1.ClusterServiceVersionPhase, newer s
 	case mayGo:
 		return &Replaced
 	case from != operatorsv1alpha1.CSVPhaseReplacing:
-		replacing := Replacing.Because(newer)
-		return &replacing
+		return new(Replacing.Because(newer))
 	default:
 		return nil
 	}
