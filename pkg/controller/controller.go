@@ -18,6 +18,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/execute"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
@@ -66,30 +67,23 @@ type Options struct {
 type Controller struct {
 	Options
 	clients.Set
-	caches  *informers.Caches
-	foreign *informers.OnDemand // objects of certificate issuers, and OperatorConditions
-	served  discovery.APIServer
-	queue   queue.Queue
-	events  record.EventRecorder
-	log     *logrus.Entry
-	metrics *metrics.Metrics
-	now     func() time.Time
+	caches   *informers.Caches
+	onDemand *informers.OnDemand // objects of certificate issuers, and OperatorConditions
+	writes   *informers.Expectations
+	served   discovery.APIServer
+	queue    queue.Queue
+	events   record.EventRecorder
+	log      *logrus.Entry
+	metrics  *metrics.Metrics
+	now      func() time.Time
+	records  *records.Records
 
-	writes         *informers.Expectations
-	repairs        *records.Repairs
-	creationTimes  *records.CreationTimes // of registrations
-	scopes         *records.Scopes
-	rotationSlots  *records.RotationSlots
-	unlabelled     *records.LabelRefusals
-	contested      *records.FieldContests
 	namespaceLocks keymutex.KeyMutex // held while one of several versions of an operator is reconciled
 
-	versions  *versions.Reader
+	versions  *versions.Index
 	handlers  *watch.Handlers
 	gather    *gather.Gatherer
 	live      *live.Reader
-	writer    *write.Writer
-	prober    *prober.Prober
 	executor  *execute.Executor
 	reporter  *reporter.Reporter
 	groups    *groups.Reconciler
@@ -106,7 +100,7 @@ func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics
 	c.caches = informers.NewCaches(set, options.Namespaces)
 	c.served = discovery.NewAPIServer(set.Kube.Discovery(), log, c.queue.Add)
 	// The handlers of caches that are filled on demand are called only after the caches are requested.
-	c.foreign = informers.NewOnDemand(set.Dynamic, options.Namespaces, c.now, func(before, after drift.Object) { c.handlers.OnDemandChanged(before, after) })
+	c.onDemand = informers.NewOnDemand(set.Dynamic, options.Namespaces, c.now, func(before, after drift.Object) { c.handlers.OnDemandChanged(before, after) })
 	c.wire()
 	measured.RegisterStatus(c.versions.ManagedRollouts)
 	return c, c.handlers.Register()
@@ -115,48 +109,51 @@ func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics
 // newController returns a controller without caches and clients.
 func newController(options Options) *Controller {
 	return &Controller{
-		Options: options,
-		queue:   queue.New(options.Clock),
-		now:     time.Now,
-
+		Options:        options,
+		queue:          queue.New(options.Clock),
+		now:            time.Now,
+		records:        &records.Records{},
 		writes:         &informers.Expectations{Grace: cmp.Or(options.CacheGrace, time.Second)},
-		repairs:        &records.Repairs{},
-		creationTimes:  &records.CreationTimes{},
-		scopes:         &records.Scopes{},
-		rotationSlots:  &records.RotationSlots{},
-		unlabelled:     &records.LabelRefusals{},
-		contested:      &records.FieldContests{},
 		namespaceLocks: keymutex.NewHashed(namespaceLocks),
 	}
 }
 
 // wire connects the parts.
 func (c *Controller) wire() {
-	c.versions = &versions.Reader{
-		Namespaces: c.Namespaces, Caches: c.caches, Queue: c.queue, Scopes: c.scopes,
-	}
-	c.gather = &gather.Gatherer{
-		Set: c.Set, Certificates: c.Certificates, Rollout: c.Rollout, LiftRoles: c.LiftRoles, Caches: c.caches, Contested: c.contested, CreationTimes: c.creationTimes, Foreign: c.foreign, Now: c.now, Repairs: c.repairs, Served: c.served, Unlabelled: c.unlabelled, Versions: c.versions,
-	}
+	c.versions = &versions.Index{Namespaces: c.Namespaces, Caches: c.caches, Queue: c.queue, Scopes: &c.records.Scopes}
 	c.handlers = &watch.Handlers{
-		Caches: c.caches, Queue: c.queue, Scopes: c.scopes, Served: c.served, Writes: c.writes, Versions: c.versions,
+		Caches: c.caches, Queue: c.queue, Scopes: &c.records.Scopes, Served: c.served, Writes: c.writes, Versions: c.versions,
 	}
+	c.wireReconcilers()
+	c.wireExecutor()
+}
+
+func (c *Controller) wireReconcilers() {
+	status := &write.Status{Contested: &c.records.Contested, Events: c.events, Writes: c.writes, Now: c.now}
 	c.live = &live.Reader{Set: c.Set, Log: c.log}
-	c.writer = &write.Writer{Set: c.Set, Now: c.now}
-	c.uninstall = &uninstall.Uninstaller{
-		Set: c.Set, LiftRoles: c.LiftRoles, Namespaces: c.Namespaces, Events: c.events, Log: c.log, Live: c.live, Writer: c.writer,
-	}
-	c.prober = &prober.Prober{
-		Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live,
-	}
 	c.groups = &groups.Reconciler{
-		Set: c.Set, Namespaces: c.Namespaces, Caches: c.caches, Contested: c.contested, Events: c.events, Now: c.now, Queue: c.queue, Unlabelled: c.unlabelled, Writes: c.writes, Handlers: c.handlers, Versions: c.versions,
+		Set: c.Set, Status: status, Namespaces: c.Namespaces, Caches: c.caches, Queue: c.queue,
+		Unlabelled: &c.records.Unlabelled, Handlers: c.handlers, Versions: c.versions,
 	}
-	c.reporter = &reporter.Reporter{
-		Set: c.Set, Contested: c.contested, Rollout: c.Rollout, Events: c.events, Log: c.log, Metrics: c.metrics, Now: c.now, Queue: c.queue, Writes: c.writes,
+	c.uninstall = &uninstall.Uninstaller{
+		Set: c.Set, LiftRoles: c.LiftRoles, Namespaces: c.Namespaces, Events: c.events, Log: c.log,
+		Live: c.live, Writer: &write.Writer{Set: c.Set, Now: c.now},
+	}
+	c.reporter = &reporter.Reporter{Set: c.Set, Status: status, Rollout: c.Rollout, Log: c.log, Metrics: c.metrics}
+}
+
+func (c *Controller) wireExecutor() {
+	c.gather = &gather.Gatherer{
+		Set: c.Set, Records: c.records, Caches: c.caches, OnDemand: c.onDemand, Served: c.served, Versions: c.versions,
+		Settings: decide.Settings{Rollout: c.Rollout, Certificates: c.Certificates, LiftRoles: c.LiftRoles},
 	}
 	c.executor = &execute.Executor{
-		Set: c.Set, Certificates: c.Certificates, Caches: c.caches, Contested: c.contested, CreationTimes: c.creationTimes, Events: c.events, Foreign: c.foreign, Log: c.log, Metrics: c.metrics, Now: c.now, Processors: execute.NewProcessors(), Repairs: c.repairs, RotationSlots: c.rotationSlots, Writes: c.writes, Live: c.live, Prober: c.prober, Writer: c.writer,
+		Set: c.Set, Records: c.records, Rotations: c.Certificates.Parallel,
+		Caches: c.caches, OnDemand: c.onDemand, Writes: c.writes, Events: c.events, Log: c.log, Metrics: c.metrics,
+		Now: c.now, Processors: execute.NewProcessors(), Live: c.live, Writer: c.uninstall.Writer,
+		Prober: &prober.Prober{
+			Set: c.Set, Dial: c.Dial, Mode: c.Probe, Log: c.log, Metrics: c.metrics, Now: c.now, Live: c.live,
+		},
 	}
 }
 
@@ -164,19 +161,19 @@ func (c *Controller) wire() {
 // the context ends. A standby fills them, too, so that it can lead at once.
 func (c *Controller) Fill(ctx context.Context) error {
 	var err error
-	if c.gather.Self, err = live.UserName(ctx, c.Kube); err != nil {
+	if c.gather.Settings.Manager, err = live.UserName(ctx, c.Kube); err != nil {
 		return err
 	}
 	if err := c.caches.Aggregation.Discover(c.Kube.Discovery()); err != nil {
 		return err
 	}
 	c.caches.Start(ctx)
-	c.foreign.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), c.caches.Synced()...) {
+	c.onDemand.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), c.caches.Synced) {
 		return errors.New("stopped before the caches were filled")
 	}
 	if c.gather.HasOperatorConditions() { // every ClusterServiceVersion has one
-		conditions, _ := c.foreign.Of(owners.OperatorConditions.Resource)
+		conditions, _ := c.onDemand.Watch(owners.OperatorConditions.Resource)
 		cache.WaitForCacheSync(ctx.Done(), conditions.Synced)
 	}
 	return nil
@@ -198,14 +195,7 @@ func (c *Controller) Run(ctx context.Context) {
 }
 
 // Synced reports whether the caches are filled.
-func (c *Controller) Synced() bool {
-	for _, synced := range c.caches.Synced() {
-		if !synced() {
-			return false
-		}
-	}
-	return true
-}
+func (c *Controller) Synced() bool { return c.caches.Synced() }
 
 func (c *Controller) work(ctx context.Context) {
 	for {

@@ -9,6 +9,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/execute"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -20,59 +22,59 @@ import (
 func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Requeue, error) {
 	csv := c.caches.CSVs.Get(k.Namespace, k.Name)
 	if csv == nil {
-		c.repairs.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
+		c.records.Repairs.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
 		return rollout.Requeue{}, nil
 	}
 	if !c.versions.Manages(csv) {
 		return rollout.Requeue{}, nil
 	}
-	relatives := c.versions.LineageOf(csv)
-	if !relatives.Alone() || len(c.versions.Contenders(csv, relatives)) > 0 {
+	if relatives := c.versions.LineageOf(csv); !relatives.Alone() || len(c.versions.Contenders(csv, relatives)) > 0 {
 		c.namespaceLocks.LockKey(k.Namespace)
 		defer func() { _ = c.namespaceLocks.UnlockKey(k.Namespace) }() // a hashed lock never fails
 		if csv = c.caches.CSVs.Get(k.Namespace, k.Name); csv == nil {
 			return rollout.Requeue{}, nil
 		}
-		relatives = c.versions.LineageOf(csv)
 	}
-	if !c.showWrites(k, csv, relatives) {
+	if !c.showWrites(k, csv) {
 		return rollout.Requeue{}, informers.ErrStale
 	}
 	// The caches may show the writes only since the previous read.
 	if csv = c.caches.CSVs.Get(k.Namespace, k.Name); csv == nil {
 		return rollout.Requeue{}, nil
 	}
-	relatives = c.versions.LineageOf(csv)
+	return c.reconcileVersion(ctx, k, csv, c.versions.LineageOf(csv))
+}
+
+func (c *Controller) reconcileVersion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
 	if c.versions.IsDeleted(csv) {
 		return c.reconcileDeleted(ctx, k, csv, relatives)
 	}
 	if newer := c.versions.SuccessorOf(relatives); newer != nil {
-		return rollout.Requeue{}, c.reconcileReplaced(ctx, k, csv, relatives, newer.Name)
+		return c.reconcileReplaced(ctx, k, csv, relatives, newer.Name)
 	}
-	return c.reconcileActive(ctx, k, csv, relatives)
+	facts, outcome, err := c.execute(ctx, k, csv, relatives, false)
+	if err != nil {
+		return rollout.Requeue{}, err
+	}
+	requeue, err := c.reporter.ReportWhenDue(ctx, k, facts, outcome)
+	return requeue, cmp.Or(err, outcome.Deferred)
 }
 
-// reconcileActive gathers the facts about a version that no newer one replaces, decides, executes the
-// plan and reports.
-func (c *Controller) reconcileActive(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
-	s, err := c.gather.Gather(ctx, csv, relatives)
-	if err == nil {
-		err = c.gather.AddNotUpgradeable(&s.Upgrade)
-	}
+// execute gathers the facts about a version that no newer one replaces, decides and executes the plans.
+func (c *Controller) execute(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, deleting bool) (decide.Facts, execute.Outcome, error) {
+	c.versions.UpdateClaim(csv.Namespace, csv.Name)
+	facts, err := c.gather.Gather(ctx, csv, relatives, deleting, c.now())
 	if err != nil {
-		return rollout.Requeue{}, err
+		return facts, execute.Outcome{}, err
 	}
-	plan, err := c.executor.Run(ctx, k, s)
-	if err != nil {
-		return rollout.Requeue{}, err
-	}
-	requeue, err := c.reporter.ReportWhenDue(ctx, k, s, plan)
-	return requeue, cmp.Or(err, s.Deferred)
+	outcome, err := c.executor.Run(ctx, k, facts)
+	return facts, outcome, err
 }
 
 // showWrites reports whether the caches show the latest writes for a ClusterServiceVersion, the other
 // versions of its operator, and its contenders.
-func (c *Controller) showWrites(k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage) bool {
+func (c *Controller) showWrites(k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+	l := c.versions.LineageOf(csv)
 	for _, relative := range slices.Concat(l.Older, l.Newer, c.versions.Contenders(csv, l)) {
 		if !c.writes.Fulfilled(queue.CSVKey(relative.Namespace, relative.Name), c.caches, c.now()) {
 			return false

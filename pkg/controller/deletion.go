@@ -14,16 +14,12 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
@@ -39,20 +35,20 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if !slices.Contains(csv.Finalizers, wellknown.FinalizerCSV) {
 		return rollout.Requeue{}, nil
 	}
-	var heir *operatorsv1alpha1.ClusterServiceVersion
+	var successor *operatorsv1alpha1.ClusterServiceVersion
 	var backends owners.Backends
 	if csv.DeletionTimestamp != nil && len(relatives.Older) > 0 {
 		var err error
 		if backends, err = c.live.Backends(ctx, csv); err != nil {
 			return rollout.Requeue{}, err
 		}
-		heir = relatives.Successor(backends.Installed)
+		successor = relatives.Successor(backends.Installed)
 	}
 	ownership, err := c.live.OwnershipOf(ctx, csv)
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
-	if err := c.uninstall.Unregister(ctx, csv, heir, backends, ownership); err != nil {
+	if err := c.uninstall.Unregister(ctx, csv, successor, backends, ownership); err != nil {
 		return rollout.Requeue{}, err
 	}
 	inUse, err := c.endConversions(ctx, k, csv, converters(relatives, backends))
@@ -66,7 +62,7 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if csv.DeletionTimestamp == nil {
 		return rollout.Requeue{}, nil // its Namespace is terminating and will delete it
 	}
-	return rollout.Requeue{}, c.uninstall.Finish(ctx, csv, heir, c.ownedByDefinitions(csv, relatives), ownership)
+	return rollout.Requeue{}, c.uninstall.Finish(ctx, csv, successor, c.ownedByDefinitions(csv, relatives), ownership)
 }
 
 // countPause is the interval at which the objects that block a deletion are counted. The manager does
@@ -92,43 +88,31 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 			})
 		}
 	}
-	definitions, objects := slices.Collect(maps.Values(crds)), map[string]int{}
-	services := owners.Converters(csv, c.caches.Services.In(csv.Namespace), definitions)
-	for {
-		end := conversion.EndAll(csv.Namespace, services, definitions, objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")
-		if len(end.Count) > 0 {
-			c.live.CountObjects(ctx, crds, end.Count, objects)
-			continue
-		}
-		for _, step := range rollout.EndConversionSteps(end.CRDs) {
-			written, _, err := c.writer.Send(ctx, csv.Namespace, step)
-			if err != nil {
-				return "", err
-			}
-			c.writes.Add(k, informers.Write{Object: written, At: c.now()})
-		}
-		return end.InUse, nil
+	written, inUse, err := c.uninstall.EndConversions(ctx, csv, c.caches.Services.In(csv.Namespace), crds)
+	for _, crd := range written {
+		c.writes.Add(k, informers.Write{Object: crd, At: c.now()})
 	}
+	return inUse, err
 }
 
 // reconcileBlockedDeletion reconciles a ClusterServiceVersion whose deletion waits for objects that need
-// its conversion. This may take long, so its certificates are renewed.
+// its conversion. This may take long, so its certificates are renewed. While its Namespace is being
+// deleted, nothing can be created in it, and only the status of the ClusterServiceVersion may be left.
 func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string) (rollout.Requeue, error) {
 	requeue := rollout.Requeue{At: c.now().Add(countPause), Reason: "objects that block the deletion are counted"}
-	terminating := c.versions.IsTerminating(csv.Namespace)
+	current := c.caches.Rollouts.Get(csv.Namespace, csv.Name)
+	terminating, details := c.versions.IsTerminating(csv.Namespace), ""
 	if terminating {
 		inUse = phase.NamespaceDeleted(inUse)
 	}
-	current := c.caches.Rollouts.Get(csv.Namespace, csv.Name)
-	details := ""
 	if current != nil || !terminating {
 		details = rollout.DescribeCommand(csv)
 	}
-	if err := c.reportBlockedDeletion(ctx, k, csv, inUse, details); err != nil {
+	if err := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, inUse, details)); err != nil {
 		return rollout.Requeue{}, err
 	}
 	if current == nil && terminating {
-		return requeue, nil // nothing can be created in its Namespace
+		return requeue, nil
 	}
 	if current == nil {
 		var err error
@@ -139,26 +123,15 @@ func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, 
 	status := *current.Status.DeepCopy()
 	var deferred error
 	if c.versions.SuccessorOf(relatives) == nil && !terminating { // otherwise the successor maintains it, or nothing can
-		s, err := c.gather.Gather(ctx, csv, relatives)
+		_, outcome, err := c.execute(ctx, k, csv, relatives, true)
 		if err != nil {
 			return rollout.Requeue{}, err
 		}
-		s.Deleting = true
-		plan, err := c.executor.Run(ctx, k, s)
-		if err != nil {
-			return rollout.Requeue{}, err
-		}
-		status, requeue, deferred = plan.Status, requeue.Earliest(plan.Requeue), s.Deferred
+		status, requeue, deferred = outcome.Status, requeue.Earliest(outcome.Requeue), outcome.Deferred
 	}
 	rollout.SetCondition(&status, metav1.Condition{Type: managerv1alpha1.ConditionConversionInUse, Message: inUse}, csv.Generation, c.now())
-	return requeue, cmp.Or(c.reporter.UpdateRollout(ctx, k, csv, current, status), deferred)
-}
-
-// reportBlockedDeletion writes the reason to the status of the ClusterServiceVersion. When its Namespace
-// is being deleted, no other object may be left.
-func (c *Controller) reportBlockedDeletion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, inUse, details string) error {
-	held := &gather.Snapshot{Facts: decide.Facts{CSV: csv, Verdict: requirements.Verdict{Requirements: csv.Status.RequirementStatus}, RotateAtPending: true}}
-	return c.reporter.UpdateCSV(ctx, k, held, phase.DeletionBlocked(csv.Status, inUse, details), managerv1alpha1.WebhookRolloutStatus{})
+	contested, err := c.reporter.UpdateRollout(ctx, k, csv, current, status)
+	return requeue.Earliest(contested), cmp.Or(err, deferred)
 }
 
 // ownedByDefinitions reports whether definitions may own objects of a ClusterServiceVersion that no

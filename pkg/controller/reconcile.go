@@ -63,8 +63,8 @@ func (c *Controller) reconcileKind(ctx context.Context, k queue.Key) (requeue ro
 	case queue.CSV:
 		return c.reconcileCSV(ctx, k)
 	case queue.OperatorGroup:
-		return rollout.Requeue{}, c.groups.ReconcileGroup(ctx, k)
+		return c.groups.ReconcileGroup(ctx, k)
 	default:
-		return rollout.Requeue{}, c.groups.ReconcileNamespace(ctx, k)
+		return c.groups.ReconcileNamespace(ctx, k)
 	}
 }

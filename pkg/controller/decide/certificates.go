@@ -3,6 +3,7 @@ package decide
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +63,7 @@ func (d *decision) certificate(deployment string) (certificate, error) {
 			d.addIssuance(issuance, &result, decided)
 			return result, nil
 		}
-		probed, err := d.answer(deployment, &facts, decided)
+		probed, err := d.addNeeded(deployment, &facts, decided)
 		if err != nil {
 			return certificate{}, err
 		}
@@ -72,35 +73,34 @@ func (d *decision) certificate(deployment string) (certificate, error) {
 	}
 }
 
-// answer adds to the facts what a decision about a certificate needs, or asks for it.
-func (d *decision) answer(deployment string, facts *certs.Facts, decided certs.Decision) (pods map[string]*corev1.Pod, err error) {
+// addNeeded adds to the facts what a decision about a certificate needs, or asks for it.
+func (d *decision) addNeeded(deployment string, facts *certs.Facts, decided certs.Decision) (pods map[string]*corev1.Pod, err error) {
 	name := facts.SecretMeta.Name
-	read := ReadTrust{Deployment: deployment, Secret: name, Observed: d.Observed}
 	switch decided.Need {
 	case certs.NeedNothing:
 	case certs.NeedIssued:
-		minted, known := d.Minted[name]
+		minted, known := d.minted[name]
 		if !known {
 			return nil, d.ask(MintCertificate{name, *decided.Mint})
 		}
 		facts.Issued = &minted
 	case certs.NeedRotating:
-		others, known := d.Answers.Rotations[name]
+		others, known := d.answers.Rotations[name]
 		if !known {
-			return nil, d.ask(CountRotations{types.NamespacedName{Namespace: facts.SecretMeta.Namespace, Name: name}})
+			return nil, d.ask(ReserveRotation{types.NamespacedName{Namespace: facts.SecretMeta.Namespace, Name: name}})
 		}
 		facts.Rotating = &others
 	case certs.NeedLive:
-		trust, known := d.Answers.Trust[deployment]
+		trust, known := d.answers.Trust[deployment]
 		if !known {
-			return nil, d.ask(read)
+			return nil, d.ask(d.readTrust(deployment, name))
 		}
 		d.takeTrust(deployment, facts, trust)
 	case certs.NeedEvidence:
-		evidence, known := d.Answers.Evidence[deployment]
+		evidence, known := d.answers.Evidence[deployment]
 		if !known {
-			service := d.Services[deployment]
-			return nil, d.ask(ProbeCertificate{read, service, d.Observed.Services[service], d.desired[deployment], d.Observed.Deployments[deployment], decided.Serving})
+			service := d.services[deployment]
+			return nil, d.ask(ProbeCertificate{d.readTrust(deployment, name), service, d.Observed.Services[service], d.desired[deployment], d.Observed.Deployments[deployment], decided.Serving})
 		}
 		d.takeTrust(deployment, facts, evidence.Trust)
 		facts.Evidence, pods = evidence.Found, evidence.Pods
@@ -108,10 +108,24 @@ func (d *decision) answer(deployment string, facts *certs.Facts, decided certs.D
 	return pods, nil
 }
 
+// readTrust returns the question for the trust in the certificate of a Deployment.
+func (d *decision) readTrust(deployment, secret string) ReadTrust {
+	read := ReadTrust{
+		Deployment: deployment, Secret: secret,
+		Selector: csvspec.OwnerSelector(d.Versions()).String(), CRDs: slices.Sorted(maps.Keys(d.Observed.CRDs)),
+	}
+	for _, recorded := range d.Status.Deployments {
+		read.Recorded = append(read.Recorded, recorded.Webhooks...)
+	}
+	return read
+}
+
 // takeTrust replaces what the caches show by what the API server has.
 func (d *decision) takeTrust(deployment string, facts *certs.Facts, trust Trust) {
-	d.Secrets[facts.SecretMeta.Name], d.Observed = trust.Secret, trust.Observed
-	facts.Secret, facts.Registrations, facts.Live = trust.Secret, d.registered(d.Services[deployment]), true
+	result := trusted{facts.SecretMeta.Name, trust}
+	result.addTo(d)
+	d.learned = append(d.learned, result)
+	facts.Secret, facts.Registrations, facts.Live = trust.Secret, d.registered(d.services[deployment]), true
 }
 
 // ask adds questions, which end the decision.
@@ -124,7 +138,7 @@ func (d *decision) ask(questions ...Question) error {
 // of the manager. The trust in a new certificate must not be published when a Secret of another
 // client has the name.
 func (d *decision) secret(name string) (*corev1.Secret, error) {
-	known, ok := d.Secrets[name]
+	known, ok := d.secrets[name]
 	if !ok {
 		return nil, d.ask(ReadSecret{name})
 	}
@@ -133,12 +147,12 @@ func (d *decision) secret(name string) (*corev1.Secret, error) {
 
 // certificateFacts returns what the caches show.
 func (d *decision) certificateFacts(deployment string) (certs.Facts, error) {
-	service := d.Services[deployment]
+	service := d.services[deployment]
 	live := d.Observed.Deployments[deployment]
 	blank := csvspec.OwnedMeta(d.CSV, names.Secret(service))
 	_, restartedFor := d.template(deployment)
 	facts := certs.Facts{
-		Secret:          d.Secrets[blank.Name],
+		Secret:          d.secrets[blank.Name],
 		SecretMeta:      blank,
 		Registrations:   d.registered(service),
 		Names:           certs.DNSNames(service, d.CSV.Namespace),
@@ -169,7 +183,7 @@ func (d *decision) registered(service string) []certs.Registration {
 // judge asks package certs. It does not modify the Secret of another ClusterServiceVersion.
 func (d *decision) judge(facts certs.Facts) certs.Decision {
 	if facts.Secret != nil {
-		facts.OtherWriter = cmp.Or(d.Refusal(facts.Secret), facts.OtherWriter)
+		facts.OtherWriter = cmp.Or(d.refusal(facts.Secret), facts.OtherWriter)
 	}
 	policy, _ := d.policy()
 	return certs.Decide(facts, policy, d.now)
@@ -210,7 +224,7 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 		result.status.RotatesAt, result.status.UpdatedAt = instant(serving.RenewAt), instant(serving.Updated)
 	}
 	result.trust.CAHash, result.trust.RestartedFor = d.startedFor(deployment, decided)
-	d.RotateAtPending = d.RotateAtPending || decided.RotateAtPending
+	d.rotateAtPending = d.rotateAtPending || decided.RotateAtPending
 	for _, name := range decided.ResyncPods {
 		result.resync = append(result.resync, pods[name])
 	}
@@ -260,7 +274,7 @@ func (d *decision) owned(write, there *corev1.Secret) *corev1.Secret {
 		issuers.RemoveCertManagerMetadata(write)
 		return write
 	}
-	if there == nil || keepsOwners || d.Refusal(there) != "" || !csvspec.IsManaged(there) {
+	if there == nil || keepsOwners || d.refusal(there) != "" || !csvspec.IsManaged(there) {
 		return nil
 	}
 	if adopted := there.DeepCopy(); csvspec.SetOwner(adopted, d.CSV) {
@@ -277,10 +291,10 @@ func instant(t time.Time) *metav1.Time {
 	return new(metav1.NewTime(t).Rfc3339Copy())
 }
 
-// TrustOf returns the caBundle that the registrations of a Deployment will have.
-func (f Facts) TrustOf(deployment string, now time.Time) []byte {
-	service := f.Services[deployment]
+// TrustOf returns the caBundle that the registrations which call a Service will have.
+func TrustOf(service string, facts Facts, results Results, now time.Time) []byte {
+	d := newDecision(facts, results, now)
 	return certs.Decide(certs.Facts{
-		Secret: f.Secrets[names.Secret(service)], Names: certs.DNSNames(service, f.CSV.Namespace),
-	}, f.Settings.Certificates, now).Trust
+		Secret: d.secrets[names.Secret(service)], Names: certs.DNSNames(service, d.CSV.Namespace),
+	}, d.Settings.Certificates, now).Trust
 }

@@ -3,19 +3,24 @@ package decide
 import (
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
 // Plan is what to do now.
@@ -25,10 +30,20 @@ type Plan struct {
 	Questions []Question
 	// Continues is set when the steps are those of an early stage. The next decision has the others.
 	Continues bool
-	// Stale is set when the decision needs a cache that is not filled yet.
+	// Stale is set when the decision needs a cache that is not filled yet: all other fields are empty then.
 	Stale bool
-	// Facts are the given ones with what the answers replaced.
-	Facts Facts
+
+	Verdict requirements.Verdict
+	// RotateAtPending is set while status.certsRotateAt requests a rotation that has not begun.
+	RotateAtPending bool
+	// NotLifted are the reasons why lifted roles and bindings are not written, by key.
+	NotLifted map[string]string
+	// Services are the names of the Services, by Deployment.
+	Services map[string]string
+	// Deployments are the observed Deployments with those that the results have.
+	Deployments map[string]*appsv1.Deployment
+	// Learned are the results of live reads. The next decisions need them.
+	Learned []Result
 }
 
 // errUndecided ends a decision that has asked questions.
@@ -37,34 +52,83 @@ var errUndecided = errors.New("questions must be answered first")
 // errStale ends a decision that needs a cache which is not filled.
 var errStale = errors.New("a cache is not filled yet")
 
-// decision is a decision in progress. Its Facts are a copy.
+// decision is a decision in progress. Its Facts are a copy, to which the results are added.
 type decision struct {
 	Facts
-	now       time.Time
-	desired   map[string]*corev1.Service // by Deployment; none while the Services stay as they are
-	questions []Question
+	now     time.Time
+	answers Answers
+
+	secrets  map[string]*corev1.Secret   // that pods serve from; nil if absent; no key if not read
+	minted   map[string]certs.Generation // in this reconciliation, by Secret
+	services map[string]string           // names by Deployment
+	desired  map[string]*corev1.Service  // by Deployment; none while the Services stay as they are
+	patched  map[string]bool             // keys of the steps of early stages that were carried out
+
+	// uncached are the objects that have a name which an issuer's object needs, and that the caches do not
+	// have.
+	uncached map[ObjectKey]*unstructured.Unstructured
+
+	occupiedServices map[string]bool // Deployments whose usual Service name belongs to another client
+	occupiedBindings map[string]bool // names that belong to another client
+	notLifted        map[string]string
+
+	verdict         requirements.Verdict
+	rotateAtPending bool
+	questions       []Question
+	learned         []Result
 }
 
-// Decide returns the plan that the facts lead to, or the questions that must be answered first.
-func Decide(facts Facts, now time.Time) (Plan, error) {
-	d := &decision{Facts: facts, now: now}
-	d.Secrets = maps.Clone(facts.Secrets)
-	d.NotLifted = maps.Clone(facts.NotLifted)
-	d.Observed.Refused, d.Observed.Contests = maps.Clone(facts.Observed.Refused), maps.Clone(facts.Observed.Contests)
-	if steps := d.firstStage(); len(steps) > 0 {
-		return Plan{Plan: rollout.Plan{Steps: steps}, Continues: true, Facts: d.Facts}, nil
+// newDecision returns a decision about facts with what was learned since. It changes neither.
+func newDecision(facts Facts, results Results, now time.Time) *decision {
+	d := &decision{
+		Facts: facts, now: now, answers: results.Answers,
+		secrets: clone(facts.Secrets), minted: map[string]certs.Generation{}, patched: map[string]bool{},
+		uncached:         map[ObjectKey]*unstructured.Unstructured{},
+		occupiedServices: map[string]bool{}, occupiedBindings: map[string]bool{}, notLifted: map[string]string{},
+		rotateAtPending: certs.RotateAtRequest(facts.CSV.Status.CertsRotateAt, facts.CSV.ManagedFields, now) != "",
 	}
-	plan, err := d.decide()
+	o := &d.Observed
+	o.Deployments, o.Services, o.Roles, o.RoleBindings = clone(o.Deployments), clone(o.Services), clone(o.Roles), clone(o.RoleBindings)
+	o.AuthDelegators, o.AuthReaders = clone(o.AuthDelegators), clone(o.AuthReaders)
+	o.Validating, o.Mutating, o.APIServices = slices.Clip(o.Validating), slices.Clip(o.Mutating), slices.Clip(o.APIServices)
+	o.Lifted, o.Writes, o.Contests, o.CreationTimes = slices.Clone(o.Lifted), clone(o.Writes), clone(o.Contests), clone(o.CreationTimes)
+	o.Refused, o.Unanswered, o.JustCreated = clone(o.Refused), map[string]bool{}, map[string]bool{}
+	o.Answers, o.ObjectCounts = map[backends.Endpoint]backends.Answer{}, map[string]int{}
+	for _, result := range results.Learned {
+		result.addTo(d)
+	}
+	return d
+}
+
+// clone returns a copy of a map, which is never nil.
+func clone[K comparable, V any](m map[K]V) map[K]V {
+	if m == nil {
+		return map[K]V{}
+	}
+	return maps.Clone(m)
+}
+
+// Decide returns the plan that the facts and the results lead to, or the questions that must be
+// answered first.
+func Decide(facts Facts, results Results, now time.Time) (Plan, error) {
+	d := newDecision(facts, results, now)
+	steps := d.firstStage()
+	plan, err := rollout.Plan{Steps: steps}, error(nil)
+	if len(steps) == 0 {
+		plan, err = d.decide()
+	}
 	switch {
-	case errors.Is(err, errUndecided):
-		return Plan{Questions: d.questions, Facts: facts}, nil
+	case len(d.questions) > 0:
+		return Plan{Questions: d.questions}, nil
 	case errors.Is(err, errStale):
-		return Plan{Stale: true, Facts: facts}, nil
+		return Plan{Stale: true}, nil
 	case err != nil:
 		return Plan{}, err
-	default:
-		return Plan{Plan: plan, Facts: d.Facts}, nil
 	}
+	return Plan{
+		Plan: plan, Continues: len(steps) > 0, Verdict: d.verdict, RotateAtPending: d.rotateAtPending,
+		NotLifted: d.notLifted, Services: d.services, Deployments: d.Observed.Deployments, Learned: d.learned,
+	}, nil
 }
 
 // firstStage returns the steps of the first stage that has any. Each stage depends on what the
@@ -86,8 +150,8 @@ func (d *decision) firstStage() []rollout.Step {
 // check sets the verdict.
 func (d *decision) check(access permissions.Access) {
 	facts := d.Requirements
-	facts.Access, facts.FinalizerProblem = access, d.finalizerProblem()
-	d.Verdict = requirements.Check(facts)
+	facts.Access, facts.FinalizerProblem, facts.Now = access, d.finalizerProblem(), d.now
+	d.verdict = requirements.Check(facts)
 }
 
 // decide returns the plan after the early stages.
@@ -146,7 +210,7 @@ func (d *decision) input() rollout.Input {
 		CSV:             d.CSV,
 		Policy:          d.Settings.Rollout,
 		Failure:         d.Failure,
-		Verdict:         d.Verdict,
+		Verdict:         d.verdict,
 		Upgrade:         d.Upgrade,
 		DeletionBlocked: d.Deleting,
 		Config:          d.Config,
@@ -169,7 +233,7 @@ func (d *decision) refresh(in *rollout.Input) {
 func (d *decision) rendering(csv *operatorsv1alpha1.ClusterServiceVersion) render.Input {
 	in := render.Input{
 		CSV: csv, Scope: d.Scope, Manager: d.Settings.Manager, Definitions: d.Definitions, Config: d.Config,
-		Services: d.Services, Delegations: d.nameDelegations(), Configurations: d.Observed.Configurations(csv),
+		Services: d.services, Delegations: d.nameDelegations(), Configurations: d.Observed.Configurations(csv),
 		Trust: map[string]render.Trust{}, OperatorConditions: d.Condition.Supported,
 	}
 	if in.Scope.Group == nil {
@@ -181,9 +245,9 @@ func (d *decision) rendering(csv *operatorsv1alpha1.ClusterServiceVersion) rende
 // certify adds the certificate of each Deployment that serves webhooks. It returns when to reconcile
 // them again.
 func (d *decision) certify(in *rollout.Input, rendering *render.Input) (requeue rollout.Requeue, err error) {
-	d.RotateAtPending = false
+	d.rotateAtPending = false
 	for _, spec := range csvspec.Deployments(rendering.CSV) {
-		if len(csvspec.Descriptions(rendering.CSV, spec.Name)) == 0 || d.Verdict.ClaimedDeployments[spec.Name] != "" {
+		if len(csvspec.Descriptions(rendering.CSV, spec.Name)) == 0 || d.verdict.ClaimedDeployments[spec.Name] != "" {
 			continue
 		}
 		at, err := d.certifyOne(in, rendering, spec.Name)
@@ -217,7 +281,7 @@ func (d *decision) maintain(in *rollout.Input, desired render.Input) (requeue ro
 		rendering := d.rendering(served)
 		maps.Copy(rendering.Trust, desired.Trust)
 		for _, spec := range csvspec.Deployments(served) {
-			d.Services[spec.Name] = d.ServiceName(spec.Name)
+			d.services[spec.Name] = d.serviceName(spec.Name)
 			if _, known := in.Certificates[spec.Name]; known || len(in.ServedOtherwise(served, spec.Name)) == 0 {
 				continue
 			}

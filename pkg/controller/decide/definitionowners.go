@@ -18,7 +18,7 @@ func (d *decision) definitionOwnerSteps() []rollout.Step {
 	if len(d.Upgrade.From) > 0 && !d.Upgrade.Started {
 		return nil
 	}
-	desired := owners.DefinitionOwnersOf(d.CSV, d.Observed.Deployments, d.ServiceNames(d.CSV), d.Observed.CRDs)
+	desired := owners.DefinitionOwnersOf(d.CSV, d.Observed.Deployments, d.serviceNames(d.CSV), d.Observed.CRDs)
 	var bindings []*rbacv1.RoleBinding
 	for _, o := range d.Owned[owners.RoleBindings] {
 		bindings = append(bindings, o.(*rbacv1.RoleBinding))

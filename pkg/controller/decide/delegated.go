@@ -17,7 +17,7 @@ import (
 // delegated returns the serving certificate of a Deployment that the administrator provides. The
 // manager only reads it.
 func (d *decision) delegated(deployment string) (certificate, error) {
-	service := d.Services[deployment]
+	service := d.services[deployment]
 	secret, err := d.secret(names.Secret(service))
 	if err != nil {
 		return certificate{}, err
@@ -60,7 +60,7 @@ func (d *decision) occupied(secret *corev1.Secret) (string, error) {
 	}
 	name := issuers.CertificateOf(secret)
 	certificate := types.NamespacedName{Namespace: secret.Namespace, Name: name}
-	target, known := d.Answers.Targets[certificate]
+	target, known := d.answers.Targets[certificate]
 	if !known {
 		return "", d.ask(ReadTarget{certificate})
 	}

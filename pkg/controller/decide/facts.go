@@ -2,14 +2,10 @@
 package decide
 
 import (
-	"time"
-
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -20,6 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/adoption"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
@@ -34,7 +31,8 @@ type Settings struct {
 	LiftRoles bool
 }
 
-// Facts are everything that a decision depends on. Decide does not change them.
+// Facts are what was gathered about a ClusterServiceVersion for one reconciliation. Nothing changes them:
+// what the reconciliation learns is in Results.
 type Facts struct {
 	Settings Settings
 
@@ -43,22 +41,19 @@ type Facts struct {
 	Failure *scope.Failure       // why the ClusterServiceVersion cannot be installed into its scope; nil if it can
 	Config  subscriptions.Config // of the Subscription
 	Upgrade rollout.Upgrade
-	// Requirements are what the Verdict depends on, except for the finalizer and lifted permissions.
+	// Requirements are what the verdict depends on, except for the finalizer, lifted permissions and the
+	// time.
 	Requirements requirements.Facts
-	// Verdict is set by the decision.
-	Verdict requirements.Verdict
+	// Rollout is the WebhookRollout; nil if there is none.
+	Rollout *managerv1alpha1.WebhookRollout
 	// Status is the recorded status of the WebhookRollout.
 	Status   managerv1alpha1.WebhookRolloutStatus
 	Observed rollout.Observed
 	// Deleting is set when the ClusterServiceVersion is being deleted while objects need a conversion.
 	Deleting bool
-	// RotateAtPending is set while status.certsRotateAt requests a rotation that has not begun.
-	RotateAtPending bool
 
 	// Ownership proves that an object belongs to the versions of the operator.
 	Ownership owners.Ownership
-	// Exists reports whether the ClusterServiceVersion with an owner ID exists.
-	Exists func(owner string) bool
 
 	// Definitions are those of the custom resources that the rules of webhooks name.
 	Definitions []*apiextensionsv1.CustomResourceDefinition
@@ -70,34 +65,32 @@ type Facts struct {
 
 	// Grants are what the installer granted to the ServiceAccounts, if roles are lifted.
 	Grants permissions.Grants
-	// NotLifted are the reasons why lifted roles and bindings are not written, by key.
-	NotLifted map[string]string
 	// Owned are the objects of the ClusterServiceVersion that definitions may own.
 	Owned map[owners.Kind][]metav1.Object
 	// FieldContests are the contests over fields of the ClusterServiceVersion and over owner references,
 	// by key.
 	FieldContests map[string]drift.FieldContest
-	// Patched are the keys of the steps of early stages that were carried out in this reconciliation.
-	Patched map[string]bool
 
-	// Secrets are the serving Secrets that were read from the caches or the API server, by name. An
-	// absent Secret is nil. A Secret without a key was not read.
+	// Secrets are the cached Secrets that pods serve from, by name.
 	Secrets map[string]*corev1.Secret
 	// Issued are the cached Secrets into which other issuers issue, by name.
 	Issued map[string]*corev1.Secret
-	// Taken are the Deployments whose usual Service name belongs to another client.
-	Taken map[string]bool
-	// Uncached are the objects that have a name which an issuer's object needs, and that the caches do
-	// not have.
-	Uncached map[ObjectKey]*unstructured.Unstructured
-	// Foreign are the names of bindings that belong to another client.
-	Foreign map[string]bool
-	// Minted are the generations that were minted during this reconciliation, by Secret.
-	Minted map[string]certs.Generation
-	// Services are the names of the Services that the last decision uses, by Deployment.
-	Services map[string]string
+}
 
-	Answers Answers
+// Versions returns the ClusterServiceVersion and its replaced versions.
+func (f Facts) Versions() []*operatorsv1alpha1.ClusterServiceVersion {
+	return append([]*operatorsv1alpha1.ClusterServiceVersion{f.CSV}, f.Upgrade.From...)
+}
+
+// Adopter decides about existing objects whose names the ClusterServiceVersion needs. exists reports
+// whether the ClusterServiceVersion with an owner ID exists.
+func (f Facts) Adopter(exists func(owner string) bool) adoption.Adopter {
+	return adoption.Adopter{
+		Versions: f.Versions(),
+		Exists:   exists,
+		Calls:    func(service string) bool { return f.Observed.Services[service] != nil },
+		Proves:   func(o drift.Object) bool { return f.Ownership.Proves(o) },
+	}
 }
 
 // Condition is the OperatorCondition of a ClusterServiceVersion.
@@ -105,48 +98,4 @@ type Condition struct {
 	Supported bool // the API server serves the kind
 	Cached    bool // the cache is filled
 	Live      *unstructured.Unstructured
-}
-
-// Answers are the answers to the questions of the current round. They are void once a step is carried
-// out.
-type Answers struct {
-	// Rotations is how many other certificates are being replaced, by Secret.
-	Rotations map[string]int
-	// Trust is what the API server has, by Deployment.
-	Trust map[string]Trust
-	// Evidence is which certificate the pods serve, by Deployment.
-	Evidence map[string]Evidence
-	// Targets are the names of the Secrets into which Certificates of cert-manager issue; empty for a
-	// Certificate that does not exist.
-	Targets map[types.NamespacedName]string
-	// Objects are those of caches that are filled on demand.
-	Objects map[ObjectKey]Object
-}
-
-// Trust is the Secret of a Deployment and its registrations as the API server has them now.
-type Trust struct {
-	Secret   *corev1.Secret
-	Observed rollout.Observed
-}
-
-// Evidence is which certificate each backend of a Deployment serves, and the Trust that was read
-// immediately before.
-type Evidence struct {
-	Trust
-	Found *certs.Evidence
-	Pods  map[string]*corev1.Pod // by name
-}
-
-// ObjectKey identifies an object in a cache that is filled on demand. An empty name identifies the
-// cache itself.
-type ObjectKey struct {
-	Resource        schema.GroupVersionResource
-	Namespace, Name string
-}
-
-// Object is an object of such a cache, or nil.
-type Object struct {
-	Live   *unstructured.Unstructured
-	Cached bool      // the cache is filled
-	Since  time.Time // when the cache was first requested
 }

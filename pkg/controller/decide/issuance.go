@@ -8,10 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -27,8 +25,8 @@ type chosen struct {
 	mistake string
 }
 
-// undecided is the provider before there was a choice that can be read.
-const undecided managerv1alpha1.CertificateProvider = "undecided"
+// unknownProvider is the provider before there was a choice that can be read.
+const unknownProvider managerv1alpha1.CertificateProvider = "undecided"
 
 // choice returns the provider that the Subscription chooses.
 func (d *decision) choice() chosen {
@@ -37,7 +35,7 @@ func (d *decision) choice() chosen {
 		return chosen{Choice: choice}
 	}
 	return chosen{
-		Choice:  issuers.Choice{Provider: cmp.Or(d.Status.Provider, undecided)},
+		Choice:  issuers.Choice{Provider: cmp.Or(d.Status.Provider, unknownProvider)},
 		mistake: fmt.Sprintf("Subscription %s/%s, spec.config.annotations: %v", d.CSV.Namespace, d.Config.Subscription, err),
 	}
 }
@@ -106,7 +104,7 @@ func (i issuance) explain(status *managerv1alpha1.CertificateStatus) {
 // issuanceFor returns what the issuer of a Deployment's certificate reads and has issued.
 func (d *decision) issuanceFor(deployment string) (issuance, error) {
 	choice := d.choice()
-	steps, waits, err := d.removeOtherIssuers(d.Services[deployment], choice.Provider)
+	steps, waits, err := d.removeOtherIssuers(d.services[deployment], choice.Provider)
 	if err != nil {
 		return issuance{}, err
 	}
@@ -119,11 +117,11 @@ func (d *decision) issuanceFor(deployment string) (issuance, error) {
 	i.provider, i.issuer = choice.Provider, choice.Describe()
 	i.Problem = cmp.Or(i.refusal, i.Problem)
 	if i.Problem == "" && i.secret != nil {
-		i.Problem = d.Refusal(i.secret)
+		i.Problem = d.refusal(i.secret)
 	}
 	if choice.Provider != managerv1alpha1.ProviderManager {
 		// API servers use only this name. An issuer may add names for other clients.
-		i.names = []string{issuers.ServerName(d.Services[deployment], d.CSV.Namespace)}
+		i.names = []string{issuers.ServerName(d.services[deployment], d.CSV.Namespace)}
 	}
 	if choice.mistake != "" {
 		i.Problem, i.steps, i.secret = choice.mistake, nil, nil
@@ -144,34 +142,6 @@ var requests = map[managerv1alpha1.CertificateProvider]request{
 	managerv1alpha1.ProviderServiceCA:   {(*decision).fromServiceCA, (*decision).removeServiceCA},
 }
 
-func (d *decision) fromCertManager(deployment string, issuer issuers.Issuer) (issuance, error) {
-	service := d.Services[deployment]
-	policy, _ := d.policy()
-	facts := issuers.CertManagerFacts{
-		Installed: d.CertManager,
-		Request: issuers.CertManagerRequest{
-			Service: service, Names: certs.DNSNames(service, d.CSV.Namespace), Issuer: issuer,
-			Validity: policy.Validity, RenewBefore: policy.RenewBefore, Key: policy.Key, Meta: csvspec.OwnedMeta(d.CSV, ""),
-		},
-		Objects: map[string]*unstructured.Unstructured{},
-	}
-	secret, err := d.secret(names.Issued(names.Secret(service)))
-	if err != nil {
-		return issuance{}, err
-	}
-	facts.Secret = secret
-	i := issuance{}
-	if facts.Installed {
-		if i, err = d.orderFrom(&facts); err != nil {
-			return issuance{}, err
-		}
-	}
-	i.Finding, i.secret = issuers.FromCertManager(facts), secret
-	i.steps = append(i.steps, d.adoptIssued(secret)...)
-	i.steps = append(i.steps, d.adoptIssued(d.Issued[names.Issued(names.CA(service))])...)
-	return i, nil
-}
-
 // retryAt returns when to retry what no event announces: often at first, then in proportion to the
 // wait so far, and at least every 30 s.
 func retryAt(since, now time.Time) rollout.Requeue {
@@ -179,47 +149,11 @@ func retryAt(since, now time.Time) rollout.Requeue {
 	return rollout.Requeue{At: now.Add(min(max(now.Sub(since), shortest), longest)), Reason: "an issuer has not issued"}
 }
 
-// orderFrom compares what is ordered of cert-manager with the live objects.
-func (d *decision) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err error) {
-	order := facts.Request.Objects()
-	keys := []ObjectKey{{Resource: issuers.Certificates}, {Resource: issuers.Issuers}, {Resource: issuers.ClusterIssuers}}
-	caches := len(keys)
-	for _, desired := range order {
-		keys = append(keys, keyOf(desired))
-	}
-	named := facts.Request.Issuer
-	switch {
-	case named.Group != issuers.Issuers.Group:
-	case named.Kind == "ClusterIssuer":
-		keys = append(keys, ObjectKey{issuers.ClusterIssuers, "", named.Name})
-	default:
-		keys = append(keys, ObjectKey{issuers.Issuers, d.CSV.Namespace, named.Name})
-	}
-	objects, err := d.watched(keys...)
-	if err != nil {
-		return issuance{}, err
-	}
-	for _, cache := range objects[:caches] {
-		if !cache.Cached {
-			return issuance{requeue: retryAt(cache.Since, d.now)}, nil
-		}
-	}
-	for n, desired := range order {
-		if live := d.order(&i, desired, objects[caches+n].Live); live != nil {
-			facts.Objects[desired.GetKind()+" "+desired.GetName()] = live
-		}
-	}
-	if len(objects) > caches+len(order) {
-		facts.Issuer = objects[len(objects)-1].Live
-	}
-	return i, nil
-}
-
 // order adds the write of an object that an issuer reads, and returns the live object. Another client's
 // object is not written and not returned. No event reports its deletion.
 func (d *decision) order(i *issuance, desired, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live != nil {
-		if refusal := d.Refusal(live); refusal != "" {
+		if refusal := d.refusal(live); refusal != "" {
 			i.refusal = cmp.Or(i.refusal, refusal)
 			i.requeue = i.requeue.Earliest(retryAt(live.GetCreationTimestamp().Time, d.now))
 			return nil
@@ -230,17 +164,17 @@ func (d *decision) order(i *issuance, desired, live *unstructured.Unstructured) 
 }
 
 // watched returns objects of caches that are filled on demand. It asks for all that are not known.
-func (d *decision) watched(keys ...ObjectKey) ([]Object, error) {
-	objects, unknown := make([]Object, 0, len(keys)), []Question(nil)
+func (d *decision) watched(keys ...ObjectKey) (map[ObjectKey]Object, error) {
+	objects, unknown := map[ObjectKey]Object{}, []Question(nil)
 	for _, key := range keys {
-		object, known := d.Answers.Objects[key]
+		object, known := d.answers.Objects[key]
 		if object.Live == nil {
-			object.Live = d.Uncached[key]
+			object.Live = d.uncached[key]
 		}
 		if !known {
 			unknown = append(unknown, WatchObject{key})
 		}
-		objects = append(objects, object)
+		objects[key] = object
 	}
 	if len(unknown) > 0 {
 		return nil, d.ask(unknown...)
@@ -255,54 +189,10 @@ func keyOf(o *unstructured.Unstructured) ObjectKey {
 	return ObjectKey{issuerResources[o.GetKind()], o.GetNamespace(), o.GetName()}
 }
 
-// orderedAt returns when a Service, whose annotation orders a certificate of service-ca, was created.
-func orderedAt(service *corev1.Service, now time.Time) time.Time {
-	if service == nil {
-		return now
-	}
-	return service.CreationTimestamp.Time
-}
-
-func (d *decision) fromServiceCA(deployment string, _ issuers.Issuer) (issuance, error) {
-	service := d.Services[deployment]
-	secret, err := d.secret(names.Issued(names.Secret(service)))
-	if err != nil {
-		return issuance{}, err
-	}
-	desired, err := unstructuredOf(issuers.ServiceCABundle(service, csvspec.OwnedMeta(d.CSV, "")))
-	if err != nil {
-		return issuance{}, err
-	}
-	i := issuance{service: issuers.ServiceCAAnnotations(service)}
-	facts := issuers.ServiceCAFacts{Service: d.Observed.Services[service], Secret: secret}
-	watched, err := d.watched(keyOf(desired))
-	if err != nil {
-		return issuance{}, err
-	}
-	bundle, live := watched[0], watched[0].Live
-	if bundle.Cached {
-		live = d.order(&i, desired, live)
-	} else {
-		i.requeue = retryAt(bundle.Since, d.now)
-	}
-	if live != nil {
-		facts.Bundle = &corev1.ConfigMap{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, facts.Bundle); err != nil {
-			return issuance{}, err
-		}
-	}
-	if secret == nil {
-		i.requeue = i.requeue.Earliest(retryAt(orderedAt(facts.Service, d.now), d.now)) // it is not watched before it is adopted
-	}
-	i.Finding, i.secret = issuers.FromServiceCA(facts), secret
-	i.steps = append(i.steps, d.adoptIssued(secret)...)
-	return i, nil
-}
-
 // adoptIssued labels a Secret that an issuer created, so that the caches show it, and makes the
 // ClusterServiceVersion its owner.
 func (d *decision) adoptIssued(secret *corev1.Secret) []rollout.Step {
-	if secret == nil || d.Refusal(secret) != "" {
+	if secret == nil || d.refusal(secret) != "" {
 		return nil
 	}
 	adopted := secret.DeepCopy()
@@ -320,33 +210,4 @@ func (d *decision) adoptIssued(secret *corev1.Secret) []rollout.Step {
 	}
 	metadata := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: adopted.Namespace, Name: adopted.Name, Labels: adopted.Labels, OwnerReferences: adopted.OwnerReferences}}
 	return []rollout.Step{{Verb: rollout.Update, Object: adopted, Live: secret, Drift: drift.Drift{Fields: []string{"metadata"}}, Desired: metadata}}
-}
-
-// deletion returns the deletion of a Secret, which may be nil.
-func deletion(secret *corev1.Secret) []rollout.Step {
-	if secret == nil {
-		return nil
-	}
-	return []rollout.Step{{Verb: rollout.Delete, Object: secret, Live: secret}}
-}
-
-// applyIfDiffers returns the write of an object that is not as desired.
-func applyIfDiffers(desired, live *unstructured.Unstructured) []rollout.Step {
-	if live == nil {
-		return []rollout.Step{{Verb: rollout.Apply, Object: desired, Desired: desired}}
-	}
-	found := drift.Of(desired, live)
-	if found.None() {
-		return nil
-	}
-	return []rollout.Step{{Verb: rollout.Apply, Object: desired, Live: live, Drift: found, Desired: desired}}
-}
-
-func unstructuredOf(o runtime.Object) (*unstructured.Unstructured, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-	if err != nil {
-		return nil, err
-	}
-	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
-	return &unstructured.Unstructured{Object: content}, nil
 }

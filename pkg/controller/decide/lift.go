@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -13,7 +15,7 @@ import (
 // liftsRoles reports whether the permissions of the ClusterServiceVersion are granted in the
 // namespaces of its OperatorGroup.
 func (d *decision) liftsRoles() bool {
-	return d.Settings.LiftRoles && d.Failure == nil && d.Verdict.Invalid() == "" && d.Verdict.Conflict == "" && !d.Deleting
+	return d.Settings.LiftRoles && d.Failure == nil && d.verdict.Invalid() == "" && d.verdict.Conflict == "" && !d.Deleting
 }
 
 // liftSteps returns the writes of lifted permissions. Bindings follow when their roles exist.
@@ -38,7 +40,7 @@ func (d *decision) liftSteps() []rollout.Step {
 	var steps []rollout.Step
 	for _, step := range others {
 		if step.Verb != rollout.Delete && !permissions.BindsRulesOf(step.Object, desired, untyped(d.Observed.Lifted)) {
-			d.NotLift(step.Key(), step.Key()+" is not written: the role that it refers to does not have the rules which are lifted; see who changes that role")
+			d.notLift(step.Key(), step.Key()+" is not written: the role that it refers to does not have the rules which are lifted; see who changes that role")
 			continue
 		}
 		steps = append(steps, step)
@@ -55,34 +57,28 @@ func isBinding(o drift.Object) bool {
 	}
 }
 
-// NotLift records why a lifted role or binding is not written.
-func (f *Facts) NotLift(key, why string) {
-	f.NotLifted[key], f.Observed.Refused[key] = why, why
+// notLift records why a lifted role or binding is not written.
+func (d *decision) notLift(key, why string) {
+	d.notLifted[key], d.Observed.Refused[key] = why, why
 }
 
 // learnLifted adds an existing object that has the name of a lifted one.
-func (f *Facts) learnLifted(desired, existing drift.Object) {
+func (d *decision) learnLifted(desired, existing drift.Object) {
 	key := drift.KeyOf(existing)
-	if !permissions.IsLifted(existing) || !csvspec.HasOwnerLabels(existing, f.CSV) || !f.Ownership.Proves(existing) && !permissions.IsLiftedAs(desired, existing) {
-		f.NotLift(key, key+" is not the manager's: delete it, or call the Role in namespace "+f.CSV.Namespace+" otherwise")
+	if !permissions.IsLifted(existing) || !csvspec.HasOwnerLabels(existing, d.CSV) || !d.Ownership.Proves(existing) && !permissions.IsLiftedAs(desired, existing) {
+		d.notLift(key, key+" is not the manager's: delete it, or call the Role in namespace "+d.CSV.Namespace+" otherwise")
 		return
 	}
-	f.Observed.Lifted = append(f.Observed.Lifted, existing)
+	d.Observed.Lifted = append(d.Observed.Lifted, existing)
 }
 
-// RecordLifted adds what the API server returned for a step that lifts permissions.
-func (f *Facts) RecordLifted(step rollout.Step, written drift.Object) {
-	f.Patched[step.Key()] = true
-	var lifted []drift.Object
-	for _, o := range f.Observed.Lifted {
-		if drift.KeyOf(o) != step.Key() {
-			lifted = append(lifted, o)
-		}
-	}
+// replaceLifted replaces a lifted object by what the API server returned.
+func (d *decision) replaceLifted(step rollout.Step, written drift.Object) {
+	d.patched[step.Key()] = true
+	d.Observed.Lifted = slices.DeleteFunc(d.Observed.Lifted, func(o drift.Object) bool { return drift.KeyOf(o) == step.Key() })
 	if step.Verb != rollout.Delete {
-		lifted = append(lifted, written)
+		d.Observed.Lifted = append(d.Observed.Lifted, written)
 	}
-	f.Observed.Lifted = lifted
 }
 
 func typed(objects []metav1.Object) []drift.Object {

@@ -87,7 +87,7 @@ func (d *decision) finalizerProblem() string {
 		return d.Observed.Refused[key]
 	case len(held) > 0:
 		return d.FieldContests[key].Repairs.Message(key, d.now)
-	case d.Patched[key]:
+	case d.patched[key]:
 		return drift.RevertedByAdmission([]string{finalizersField}, operatorsv1alpha1.ClusterServiceVersionKind)
 	default:
 		return ""
@@ -97,10 +97,5 @@ func (d *decision) finalizerProblem() string {
 // carriedOut reports whether a step of an early stage was carried out or refused in this
 // reconciliation. It is not repeated before the next one.
 func (d *decision) carriedOut(key string) bool {
-	return d.Patched[key] || d.Observed.Refused[key] != ""
-}
-
-// patch returns a write of some fields of an object.
-func patch(desired, live drift.Object, fields map[string]string) rollout.Step {
-	return rollout.Step{Verb: rollout.Patch, Object: desired, Live: live, Fields: fields, Drift: drift.Drift{Fields: slices.Sorted(maps.Keys(fields))}}
+	return d.patched[key] || d.Observed.Refused[key] != ""
 }

@@ -31,7 +31,7 @@ func (d *decision) removeOtherIssuers(service string, provider managerv1alpha1.C
 	}
 	for _, name := range []string{names.Issued(names.CA(service)), names.Issued(names.Secret(service))} {
 		secret := d.Issued[name]
-		if secret != nil && d.Refusal(secret) == "" && issuers.IssuedBy(secret) != provider && csvspec.IsManaged(secret) && d.Ownership.Owns(secret) {
+		if secret != nil && d.refusal(secret) == "" && issuers.IssuedBy(secret) != provider && csvspec.IsManaged(secret) && d.Ownership.Owns(secret) {
 			steps = append(steps, deletion(secret)...)
 		}
 	}
@@ -47,8 +47,8 @@ func (d *decision) removeCertManager(service string) (steps []rollout.Step, wait
 		keys = append(keys, keyOf(o))
 	}
 	objects, err := d.watched(keys...)
-	for _, o := range objects {
-		steps = append(steps, d.deleteOwned(o.Live)...)
+	for _, key := range keys {
+		steps = append(steps, d.deleteOwned(objects[key].Live)...)
 	}
 	return steps, false, err
 }
@@ -61,11 +61,12 @@ func (d *decision) removeServiceCA(service string) (steps []rollout.Step, waits 
 	if !d.BundlesWatched && !waits {
 		return nil, false, nil
 	}
-	watched, err := d.watched(ObjectKey{issuers.ConfigMaps, d.CSV.Namespace, names.CA(service)})
+	bundle := ObjectKey{issuers.ConfigMaps, d.CSV.Namespace, names.CA(service)}
+	objects, err := d.watched(bundle)
 	if err != nil {
 		return nil, false, err
 	}
-	return d.deleteOwned(watched[0].Live), waits, nil
+	return d.deleteOwned(objects[bundle].Live), waits, nil
 }
 
 func (d *decision) deleteOwned(o *unstructured.Unstructured) []rollout.Step {

@@ -1,19 +1,25 @@
 package decide
 
 import (
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Question is what a decision lacks: a read, a dial or a key. Its answer is a fact of the next round.
-type Question interface {
-	// Key identifies the question.
-	Key() string
-}
+// Question is what a decision lacks: a read, a dial, a key or a rotation slot. The next decision has
+// its answer, in Results.
+type Question any
 
 // MintCertificate asks for a new generation.
 type MintCertificate struct {
@@ -21,8 +27,9 @@ type MintCertificate struct {
 	Request certs.Request
 }
 
-// CountRotations asks how many other certificates are being replaced.
-type CountRotations struct{ Secret types.NamespacedName }
+// ReserveRotation asks how many other certificates are being replaced. If that is less than the limit,
+// a slot is reserved for this one.
+type ReserveRotation struct{ Secret types.NamespacedName }
 
 // ReadSecret asks the API server for a Secret.
 type ReadSecret struct{ Name string }
@@ -30,7 +37,9 @@ type ReadSecret struct{ Name string }
 // ReadTrust asks the API server for the Secret and the registrations of a Deployment.
 type ReadTrust struct {
 	Deployment, Secret string
-	Observed           rollout.Observed // the answer replaces the registrations
+	Selector           string                          // of the owner labels of registrations
+	Recorded           []managerv1alpha1.WebhookStatus // may be registered without these labels
+	CRDs               []string
 }
 
 // ProbeCertificate asks every pod behind the Service of a Deployment, and every endpoint, which
@@ -49,23 +58,65 @@ type ReadTarget struct{ Certificate types.NamespacedName }
 // WatchObject asks for an object from a cache that is filled on demand.
 type WatchObject struct{ ObjectKey }
 
-// Key implements Question.
-func (q MintCertificate) Key() string { return "mint " + q.Secret }
+// FindOwner asks whether the ClusterServiceVersion with an owner ID exists.
+type FindOwner struct{ Owner string }
 
-// Key implements Question.
-func (q CountRotations) Key() string { return "other rotations than " + q.Secret.String() }
+// Answers are the answers to the questions of the current round. They are void once a step is carried
+// out.
+type Answers struct {
+	// Rotations is how many other certificates are being replaced, by Secret.
+	Rotations map[string]int
+	// Trust is what the API server has, by Deployment.
+	Trust map[string]Trust
+	// Evidence is which certificate the pods serve, by Deployment.
+	Evidence map[string]Evidence
+	// Targets are the names of the Secrets into which Certificates of cert-manager issue; empty for a
+	// Certificate that does not exist.
+	Targets map[types.NamespacedName]string
+	// Objects are those of caches that are filled on demand.
+	Objects map[ObjectKey]Object
+	// Owners reports for owner IDs whether the ClusterServiceVersion exists.
+	Owners map[string]bool
+}
 
-// Key implements Question.
-func (q ReadSecret) Key() string { return "secret " + q.Name }
+// NewAnswers returns no answers.
+func NewAnswers() Answers {
+	return Answers{
+		Rotations: map[string]int{}, Trust: map[string]Trust{}, Evidence: map[string]Evidence{},
+		Targets: map[types.NamespacedName]string{}, Objects: map[ObjectKey]Object{}, Owners: map[string]bool{},
+	}
+}
 
-// Key implements Question.
-func (q ReadTrust) Key() string { return "trust " + q.Deployment }
+// Trust is the Secret of a Deployment and the registrations as the API server has them now.
+type Trust struct {
+	Secret *corev1.Secret
+	// Validating, Mutating and APIServices have the owner labels of the versions.
+	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
+	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
+	APIServices []*apiregistrationv1.APIService
+	// Unlabelled are recorded registrations without these labels.
+	Unlabelled []drift.Object
+	CRDs       map[string]*apiextensionsv1.CustomResourceDefinition
+}
 
-// Key implements Question.
-func (q ProbeCertificate) Key() string { return "certificate served by " + q.Deployment }
+// Evidence is which certificate each backend of a Deployment serves, and the Trust that was read
+// immediately before.
+type Evidence struct {
+	Trust
+	Found *certs.Evidence
+	Pods  map[string]*corev1.Pod // by name
+}
 
-// Key implements Question.
-func (q ReadTarget) Key() string { return "target of " + q.Certificate.String() }
+// ObjectKey identifies an object in a cache that is filled on demand. An empty name identifies the
+// cache itself.
+type ObjectKey struct {
+	Resource        schema.GroupVersionResource
+	Namespace, Name string
+}
 
-// Key implements Question.
-func (q WatchObject) Key() string { return q.Resource.String() + " " + q.Namespace + "/" + q.Name }
+// Object is an object of such a cache, or nil.
+type Object struct {
+	Live   *unstructured.Unstructured
+	Cached bool      // the cache is filled
+	Since  time.Time // when the cache was first requested
+}

@@ -7,13 +7,16 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/dump"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -41,59 +44,66 @@ func stageFacts() Facts {
 		Scope: scope.Scope{
 			Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "all"}}, Namespaces: []string{""},
 		},
-		Requirements: requirements.Facts{CSV: csv, Targets: []string{""}, Access: permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{}}},
+		Requirements: requirements.Facts{
+			CSV: csv, Targets: []string{""}, ServiceAccounts: map[string]*corev1.ServiceAccount{"operator": installtest.AccountOf("operator")},
+			Access: permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{}},
+		},
 		Grants: permissions.Grants{
 			CSV: csv, Targets: []string{""}, Roles: map[string]*rbacv1.Role{"operator": role}, Bindings: []*rbacv1.RoleBinding{binding}, Foreign: map[string]bool{},
 		},
-		NotLifted: map[string]string{},
-		Patched:   map[string]bool{},
-		Observed:  rollout.Observed{Refused: map[string]string{}, Contests: map[string]drift.Contest{}},
+		Observed: rollout.Observed{Refused: map[string]string{}},
 	}
 }
 
-// stageOf returns the steps of the next decision, if others follow.
-func stageOf(t *testing.T, f Facts) ([]string, Facts) {
+// decided returns the plan for some facts. It fails if the decision changes the facts or the results.
+func decided(t *testing.T, f Facts, results ...Result) Plan {
 	t.Helper()
-	plan, err := Decide(f, now)
+	return answered(t, f, Results{Learned: results, Answers: NewAnswers()})
+}
+
+func answered(t *testing.T, f Facts, results Results) Plan {
+	t.Helper()
+	before := dump.ForHash(f) + dump.ForHash(results)
+	plan, err := Decide(f, results, now)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if diff := cmp.Diff(before, dump.ForHash(f)+dump.ForHash(results)); diff != "" {
+		t.Fatalf("the decision changes what it is given: %s", diff)
+	}
+	return plan
+}
+
+// stepsOf returns the steps of a plan of an early stage.
+func stepsOf(plan Plan) []string {
 	var steps []string
 	for _, step := range plan.Steps {
-		if plan.Continues {
-			steps = append(steps, string(step.Verb)+" "+step.Key())
-		}
+		steps = append(steps, string(step.Verb)+" "+step.Key())
 	}
-	return steps, plan.Facts
+	return steps
 }
 
 // Each stage waits for what the previous one wrote: metadata, lifted roles, their bindings.
 func TestStages(t *testing.T) {
 	f := stageFacts()
-	wants := [][]string{
-		{"patch ClusterServiceVersion shop/operator.v1"},
-		{"create ClusterRole operator"},
-		{"create ClusterRoleBinding operator"},
-		nil,
+	var results []Result
+	for _, want := range []string{
+		"patch ClusterServiceVersion shop/operator.v1",
+		"create ClusterRole operator",
+		"create ClusterRoleBinding operator",
+	} {
+		plan := decided(t, f, results...)
+		if diff := cmp.Diff([]string{want}, stepsOf(plan)); diff != "" || !plan.Continues {
+			t.Fatalf("continues: %t, %s", plan.Continues, diff)
+		}
+		results = append(results, Written{Step: plan.Steps[0], Object: plan.Steps[0].Object})
 	}
-	for _, want := range wants {
-		plan, err := Decide(f, now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, next := stageOf(t, f)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatal(diff)
-		}
-		for _, step := range plan.Steps {
-			switch o := step.Object.(type) {
-			case *operatorsv1alpha1.ClusterServiceVersion:
-				next.CSV, next.Patched[step.Key()] = o, true
-			case *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
-				next.RecordLifted(step, o)
-			}
-		}
-		f = next
+	last := decided(t, f, results...)
+	if last.Continues || len(last.Steps) > 0 || len(last.NotLifted) > 0 {
+		t.Errorf("continues: %t, steps: %v, not lifted: %v", last.Continues, stepsOf(last), last.NotLifted)
+	}
+	if len(last.Phases) == 0 || !last.Verdict.Passes() {
+		t.Errorf("phases: %v, verdict: %+v", last.Phases, last.Verdict)
 	}
 }
 
@@ -105,6 +115,7 @@ func TestMetadataOfAClusterServiceVersion(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		change  func(*Facts)
+		patched bool
 		want    []string // fields that are written
 		problem bool     // the requirement of the finalizer is not met
 	}{
@@ -115,8 +126,8 @@ func TestMetadataOfAClusterServiceVersion(t *testing.T) {
 		"while it is deleted": {change: func(f *Facts) { f.Deleting = true }},
 		"refused":             {change: func(f *Facts) { f.Observed.Refused[key] = "denied" }, problem: true},
 		"reverted by admission": {change: func(f *Facts) {
-			f.CSV.Annotations, f.Patched[key] = f.Scope.Annotations(), true
-		}, problem: true},
+			f.CSV.Annotations = f.Scope.Annotations()
+		}, patched: true, problem: true},
 		"reverted too often": {change: func(f *Facts) {
 			f.CSV.Annotations, f.FieldContests = f.Scope.Annotations(), map[string]drift.FieldContest{key: contested}
 		}, problem: true},
@@ -125,7 +136,8 @@ func TestMetadataOfAClusterServiceVersion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := stageFacts()
 			test.change(&f)
-			d := &decision{Facts: f, now: now}
+			d := newDecision(f, Results{}, now)
+			d.patched[key] = test.patched
 			var got []string
 			for _, step := range d.metadataSteps() {
 				got = slices.Sorted(maps.Keys(step.Fields))
@@ -145,17 +157,12 @@ func TestRoleOfAnotherClientIsNotBound(t *testing.T) {
 	foreign := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "operator"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}}
 	f := stageFacts()
 	f.CSV.Finalizers, f.CSV.Annotations = []string{wellknown.FinalizerCSV}, f.Scope.Annotations()
-	plan, err := Decide(f, now)
-	if err != nil {
-		t.Fatal(err)
+	plan := decided(t, f)
+	plan = decided(t, f, Occupied{Step: plan.Steps[0], Existing: foreign})
+	if plan.Continues {
+		t.Errorf("steps: %v", stepsOf(plan))
 	}
-	f = plan.Facts
-	f.LearnExisting(plan.Steps[0], foreign)
-	steps, f := stageOf(t, f)
-	if len(steps) > 0 {
-		t.Errorf("steps: %v", steps)
-	}
-	if got := slices.Sorted(maps.Keys(f.NotLifted)); !slices.Equal(got, []string{"ClusterRole operator", "ClusterRoleBinding operator"}) {
+	if got := slices.Sorted(maps.Keys(plan.NotLifted)); !slices.Equal(got, []string{"ClusterRole operator", "ClusterRoleBinding operator"}) {
 		t.Errorf("not lifted: %v", got)
 	}
 }

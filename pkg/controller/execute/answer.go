@@ -7,36 +7,43 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 )
 
-// answer adds the answer to a question to the facts of the next round.
-func (e *Executor) answer(ctx context.Context, s *gather.Snapshot, question decide.Question, now time.Time) (err error) {
+// answer adds the answer to a question to the results.
+func (r *run) answer(ctx context.Context, question decide.Question, now time.Time) (err error) {
+	answers, namespace := r.results.Answers, r.csv.Namespace
 	switch q := question.(type) {
 	case decide.MintCertificate:
-		s.Minted[q.Secret], err = certs.Mint(q.Request)
-	case decide.CountRotations:
-		s.Answers.Rotations[q.Secret.Name] = e.RotationSlots.Others(q.Secret, e.Caches.Secrets.By(informers.ByReplacing, ""), e.Certificates.Parallel, now)
+		minted := decide.Minted{Secret: q.Secret}
+		minted.Generation, err = certs.Mint(q.Request)
+		r.learn(minted)
 	case decide.ReadSecret:
-		s.Secrets[q.Name], err = e.Live.Secret(ctx, s.CSV.Namespace, q.Name)
+		read := decide.SecretRead{Name: q.Name}
+		read.Secret, err = r.Live.Secret(ctx, namespace, q.Name)
+		r.learn(read)
+	case decide.ReserveRotation:
+		rotating := r.Caches.Secrets.By(informers.ByReplacing, "")
+		answers.Rotations[q.Secret.Name] = r.RotationSlots.Reserve(q.Secret, rotating, r.Rotations, now)
 	case decide.ReadTrust:
-		s.Answers.Trust[q.Deployment], err = e.Live.Trust(ctx, s.Facts, q)
+		answers.Trust[q.Deployment], err = r.Live.Trust(ctx, namespace, q)
 	case decide.ProbeCertificate:
-		s.Answers.Evidence[q.Deployment], err = e.Prober.ProbeCertificate(ctx, s, q)
+		answers.Evidence[q.Deployment], err = r.Prober.ProbeCertificate(ctx, r.csv, q)
 	case decide.ReadTarget:
-		s.Answers.Targets[q.Certificate], err = e.Live.IssuedSecret(ctx, q.Certificate)
+		answers.Targets[q.Certificate], err = r.Live.IssuedSecret(ctx, q.Certificate)
 	case decide.WatchObject:
-		s.Answers.Objects[q.ObjectKey] = e.watchObject(q.ObjectKey)
+		answers.Objects[q.ObjectKey] = r.watchObject(q.ObjectKey)
+	case decide.FindOwner:
+		answers.Owners[q.Owner] = len(r.Caches.CSVs.OfOwner(q.Owner)) > 0
 	default:
-		return fmt.Errorf("no way to answer: %s", question.Key())
+		return fmt.Errorf("no way to answer a %T", question)
 	}
 	return err
 }
 
 // watchObject returns an object from a cache that is filled on demand.
-func (e *Executor) watchObject(key decide.ObjectKey) decide.Object {
-	store, cached := e.Foreign.Of(key.Resource)
+func (r *run) watchObject(key decide.ObjectKey) decide.Object {
+	store, cached := r.OnDemand.Watch(key.Resource)
 	object := decide.Object{Cached: cached, Since: store.Began}
 	if key.Name != "" {
 		object.Live = store.Get(key.Namespace, key.Name)

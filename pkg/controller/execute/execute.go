@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
@@ -29,112 +28,126 @@ import (
 // Executor carries out plans and answers their questions.
 type Executor struct {
 	clients.Set
-	Certificates  certs.Policy
-	Caches        *informers.Caches
-	Contested     *records.FieldContests
-	CreationTimes *records.CreationTimes
-	Events        record.EventRecorder
-	Foreign       *informers.OnDemand
-	Log           *logrus.Entry
-	Metrics       *metrics.Metrics
-	Now           func() time.Time
-	Processors    Processors
-	Repairs       *records.Repairs
-	RotationSlots *records.RotationSlots
-	Writes        *informers.Expectations
-	Live          *live.Reader
-	Prober        *prober.Prober
-	Writer        *write.Writer
+	*records.Records
+	Rotations  int // that may run at once
+	Caches     *informers.Caches
+	OnDemand   *informers.OnDemand
+	Writes     *informers.Expectations
+	Events     record.EventRecorder
+	Log        *logrus.Entry
+	Metrics    *metrics.Metrics
+	Now        func() time.Time
+	Processors Processors
+	Live       *live.Reader
+	Prober     *prober.Prober
+	Writer     *write.Writer
 }
 
-// decide returns the plan that the facts lead to. It answers the questions that must be answered first.
-func (e *Executor) decide(ctx context.Context, s *gather.Snapshot, now time.Time) (decide.Plan, error) {
-	s.Answers = decide.Answers{
-		Rotations: map[string]int{}, Trust: map[string]decide.Trust{}, Evidence: map[string]decide.Evidence{},
-		Targets: map[types.NamespacedName]string{}, Objects: map[decide.ObjectKey]decide.Object{},
+// Outcome is the last plan of a reconciliation, with the phases of all of its plans.
+type Outcome struct {
+	decide.Plan
+	// CSV is the ClusterServiceVersion with the metadata that was written.
+	CSV *operatorsv1alpha1.ClusterServiceVersion
+	// Deferred is the error of writes that do not keep the status from being written.
+	Deferred error
+}
+
+// Run decides and executes until nothing new is learned. The results of a plan are facts for the next
+// one: probes, counts, objects that the caches did not show, and objects that were created. What follows
+// from a creation need not wait until the caches show it.
+func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Outcome, error) {
+	r := &run{
+		Executor: e, key: k, facts: facts, csv: facts.CSV, status: facts.Status,
+		dryRuns: map[string]bool{}, issued: map[string]rollout.Verb{},
 	}
 	for {
-		plan, err := e.decideOnce(s.Facts, now)
+		plan, err := r.nextPlan(ctx, e.Now())
+		if err != nil {
+			return Outcome{}, err
+		}
+		learned, err := r.execute(ctx, plan)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if !learned {
+			plan.Phases = append(r.phases, plan.Phases...)
+			r.reportNotLifted(plan.NotLifted)
+			return Outcome{plan, r.csv, r.deferred}, nil
+		}
+	}
+}
+
+// run is one execution of Run.
+type run struct {
+	*Executor
+	key     queue.Key
+	facts   decide.Facts
+	results decide.Results
+
+	csv      *operatorsv1alpha1.ClusterServiceVersion // with the metadata that was written
+	status   managerv1alpha1.WebhookRolloutStatus     // recorded, or of the last completed plan
+	phases   []phase.Phase                            // of completed plans
+	dryRuns  map[string]bool                          // by key of the object
+	issued   map[string]rollout.Verb                  // steps for issuers and operators, by key of the object
+	deferred error
+}
+
+func (r *run) learn(result ...decide.Result) {
+	r.results.Learned = append(r.results.Learned, result...)
+}
+
+// nextPlan returns the plan that the facts and the results lead to. It answers the questions that must be
+// answered first.
+func (r *run) nextPlan(ctx context.Context, now time.Time) (decide.Plan, error) {
+	r.results.Answers = decide.NewAnswers()
+	for {
+		plan, err := r.decideOnProcessor(now)
 		switch {
 		case err != nil:
 			return plan, err
 		case plan.Stale:
 			return plan, informers.ErrStale
-		case plan.Continues, len(plan.Questions) == 0:
-			s.Facts = plan.Facts
+		case len(plan.Questions) == 0:
+			r.learn(plan.Learned...)
 			return plan, nil
 		}
 		for _, question := range plan.Questions {
-			if err := e.answer(ctx, s, question, now); err != nil {
+			if err := r.answer(ctx, question, now); err != nil {
 				return decide.Plan{}, err
 			}
 		}
 	}
 }
 
-// decideOnce renders and compares, which takes a processor and memory.
-func (e *Executor) decideOnce(facts decide.Facts, now time.Time) (decide.Plan, error) {
-	defer e.Processors.take()()
-	return decide.Decide(facts, now)
+// decideOnProcessor renders and compares, which takes a processor and memory.
+func (r *run) decideOnProcessor(now time.Time) (decide.Plan, error) {
+	defer r.Processors.take()()
+	return decide.Decide(r.facts, r.results, now)
 }
 
-// Run decides and applies until there is nothing left to learn in this pass: a
-// decision may ask for endpoints to be dialled, and the API server's answer to a
-// write may be something that the caches did not show. Objects that this pass created count as
-// cached, so the next decision of the same pass follows from them.
-func (e *Executor) Run(ctx context.Context, k queue.Key, s *gather.Snapshot) (rollout.Plan, error) {
-	begun := s.CSV
-	var walked []phase.Phase
-	for {
-		decided, err := e.decide(ctx, s, e.Now())
-		plan := decided.Plan
-		if err != nil {
-			return plan, err
-		}
-		if e.dryRun(ctx, s, plan.Steps) {
-			continue // what admission changed needs no write
-		}
-		disowned, err := e.isOrphaned(ctx, s.CSV, plan.Steps)
-		if err != nil {
-			return plan, err
-		}
-		if disowned {
-			return plan, informers.ErrStale
-		}
-		result, err := e.apply(ctx, k, s, plan.Steps)
-		if err != nil {
-			return plan, err
-		}
-		if decided.Continues {
-			begun = s.CSV
-			continue
-		}
-		if len(plan.Probes) > 0 {
-			e.Prober.ProbeEndpoints(ctx, s, plan.Probes)
-		}
-		if len(plan.Count) > 0 {
-			e.Live.CountObjects(ctx, s.Observed.CRDs, plan.Count, s.Observed.ObjectCounts)
-		}
-		switch {
-		case result == created:
-			walked = append(walked, plan.Phases...)
-			assumeReported(s, plan, e.Now())
-		case result == applied && len(plan.Probes) == 0 && len(plan.Count) == 0:
-			s.CSV, plan.Phases = begun, append(walked, plan.Phases...)
-			e.reportNotLifted(s)
-			return plan, nil
-		}
+// execute carries out a plan, and reports whether its results may lead to another plan.
+func (r *run) execute(ctx context.Context, plan decide.Plan) (learned bool, err error) {
+	if r.dryRun(ctx, plan.Steps) {
+		return true, nil // what admission changed needs no write
 	}
-}
-
-// assumeReported takes what a plan reports as reported, though it is not written yet.
-func assumeReported(s *gather.Snapshot, plan rollout.Plan, now time.Time) {
-	csv, at := *s.CSV, metav1.NewTime(now)
-	csv.Status = *s.CSV.Status.DeepCopy()
-	for _, p := range plan.Phases {
-		csv.SetPhase(p.Phase, p.Reason, p.Message, &at)
+	if err := r.refuseOrphaned(ctx, plan.Steps); err != nil {
+		return false, err
 	}
-	s.CSV, s.Status = &csv, plan.Status
+	applied, err := r.apply(ctx, plan)
+	if err != nil || plan.Continues {
+		return true, err
+	}
+	if len(plan.Probes) > 0 {
+		r.learn(r.Prober.ProbeEndpoints(ctx, r.csv, plan.Probes, func(deployment string) []byte {
+			return decide.TrustOf(plan.Services[deployment], r.facts, r.results, r.Now())
+		}))
+	}
+	if len(plan.Count) > 0 {
+		counted := decide.Counted{}
+		r.Live.CountObjects(ctx, r.facts.Observed.CRDs, plan.Count, counted)
+		r.learn(counted)
+	}
+	return applied || len(plan.Probes) > 0 || len(plan.Count) > 0, nil
 }
 
 // Processors are places to render and compare in, as many as can be used at once. More passes

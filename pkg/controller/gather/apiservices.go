@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -21,7 +22,7 @@ import (
 
 // occupiedGroups returns the groups in which a ClusterServiceVersion must not register an
 // APIService, and why. An existing APIService is not affected by later APIServices of the same group.
-func (g *Gatherer) occupiedGroups(s *Snapshot, relatives lineage.Lineage) map[string]string {
+func (g *Gatherer) occupiedGroups(s *decide.Facts, relatives lineage.Lineage) map[string]string {
 	occupied := map[string]string{}
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		if g.Caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version)) != nil {
@@ -36,7 +37,7 @@ func (g *Gatherer) occupiedGroups(s *Snapshot, relatives lineage.Lineage) map[st
 
 // others is what serves versions of groups and belongs neither to a ClusterServiceVersion nor to
 // another version of the same operator.
-func (g *Gatherer) others(s *Snapshot, relatives lineage.Lineage) requirements.OtherServers {
+func (g *Gatherer) others(s *decide.Facts, relatives lineage.Lineage) requirements.OtherServers {
 	family := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.CSV}, relatives.Older, relatives.Newer)
 	ownership := g.Versions.OwnershipOf(family...)
 	return requirements.OtherServers{
@@ -44,7 +45,7 @@ func (g *Gatherer) others(s *Snapshot, relatives lineage.Lineage) requirements.O
 			return slices.DeleteFunc(slices.Clone(g.Caches.APIServices.By(informers.ByGroup, group)), func(live *apiregistrationv1.APIService) bool {
 				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(live, csv) }
 				// Without a Service the API server itself serves it, for its own kinds or for definitions.
-				return live.Spec.Service == nil || s.Refusal(live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
+				return live.Spec.Service == nil || g.refusal(s, live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
 			})
 		},
 		CRDs: func(group string) []*apiextensionsv1.CustomResourceDefinition {
@@ -66,7 +67,7 @@ func (g *Gatherer) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServ
 }
 
 // addServedKinds asks which kinds the available APIServices of a ClusterServiceVersion serve.
-func (g *Gatherer) addServedKinds(s *Snapshot, by discovery.Asker) {
+func (g *Gatherer) addServedKinds(s *decide.Facts, by discovery.Asker) {
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		live := g.Caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version))
 		if live == nil || !requirements.Available(live) {
@@ -82,7 +83,7 @@ func (g *Gatherer) addServedKinds(s *Snapshot, by discovery.Asker) {
 // reservedAPI is why a ClusterServiceVersion must not own its APIServices; nil when it may. It
 // holds for one that is installed, too: an edit must not do what an installation may not. That
 // one keeps its webhooks, which its author has not given up.
-func (g *Gatherer) reservedAPI(s *Snapshot) *scope.Failure {
+func (g *Gatherer) reservedAPI(s *decide.Facts) *scope.Failure {
 	reserved := requirements.ReservedAPI(s.CSV, g.Caches.APIServices.All())
 	for _, group := range slices.Sorted(maps.Keys(s.Observed.OccupiedGroups)) {
 		reserved = cmp.Or(reserved, s.Observed.OccupiedGroups[group])
@@ -99,13 +100,13 @@ func (g *Gatherer) reservedAPI(s *Snapshot) *scope.Failure {
 
 // occupiedAPI is why a ClusterServiceVersion that has not begun cannot own its
 // APIServices; nil when it can.
-func (g *Gatherer) occupiedAPI(s *Snapshot) *scope.Failure {
+func (g *Gatherer) occupiedAPI(s *decide.Facts) *scope.Failure {
 	if s.Upgrade.Started {
 		return nil
 	}
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		if live := g.Caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version)); live != nil {
-			if refusal := s.Refusal(live); refusal != "" {
+			if refusal := g.refusal(s, live); refusal != "" {
 				return cannotAdopt(refusal)
 			}
 		}
@@ -120,7 +121,7 @@ func cannotAdopt(why string) *scope.Failure {
 
 // reservedGroups are the groups that no operator may serve, among those of the APIServices that
 // a ClusterServiceVersion has or wants.
-func (g *Gatherer) reservedGroups(s *Snapshot) map[string]bool {
+func (g *Gatherer) reservedGroups(s *decide.Facts) map[string]bool {
 	groups := map[string]bool{}
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		groups[owned.Group] = true

@@ -2,7 +2,6 @@ package gather
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
@@ -31,38 +30,35 @@ func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool 
 	return false
 }
 
-// OperatorCondition returns the OperatorCondition of a ClusterServiceVersion; nil if there is none. It
-// fails while the cache is being filled.
-func (g *Gatherer) OperatorCondition(csv *operatorsv1alpha1.ClusterServiceVersion) (*unstructured.Unstructured, error) {
+// condition returns the OperatorCondition of a ClusterServiceVersion.
+func (g *Gatherer) condition(csv *operatorsv1alpha1.ClusterServiceVersion) decide.Condition {
 	if !g.HasOperatorConditions() {
-		return nil, nil
+		return decide.Condition{}
 	}
-	cached, filled := g.Foreign.Of(owners.OperatorConditions.Resource)
-	if !filled {
-		return nil, informers.ErrStale
-	}
-	return cached.Get(csv.Namespace, csv.Name), nil
+	cache, filled := g.OnDemand.Watch(owners.OperatorConditions.Resource)
+	return decide.Condition{Supported: true, Cached: filled, Live: cache.Get(csv.Namespace, csv.Name)}
 }
 
-// AddNotUpgradeable learns from the versions that are to be replaced whether they mind.
-func (g *Gatherer) AddNotUpgradeable(u *rollout.Upgrade) error {
+// notUpgradeable returns why the OperatorConditions of older versions do not allow the upgrade; empty
+// if they do. It fails while the cache is being filled.
+func (g *Gatherer) notUpgradeable(u rollout.Upgrade) (string, error) {
 	if u.Started {
-		return nil
+		return "", nil
 	}
 	for _, older := range u.From {
-		live, err := g.OperatorCondition(older)
-		if err != nil {
-			return err
+		condition := g.condition(older)
+		if condition.Supported && !condition.Cached {
+			return "", informers.ErrStale
 		}
-		condition, err := decide.TypedCondition(live)
+		typed, err := decide.TypedCondition(condition.Live)
 		if err != nil {
-			return err
+			return "", err
 		}
-		if u.NotUpgradeable = lineage.NotUpgradeable(condition); u.NotUpgradeable != "" {
-			return nil
+		if why := lineage.NotUpgradeable(typed); why != "" {
+			return why, nil
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // hasCertManager reports whether the API server serves the kinds of cert-manager.

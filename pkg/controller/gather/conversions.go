@@ -77,7 +77,7 @@ func (g *Gatherer) otherConverters(own []string, crds map[string]*apiextensionsv
 			continue
 		}
 		for _, owner := range informers.OwnersOf(service) {
-			if !slices.Contains(own, owner) && len(g.Caches.CSVs.OfOwner(owner)) > 0 {
+			if !slices.Contains(own, owner) && g.Versions.Exists(owner) {
 				others[namespace+"/"+name] = true
 			}
 		}

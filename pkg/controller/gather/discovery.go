@@ -25,7 +25,7 @@ func (g *Gatherer) addAPIs(facts *requirements.Facts, by discovery.Asker) {
 	}
 	facts.NoAggregator = g.Caches.Aggregation.Absent()
 	facts.APIs, facts.Undiscovered = map[schema.GroupVersionKind]bool{}, map[schema.GroupVersion]bool{}
-	facts.Now, facts.Announced = g.Now(), map[schema.GroupVersion]time.Time{}
+	facts.Announced = map[schema.GroupVersion]time.Time{}
 	facts.APIServices = map[string]*apiregistrationv1.APIService{}
 	for _, kind := range csvspec.RequiredAPIs(facts.CSV) {
 		if service := g.Caches.APIServices.Get("", csvspec.APIServiceName(kind.Group, kind.Version)); service != nil {

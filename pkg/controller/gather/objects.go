@@ -13,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -40,13 +41,6 @@ func (g *Gatherer) ruleDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion)
 	return found
 }
 
-// addDelegations finds the bindings for servers of APIServices among all that the
-// ClusterServiceVersion has.
-func (g *Gatherer) addDelegations(s *Snapshot, ids []string) {
-	s.Observed.AuthDelegators = byName(owners.Proven(s.Ownership, delegating(g.Caches.ClusterRoleBindings.OfOwners(ids), true)))
-	s.Observed.AuthReaders = byName(owners.Proven(s.Ownership, delegating(g.Caches.RoleBindings.OfOwners(ids), true)))
-}
-
 func delegating[T drift.Object](objects []T, do bool) []T {
 	return slices.DeleteFunc(objects, func(o T) bool { return permissions.Delegates(o) != do })
 }
@@ -62,14 +56,14 @@ func (g *Gatherer) Owned(csv *operatorsv1alpha1.ClusterServiceVersion) map[owner
 		owners.Roles:           ownedBy(csv, g.Caches.Roles),
 		owners.ServiceAccounts: ownedBy(csv, g.Caches.Accounts),
 	}
-	if condition, err := g.OperatorCondition(csv); err == nil && condition != nil { // else it is reconciled again when it is known
-		all[owners.OperatorConditions] = []metav1.Object{condition}
+	if condition := g.condition(csv); condition.Cached && condition.Live != nil { // the cache causes a reconciliation when it is filled
+		all[owners.OperatorConditions] = []metav1.Object{condition.Live}
 	}
 	return all
 }
 
 // addOwned adds the objects that definitions may own, and the contests over fields.
-func (g *Gatherer) addOwned(s *Snapshot) {
+func (g *Gatherer) addOwned(s *decide.Facts) {
 	s.Owned, s.FieldContests = g.Owned(s.CSV), map[string]drift.FieldContest{}
 	add := func(key string, uid types.UID) {
 		if contest, known := g.Contested.Contest(records.FieldObject{Title: key, UID: uid}); known {
@@ -104,20 +98,21 @@ func inNamespace[T drift.Object](namespace string, objects []T) []T {
 	return there
 }
 
-// addPods gives each Deployment the pods that its selector matches.
-func (g *Gatherer) addPods(s *Snapshot, ids []string) {
-	pods := g.Caches.Pods.OfOwners(ids)
-	for _, spec := range csvspec.Deployments(s.CSV) {
+// podsByDeployment returns the pods that the selector of each Deployment matches.
+func podsByDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, pods []*corev1.Pod) map[string][]*corev1.Pod {
+	found := map[string][]*corev1.Pod{}
+	for _, spec := range csvspec.Deployments(csv) {
 		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
 		if err != nil {
 			continue // the API server refuses such a Deployment and says why
 		}
 		for _, pod := range pods {
 			if selector.Matches(labels.Set(pod.Labels)) {
-				s.Observed.Pods[spec.Name] = append(s.Observed.Pods[spec.Name], pod)
+				found[spec.Name] = append(found[spec.Name], pod)
 			}
 		}
 	}
+	return found
 }
 
 func byName[T drift.Object](objects []T) map[string]T {
@@ -138,7 +133,7 @@ func byService(all []*discoveryv1.EndpointSlice) map[string][]*discoveryv1.Endpo
 }
 
 // addSecrets adds the Secrets of each Deployment, by all names that its Service may have.
-func (g *Gatherer) addSecrets(s *Snapshot) {
+func (g *Gatherer) addSecrets(s *decide.Facts) {
 	deployments := map[string]bool{}
 	for name := range s.Observed.Deployments {
 		deployments[name] = true
@@ -164,14 +159,5 @@ func (g *Gatherer) addSecrets(s *Snapshot) {
 func addSecret(secrets map[string]*corev1.Secret, cached *corev1.Secret) {
 	if cached != nil {
 		secrets[cached.Name] = cached
-	}
-}
-
-// addCondition adds the OperatorCondition.
-func (g *Gatherer) addCondition(s *Snapshot) {
-	s.Condition.Supported = g.HasOperatorConditions()
-	if s.Condition.Supported {
-		cached, filled := g.Foreign.Of(owners.OperatorConditions.Resource)
-		s.Condition.Cached, s.Condition.Live = filled, cached.Get(s.CSV.Namespace, s.CSV.Name)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
@@ -68,7 +69,7 @@ func (g *Gatherer) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRu
 }
 
 // lifted returns the lifted roles and bindings of a ClusterServiceVersion and of its replaced versions.
-func (g *Gatherer) lifted(s *Snapshot) []drift.Object {
+func (g *Gatherer) lifted(s *decide.Facts) []drift.Object {
 	proven, alleged := g.labelledAsLifted(s)
 	if len(alleged) == 0 {
 		return proven
@@ -84,9 +85,12 @@ func (g *Gatherer) lifted(s *Snapshot) []drift.Object {
 
 // labelledAsLifted returns the objects with the labels of lifted permissions. Ownership proves that some
 // belong to the ClusterServiceVersion; the others only have the labels.
-func (g *Gatherer) labelledAsLifted(s *Snapshot) (proven, alleged []drift.Object) {
-	owners := informers.OwnerIDs(s.CSV, s.Upgrade.From)
-	add := func(o drift.Object) {
+func (g *Gatherer) labelledAsLifted(s *decide.Facts) (proven, alleged []drift.Object) {
+	ids := informers.OwnerIDs(s.CSV, s.Upgrade.From)
+	for _, o := range slices.Concat(
+		informers.Objects(g.Caches.ClusterRoles.OfOwners(ids)), informers.Objects(g.Caches.ClusterRoleBindings.OfOwners(ids)),
+		informers.Objects(g.Caches.Roles.OfOwners(ids)), informers.Objects(g.Caches.RoleBindings.OfOwners(ids)),
+	) {
 		switch {
 		case !permissions.IsLifted(o):
 		case s.Ownership.Proves(o):
@@ -95,24 +99,12 @@ func (g *Gatherer) labelledAsLifted(s *Snapshot) (proven, alleged []drift.Object
 			alleged = append(alleged, o)
 		}
 	}
-	for _, o := range g.Caches.ClusterRoles.OfOwners(owners) {
-		add(o)
-	}
-	for _, o := range g.Caches.ClusterRoleBindings.OfOwners(owners) {
-		add(o)
-	}
-	for _, o := range g.Caches.Roles.OfOwners(owners) {
-		add(o)
-	}
-	for _, o := range g.Caches.RoleBindings.OfOwners(owners) {
-		add(o)
-	}
 	return proven, alleged
 }
 
 // grants are what the installer granted to the ServiceAccounts of a ClusterServiceVersion in
 // its namespace.
-func (g *Gatherer) grants(s *Snapshot, lifted []drift.Object) permissions.Grants {
+func (g *Gatherer) grants(s *decide.Facts, lifted []drift.Object) permissions.Grants {
 	ours := map[string]bool{}
 	for _, o := range lifted {
 		ours[drift.KeyOf(o)] = true
@@ -147,23 +139,10 @@ func (g *Gatherer) grants(s *Snapshot, lifted []drift.Object) permissions.Grants
 func (g *Gatherer) sameNames(namespaces []string, b *rbacv1.RoleBinding) (found []drift.Object) {
 	for _, namespace := range namespaces {
 		if namespace == metav1.NamespaceAll {
-			found = appendFound(found, g.Caches.ClusterRoles.Get("", b.RoleRef.Name))
-			found = appendFound(found, g.Caches.ClusterRoleBindings.Get("", b.Name))
-			continue
+			found = slices.Concat(found, g.Caches.ClusterRoles.Named("", b.RoleRef.Name), g.Caches.ClusterRoleBindings.Named("", b.Name))
+		} else {
+			found = slices.Concat(found, g.Caches.Roles.Named(namespace, b.RoleRef.Name), g.Caches.RoleBindings.Named(namespace, b.Name))
 		}
-		found = appendFound(found, g.Caches.Roles.Get(namespace, b.RoleRef.Name))
-		found = appendFound(found, g.Caches.RoleBindings.Get(namespace, b.Name))
 	}
 	return found
-}
-
-// appendFound adds an object that a cache has.
-func appendFound[P interface {
-	*T
-	drift.Object
-}, T any](found []drift.Object, o P) []drift.Object {
-	if o == nil {
-		return found
-	}
-	return append(found, o)
 }

@@ -2,51 +2,54 @@ package groups
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // ReconcileNamespace updates the labels of a Namespace for its OperatorGroups. Each Namespace has
 // its own key and retries, so that a refused change does not delay the labels of other Namespaces.
-func (r *Reconciler) ReconcileNamespace(ctx context.Context, k queue.Key) error {
+func (r *Reconciler) ReconcileNamespace(ctx context.Context, k queue.Key) (requeue rollout.Requeue, err error) {
 	if r.Caches.Namespaces.Get("", k.Name) != nil && !r.Writes.Fulfilled(k, r.Caches, r.Now()) {
-		return informers.ErrStale
+		return requeue, informers.ErrStale
 	}
 	namespace := r.Caches.Namespaces.Get("", k.Name) // with what was written
 	if namespace == nil {
 		r.enqueueLabels(r.Unlabelled.Accepted(k.Name))
-		return nil
+		return requeue, nil
 	}
-	wanted := scope.LabelsOf(slices.DeleteFunc(r.Versions.GroupsOf(namespace), func(g *operatorsv1.OperatorGroup) bool { return !r.Versions.InScope(g.Namespace) }))
-	add, remove := wanted.Change(namespace)
+	add, remove := r.labelChanges(namespace)
+	held, until, contest := r.Contested.Held(records.FieldObjectOf("Namespace", namespace), labelFields(add, remove), r.Now())
+	if len(held) > 0 {
+		requeue = rollout.Requeue{At: until, Reason: contest}
+	}
+	err = r.label(ctx, k, namespace, without(add, held), without(remove, held))
+	r.enqueueLabels(r.recordRefusal(namespace.Name, slices.Concat(add, remove), contest, err))
+	return requeue, err
+}
+
+// labelChanges returns the labels to add to a Namespace and to remove from it.
+func (r *Reconciler) labelChanges(namespace *corev1.Namespace) (add, remove []string) {
+	desired := scope.LabelsOf(slices.DeleteFunc(r.Versions.GroupsOf(namespace), func(g *operatorsv1.OperatorGroup) bool { return !r.Versions.InScope(g.Namespace) }))
+	add, remove = desired.Change(namespace)
 	if len(r.Namespaces) == 0 {
-		remove = append(remove, wanted.Orphaned(namespace)...)
+		remove = append(remove, desired.Orphaned(namespace)...)
 	}
 	// A registered webhook must not lose a Namespace because its group was deleted.
-	remove = slices.DeleteFunc(remove, func(label string) bool { return r.isSelected(label) && !r.isDesired(label) })
-	held, until, contest := r.Contested.Held(records.FieldObject{Title: "Namespace " + namespace.Name, UID: namespace.UID}, labelFields(add, remove), r.Now())
-	if len(held) > 0 {
-		r.Queue.AddAfter(k, until.Sub(r.Now()))
-	}
-	err := r.label(ctx, k, namespace, without(add, held), without(remove, held))
-	r.enqueueLabels(r.recordRefusal(namespace.Name, slices.Concat(add, remove), contest, err))
-	return err
+	return add, slices.DeleteFunc(remove, func(label string) bool { return r.isSelected(label) && !r.isDesired(label) })
 }
 
 // without returns the labels whose fields are not held.
@@ -106,13 +109,7 @@ func (r *Reconciler) label(ctx context.Context, k queue.Key, namespace *corev1.N
 	for _, label := range remove {
 		labels[label] = nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": namespace.UID, "resourceVersion": namespace.ResourceVersion, "labels": labels,
-	}})
-	if err != nil {
-		return err
-	}
-	labelled, err := r.Kube.CoreV1().Namespaces().Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+	labelled, err := write.Metadata(ctx, r.Kube.CoreV1().Namespaces(), namespace, map[string]any{"labels": labels})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -120,7 +117,7 @@ func (r *Reconciler) label(ctx context.Context, k queue.Key, namespace *corev1.N
 		return err
 	}
 	r.Writes.Add(k, informers.Write{Object: labelled, At: r.Now()})
-	r.Contested.Wrote(records.FieldObject{Title: "Namespace " + namespace.Name, UID: namespace.UID}, labelFields(add, remove), r.Now())
+	r.Contested.Wrote(records.FieldObjectOf("Namespace", namespace), labelFields(add, remove), r.Now())
 	return revertedLabels(labelled, add, remove)
 }
 

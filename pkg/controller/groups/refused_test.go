@@ -1,7 +1,6 @@
 package groups
 
 import (
-	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,41 +8,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 )
 
-// A denial by admission may have any status code. It counts as a refusal of the write.
-func TestRefused(t *testing.T) {
-	answer := func(code int32, reason metav1.StatusReason, message string) error {
-		return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
-	}
-	const webhook, policy = `admission webhook "policy.example.com" denied the request: no`, "ValidatingAdmissionPolicy 'a' with binding 'b' denied request: no"
-	for name, test := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"forbidden":                               {apierrors.NewForbidden(corev1.Resource("namespaces"), "shop", nil), true},
-		"a webhook denies with 403":               {answer(403, metav1.StatusReasonForbidden, webhook), true},
-		"a webhook denies with 409":               {answer(409, metav1.StatusReasonConflict, webhook), true},
-		"a webhook denies with 429":               {answer(429, metav1.StatusReasonTooManyRequests, webhook), true},
-		"a webhook denies with 500":               {answer(500, metav1.StatusReasonInternalError, webhook), true},
-		"a policy denies with 401":                {answer(401, metav1.StatusReasonUnauthorized, policy), true},
-		"a policy denies with 413":                {answer(413, metav1.StatusReasonRequestEntityTooLarge, policy), true},
-		"another client wrote first":              {apierrors.NewConflict(corev1.Resource("namespaces"), "shop", errors.New("modified")), false},
-		"the API server is busy":                  {apierrors.NewTooManyRequestsError("later"), false},
-		"the API server could not call a webhook": {apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example.com"`)), false},
-		"no response of an API server":            {errors.New("denied the request"), false},
-	} {
-		if got := write.IsRefused(test.err); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
-		}
-		if !test.want {
-			continue
-		}
-		c := &Reconciler{Unlabelled: &records.LabelRefusals{}}
-		c.recordRefusal("shop", []string{"label"}, "", test.err)
-		if c.Unlabelled.Of("label")["shop"] == "" {
-			t.Errorf("%s: the refused label of the Namespace is not shown", name)
+// A refused label is shown, whatever the code of the denial.
+func TestRefusedLabel(t *testing.T) {
+	denied := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: 409, Reason: metav1.StatusReasonConflict,
+		Message: `admission webhook "policy.example.com" denied the request: no`,
+	}}
+	for _, err := range []error{denied, apierrors.NewForbidden(corev1.Resource("namespaces"), "shop", nil)} {
+		r := &Reconciler{Unlabelled: &records.LabelRefusals{}}
+		r.recordRefusal("shop", []string{"label"}, "", err)
+		if r.Unlabelled.Of("label")["shop"] == "" {
+			t.Errorf("%v: the refused label of the Namespace is not shown", err)
 		}
 	}
 }

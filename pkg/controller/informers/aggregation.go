@@ -5,7 +5,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
@@ -24,9 +23,4 @@ func (a *Aggregation) Discover(client discovery.DiscoveryInterface) error {
 		return nil
 	}
 	return err
-}
-
-// unless returns synced, or true when there is nothing to fill the cache with.
-func (a *Aggregation) unless(synced cache.InformerSynced) cache.InformerSynced {
-	return func() bool { return a.Absent() || synced() }
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Caches hold what decisions need, and no more: derived objects by their label, other objects
@@ -78,19 +79,19 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 		Rollouts:   NewStore[*managerv1alpha1.WebhookRollout](withoutManagedFields, operators.Manager().V1alpha1().WebhookRollouts().Informer()),
 		Namespaces: NewStore[*corev1.Namespace](withoutManagedFields, all.Core().V1().Namespaces().Informer()),
 		Accounts:   NewStore[*corev1.ServiceAccount](withoutManagedFields, all.Core().V1().ServiceAccounts().Informer()),
-		Pods: NewStore[*corev1.Pod](withoutPodSpec, own.pods(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Pods: NewStore[*corev1.Pod](withoutPodSpec, each(own.labelledPods, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Pods().Informer()
 		})...),
-		Deployments: NewStore[*appsv1.Deployment](lean, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Deployments: NewStore[*appsv1.Deployment](lean, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Apps().V1().Deployments().Informer()
 		})...),
-		Services: NewStore[*corev1.Service](lean, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Services: NewStore[*corev1.Service](lean, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Services().Informer()
 		})...),
-		Slices: NewStore[*discoveryv1.EndpointSlice](withoutManagedFields, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Slices: NewStore[*discoveryv1.EndpointSlice](withoutManagedFields, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Discovery().V1().EndpointSlices().Informer()
 		})...),
-		Secrets: NewStore[*corev1.Secret](withoutManagedFields, own.managed(func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
+		Secrets: NewStore[*corev1.Secret](withoutManagedFields, each(own.derived, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
 			return f.Core().V1().Secrets().Informer()
 		})...),
 		Validating: NewStore[*admissionregistrationv1.ValidatingWebhookConfiguration](lean, managed.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer()),
@@ -123,11 +124,39 @@ func (c *Caches) Start(ctx context.Context) {
 	}
 }
 
-// Synced returns the functions that report whether each cache is filled.
-func (c *Caches) Synced() []cache.InformerSynced {
-	return []cache.InformerSynced{
-		c.CSVs.Synced, c.Subscriptions.Synced, c.Groups.Synced, c.Rollouts.Synced, c.Namespaces.Synced, c.Accounts.Synced, c.Deployments.Synced, c.Pods.Synced,
-		c.Services.Synced, c.Slices.Synced, c.Secrets.Synced, c.Validating.Synced, c.Mutating.Synced, c.CRDs.Synced,
-		c.Roles.Synced, c.ClusterRoles.Synced, c.RoleBindings.Synced, c.ClusterRoleBindings.Synced, c.Aggregation.unless(c.APIServices.Synced),
+// anyStore is a Store of any type.
+type anyStore interface {
+	Named(namespace, name string) []drift.Object
+	holds(kind drift.Object) bool
+	synced() bool
+}
+
+func (c *Caches) stores() []anyStore {
+	return []anyStore{
+		c.CSVs, c.Subscriptions, c.Groups, c.Rollouts, c.Namespaces, c.Accounts, c.Deployments, c.Pods, c.Services, c.Slices, c.Secrets,
+		c.Validating, c.Mutating, c.CRDs, c.Roles, c.ClusterRoles, c.RoleBindings, c.ClusterRoleBindings, c.APIServices,
 	}
+}
+
+// find returns the cached object of a kind, or nil.
+func (c *Caches) find(kind drift.Object, namespace, name string) drift.Object {
+	for _, store := range c.stores() {
+		if store.holds(kind) {
+			for _, o := range store.Named(namespace, name) {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// Synced reports whether the caches are filled. Nothing fills the cache of APIServices if the API server
+// does not aggregate APIs.
+func (c *Caches) Synced() bool {
+	for _, store := range c.stores() {
+		if !store.synced() && !(c.Aggregation.Absent() && store.holds(&apiregistrationv1.APIService{})) {
+			return false
+		}
+	}
+	return true
 }

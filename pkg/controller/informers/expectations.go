@@ -7,19 +7,9 @@ import (
 	"sync"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -107,63 +97,4 @@ func (e expectation) shownBy(caches *Caches) bool {
 		order, err := resourceversion.CompareResourceVersion(cached.GetResourceVersion(), e.version)
 		return err != nil || order >= 0
 	}
-}
-
-// find returns the cached object of a kind, or nil.
-func (c *Caches) find(kind drift.Object, namespace, name string) drift.Object {
-	switch kind.(type) {
-	case *operatorsv1alpha1.ClusterServiceVersion:
-		return found(c.CSVs, namespace, name)
-	case *operatorsv1.OperatorGroup:
-		return found(c.Groups, namespace, name)
-	case *managerv1alpha1.WebhookRollout:
-		return found(c.Rollouts, namespace, name)
-	case *corev1.Namespace:
-		return found(c.Namespaces, namespace, name)
-	case *corev1.Pod:
-		return found(c.Pods, namespace, name)
-	case *apiextensionsv1.CustomResourceDefinition:
-		return found(c.CRDs, namespace, name)
-	default:
-		return c.findDerived(kind, namespace, name)
-	}
-}
-
-func (c *Caches) findDerived(kind drift.Object, namespace, name string) drift.Object {
-	switch kind.(type) {
-	case *appsv1.Deployment:
-		return found(c.Deployments, namespace, name)
-	case *corev1.Service:
-		return found(c.Services, namespace, name)
-	case *corev1.Secret:
-		return found(c.Secrets, namespace, name)
-	case *rbacv1.Role:
-		return found(c.Roles, namespace, name)
-	case *rbacv1.RoleBinding:
-		return found(c.RoleBindings, namespace, name)
-	case *rbacv1.ClusterRoleBinding:
-		return found(c.ClusterRoleBindings, namespace, name)
-	case *rbacv1.ClusterRole:
-		return found(c.ClusterRoles, namespace, name)
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		return found(c.Validating, namespace, name)
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		return found(c.Mutating, namespace, name)
-	case *apiregistrationv1.APIService:
-		return found(c.APIServices, namespace, name)
-	default:
-		return nil
-	}
-}
-
-// found is an untyped nil where the store has nothing.
-func found[T interface {
-	drift.Object
-	comparable
-}](s Store[T], namespace, name string) drift.Object {
-	var none T
-	if object := s.Get(namespace, name); object != none {
-		return object
-	}
-	return nil
 }

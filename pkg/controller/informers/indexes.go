@@ -66,92 +66,67 @@ const (
 )
 
 var indexers = cache.Indexers{
-	ByOwner: func(o any) ([]string, error) { return OwnersOf(o.(drift.Object)), nil },
-	ByCRD: func(o any) ([]string, error) {
-		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-			return csvspec.RequiredCRDs(csv), nil
+	ByOwner:      by(OwnersOf),
+	ByCRD:        by(csvspec.RequiredCRDs),
+	ByReplaced:   by(inNamespace(lineage.Replaced)),
+	ByNamed:      by(inNamespace(subscriptions.CSVNames)),
+	ByOwned:      by(unlessCopied(inNamespace(csvspec.OwnedNames))),
+	ByDeployment: by(unlessCopied(inNamespace(csvspec.DeploymentNames))),
+	ByReplacing: by(func(secret *corev1.Secret) []string {
+		if certs.RotationUnfinished(secret) {
+			return []string{""}
+		}
+		return nil
+	}),
+	ByGroupLabel: by(groupLabelsOf),
+	ByTarget:     by(scope.TargetNames),
+	BySelection:  by(scope.SelectionKeys),
+	ByAPI:        by(apisOf),
+	BySubject:    by(SubjectsOf),
+	ByRole:       by(roleOf),
+	ByGroup:      by(GroupsServedBy),
+	ByRuled:      by(rules.Groups),
+	ByConverter: by(func(crd *apiextensionsv1.CustomResourceDefinition) []string {
+		if namespace, service := owners.ConvertedBy(crd); namespace != "" {
+			return []string{namespace + "/" + service}
+		}
+		return nil
+	}),
+}
+
+// by returns the index of objects of one type; other objects are not in it.
+func by[T any](values func(T) []string) cache.IndexFunc {
+	return func(o any) ([]string, error) {
+		if object, ok := o.(T); ok {
+			return values(object), nil
 		}
 		return nil, nil
-	},
-	ByReplaced: func(o any) ([]string, error) {
-		var replaced []string
-		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-			for _, name := range lineage.Replaced(csv) {
-				replaced = append(replaced, csv.Namespace+"/"+name)
-			}
+	}
+}
+
+// inNamespace prefixes names with the namespace of the object.
+func inNamespace[T metav1.Object](names func(T) []string) func(T) []string {
+	return func(o T) []string {
+		var values []string
+		for _, name := range names(o) {
+			values = append(values, o.GetNamespace()+"/"+name)
 		}
-		return replaced, nil
-	},
-	ByNamed: func(o any) ([]string, error) {
-		var named []string
-		if s, ok := o.(*operatorsv1alpha1.Subscription); ok {
-			for _, name := range subscriptions.CSVNames(s) {
-				named = append(named, s.Namespace+"/"+name)
-			}
+		return values
+	}
+}
+
+func unlessCopied(values func(*operatorsv1alpha1.ClusterServiceVersion) []string) func(*operatorsv1alpha1.ClusterServiceVersion) []string {
+	return func(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+		if csv.IsCopied() {
+			return nil
 		}
-		return named, nil
-	},
-	ByOwned: func(o any) ([]string, error) {
-		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
-			var owned []string
-			for _, name := range csvspec.OwnedNames(csv) {
-				owned = append(owned, csv.Namespace+"/"+name)
-			}
-			return owned, nil
-		}
-		return nil, nil
-	},
-	ByDeployment: func(o any) ([]string, error) {
-		var named []string
-		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok && !csv.IsCopied() {
-			for _, name := range csvspec.DeploymentNames(csv) {
-				named = append(named, csv.Namespace+"/"+name)
-			}
-		}
-		return named, nil
-	},
-	ByReplacing: func(o any) ([]string, error) {
-		if secret, ok := o.(*corev1.Secret); ok && certs.RotationUnfinished(secret) {
-			return []string{""}, nil
-		}
-		return nil, nil
-	},
-	ByGroupLabel: func(o any) ([]string, error) { return groupLabelsOf(o.(drift.Object)), nil },
-	ByTarget: func(o any) ([]string, error) {
-		if group, ok := o.(*operatorsv1.OperatorGroup); ok {
-			return scope.TargetNames(group), nil
-		}
-		return nil, nil
-	},
-	BySelection: func(o any) ([]string, error) {
-		if group, ok := o.(*operatorsv1.OperatorGroup); ok {
-			return scope.SelectionKeys(group), nil
-		}
-		return nil, nil
-	},
-	ByAPI:     func(o any) ([]string, error) { return apisOf(o), nil },
-	BySubject: func(o any) ([]string, error) { return SubjectsOf(o), nil },
-	ByRole:    func(o any) ([]string, error) { return roleOf(o), nil },
-	ByGroup:   func(o any) ([]string, error) { return GroupsServedBy(o), nil },
-	ByRuled: func(o any) ([]string, error) {
-		if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
-			return rules.Groups(csv), nil
-		}
-		return nil, nil
-	},
-	ByConverter: func(o any) ([]string, error) {
-		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
-			if namespace, service := owners.ConvertedBy(crd); namespace != "" {
-				return []string{namespace + "/" + service}, nil
-			}
-		}
-		return nil, nil
-	},
+		return values(csv)
+	}
 }
 
 // SubjectsOf returns the subjects of a binding, or the subjects that match the ServiceAccounts of
 // a ClusterServiceVersion.
-func SubjectsOf(o any) []string {
+func SubjectsOf(o drift.Object) []string {
 	switch o := o.(type) {
 	case *rbacv1.RoleBinding:
 		return permissions.SubjectKeys(o.Subjects)
@@ -169,7 +144,7 @@ func SubjectsOf(o any) []string {
 }
 
 // roleOf returns the key of the role that a binding refers to.
-func roleOf(o any) []string {
+func roleOf(o drift.Object) []string {
 	switch o := o.(type) {
 	case *rbacv1.RoleBinding:
 		return []string{roleKey(o.RoleRef.Kind, o.Namespace, o.RoleRef.Name)}
@@ -196,7 +171,7 @@ func roleKey(kind, namespace, name string) string {
 }
 
 // GroupsServedBy returns the API groups that an object makes the API server serve.
-func GroupsServedBy(o any) []string {
+func GroupsServedBy(o drift.Object) []string {
 	switch o := o.(type) {
 	case *apiextensionsv1.CustomResourceDefinition:
 		return []string{o.Spec.Group}
@@ -210,11 +185,7 @@ func GroupsServedBy(o any) []string {
 }
 
 // apisOf returns the names of the APIServices that a ClusterServiceVersion requires or owns.
-func apisOf(o any) []string {
-	csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion)
-	if !ok {
-		return nil
-	}
+func apisOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var services []string
 	for _, kind := range csvspec.RequiredAPIs(csv) {
 		services = append(services, csvspec.APIServiceName(kind.Group, kind.Version))

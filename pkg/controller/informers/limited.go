@@ -37,18 +37,8 @@ func orAll(namespaces []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
 }
 
-// informer selects one of a factory.
-type informer func(informers.SharedInformerFactory) cache.SharedIndexInformer
-
-// managed returns the informers of derived objects.
-func (l limited) managed(which informer) []cache.SharedIndexInformer { return each(l.derived, which) }
-
-// pods returns the informers of pods of operators.
-func (l limited) pods(which informer) []cache.SharedIndexInformer {
-	return each(l.labelledPods, which)
-}
-
-func each(factories []informers.SharedInformerFactory, which informer) []cache.SharedIndexInformer {
+// each returns the selected informer of each factory.
+func each(factories []informers.SharedInformerFactory, which func(informers.SharedInformerFactory) cache.SharedIndexInformer) []cache.SharedIndexInformer {
 	var all []cache.SharedIndexInformer
 	for _, f := range factories {
 		all = append(all, which(f))

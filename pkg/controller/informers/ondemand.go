@@ -41,9 +41,9 @@ func (d *OnDemand) Start(end <-chan struct{}) {
 	d.end = end
 }
 
-// Of returns the cache of a resource, and whether it is filled. Each object that fills it
-// triggers the handler. When the resource has no objects, the caller must retry.
-func (d *OnDemand) Of(resource schema.GroupVersionResource) (filled Store[*unstructured.Unstructured], ok bool) {
+// Watch returns the cache of a resource, and whether it is filled. The first call starts its informers.
+// Each object that fills it triggers the handler. When the resource has no objects, the caller must retry.
+func (d *OnDemand) Watch(resource schema.GroupVersionResource) (filled Store[*unstructured.Unstructured], ok bool) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	s, known := d.stores[resource]
@@ -79,12 +79,12 @@ func (d *OnDemand) informers(resource schema.GroupVersionResource) []cache.Share
 	return all
 }
 
-// Known returns the cache of a resource if Of was called for it before.
-func (d *OnDemand) Known(resource schema.GroupVersionResource) (s Store[*unstructured.Unstructured], ok bool) {
+// IsWatched reports whether Watch was called for a resource.
+func (d *OnDemand) IsWatched(resource schema.GroupVersionResource) bool {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	s, ok = d.stores[resource]
-	return s, ok
+	_, watched := d.stores[resource]
+	return watched
 }
 
 // ConfigMaps is the resource of ConfigMaps: those with the CAs of service-ca are cached on demand.

@@ -36,16 +36,32 @@ func NewStore[T drift.Object](transform cache.TransformFunc, informers ...cache.
 
 // Get returns the object of that name, or nil. The namespace of cluster-scoped objects is "".
 func (s Store[T]) Get(namespace, name string) (object T) {
+	for _, o := range s.Named(namespace, name) {
+		object = o.(T)
+	}
+	return object
+}
+
+// Named returns the object of that name, or no object.
+func (s Store[T]) Named(namespace, name string) (objects []drift.Object) {
 	k := name
 	if namespace != "" {
 		k = namespace + "/" + name
 	}
 	for _, informer := range s.Informers {
 		if o, exists, err := informer.GetStore().GetByKey(k); err == nil && exists {
-			object = o.(T)
+			objects = append(objects, o.(drift.Object))
 		}
 	}
-	return object
+	return objects
+}
+
+func (s Store[T]) synced() bool { return s.Synced() }
+
+// holds reports whether the store has objects of the kind of an object.
+func (s Store[T]) holds(kind drift.Object) bool {
+	_, ok := kind.(T)
+	return ok
 }
 
 // In returns all objects in a namespace.
@@ -100,6 +116,15 @@ func typed[T drift.Object](objects []any) []T {
 		list = append(list, o.(T))
 	}
 	return list
+}
+
+// Objects returns a list of objects of any type.
+func Objects[T drift.Object](list []T) []drift.Object {
+	all := make([]drift.Object, 0, len(list))
+	for _, o := range list {
+		all = append(all, o)
+	}
+	return all
 }
 
 // Handler calls changed with both states of an object: before is nil for a new one, after for a

@@ -2,12 +2,14 @@ package live
 
 import (
 	"context"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -42,9 +44,10 @@ func (l Registrations) Proven(o owners.Ownership) Registrations {
 	return Registrations{owners.Proven(o, l.Validating), owners.Proven(o, l.Mutating), owners.Proven(o, l.APIServices)}
 }
 
-// Unproven are the others.
-func (l Registrations) Unproven(o owners.Ownership) []drift.Object {
-	return append(append(Unproven(o, l.Validating), Unproven(o, l.Mutating)...), Unproven(o, l.APIServices)...)
+// All returns the registrations in the order of their deletion. Webhooks are first: they could deny the
+// other deletions.
+func (l Registrations) All() []drift.Object {
+	return slices.Concat(informers.Objects(l.Validating), informers.Objects(l.Mutating), informers.Objects(l.APIServices))
 }
 
 // apiServices returns the selected APIServices; none if the API server does not serve the kind.
@@ -60,11 +63,6 @@ func (r *Reader) apiServices(ctx context.Context, which metav1.ListOptions) ([]a
 }
 
 // Unproven returns the objects that belong to no version.
-func Unproven[T drift.Object](o owners.Ownership, objects []T) (left []drift.Object) {
-	for _, object := range objects {
-		if !o.Proves(object) {
-			left = append(left, object)
-		}
-	}
-	return left
+func Unproven(o owners.Ownership, objects []drift.Object) []drift.Object {
+	return slices.DeleteFunc(slices.Clone(objects), func(object drift.Object) bool { return o.Proves(object) })
 }

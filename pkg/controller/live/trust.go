@@ -2,9 +2,9 @@ package live
 
 import (
 	"context"
-	"maps"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -12,86 +12,68 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Trust reads the Secret of a Deployment, and everything that makes API servers call its webhooks.
-func (r *Reader) Trust(ctx context.Context, facts decide.Facts, q decide.ReadTrust) (decide.Trust, error) {
-	secret, err := r.Secret(ctx, facts.CSV.Namespace, q.Secret)
+func (r *Reader) Trust(ctx context.Context, namespace string, q decide.ReadTrust) (decide.Trust, error) {
+	trust := decide.Trust{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
+	var err error
+	if trust.Secret, err = r.Secret(ctx, namespace, q.Secret); err != nil {
+		return trust, err
+	}
+	live, err := r.Registrations(ctx, metav1.ListOptions{LabelSelector: q.Selector})
 	if err != nil {
-		return decide.Trust{}, err
+		return trust, err
 	}
-	live, err := r.Registrations(ctx, metav1.ListOptions{LabelSelector: csvspec.OwnerSelector(facts.Versions()).String()})
-	if err != nil {
-		return decide.Trust{}, err
+	trust.Validating, trust.Mutating, trust.APIServices = live.Validating, live.Mutating, live.APIServices
+	if trust.Unlabelled, err = r.unlabelled(ctx, live, q.Recorded); err != nil {
+		return trust, err
 	}
-	live = live.Proven(facts.Ownership)
-	facts.Observed = q.Observed
-	facts.Observed.Validating, facts.Observed.Mutating, facts.Observed.APIServices = live.Validating, live.Mutating, live.APIServices
-	facts.Observed.Refused, facts.Observed.CRDs = maps.Clone(q.Observed.Refused), maps.Clone(q.Observed.CRDs)
-	if err := r.addUnlabelled(ctx, &facts); err != nil {
-		return decide.Trust{}, err
-	}
-	for name := range q.Observed.CRDs {
+	for _, name := range q.CRDs {
 		crd, err := r.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			delete(facts.Observed.CRDs, name)
-			continue
+		if err == nil {
+			trust.CRDs[name] = crd
+		} else if !apierrors.IsNotFound(err) {
+			return trust, err
+		}
+	}
+	return trust, nil
+}
+
+// unlabelled returns the recorded registrations whose labels another client removed. API servers
+// still call them, so they have to trust what pods serve.
+func (r *Reader) unlabelled(ctx context.Context, labelled Registrations, recorded []managerv1alpha1.WebhookStatus) (all []drift.Object, err error) {
+	admission, apis := r.Kube.AdmissionregistrationV1(), r.Aggregator.ApiregistrationV1()
+	for _, w := range recorded {
+		switch w.Type {
+		case operatorsv1alpha1.ValidatingAdmissionWebhook:
+			all, err = appendNamed(ctx, all, labelled.Validating, w.Configuration, admission.ValidatingWebhookConfigurations().Get)
+		case operatorsv1alpha1.MutatingAdmissionWebhook:
+			all, err = appendNamed(ctx, all, labelled.Mutating, w.Configuration, admission.MutatingWebhookConfigurations().Get)
+		case csvspec.APIServiceType:
+			all, err = appendNamed(ctx, all, labelled.APIServices, w.Configuration, apis.APIServices().Get)
+		default: // conversions are found by the names of their definitions
 		}
 		if err != nil {
-			return decide.Trust{}, err
-		}
-		facts.Observed.CRDs[name] = crd
-	}
-	return decide.Trust{Secret: secret, Observed: facts.Observed}, nil
-}
-
-// addUnlabelled adds the registrations in the status whose labels another client removed. API servers
-// still call them, so they have to trust what pods serve.
-func (r *Reader) addUnlabelled(ctx context.Context, f *decide.Facts) error {
-	for _, d := range f.Status.Deployments {
-		for _, w := range d.Webhooks {
-			if err := r.addUnlabelledOf(ctx, f, w); err != nil {
-				return err
-			}
+			return nil, err
 		}
 	}
-	return nil
+	return all, nil
 }
 
-func (r *Reader) addUnlabelledOf(ctx context.Context, f *decide.Facts, w managerv1alpha1.WebhookStatus) error {
-	admission, apis := r.Kube.AdmissionregistrationV1(), r.Aggregator.ApiregistrationV1()
-	switch w.Type {
-	case operatorsv1alpha1.ValidatingAdmissionWebhook:
-		return addNamed(ctx, f, f.Observed.Validating, w.Configuration, admission.ValidatingWebhookConfigurations().Get)
-	case operatorsv1alpha1.MutatingAdmissionWebhook:
-		return addNamed(ctx, f, f.Observed.Mutating, w.Configuration, admission.MutatingWebhookConfigurations().Get)
-	case csvspec.APIServiceType:
-		return addNamed(ctx, f, f.Observed.APIServices, w.Configuration, apis.APIServices().Get)
-	default:
-		return nil // conversions are found by the names of their definitions
-	}
-}
-
-// addNamed adds an object that was not found by its labels.
-func addNamed[T drift.Object](ctx context.Context, f *decide.Facts, found []T, name string, get func(context.Context, string, metav1.GetOptions) (T, error)) error {
-	if name == "" || slices.ContainsFunc(found, func(o T) bool { return o.GetName() == name }) {
-		return nil
+// appendNamed appends an object that was not found by its labels.
+func appendNamed[T drift.Object](ctx context.Context, all []drift.Object, labelled []T, name string, get func(context.Context, string, metav1.GetOptions) (T, error)) ([]drift.Object, error) {
+	if name == "" || slices.ContainsFunc(labelled, func(o T) bool { return o.GetName() == name }) {
+		return all, nil
 	}
 	live, err := get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil
+		return all, nil
 	}
-	if err == nil && !isOthers(f, live) && f.Ownership.Proves(live) {
-		f.Learn(live)
+	if err != nil {
+		return nil, err
 	}
-	return err
-}
-
-// isOthers reports whether an object is labelled for another ClusterServiceVersion.
-func isOthers(f *decide.Facts, o drift.Object) bool {
-	ours := informers.OwnerIDs(f.CSV, f.Upgrade.From)
-	return slices.ContainsFunc(informers.OwnersOf(o), func(owner string) bool { return !slices.Contains(ours, owner) && f.Exists(owner) })
+	return append(all, live), nil
 }

@@ -13,9 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
@@ -38,14 +40,14 @@ const canaryTimeout = 5 * time.Second
 
 // throughAPIServer makes the API server call the Service of some endpoints. The result counts for
 // all of them, because it is unknown which pods were reached.
-func (p *Prober) throughAPIServer(ctx context.Context, s *gather.Snapshot, endpoints []backends.Endpoint, trust []byte) {
+func (p *Prober) throughAPIServer(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, endpoints []backends.Endpoint, trust []byte, answers decide.Probed) {
 	for _, some := range byPort(endpoints) {
 		target, paths := serviceOf(some[0]), pathsOf(some)
 		found := map[string]probe.Result{}
-		result := p.withCanary(ctx, s, some[0], paths, [][]byte{trust}, func(canary *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		result := p.sendCanary(ctx, csv, some[0], paths, [][]byte{trust}, func(canary *admissionregistrationv1.ValidatingWebhookConfiguration) {
 			for i, path := range paths {
 				target.Call = callOf(some[slices.IndexFunc(some, func(e backends.Endpoint) bool { return e.Review.Path == path })])
-				found[path] = probe.PathFromAPIServer(target, render.CanaryPath(i), p.request(ctx, s, canary, render.CanaryPath(i)))
+				found[path] = probe.PathFromAPIServer(target, render.CanaryPath(i), p.request(ctx, csv, canary, render.CanaryPath(i)))
 			}
 		})
 		for _, e := range some {
@@ -54,7 +56,7 @@ func (p *Prober) throughAPIServer(ctx context.Context, s *gather.Snapshot, endpo
 				answer = answerOf(at)
 			}
 			answer.ThroughAPIServer = true
-			s.Observed.Answers[e] = answer
+			answers[e] = answer
 		}
 	}
 }
@@ -82,20 +84,15 @@ func serviceOf(e backends.Endpoint) probe.Target {
 	return probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
 }
 
-// sendCanary registers a canary for the Service of an endpoint, calls it once under each bundle
-// until a call fails, and deletes the canary.
-func (p *Prober) sendCanary(ctx context.Context, s *gather.Snapshot, e backends.Endpoint, bundles ...[]byte) probe.Result {
-	return p.withCanary(ctx, s, e, nil, bundles, func(*admissionregistrationv1.ValidatingWebhookConfiguration) {})
-}
-
-// withCanary is sendCanary with more paths, and with a function to call after all calls succeeded.
-func (p *Prober) withCanary(ctx context.Context, s *gather.Snapshot, e backends.Endpoint, paths []string, bundles [][]byte,
-
+// sendCanary registers a canary for the Service of an endpoint, and for paths of it. It calls the canary
+// once under each bundle until a call fails, then reached, which may be nil, and deletes the canary.
+func (p *Prober) sendCanary(
+	ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, e backends.Endpoint, paths []string, bundles [][]byte,
 	reached func(*admissionregistrationv1.ValidatingWebhookConfiguration),
 ) probe.Result {
 	target := serviceOf(e)
 	canaries := p.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	desired := render.Canary(s.CSV, e.Service, e.Port, bundles...)
+	desired := render.Canary(csv, e.Service, e.Port, bundles...)
 	render.AddPaths(desired, paths)
 	canary, err := write.Apply(ctx, canaries, desired, nil)
 	if err != nil {
@@ -110,7 +107,7 @@ func (p *Prober) withCanary(ctx context.Context, s *gather.Snapshot, e backends.
 	}()
 	var refusal error
 	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryTimeout, true, func(ctx context.Context) (bool, error) {
-		refusal = p.request(ctx, s, canary, render.CanarySeen)
+		refusal = p.request(ctx, csv, canary, render.CanarySeen)
 		return refusal != nil && strings.Contains(refusal.Error(), render.CanaryCondition), nil
 	})
 	if err != nil {
@@ -118,27 +115,29 @@ func (p *Prober) withCanary(ctx context.Context, s *gather.Snapshot, e backends.
 	}
 	for i := range bundles {
 		called := render.CanaryCalled(i)
-		if result := probe.FromAPIServer(target, called, p.refusal(ctx, s, canary, called)); result.Reason != probe.Serving {
+		if result := probe.FromAPIServer(target, called, p.refusal(ctx, csv, canary, called)); result.Reason != probe.Serving {
 			return result
 		}
 	}
-	reached(canary)
+	if reached != nil {
+		reached(canary)
+	}
 	return probe.Result{Target: target, Reason: probe.Serving}
 }
 
 // refusal returns the error of a call; nil if one attempt succeeds within canaryTimeout. Each
 // request may reach another API server, and one may not have observed the canary yet.
-func (p *Prober) refusal(ctx context.Context, s *gather.Snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) (refusal error) {
+func (p *Prober) refusal(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) (refusal error) {
 	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryTimeout, true, func(context.Context) (bool, error) { // refusal has the last error
-		refusal = p.request(ctx, s, canary, webhook)
+		refusal = p.request(ctx, csv, canary, webhook)
 		return refusal != nil, nil
 	})
 	return refusal
 }
 
 // request creates an object that a webhook of the canary matches, and returns the refusal.
-func (p *Prober) request(ctx context.Context, s *gather.Snapshot, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
-	_, err := p.OLM.ManagerV1alpha1().WebhookRollouts(s.CSV.Namespace).Create(ctx, render.CanaryObject(canary, webhook),
+func (p *Prober) request(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) error {
+	_, err := p.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Create(ctx, render.CanaryObject(canary, webhook),
 		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: wellknown.FieldManager})
 	return err
 }
@@ -146,11 +145,11 @@ func (p *Prober) request(ctx context.Context, s *gather.Snapshot, canary *admiss
 // callBackends makes the API server call a Service under the new CA only, on enough connections to
 // reach all backends, if the result is conclusive. It is unknown which backend answered, so each
 // one gets the result.
-func (p *Prober) callBackends(ctx context.Context, s *gather.Snapshot, service, asked *corev1.Service, behind []backends.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
+func (p *Prober) callBackends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, service, asked *corev1.Service, behind []backends.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
 	calls := serving.Sampling(backends.SamplingObstacle(service, asked, behind, endpoints))
 	found := certs.Backend{}
 	if calls.Worthwhile {
-		found = p.callThrough(ctx, s, service, len(behind), serving.CA)
+		found = p.callThrough(ctx, csv, service, len(behind), serving.CA)
 	}
 	if found.Serves == certs.ServesCurrent && calls.Inconclusive != "" {
 		found = certs.Backend{Serves: certs.ServesUnknown, Message: fmt.Sprintf(
@@ -166,11 +165,11 @@ func (p *Prober) callBackends(ctx context.Context, s *gather.Snapshot, service, 
 }
 
 // callThrough calls each port of a Service and returns the first failed call.
-func (p *Prober) callThrough(ctx context.Context, s *gather.Snapshot, service *corev1.Service, behind int, trust []byte) certs.Backend {
+func (p *Prober) callThrough(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, service *corev1.Service, behind int, trust []byte) certs.Backend {
 	for _, port := range backends.ProbedService(nil, service).Spec.Ports {
 		e := backends.Endpoint{Service: service.Name, Port: port.Port, ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)}
 		bundles := render.UniqueBundles(trust, backends.SampleSize(behind), p.Now().UTC().Format(time.RFC3339Nano))
-		switch result := p.sendCanary(ctx, s, e, bundles...); result.Reason {
+		switch result := p.sendCanary(ctx, csv, e, nil, bundles, nil); result.Reason {
 		case probe.Serving:
 		case probe.ForeignCertificate:
 			return certs.Backend{Serves: certs.ServesOther, Message: "an endpoint behind " + result.Address + " serves another certificate to the API server"}

@@ -10,10 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
@@ -23,8 +24,8 @@ import (
 // and of every endpoint of the live Service. The API server lists the pods: a pod that the cache
 // does not show yet may serve another certificate. All selectors are used, because a pod that none
 // of them matches is not probed.
-func (p *Prober) ProbeCertificate(ctx context.Context, s *gather.Snapshot, q decide.ProbeCertificate) (decide.Evidence, error) {
-	trust, err := p.Live.Trust(ctx, s.Facts, q.ReadTrust)
+func (p *Prober) ProbeCertificate(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, q decide.ProbeCertificate) (decide.Evidence, error) {
+	trust, err := p.Live.Trust(ctx, csv.Namespace, q.ReadTrust)
 	if err != nil {
 		return decide.Evidence{}, err
 	}
@@ -47,7 +48,7 @@ func (p *Prober) ProbeCertificate(ctx context.Context, s *gather.Snapshot, q dec
 		evidence.Found.Backends, dialled = p.dialBackends(ctx, behind, q.Serving)
 	}
 	if !dialled && len(behind) > 0 {
-		evidence.Found.Backends, evidence.Found.ThroughAPIServer = p.callBackends(ctx, s, cmp.Or(q.Service, asked), asked, behind, endpoints, q.Serving), true
+		evidence.Found.Backends, evidence.Found.ThroughAPIServer = p.callBackends(ctx, csv, cmp.Or(q.Service, asked), asked, behind, endpoints, q.Serving), true
 	}
 	for _, b := range behind {
 		if b.Pod != nil {

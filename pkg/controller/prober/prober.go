@@ -9,8 +9,10 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
@@ -30,36 +32,40 @@ type Prober struct {
 }
 
 // ProbeEndpoints probes whether endpoints serve with a certificate that the registration will
-// trust, and adds the answers to the snapshot.
-func (p *Prober) ProbeEndpoints(ctx context.Context, s *gather.Snapshot, endpoints []backends.Endpoint) {
+// trust. trustOf returns the caBundle of a Deployment.
+func (p *Prober) ProbeEndpoints(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, endpoints []backends.Endpoint, trustOf func(deployment string) []byte) decide.Probed {
 	type trusted struct{ deployment, trust string }
-	alike := map[trusted][]backends.Endpoint{}
+	alike, answers := map[trusted][]backends.Endpoint{}, decide.Probed{}
 	for _, e := range endpoints {
 		alike[trusted{e.Deployment, e.Trust}] = append(alike[trusted{e.Deployment, e.Trust}], e)
 	}
 	for by, some := range alike {
 		trust := []byte(by.trust)
 		if by.trust == "" {
-			trust = s.TrustOf(by.deployment, p.Now())
+			trust = trustOf(by.deployment)
 		}
-		if p.Mode == ModeAPIServer {
-			p.throughAPIServer(ctx, s, some, trust)
-			continue
-		}
-		targets := make([]probe.Target, 0, len(some))
-		for _, e := range some {
-			targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What, Call: callOf(e)})
-		}
-		results := probe.All(ctx, targets, trust, p.options())
-		if probe.NoneDialled(ofPods(some, results)) {
-			p.throughAPIServer(ctx, s, some, trust)
-			continue
-		}
-		for i, result := range results {
-			p.Metrics.ObserveProbe(result)
-			s.Observed.Answers[some[i]] = answerOf(result)
+		if p.Mode == ModeAPIServer || !p.dialEndpoints(ctx, some, trust, answers) {
+			p.throughAPIServer(ctx, csv, some, trust, answers)
 		}
 	}
+	return answers
+}
+
+// dialEndpoints adds the answers of endpoints. It reports whether any pod could be dialled.
+func (p *Prober) dialEndpoints(ctx context.Context, endpoints []backends.Endpoint, trust []byte, answers decide.Probed) bool {
+	targets := make([]probe.Target, 0, len(endpoints))
+	for _, e := range endpoints {
+		targets = append(targets, probe.Target{Address: e.Address, ServerName: e.ServerName, What: e.What, Call: callOf(e)})
+	}
+	results := probe.All(ctx, targets, trust, p.options())
+	if probe.NoneDialled(ofPods(endpoints, results)) {
+		return false
+	}
+	for i, result := range results {
+		p.Metrics.ObserveProbe(result)
+		answers[endpoints[i]] = answerOf(result)
+	}
+	return true
 }
 
 // ofPods returns the results of endpoints with their own address. The cluster IP of a Service does

@@ -7,6 +7,7 @@ import (
 )
 
 // Priority orders the keys that wait. A key is handed out when no key with a higher priority waits.
+// Every eighth time a key of low priority precedes those of regular priority.
 type Priority int
 
 const (

@@ -5,9 +5,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -27,9 +26,13 @@ type FieldObject struct {
 	UID   types.UID
 }
 
-// CSV returns the FieldObject of a ClusterServiceVersion.
-func CSV(csv *operatorsv1alpha1.ClusterServiceVersion) FieldObject {
-	return FieldObject{Title: operatorsv1alpha1.ClusterServiceVersionKind + " " + csv.Namespace + "/" + csv.Name, UID: csv.UID}
+// FieldObjectOf returns the FieldObject of an object of a kind.
+func FieldObjectOf(kind string, o metav1.Object) FieldObject {
+	name := o.GetName()
+	if o.GetNamespace() != "" {
+		name = o.GetNamespace() + "/" + name
+	}
+	return FieldObject{Title: kind + " " + name, UID: o.GetUID()}
 }
 
 // AnnotationField returns the path of an annotation.

@@ -59,7 +59,10 @@ func (c *Repairs) Deleted(csv types.NamespacedName, object string) {
 
 // Repaired counts one more repair of an object.
 func (c *Repairs) Repaired(csv types.NamespacedName, object string, change drift.Drift, now time.Time) {
-	c.change(csv, func(r objectRecords) { r.contests[object] = r.contests[object].Repaired(change, now) })
+	c.change(csv, func(r objectRecords) {
+		maps.DeleteFunc(r.contests, func(_ string, contest drift.Contest) bool { return contest.Over(now) })
+		r.contests[object] = r.contests[object].Repaired(change, now)
+	})
 }
 
 // Of returns the latest writes for a ClusterServiceVersion, after the writes for the versions that
@@ -71,11 +74,13 @@ func (c *Repairs) Of(csv types.NamespacedName, replaced []*operatorsv1alpha1.Clu
 	for _, older := range replaced {
 		maps.Copy(writes, c.records[NameOf(older)].writes)
 	}
-	r := c.records[csv]
-	maps.Copy(writes, r.writes)
-	maps.DeleteFunc(r.contests, func(_ string, contest drift.Contest) bool { return contest.Over(now) })
+	maps.Copy(writes, c.records[csv].writes)
 	contests := map[string]drift.Contest{}
-	maps.Copy(contests, r.contests)
+	for object, contest := range c.records[csv].contests {
+		if !contest.Over(now) {
+			contests[object] = contest
+		}
+	}
 	return writes, contests
 }
 

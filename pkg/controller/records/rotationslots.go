@@ -21,9 +21,9 @@ type RotationSlots struct {
 // slotKept is how long a reconciliation may take to begin a rotation.
 const slotKept = time.Minute
 
-// Others returns how many other certificates are being replaced, by their Secrets and by the
-// reserved slots. If that is less than the limit, it reserves a slot for this certificate.
-func (p *RotationSlots) Others(this types.NamespacedName, secrets []*corev1.Secret, limit int, now time.Time) int {
+// Reserve reserves a slot for a certificate if fewer other certificates than the limit are being
+// replaced, by their Secrets and by the reserved slots. It returns how many these are.
+func (p *RotationSlots) Reserve(this types.NamespacedName, secrets []*corev1.Secret, limit int, now time.Time) int {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	taken := map[types.NamespacedName]bool{}

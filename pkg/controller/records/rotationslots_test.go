@@ -21,7 +21,7 @@ func TestSlotLimit(t *testing.T) {
 	}}}
 	var p RotationSlots
 	ask := func(i int, at time.Time) bool {
-		return p.Others(types.NamespacedName{Namespace: "shop", Name: fmt.Sprint("c-", i)}, underWay, 3, at) < 3
+		return p.Reserve(types.NamespacedName{Namespace: "shop", Name: fmt.Sprint("c-", i)}, underWay, 3, at) < 3
 	}
 	count := func(at time.Time) (n int) {
 		for i := range 32 {
@@ -50,7 +50,7 @@ func TestCurrentRotationsHaveSlots(t *testing.T) {
 	}
 	secrets := []*corev1.Secret{marked("begun", wellknown.AnnotationNextStoredAt), marked("promoted", wellknown.AnnotationPromotedAt), marked("stable", "any")}
 	var p RotationSlots
-	if got := p.Others(types.NamespacedName{Namespace: "shop", Name: "another"}, secrets, 3, now); got != 2 {
+	if got := p.Reserve(types.NamespacedName{Namespace: "shop", Name: "another"}, secrets, 3, now); got != 2 {
 		t.Errorf("%d are under way, want 2", got)
 	}
 }

@@ -5,19 +5,20 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/record"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/execute"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
@@ -25,40 +26,45 @@ import (
 // Reporter writes status, events and metrics.
 type Reporter struct {
 	clients.Set
-	Rollout   rollout.Policy
-	Contested *records.FieldContests
-	Events    record.EventRecorder
-	Log       *logrus.Entry
-	Metrics   *metrics.Metrics
-	Now       func() time.Time
-	Queue     queue.Queue
-	Writes    *informers.Expectations
+	*write.Status
+	Rollout rollout.Policy
+	Log     *logrus.Entry
+	Metrics *metrics.Metrics
 }
 
-// ReportWhenDue reports the result of a reconciliation unless it may be delayed, and returns when to
+// ReportWhenDue reports the outcome of a reconciliation unless it may be delayed, and returns when to
 // reconcile next. Changes that people and later reconciliations rely on are not delayed in the
 // WebhookRollout.
-func (r *Reporter) ReportWhenDue(ctx context.Context, k queue.Key, s *gather.Snapshot, plan rollout.Plan) (rollout.Requeue, error) {
-	at := report.DelayUntil(s.CSV.Status, s.RecordedStatus(), plan.Status, plan.Phases, s.Observed.Deployments, r.Rollout.StatusDelay)
+func (r *Reporter) ReportWhenDue(ctx context.Context, k queue.Key, facts decide.Facts, outcome execute.Outcome) (rollout.Requeue, error) {
+	at := report.DelayUntil(outcome.CSV.Status, facts.Status, outcome.Status, outcome.Phases, outcome.Deployments, r.Rollout.StatusDelay)
 	if !r.Now().Before(at) {
-		return plan.Requeue, r.report(ctx, k, s, plan)
+		requeue, err := r.report(ctx, k, facts, outcome)
+		return outcome.Requeue.Earliest(requeue), err
 	}
-	delayed := plan.Requeue.Earliest(rollout.Requeue{At: at, Reason: "a status update is delayed"})
-	if report.IsSignificant(s.RecordedStatus(), plan.Status) {
-		return delayed, r.reportRollout(ctx, k, s, plan.Status)
+	delayed := outcome.Requeue.Earliest(rollout.Requeue{At: at, Reason: "a status update is delayed"})
+	if !report.IsSignificant(facts.Status, outcome.Status) {
+		return delayed, nil
 	}
-	return delayed, nil
+	requeue, err := r.reportRollout(ctx, k, outcome.CSV, facts.Rollout, outcome.Status)
+	return delayed.Earliest(requeue), err
 }
 
-// report writes the result of a reconciliation to the WebhookRollout, the status of the
+// report writes the outcome of a reconciliation to the WebhookRollout, the status of the
 // ClusterServiceVersion, events and metrics. A ClusterServiceVersion whose WebhookRollout would be too
 // large still gets its phase.
-func (r *Reporter) report(ctx context.Context, k queue.Key, s *gather.Snapshot, plan rollout.Plan) error {
-	err := r.reportRollout(ctx, k, s, plan.Status)
+func (r *Reporter) report(ctx context.Context, k queue.Key, facts decide.Facts, outcome execute.Outcome) (rollout.Requeue, error) {
+	requeue, err := r.reportRollout(ctx, k, outcome.CSV, facts.Rollout, outcome.Status)
 	if err != nil && !tooLarge(err) {
-		return err
+		return requeue, err
 	}
-	return errors.Join(err, r.UpdateCSV(ctx, k, s, plan.Phases, plan.Status))
+	return requeue, errors.Join(err, r.UpdateCSV(ctx, k, outcome.CSV, outcome.Phases, func(status *operatorsv1alpha1.ClusterServiceVersionStatus) {
+		if facts.Failure == nil {
+			status.RequirementStatus = csvstatus.Requirements(outcome.Verdict.Requirements)
+		}
+		if !outcome.RotateAtPending {
+			report.SetCertificates(status, outcome.Status)
+		}
+	}))
 }
 
 // tooLarge reports whether the API server, or the etcd behind it, refuses an object for its size.

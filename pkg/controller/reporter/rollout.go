@@ -3,7 +3,6 @@ package reporter
 import (
 	"context"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,28 +11,28 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/gather"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
 // reportRollout writes the WebhookRollout. It exists for ClusterServiceVersions that declare webhooks,
 // own APIServices, or have objects that garbage collection does not delete.
-func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, s *gather.Snapshot, status managerv1alpha1.WebhookRolloutStatus) error {
-	if !csvspec.HasRegistrations(s.CSV) && len(status.Created) == 0 && s.Rollout == nil {
-		return nil
-	}
-	current := s.Rollout
+func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) (rollout.Requeue, error) {
 	if current == nil {
+		if !csvspec.HasRegistrations(csv) && len(status.Created) == 0 {
+			return rollout.Requeue{}, nil
+		}
 		var err error
-		if current, err = r.CreateRollout(ctx, k, s.CSV); err != nil {
-			return err
+		if current, err = r.CreateRollout(ctx, k, csv); err != nil {
+			return rollout.Requeue{}, err
 		}
 	}
-	return r.UpdateRollout(ctx, k, s.CSV, current, status)
+	return r.UpdateRollout(ctx, k, csv, current, status)
 }
 
 // CreateRollout creates a WebhookRollout, or returns one that the caches do not show yet.
@@ -51,34 +50,24 @@ func (r *Reporter) CreateRollout(ctx context.Context, k queue.Key, csv *operator
 	return created, nil
 }
 
-// UpdateRollout writes a status that differs, and reports the changes in events and metrics.
-func (r *Reporter) UpdateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) error {
+// UpdateRollout writes a status that differs, and reports the changes in events and metrics. It returns
+// when to write a status that another client contests.
+func (r *Reporter) UpdateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) (rollout.Requeue, error) {
 	if equality.Semantic.DeepEqual(current.Status, status) {
-		return nil
+		return rollout.Requeue{}, nil
 	}
-	object, fields := rolloutObject(current), records.RolloutStatusFields(status)
-	if held, until, _ := r.Contested.Held(object, fields, r.Now()); len(held) > 0 {
-		r.Queue.AddAfter(k, until.Sub(r.Now()))
-		return nil
+	object := records.FieldObjectOf("WebhookRollout", current)
+	written, requeue, err := r.Write(k, object, records.RolloutStatusFields(status), csv, func() (drift.Object, error) {
+		updated := current.DeepCopy()
+		updated.Status = status
+		return r.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+	})
+	if !written {
+		return requeue, err
 	}
-	updated := current.DeepCopy()
-	updated.Status = status
-	written, err := r.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
-	if err != nil {
-		return err
-	}
-	r.Contested.Wrote(object, fields, r.Now())
-	if contest := r.Contested.Of(object); contest.Contested() {
-		r.Events.Event(csv, corev1.EventTypeWarning, managerv1alpha1.ConditionContested, contest.Message(object.Title, r.Now()))
-	}
-	r.Writes.Add(k, informers.Write{Object: written, At: r.Now()})
 	r.Metrics.ObserveChange(k, current.Status, status, r.Now())
 	for _, e := range report.EventsOf(current.Status, status) {
 		r.Events.Event(csv, severity(e.Warning), e.Reason, e.Message)
 	}
-	return nil
-}
-
-func rolloutObject(rollout *managerv1alpha1.WebhookRollout) records.FieldObject {
-	return records.FieldObject{Title: "WebhookRollout " + rollout.Namespace + "/" + rollout.Name, UID: rollout.UID}
+	return requeue, nil
 }

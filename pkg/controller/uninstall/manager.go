@@ -20,8 +20,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
 // Manager prepares the deletion of the manager. It unregisters all webhooks, because their
@@ -94,7 +92,7 @@ func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.C
 	if err := u.Unregister(ctx, csv, nil, owners.Backends{}, ownership); err != nil {
 		return "", err
 	}
-	if inUse, err = u.endConversions(ctx, csv); err != nil || inUse != "" {
+	if inUse, err = u.endAllConversions(ctx, csv); err != nil || inUse != "" {
 		return inUse, err
 	}
 	if err := u.removeDefinitionOwners(ctx, csv, true); err != nil {
@@ -107,8 +105,8 @@ func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.C
 	return "", u.removeFinalizer(ctx, csv)
 }
 
-// endConversions ends the conversions of a ClusterServiceVersion, read from the API server.
-func (u *Uninstaller) endConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
+// endAllConversions ends the conversions of a ClusterServiceVersion, read from the API server.
+func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	services, err := u.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", err
@@ -117,22 +115,10 @@ func (u *Uninstaller) endConversions(ctx context.Context, csv *operatorsv1alpha1
 	if err != nil {
 		return "", err
 	}
-	crds, objects := map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]int{}
-	converters := owners.Converters(csv, live.Pointers(services.Items), live.Pointers(all.Items))
+	crds := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for i := range all.Items {
 		crds[all.Items[i].Name] = &all.Items[i]
 	}
-	for {
-		end := conversion.EndAll(csv.Namespace, converters, live.Pointers(all.Items), objects, csv.Annotations[wellknown.AnnotationForceConversion] == "true")
-		if len(end.Count) > 0 {
-			u.Live.CountObjects(ctx, crds, end.Count, objects)
-			continue
-		}
-		for _, step := range rollout.EndConversionSteps(end.CRDs) {
-			if _, _, err := u.Writer.Send(ctx, csv.Namespace, step); err != nil {
-				return "", err
-			}
-		}
-		return end.InUse, nil
-	}
+	_, inUse, err = u.EndConversions(ctx, csv, live.Pointers(services.Items), crds)
+	return inUse, err
 }

@@ -10,48 +10,27 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// eachDelegation calls do for each selected binding for servers of APIServices.
-func (u *Uninstaller) eachDelegation(ctx context.Context, owned metav1.ListOptions, do func(drift.Object) error) error {
+// delegations returns the selected bindings for servers of APIServices. They are outside of the
+// Namespace, and garbage collection does not delete them.
+func (u *Uninstaller) delegations(ctx context.Context, owned metav1.ListOptions) ([]drift.Object, error) {
 	delegators, err := u.Kube.RbacV1().ClusterRoleBindings().List(ctx, owned)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	readers, err := u.Kube.RbacV1().RoleBindings(metav1.NamespaceSystem).List(ctx, owned)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, binding := range append(objects(delegators.Items), objects(readers.Items)...) {
-		if !permissions.Delegates(binding) {
-			continue
-		}
-		if err := do(binding); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// deleteDelegations deletes the bindings for servers of APIServices: they are outside of the
-// Namespace, and garbage collection does not delete them. It returns the bindings of other owners,
-// which stay.
-func (u *Uninstaller) deleteDelegations(ctx context.Context, owned metav1.ListOptions, ownership owners.Ownership) (left []drift.Object, err error) {
-	err = u.eachDelegation(ctx, owned, func(binding drift.Object) error {
-		if !ownership.Proves(binding) {
-			left = append(left, binding)
-			return nil
-		}
-		_, _, err := u.Writer.Send(ctx, binding.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: binding})
-		return err
-	})
-	return left, err
+	bindings := append(informers.Objects(live.Pointers(delegators.Items)), informers.Objects(live.Pointers(readers.Items))...)
+	return slices.DeleteFunc(bindings, func(o drift.Object) bool { return !permissions.Delegates(o) }), nil
 }
 
 // deletePermissions deletes the permissions of a ClusterServiceVersion that garbage collection does
@@ -83,45 +62,35 @@ func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions 
 // deleteSelected deletes the selected roles and bindings that belong to a ClusterServiceVersion,
 // bindings first, and reports the others.
 func (u *Uninstaller) deleteSelected(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, which metav1.ListOptions, ownership owners.Ownership) error {
-	cluster, err := u.inCluster(ctx, which)
+	granted, err := u.permissions(ctx, which)
 	if err != nil {
 		return err
 	}
-	namespaces, err := u.inNamespaces(ctx, which)
-	if err != nil {
+	granted = slices.DeleteFunc(granted, func(o drift.Object) bool { return isCollected(o) || permissions.Delegates(o) })
+	if err := u.deleteAll(ctx, owners.Proven(ownership, granted)); err != nil {
 		return err
-	}
-	granted := slices.DeleteFunc(append(cluster, slices.DeleteFunc(namespaces, isCollected)...), func(o drift.Object) bool { return permissions.Delegates(o) }) // see undelegate
-	for _, o := range owners.Proven(ownership, granted) {
-		if _, _, err := u.Writer.Send(ctx, o.GetNamespace(), rollout.Step{Verb: rollout.Delete, Object: o}); err != nil {
-			return err
-		}
 	}
 	u.reportLeft(csv, live.Unproven(ownership, granted))
 	return nil
 }
 
-// isCollected reports whether garbage collection deletes a role or binding with its owner, or keeps
-// it if the owner is orphaned. Garbage collection may already have removed the owner reference.
+// isCollected reports whether garbage collection deletes a role or binding of a namespace with its owner,
+// or keeps it if the owner is orphaned. Garbage collection may already have removed the owner reference.
 func isCollected(o drift.Object) bool {
-	return csvspec.IsManaged(o) && !permissions.IsLifted(o) || len(o.GetOwnerReferences()) > 0
+	return o.GetNamespace() != "" && (csvspec.IsManaged(o) && !permissions.IsLifted(o) || len(o.GetOwnerReferences()) > 0)
 }
 
-// inCluster returns the selected ClusterRoleBindings and ClusterRoles, in this order.
-func (u *Uninstaller) inCluster(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
-	bindings, err := u.Kube.RbacV1().ClusterRoleBindings().List(ctx, which)
+// permissions returns the selected bindings and roles: those of the cluster, then those of namespaces,
+// bindings first.
+func (u *Uninstaller) permissions(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
+	clusterRoleBindings, err := u.Kube.RbacV1().ClusterRoleBindings().List(ctx, which)
 	if err != nil {
 		return nil, err
 	}
-	roles, err := u.Kube.RbacV1().ClusterRoles().List(ctx, which)
+	clusterRoles, err := u.Kube.RbacV1().ClusterRoles().List(ctx, which)
 	if err != nil {
 		return nil, err
 	}
-	return append(objects(bindings.Items), objects(roles.Items)...), nil
-}
-
-// inNamespaces returns the selected RoleBindings and Roles of all namespaces, in this order.
-func (u *Uninstaller) inNamespaces(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
 	bindings, err := u.Kube.RbacV1().RoleBindings(metav1.NamespaceAll).List(ctx, which)
 	if err != nil {
 		return nil, err
@@ -130,17 +99,8 @@ func (u *Uninstaller) inNamespaces(ctx context.Context, which metav1.ListOptions
 	if err != nil {
 		return nil, err
 	}
-	return append(objects(bindings.Items), objects(roles.Items)...), nil
-}
-
-// objects returns the items of a list.
-func objects[T any, P interface {
-	*T
-	drift.Object
-}](items []T) []drift.Object {
-	var all []drift.Object
-	for i := range items {
-		all = append(all, P(&items[i]))
-	}
-	return all
+	return slices.Concat(
+		informers.Objects(live.Pointers(clusterRoleBindings.Items)), informers.Objects(live.Pointers(clusterRoles.Items)),
+		informers.Objects(live.Pointers(bindings.Items)), informers.Objects(live.Pointers(roles.Items)),
+	), nil
 }

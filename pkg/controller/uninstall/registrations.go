@@ -15,7 +15,6 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -31,39 +30,22 @@ func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv
 			return err
 		}
 	}
-	live, err := u.Live.Registrations(ctx, owned)
+	registrations, err := u.Live.Registrations(ctx, owned)
 	if err != nil {
 		return err
 	}
-	if err := u.deleteRegistrations(ctx, live.Proven(ownership)); err != nil {
+	all := registrations.All()
+	if err := u.deleteAll(ctx, owners.Proven(ownership, all)); err != nil {
 		return err
 	}
-	left, err := u.deleteDelegations(ctx, owned, ownership)
+	delegations, err := u.delegations(ctx, owned)
 	if err != nil {
 		return err
 	}
-	u.reportLeft(csv, append(live.Unproven(ownership), left...))
-	return nil
-}
-
-// deleteRegistrations deletes webhooks first: they could deny the other deletions.
-func (u *Uninstaller) deleteRegistrations(ctx context.Context, live live.Registrations) error {
-	admission := u.Kube.AdmissionregistrationV1()
-	if err := deleteEach(ctx, admission.ValidatingWebhookConfigurations(), live.Validating); err != nil {
+	if err := u.deleteAll(ctx, owners.Proven(ownership, delegations)); err != nil {
 		return err
 	}
-	if err := deleteEach(ctx, admission.MutatingWebhookConfigurations(), live.Mutating); err != nil {
-		return err
-	}
-	return deleteEach(ctx, u.Aggregator.ApiregistrationV1().APIServices(), live.APIServices)
-}
-
-func deleteEach[T drift.Object](ctx context.Context, client write.Resource[T], objects []T) error {
-	for _, o := range objects {
-		if err := write.Delete(ctx, client, o); err != nil {
-			return err
-		}
-	}
+	u.reportLeft(csv, live.Unproven(ownership, append(all, delegations...)))
 	return nil
 }
 

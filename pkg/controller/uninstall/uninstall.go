@@ -3,13 +3,11 @@ package uninstall
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/sirupsen/logrus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -19,6 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
 // Uninstaller unregisters webhooks, and removes what garbage collection does not.
@@ -56,6 +56,28 @@ func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alp
 	return u.removeFinalizer(ctx, csv)
 }
 
+// send writes the steps in their order, until one fails. It returns what was written.
+func (u *Uninstaller) send(ctx context.Context, namespace string, steps []rollout.Step) (all []drift.Object, err error) {
+	for _, step := range steps {
+		written, _, err := u.Writer.Send(ctx, namespace, step)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, written)
+	}
+	return all, nil
+}
+
+// deleteAll deletes objects in their order.
+func (u *Uninstaller) deleteAll(ctx context.Context, objects []drift.Object) error {
+	var steps []rollout.Step
+	for _, o := range objects {
+		steps = append(steps, rollout.Step{Verb: rollout.Delete, Object: o})
+	}
+	_, err := u.send(ctx, "", steps)
+	return err
+}
+
 // deleteRollout removes the manager's own record. Who deletes a ClusterServiceVersion and orphans
 // what it owns means to keep the operator, not what was said of its webhooks.
 func (u *Uninstaller) deleteRollout(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
@@ -68,14 +90,7 @@ func (u *Uninstaller) deleteRollout(ctx context.Context, csv *operatorsv1alpha1.
 
 func (u *Uninstaller) removeFinalizer(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	rest := slices.DeleteFunc(slices.Clone(csv.Finalizers), func(f string) bool { return f == wellknown.FinalizerCSV })
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": csv.UID, "resourceVersion": csv.ResourceVersion, "finalizers": rest,
-	}})
-	if err != nil {
-		return err
-	}
-	_, err = u.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Patch(ctx, csv.Name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+	_, err := write.Metadata(ctx, u.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace), csv, map[string]any{"finalizers": rest})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

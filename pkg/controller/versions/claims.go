@@ -14,7 +14,7 @@ import (
 
 // ClaimantOf returns the claim of a ClusterServiceVersion to its APIs. A version that replaces an
 // installed one has its rights.
-func (r *Reader) ClaimantOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Claimant {
+func (r *Index) ClaimantOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Claimant {
 	claimant := scope.Claimant{CSV: csv, Began: r.Began(csv), Kinds: r.kindsOwned(csv)}
 	for _, name := range lineage.Replaced(csv) {
 		older := r.Caches.CSVs.Get(csv.Namespace, name)
@@ -25,7 +25,7 @@ func (r *Reader) ClaimantOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.
 
 // kindsOwned returns the kinds of the existing definitions that a ClusterServiceVersion owns, by
 // name.
-func (r *Reader) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
+func (r *Index) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	kinds := map[string]string{}
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
 		if crd := r.Caches.CRDs.Get("", d.Name); crd != nil {
@@ -37,7 +37,7 @@ func (r *Reader) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[st
 
 // Neighbours returns the operators of the namespace that own an API of a ClusterServiceVersion,
 // without other versions of the same operator and without deleted ones.
-func (r *Reader) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []scope.Claimant {
+func (r *Index) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []scope.Claimant {
 	var found []scope.Claimant
 	seen := map[string]bool{csv.Name: true}
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
@@ -55,8 +55,8 @@ func (r *Reader) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relati
 }
 
 // claims is the index of provided APIs and their scopes. Events update it, and each reconciliation
-// of a ClusterServiceVersion updates its own entry: of two conflicting versions at least one
-// observes the other.
+// of a ClusterServiceVersion updates its own entry before it gathers facts: of two conflicting
+// versions at least one observes the other.
 type claims struct {
 	mutex sync.Mutex
 	index scope.Claims
@@ -64,8 +64,7 @@ type claims struct {
 
 // Rivals returns the operators of other groups with the best right to an API of a
 // ClusterServiceVersion, without the ones that have no scope or are deleted.
-func (r *Reader) Rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
-	r.UpdateClaim(own.CSV.Namespace, own.CSV.Name)
+func (r *Index) Rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
 	r.claims.mutex.Lock()
 	defer r.claims.mutex.Unlock()
 	return r.claims.index.Rivals(in, own)
@@ -73,7 +72,7 @@ func (r *Reader) Rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
 
 // UpdateClaim updates the index for a ClusterServiceVersion, and enqueues the ones whose right to
 // their APIs may have changed.
-func (r *Reader) UpdateClaim(namespace, name string) {
+func (r *Index) UpdateClaim(namespace, name string) {
 	r.setClaim(namespace+"/"+name, func() *scope.Rival {
 		csv := r.Caches.CSVs.Get(namespace, name)
 		if csv == nil || csv.IsCopied() || r.IsDeleted(csv) {
@@ -89,7 +88,7 @@ func (r *Reader) UpdateClaim(namespace, name string) {
 
 // UpdateClaims does the same for the operators of a namespace and for the static APIs of its
 // OperatorGroup.
-func (r *Reader) UpdateClaims(namespace string) {
+func (r *Index) UpdateClaims(namespace string) {
 	r.setClaim(namespace, func() *scope.Rival {
 		if s, failure := r.ScopeOf(namespace); failure == nil && s.Group.Spec.StaticProvidedAPIs {
 			return &scope.Rival{Scope: s}
@@ -102,11 +101,9 @@ func (r *Reader) UpdateClaims(namespace string) {
 }
 
 // setClaim reads the caches under the lock, so that the latest reader is the latest writer.
-func (r *Reader) setClaim(key string, read func() *scope.Rival) {
+func (r *Index) setClaim(key string, read func() *scope.Rival) {
 	r.claims.mutex.Lock()
 	affected := r.claims.index.Set(key, read())
 	r.claims.mutex.Unlock()
-	for _, csv := range affected {
-		r.Enqueue(csv)
-	}
+	r.Enqueue(affected...)
 }

@@ -16,7 +16,7 @@ import (
 
 // Contenders returns the ClusterServiceVersions of other operators that name a Deployment of this
 // one. Only one of them can have the Deployment.
-func (r *Reader) Contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []*operatorsv1alpha1.ClusterServiceVersion {
+func (r *Index) Contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []*operatorsv1alpha1.ClusterServiceVersion {
 	known := map[string]bool{csv.Name: true}
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
 		known[relative.Name] = true
@@ -34,7 +34,7 @@ func (r *Reader) Contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relati
 }
 
 // AddContenders adds the Contenders of a ClusterServiceVersion to its facts.
-func (r *Reader) AddContenders(facts *requirements.Facts, relatives lineage.Lineage) {
+func (r *Index) AddContenders(facts *requirements.Facts, relatives lineage.Lineage) {
 	for _, other := range r.Contenders(facts.CSV, relatives) {
 		if !r.IsDeleted(other) {
 			facts.Contenders = append(facts.Contenders, scope.Claimant{CSV: other, Began: r.Began(other)})

@@ -14,12 +14,12 @@ import (
 )
 
 // LineageOf returns the other versions of an operator.
-func (r *Reader) LineageOf(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.Lineage {
+func (r *Index) LineageOf(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.Lineage {
 	return lineage.Of(csv, r.relativesIn(csv.Namespace))
 }
 
 // relativesIn returns a reader of the versions in a namespace.
-func (r *Reader) relativesIn(namespace string) lineage.Namespace {
+func (r *Index) relativesIn(namespace string) lineage.Namespace {
 	return lineage.Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
 			return r.Caches.CSVs.Get(namespace, name)
@@ -34,7 +34,7 @@ func (r *Reader) relativesIn(namespace string) lineage.Namespace {
 
 // adoptedFrom returns the versions that still own a Deployment that a ClusterServiceVersion has
 // adopted.
-func (r *Reader) adoptedFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
+func (r *Index) adoptedFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, d := range r.Caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 		if !csvspec.OwnedBy(d, csv) {
 			continue
@@ -50,7 +50,7 @@ func (r *Reader) adoptedFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (vers
 
 // adoptedBy returns the versions that have adopted a Deployment that a ClusterServiceVersion still
 // owns.
-func (r *Reader) adoptedBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
+func (r *Index) adoptedBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, d := range r.Caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
 		if !csvspec.Owns(csv, d) {
 			continue
@@ -66,13 +66,13 @@ func (r *Reader) adoptedBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versio
 
 // recordsUpgrade reports whether the manager has recorded that a version replaces an older one.
 // Owner references alone are no proof: every client that may edit a Deployment may write them.
-func (r *Reader) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
+func (r *Index) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
 	current := r.Caches.Rollouts.Get(newer.Namespace, newer.Name)
 	return current != nil && current.Status.Upgrade != nil && slices.Contains(current.Status.Upgrade.From, older.Name)
 }
 
 // coOwners returns the other ClusterServiceVersions that own an object, by uid.
-func (r *Reader) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
+func (r *Index) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, reference := range o.GetOwnerReferences() {
 		other := r.Caches.CSVs.Get(o.GetNamespace(), reference.Name)
 		if other != nil && other.UID == reference.UID && other.Name != csv.Name {
@@ -84,7 +84,7 @@ func (r *Reader) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceV
 
 // Began reports whether a version has started to replace the previous ones: by its phase, or
 // because it owns an object, in any phase.
-func (r *Reader) Began(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+func (r *Index) Began(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	owner := informers.OwnerID(csv.Namespace, csv.Name)
 	return lineage.Began(csv) ||
 		labelled(r.Caches.Deployments.OfOwner(owner), csv) || labelled(r.Caches.Services.OfOwner(owner), csv) ||
@@ -98,7 +98,7 @@ func labelled[T drift.Object](objects []T, csv *operatorsv1alpha1.ClusterService
 
 // SuccessorOf returns the version that has started to replace a ClusterServiceVersion; nil if there
 // is none. A version that is being deleted counts until it is deleted.
-func (r *Reader) SuccessorOf(l lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
+func (r *Index) SuccessorOf(l lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, newer := range slices.Backward(l.Newer) {
 		if r.Began(newer) {
 			return newer
@@ -108,7 +108,7 @@ func (r *Reader) SuccessorOf(l lineage.Lineage) *operatorsv1alpha1.ClusterServic
 }
 
 // UpgradeOf returns the facts about other versions for the decision about a ClusterServiceVersion.
-func (r *Reader) UpgradeOf(csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, group *operatorsv1.OperatorGroup) rollout.Upgrade {
+func (r *Index) UpgradeOf(csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, group *operatorsv1.OperatorGroup) rollout.Upgrade {
 	u := rollout.Upgrade{
 		From:               l.Older,
 		Started:            r.Began(csv),

@@ -12,7 +12,7 @@ import (
 
 // OwnershipOf returns the proof from the caches that an object belongs to a ClusterServiceVersion
 // or to a version that it replaces.
-func (r *Reader) OwnershipOf(versions ...*operatorsv1alpha1.ClusterServiceVersion) owners.Ownership {
+func (r *Index) OwnershipOf(versions ...*operatorsv1alpha1.ClusterServiceVersion) owners.Ownership {
 	var services []*corev1.Service
 	var rollouts []*managerv1alpha1.WebhookRollout
 	for _, csv := range versions {

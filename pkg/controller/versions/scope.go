@@ -14,7 +14,7 @@ import (
 
 // NamespacesFor returns the Namespaces that the targets of some groups depend on. There may be
 // many, and many ClusterServiceVersions read them.
-func (r *Reader) NamespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Namespace {
+func (r *Index) NamespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Namespace {
 	names, all := scope.Named(groups)
 	if all {
 		return r.Caches.Namespaces.All()
@@ -30,7 +30,7 @@ func (r *Reader) NamespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.N
 
 // GroupsOf returns the OperatorGroups that may target a Namespace, and the ones whose labels it
 // has.
-func (r *Reader) GroupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGroup {
+func (r *Index) GroupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGroup {
 	found := r.Caches.Groups.By(informers.ByTarget, namespace.Name)
 	for _, key := range scope.SelectableBy(namespace) {
 		found = append(found, r.Caches.Groups.By(informers.BySelection, key)...)
@@ -45,7 +45,7 @@ func (r *Reader) GroupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGr
 }
 
 // ScopeOf returns the scope of a namespace's OperatorGroup.
-func (r *Reader) ScopeOf(namespace string) (scope.Scope, *scope.Failure) {
+func (r *Index) ScopeOf(namespace string) (scope.Scope, *scope.Failure) {
 	groups := r.Caches.Groups.In(namespace)
 	find := func() (scope.Scope, *scope.Failure) {
 		return scope.ForNamespace(namespace, groups, r.NamespacesFor(groups...))
@@ -58,7 +58,7 @@ func (r *Reader) ScopeOf(namespace string) (scope.Scope, *scope.Failure) {
 
 // Unlabelled returns the Namespaces of a scope that lack the label by which webhooks select them. A
 // group with a selector uses the existing labels.
-func (r *Reader) Unlabelled(s scope.Scope) []string {
+func (r *Index) Unlabelled(s scope.Scope) []string {
 	if len(s.Group.Spec.TargetNamespaces) == 0 {
 		return nil
 	}

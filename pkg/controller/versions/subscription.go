@@ -8,7 +8,7 @@ import (
 )
 
 // ConfigOf returns the config of the Subscription of a ClusterServiceVersion.
-func (r *Reader) ConfigOf(csv *operatorsv1alpha1.ClusterServiceVersion) subscriptions.Config {
+func (r *Index) ConfigOf(csv *operatorsv1alpha1.ClusterServiceVersion) subscriptions.Config {
 	relatives := r.relativesIn(csv.Namespace)
 	return subscriptions.ConfigOf(subscriptions.Find(csv, subscriptions.Lister{
 		Naming: func(name string) []*operatorsv1alpha1.Subscription {

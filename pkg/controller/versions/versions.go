@@ -1,4 +1,4 @@
-// Package versions reads the versions of operators, and their rights, from the caches.
+// Package versions reads the versions of operators from the caches, and keeps the index of their rights.
 package versions
 
 import (
@@ -14,8 +14,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 )
 
-// Reader reads the versions of operators, and their rights, from the caches.
-type Reader struct {
+// Index reads the versions of operators from the caches. It keeps the index of their claims to APIs, and
+// enqueues the ClusterServiceVersions that a changed claim affects.
+type Index struct {
 	Namespaces []string
 	Caches     *informers.Caches
 	claims     claims // which ClusterServiceVersion provides which API, and where
@@ -23,24 +24,29 @@ type Reader struct {
 	Scopes     *records.Scopes
 }
 
-// Enqueue adds a ClusterServiceVersion to the queue.
-func (r *Reader) Enqueue(csv *operatorsv1alpha1.ClusterServiceVersion) {
-	r.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
+// Enqueue adds ClusterServiceVersions to the queue.
+func (r *Index) Enqueue(csvs ...*operatorsv1alpha1.ClusterServiceVersion) {
+	for _, csv := range csvs {
+		r.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
+	}
 }
 
 // Manages reports whether a ClusterServiceVersion is not a copy and its namespace is in scope.
-func (r *Reader) Manages(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+func (r *Index) Manages(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return !csv.IsCopied() && r.InScope(csv.Namespace)
 }
 
 // InScope reports whether the manager is responsible for a namespace.
-func (r *Reader) InScope(namespace string) bool {
+func (r *Index) InScope(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
+// Exists reports whether the ClusterServiceVersion with an owner ID exists.
+func (r *Index) Exists(owner string) bool { return len(r.Caches.CSVs.OfOwner(owner)) > 0 }
+
 // IsDeleted reports whether the ClusterServiceVersion is being deleted, alone or with its
 // Namespace, in which no object can be created any more.
-func (r *Reader) IsDeleted(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+func (r *Index) IsDeleted(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	if csv.DeletionTimestamp != nil {
 		return true
 	}
@@ -48,13 +54,13 @@ func (r *Reader) IsDeleted(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 }
 
 // IsTerminating reports whether a Namespace is being deleted.
-func (r *Reader) IsTerminating(name string) bool {
+func (r *Index) IsTerminating(name string) bool {
 	namespace := r.Caches.Namespaces.Get("", name)
 	return namespace != nil && (namespace.DeletionTimestamp != nil || namespace.Status.Phase == corev1.NamespaceTerminating)
 }
 
 // ManagedRollouts returns the WebhookRollouts of the namespaces of this manager.
-func (r *Reader) ManagedRollouts() []*managerv1alpha1.WebhookRollout {
+func (r *Index) ManagedRollouts() []*managerv1alpha1.WebhookRollout {
 	var managed []*managerv1alpha1.WebhookRollout
 	for _, rollout := range r.Caches.Rollouts.All() {
 		if r.InScope(rollout.Namespace) {

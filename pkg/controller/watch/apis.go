@@ -9,7 +9,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
@@ -19,17 +18,13 @@ import (
 // enqueueAPIServiceOwners enqueues the owners of APIServices of a group in which a version was
 // registered, changed or removed.
 func (h *Handlers) enqueueAPIServiceOwners(group string) {
-	for _, csv := range h.Caches.CSVs.By(informers.ByGroup, group) {
-		h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-	}
+	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByGroup, group)...)
 }
 
 // apiChanged enqueues the ClusterServiceVersions that depend on a kind of the group.
 func (h *Handlers) apiChanged(group schema.GroupVersion) {
 	h.Served.Resources.Announce(group)
-	for _, csv := range h.Caches.CSVs.By(informers.ByAPI, csvspec.APIServiceName(group.Group, group.Version)) {
-		h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-	}
+	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByAPI, csvspec.APIServiceName(group.Group, group.Version))...)
 }
 
 // apiServiceChanged also enqueues the owners of APIServices of the group.
@@ -68,9 +63,7 @@ func (h *Handlers) servedChanged(before, after drift.Object) {
 		}
 	}
 	for _, group := range informers.GroupsServedBy(present(before, after)[0]) {
-		for _, csv := range h.Caches.CSVs.By(informers.ByRuled, group) {
-			h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-		}
+		h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByRuled, group)...)
 	}
 }
 
@@ -81,9 +74,7 @@ func (h *Handlers) crdChanged(before, after drift.Object) {
 	if crd.Name == issuers.CertificatesCRD || crd.Name == informers.OperatorConditionsCRD {
 		h.enqueueAllCSVs()
 	}
-	for _, csv := range h.Caches.CSVs.By(informers.ByCRD, crd.Name) {
-		h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-	}
+	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByCRD, crd.Name)...)
 	h.enqueueAPIServiceOwners(crd.Spec.Group)
 	for _, v := range crd.Spec.Versions {
 		h.apiChanged(schema.GroupVersion{Group: crd.Spec.Group, Version: v.Name})

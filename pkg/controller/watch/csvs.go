@@ -10,7 +10,6 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -61,25 +60,15 @@ func (h *Handlers) enqueueOthers(csv *operatorsv1alpha1.ClusterServiceVersion, a
 // spec or phase changes.
 func (h *Handlers) VersionChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
-	var was, is *operatorsv1alpha1.ClusterServiceVersion
-	if before != nil {
-		was = before.(*operatorsv1alpha1.ClusterServiceVersion)
-	}
-	if after != nil {
-		is = after.(*operatorsv1alpha1.ClusterServiceVersion)
-	}
+	was, _ := before.(*operatorsv1alpha1.ClusterServiceVersion)
+	is, _ := after.(*operatorsv1alpha1.ClusterServiceVersion)
 	if was != nil && is != nil && was.Status.Phase == is.Status.Phase && was.DeletionTimestamp.IsZero() == is.DeletionTimestamp.IsZero() &&
 		equality.Semantic.DeepEqual(lineage.Replaced(was), lineage.Replaced(is)) {
 		return
 	}
-	for _, csv := range []*operatorsv1alpha1.ClusterServiceVersion{was, is} {
-		if csv == nil {
-			continue
-		}
-		l := h.Versions.LineageOf(csv)
-		for _, relative := range slices.Concat(l.Older, l.Newer) {
-			h.Queue.Add(queue.CSVKey(relative.Namespace, relative.Name))
-		}
+	for _, csv := range slices.Backward(present(before, after)) {
+		l := h.Versions.LineageOf(csv.(*operatorsv1alpha1.ClusterServiceVersion))
+		h.Versions.Enqueue(slices.Concat(l.Older, l.Newer)...)
 	}
 }
 
@@ -97,9 +86,7 @@ func (h *Handlers) SubscriptionChanged(before, after drift.Object) {
 				named = cached
 			}
 			l := h.Versions.LineageOf(named)
-			for _, csv := range slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{named}, l.Older, l.Newer) {
-				h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-			}
+			h.Versions.Enqueue(slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{named}, l.Older, l.Newer)...)
 		}
 	}
 }

@@ -14,9 +14,7 @@ import (
 func (h *Handlers) grantChanged(before, after drift.Object) {
 	for _, binding := range present(before, after) {
 		for _, subject := range informers.SubjectsOf(binding) {
-			for _, csv := range h.Caches.CSVs.By(informers.BySubject, subject) {
-				h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-			}
+			h.Versions.Enqueue(h.Caches.CSVs.By(informers.BySubject, subject)...)
 		}
 	}
 }
@@ -37,9 +35,7 @@ func (h *Handlers) rulesChanged(before, after drift.Object) {
 func (h *Handlers) accountChanged(before, after drift.Object) {
 	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
 		account := present(before, after)[0].(*corev1.ServiceAccount)
-		for _, csv := range h.Caches.CSVs.By(informers.BySubject, permissions.SubjectsOf(account.Namespace, account.Name)[0]) {
-			h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-		}
+		h.Versions.Enqueue(h.Caches.CSVs.By(informers.BySubject, permissions.SubjectsOf(account.Namespace, account.Name)[0])...)
 		for _, group := range h.Caches.Groups.In(account.Namespace) {
 			if group.Spec.ServiceAccountName == account.Name {
 				h.Queue.Add(queue.GroupKey(group.Namespace, group.Name))

@@ -24,7 +24,7 @@ type Handlers struct {
 	Scopes   *records.Scopes
 	Served   discovery.APIServer
 	Writes   *informers.Expectations
-	Versions *versions.Reader
+	Versions *versions.Index
 }
 
 // conditionChanged enqueues the version of an OperatorCondition and the versions that replace it.
@@ -33,10 +33,8 @@ func (h *Handlers) conditionChanged(condition drift.Object) {
 	if csv == nil {
 		return
 	}
-	h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-	for _, newer := range h.Versions.LineageOf(csv).Newer {
-		h.Queue.Add(queue.CSVKey(newer.Namespace, newer.Name))
-	}
+	h.Versions.Enqueue(csv)
+	h.Versions.Enqueue(h.Versions.LineageOf(csv).Newer...)
 }
 
 // Register registers the handlers that map every change to the affected keys.
@@ -138,8 +136,8 @@ func (h *Handlers) registrationChanged(before, after drift.Object) {
 }
 
 // OnDemandChanged handles objects that are watched on demand: OperatorConditions and objects of
-// issuers. It enqueues the owner; for an object of the administrator, such as an issuer, it
-// enqueues all that may use it.
+// issuers. It enqueues the owner. An object without an owner, such as an issuer of the administrator,
+// enqueues every ClusterServiceVersion: no index shows which of them use it.
 func (h *Handlers) OnDemandChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*unstructured.Unstructured)
 	if changed.GetKind() == owners.OperatorConditions.Name {
@@ -154,9 +152,7 @@ func (h *Handlers) OnDemandChanged(before, after drift.Object) {
 }
 
 func (h *Handlers) enqueueAllCSVs() {
-	for _, csv := range h.Caches.CSVs.All() {
-		h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-	}
+	h.Versions.Enqueue(h.Caches.CSVs.All()...)
 }
 
 // enqueueNamespacesWith enqueues the Namespaces that have a label.
@@ -168,9 +164,7 @@ func (h *Handlers) enqueueNamespacesWith(label string) {
 
 // EnqueueCSVsIn adds the ClusterServiceVersions of a namespace to the queue.
 func (h *Handlers) EnqueueCSVsIn(namespace string) {
-	for _, csv := range h.Caches.CSVs.In(namespace) {
-		h.Queue.Add(queue.CSVKey(csv.Namespace, csv.Name))
-	}
+	h.Versions.Enqueue(h.Caches.CSVs.In(namespace)...)
 }
 
 func (h *Handlers) enqueueGroupsIn(namespace string) {

@@ -2,32 +2,19 @@ package write
 
 import (
 	"context"
-	"encoding/json"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// convert writes spec.conversion of the definition that was looked at, if it is that
-// still.
+// convert writes spec.conversion of a definition, unless it has changed since it was read.
 func (w *Writer) convert(ctx context.Context, live drift.Object, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{
-			"uid": desired.UID, "resourceVersion": desired.ResourceVersion,
-			"annotations": annotationPatch(live.(*apiextensionsv1.CustomResourceDefinition), desired),
-		},
-		"spec": map[string]any{"conversion": conversionPatch(desired.Spec.Conversion)},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return w.Extensions.ApiextensionsV1().CustomResourceDefinitions().Patch(ctx, desired.Name, types.MergePatchType, patch,
-		metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+	return patch(ctx, w.Extensions.ApiextensionsV1().CustomResourceDefinitions(), desired, wellknown.FieldManager,
+		map[string]any{"annotations": annotationPatch(live.(*apiextensionsv1.CustomResourceDefinition), desired)},
+		map[string]any{"spec": map[string]any{"conversion": conversionPatch(desired.Spec.Conversion)}})
 }
 
 // annotationPatch sets the annotations of the conversion, and removes the annotations of the previous

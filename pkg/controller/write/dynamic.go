@@ -2,7 +2,6 @@ package write
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -74,14 +72,7 @@ func mirror(ctx context.Context, client dynamic.ResourceInterface, o *unstructur
 	if err != nil {
 		return nil, err
 	}
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion()},
-		"status":   map[string]any{"conditions": conditions},
-	})
-	if err != nil {
-		return nil, err
-	}
-	written, err := client.Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager}, "status")
+	written, err := patch(ctx, client, o, wellknown.FieldManager, nil, map[string]any{"status": map[string]any{"conditions": conditions}}, "status")
 	if apierrors.IsNotFound(err) {
 		return o, nil
 	}

@@ -2,13 +2,11 @@ package write
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -26,13 +24,8 @@ func (w *Writer) setOwnersOf(ctx context.Context, o *metav1.PartialObjectMetadat
 // SetOwners writes the owner references of an object, unless it has changed since it was read. It has
 // a field manager of its own, so that the writes of other fields do not remove the references.
 func (w *Writer) SetOwners(ctx context.Context, k owners.Kind, o metav1.Object, references []metav1.OwnerReference) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "ownerReferences": references,
-	}})
-	if err != nil {
-		return err
-	}
-	_, err = w.Metadata.Resource(k.Resource).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManagerOwnerReferences})
+	client := w.Metadata.Resource(k.Resource).Namespace(o.GetNamespace())
+	_, err := patch(ctx, client, o, wellknown.FieldManagerOwnerReferences, map[string]any{"ownerReferences": references}, nil)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

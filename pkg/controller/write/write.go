@@ -98,6 +98,8 @@ func send[T drift.Object](ctx context.Context, client Resource[T], step rollout.
 		return result(Apply(ctx, client, object, dryRun(step)))
 	case rollout.Update:
 		return result(client.Update(ctx, object, metav1.UpdateOptions{FieldManager: wellknown.FieldManager, DryRun: dryRun(step)}))
+	case rollout.Patch:
+		return result(Metadata(ctx, client, object, map[string]any{"labels": object.GetLabels()}))
 	default:
 		return object, nil, Delete(ctx, client, object)
 	}

@@ -63,6 +63,10 @@ func (a Adopter) Refusal(o drift.Object) string {
 	}
 }
 
+// IsTakenOver reports whether the labels of an object name an existing ClusterServiceVersion of another
+// operator.
+func (a Adopter) IsTakenOver(o drift.Object) bool { return a.takenOver(o) != "" }
+
 // takenOver returns the version of another operator that adopted an object of one of the versions;
 // empty for none. It compares the name in the labels: a version may have been recreated with
 // another uid, and another client may have removed other labels.

@@ -157,7 +157,7 @@ func protectedFields(o Object) []string {
 		return []string{".subjects", ".roleRef"}
 	case *apiextensionsv1.CustomResourceDefinition:
 		return []string{".spec.conversion"}
-	case *unstructured.Unstructured: // a Certificate, or an Issuer
+	case *unstructured.Unstructured: // a Certificate or an Issuer; other kinds have none of these fields
 		return []string{".spec.issuerRef", ".spec.secretName", ".spec.dnsNames", ".spec.isCA", ".spec.usages", ".spec.ca", ".spec.selfSigned"}
 	default:
 		return ExclusiveFields(o)

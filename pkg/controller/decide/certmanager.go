@@ -1,0 +1,82 @@
+package decide
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+)
+
+func (d *decision) fromCertManager(deployment string, issuer issuers.Issuer) (issuance, error) {
+	service := d.services[deployment]
+	policy, _ := d.policy()
+	facts := issuers.CertManagerFacts{
+		Installed: d.CertManager,
+		Request: issuers.CertManagerRequest{
+			Service: service, Names: certs.DNSNames(service, d.CSV.Namespace), Issuer: issuer,
+			Validity: policy.Validity, RenewBefore: policy.RenewBefore, Key: policy.Key, Meta: csvspec.OwnedMeta(d.CSV, ""),
+		},
+		Objects: map[string]*unstructured.Unstructured{},
+	}
+	secret, err := d.secret(names.Issued(names.Secret(service)))
+	if err != nil {
+		return issuance{}, err
+	}
+	facts.Secret = secret
+	i := issuance{}
+	if facts.Installed {
+		if i, err = d.orderFrom(&facts); err != nil {
+			return issuance{}, err
+		}
+	}
+	i.Finding, i.secret = issuers.FromCertManager(facts), secret
+	i.steps = append(i.steps, d.adoptIssued(secret)...)
+	i.steps = append(i.steps, d.adoptIssued(d.Issued[names.Issued(names.CA(service))])...)
+	return i, nil
+}
+
+// orderFrom compares what is ordered of cert-manager with the live objects.
+func (d *decision) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err error) {
+	caches := []ObjectKey{{Resource: issuers.Certificates}, {Resource: issuers.Issuers}, {Resource: issuers.ClusterIssuers}}
+	issuer, known := d.issuerKey(facts.Request.Issuer)
+	keys := caches
+	if known {
+		keys = append(keys, issuer)
+	}
+	order := facts.Request.Objects()
+	for _, desired := range order {
+		keys = append(keys, keyOf(desired))
+	}
+	objects, err := d.watched(keys...)
+	if err != nil {
+		return issuance{}, err
+	}
+	for _, cache := range caches {
+		if !objects[cache].Cached {
+			return issuance{requeue: retryAt(objects[cache].Since, d.now)}, nil
+		}
+	}
+	for _, desired := range order {
+		if live := d.order(&i, desired, objects[keyOf(desired)].Live); live != nil {
+			facts.Objects[desired.GetKind()+" "+desired.GetName()] = live
+		}
+	}
+	if known {
+		facts.Issuer = objects[issuer].Live
+	}
+	return i, nil
+}
+
+// issuerKey returns the key of an issuer. The kinds of other groups than cert-manager's are not known.
+func (d *decision) issuerKey(named issuers.Issuer) (key ObjectKey, known bool) {
+	switch {
+	case named.Group != issuers.Issuers.Group:
+		return ObjectKey{}, false
+	case named.Kind == "ClusterIssuer":
+		return ObjectKey{issuers.ClusterIssuers, "", named.Name}, true
+	default:
+		return ObjectKey{issuers.Issuers, d.CSV.Namespace, named.Name}, true
+	}
+}
