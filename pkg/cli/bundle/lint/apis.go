@@ -2,7 +2,6 @@ package lint
 
 import (
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
@@ -67,7 +67,7 @@ func unservedAPIs(s *subject) []mistake {
 	for i, r := range requirements.OwnedAPIServices(s.CSV) {
 		name := s.CSV.Spec.APIServiceDefinitions.Owned[i].DeploymentName
 		remedy := "name one of spec.install.spec.deployments"
-		if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
+		if csvspec.HasDeployment(s.CSV, name) {
 			remedy = "give all kinds of a version the same deploymentName and containerPort, or the others another version"
 		}
 		if !csvstatus.Met(r) {

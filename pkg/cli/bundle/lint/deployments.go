@@ -14,6 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
@@ -29,7 +30,7 @@ ClusterServiceVersion Pending/RequirementsNotMet and registers nothing. It does 
 Deployments with one name, which OLM v0 overwrites in a loop.`,
 		find: func(s *subject) []mistake {
 			return unmet(s, "Deployment", func(name string) (path, remedy string) {
-				if slices.ContainsFunc(s.deployments(), func(d deployment) bool { return d.Name == name }) {
+				if csvspec.HasDeployment(s.CSV, name) {
 					return "spec.install.spec.deployments", "give each Deployment a name of its own"
 				}
 				for _, w := range s.webhooks() {

@@ -7,8 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
 var objectChecks = []Check{
@@ -85,7 +87,8 @@ func grantsEverything(s *subject) []mistake {
 		}
 	})
 	for _, o := range s.Objects {
-		for i, rule := range rulesOf(o.Typed) {
+		object, _ := o.Typed.(metav1.Object)
+		for i, rule := range permissions.RulesOf(object) {
 			if why := isEverything(rule); why != "" {
 				all = append(all, mistake{object: o, path: fmt.Sprintf("rules[%d]", i), what: why, remedy: "name the groups, resources and verbs that are used"})
 			}
@@ -100,17 +103,6 @@ func grantsEverything(s *subject) []mistake {
 		}
 	}
 	return all
-}
-
-func rulesOf(typed any) []rbacv1.PolicyRule {
-	switch r := typed.(type) {
-	case *rbacv1.ClusterRole:
-		return r.Rules
-	case *rbacv1.Role:
-		return r.Rules
-	default:
-		return nil
-	}
 }
 
 func isEverything(rule rbacv1.PolicyRule) string {
