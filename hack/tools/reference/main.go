@@ -201,7 +201,7 @@ func constantsIn(g *ast.GenDecl) (all []constant) {
 		}
 		value, err := strconv.Unquote(literal.Value)
 		must(err)
-		name, comment := v.Names[0].Name, cmp.Or(v.Doc.Text(), g.Doc.Text())
+		name, comment := v.Names[0].Name, cmp.Or(v.Doc.Text(), v.Comment.Text(), g.Doc.Text())
 		comment = strings.Join(strings.Fields(comment), " ")
 		comment = strings.TrimPrefix(strings.TrimPrefix(comment, name), ",")
 		all = append(all, constant{name, value, strings.ReplaceAll(strings.TrimSpace(comment), "|", `\|`)})
