@@ -40,7 +40,7 @@ type Plan struct {
 	NotLifted map[string]string
 	// Services are the names of the Services, by Deployment.
 	Services map[string]string
-	// Deployments are the observed Deployments with those that the results have.
+	// Deployments are the observed Deployments, and the ones of the results.
 	Deployments map[string]*appsv1.Deployment
 	// Learned are the results of live reads. The next decisions need them.
 	Learned []Result

@@ -10,7 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 )
 
-// A refused label is shown, whatever the code of the denial.
+// A refused label is shown with any code of the denial.
 func TestRefusedLabel(t *testing.T) {
 	denied := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: 409, Reason: metav1.StatusReasonConflict,
