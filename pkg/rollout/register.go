@@ -184,7 +184,7 @@ func (r *registrar) proceed(c candidate, is use) webhookView {
 // existed.
 func (r *registrar) withConfigurationName(view webhookView) webhookView {
 	if r.wasRegistered(view.Webhook) {
-		view.configuration = view.Webhook.Registration.GetName()
+		view.configuration = view.Registration.GetName()
 	}
 	return view
 }

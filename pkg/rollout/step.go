@@ -187,17 +187,24 @@ func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 	}
 	last, known := o.Writes[step.Key()]
 	step.Repeated = step.Desired != nil && known && (step.Verb == Create || last.RepeatedBy(step.Desired, step.Live))
-	switch {
-	case step.Verb == Delete && !(known && last.Wrote(step.Live)):
+	if step.Verb == Delete && !(known && last.Wrote(step.Live)) {
 		step.Drift.By = drift.ByCreation
-	case !step.Repeated || step.Drift.By != "":
-	case last.RefusesAdmission():
-		step.Drift.By = drift.ByAdmission
-	case step.Verb == Create && drift.IsRegistration(step.Object), step.Verb == Convert && step.reconverts():
-	default:
-		step.Drift.By = drift.ByAnyClient
+	} else if step.Repeated && step.Drift.By == "" {
+		step.Drift.By = undoneBy(step, last)
 	}
 	return step, !o.Contests[step.Key()].Blocks(step.Object, step.Live, step.Drift, now)
+}
+
+// undoneBy returns who undid the latest write of what the step writes again; empty if that is no contest.
+func undoneBy(step Step, last drift.Write) string {
+	switch {
+	case last.RefusesAdmission():
+		return drift.ByAdmission
+	case step.Verb == Create && drift.IsRegistration(step.Object), step.Verb == Convert && step.reconverts():
+		return ""
+	default:
+		return drift.ByAnyClient
+	}
 }
 
 // lookUp returns an object by name; nil if it is absent.

@@ -26,7 +26,8 @@ func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstruct
 		return nil, nil, fmt.Errorf("no way to write a %s", o.GetKind())
 	}
 	client := w.Dynamic.Resource(resource).Namespace(o.GetNamespace())
-	if step.Live == nil && (step.Verb == rollout.Create || step.Verb == rollout.Apply) {
+	isNew := step.Live == nil && (step.Verb == rollout.Create || step.Verb == rollout.Apply)
+	if isNew && resource != owners.OperatorConditions.Resource { // all OperatorConditions are cached
 		if existing, err := uncached(ctx, client, o.GetName()); existing != nil || err != nil {
 			return nil, existing, err
 		}
