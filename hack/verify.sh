@@ -15,6 +15,7 @@ main() {
     check "$mod is tidy (go mod tidy)" tidy "$(dirname "$mod")"
   done
   check "Go files are formatted (gofmt -w)" formatted
+  check "documents name tests that exist" tests_exist
   check "manifests/monitoring" monitoring
   # Each module alone: what it does not require, it cannot use.
   for mod in $(git ls-files --cached --others --exclude-standard '*go.mod' ':!hack/tools'); do
@@ -61,6 +62,16 @@ monitoring() {
 promtool() {
   GOFLAGS=-tags=remove_all_sd \
     go tool -modfile="$root/hack/tools/prom/go.mod" promtool "$@"
+}
+
+# A document may name tests by a prefix, as -run does.
+tests_exist() {
+  local tests name missing=0
+  tests=$(git grep -hoE '^func (Test|Benchmark|Fuzz)[A-Za-z0-9]*' -- '*_test.go' | cut -d' ' -f2)
+  for name in $(git grep -hoE '\b(Test|Benchmark|Fuzz)[A-Z][A-Za-z0-9]*' -- '*.md' ':!CHANGELOG.md' | sort -u); do
+    grep -q "^$name" <<<"$tests" || { echo "no test is named $name: correct $(git grep -lw "$name" -- '*.md' | tr '\n' ' ')"; missing=1; }
+  done
+  return $missing
 }
 
 tidy() {
