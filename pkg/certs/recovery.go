@@ -6,7 +6,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// recover starts again if pods are given nothing, or something that the manager did not write.
+// recoverSecret starts again if pods are given nothing, or something that the manager did not write.
 // Without registrations, pods get the new generation at once. Otherwise it is distributed first,
 // and the unusable pair is emptied: a kubelet keeps the files as they are when a key is missing.
 func (m *decider) recoverSecret() {
