@@ -27,8 +27,8 @@ func (d *decision) fromCertManager(deployment string, issuer issuers.Issuer) (is
 	facts.Secret = secret
 	i := issuance{}
 	if facts.Installed {
-		if i, err = d.orderFrom(&facts); err != nil {
-			return issuance{}, err
+		if i, err = d.orderFrom(&facts); err != nil || i.refusal != "" {
+			return issuance{refusal: i.refusal, requeue: i.requeue}, err // another client's issuer would sign
 		}
 	}
 	i.Finding, i.secret = issuers.FromCertManager(facts), secret

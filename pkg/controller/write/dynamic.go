@@ -26,15 +26,19 @@ func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstruct
 		return nil, nil, fmt.Errorf("no way to write a %s", o.GetKind())
 	}
 	client := w.Dynamic.Resource(resource).Namespace(o.GetNamespace())
-	isNew := step.Live == nil && (step.Verb == rollout.Create || step.Verb == rollout.Apply)
-	if isNew && resource != owners.OperatorConditions.Resource { // all OperatorConditions are cached
+	if step.Verb == rollout.Apply && step.Live == nil {
 		if existing, err := uncached(ctx, client, o.GetName()); existing != nil || err != nil {
 			return nil, existing, err
 		}
 	}
 	switch step.Verb {
 	case rollout.Create:
-		return result(client.Create(ctx, o, metav1.CreateOptions{FieldManager: wellknown.FieldManager}))
+		created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
+		if apierrors.IsAlreadyExists(err) {
+			existing, err := uncached(ctx, client, o.GetName())
+			return nil, existing, err
+		}
+		return result(created, err)
 	case rollout.Apply:
 		return result(client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: wellknown.FieldManager, Force: true}))
 	case rollout.Update:
@@ -51,8 +55,8 @@ func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstruct
 }
 
 // uncached returns an object that the caches do not have: they select objects with the manager's
-// label, and an apply would change an object of another client. It is a list, because the manager
-// may not get ConfigMaps and Issuers.
+// label, or do not show it yet. An apply would change an object of another client. It is a list,
+// because the manager may not get ConfigMaps and Issuers.
 func uncached(ctx context.Context, client dynamic.ResourceInterface, name string) (drift.Object, error) {
 	list, err := client.List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -148,14 +149,16 @@ func unmetDeployment(name string, status operatorsv1alpha1.StatusReason, message
 // requiredBackends returns an unmet requirement for each webhook whose Deployment is not in the
 // CSV. OLM v0 registers such a webhook without a server.
 func requiredBackends(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
+	deployments := csvspec.DeploymentNames(csv)
+	exists := sets.New(deployments...)
 	var results []operatorsv1alpha1.RequirementStatus
 	for i, d := range csv.Spec.WebhookDefinitions {
-		if csvspec.HasDeployment(csv, d.DeploymentName) {
+		if exists.Has(d.DeploymentName) {
 			continue
 		}
 		results = append(results, unmetDeployment(d.DeploymentName, operatorsv1alpha1.RequirementStatusReasonNotPresent,
 			fmt.Sprintf("webhook %q names a Deployment that the ClusterServiceVersion does not have: set spec.webhookdefinitions[%d].deploymentName to one of %s",
-				d.GenerateName, i, few(csvspec.DeploymentNames(csv), ", "))))
+				d.GenerateName, i, few(deployments, ", "))))
 	}
 	return results
 }
