@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
@@ -115,5 +117,53 @@ func TestOrderUnderTheNameOfAnotherObject(t *testing.T) {
 		if test.refusal != "" && read != nil {
 			t.Errorf("%s: it is read", name)
 		}
+	}
+}
+
+// Nothing is requested of cert-manager while an Issuer of another client has the name of the manager's: it would
+// sign the certificate.
+func TestNothingIsRequestedOfAnotherClientsIssuer(t *testing.T) {
+	for name, test := range map[string]struct {
+		issuers []string // of another client
+		refused bool
+	}{
+		"no Issuer":                   {},
+		"one that signs certificates": {[]string{names.CA("server-service")}, true},
+		"one that signs itself":       {[]string{names.SelfSigned("server-service")}, true},
+		"one that the order ignores":  {[]string{"other"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &decision{Facts: stageFacts(), now: now, answers: NewAnswers(), secrets: map[string]*corev1.Secret{}, services: map[string]string{"server": "server-service"}}
+			d.CertManager = true
+			order, err := d.fromCertManager("server", issuers.Issuer{})
+			for ; err != nil; order, err = d.fromCertManager("server", issuers.Issuer{}) {
+				if len(d.questions) == 0 {
+					t.Fatal(err)
+				}
+				for _, question := range d.questions {
+					answerWithIssuers(d, question, test.issuers)
+				}
+				d.questions = nil
+			}
+			if (order.refusal != "") != test.refused || (len(order.steps) == 0) != test.refused || order.Published != nil {
+				t.Errorf("refusal %q, steps %v, published: %v", order.refusal, order.steps, order.Published)
+			}
+		})
+	}
+}
+
+// answerWithIssuers answers a question: nothing exists but Issuers of another client.
+func answerWithIssuers(d *decision, question Question, foreign []string) {
+	switch q := question.(type) {
+	case ReadSecret:
+		d.secrets[q.Name] = nil
+	case WatchObject:
+		object := Object{Cached: true}
+		if q.Resource == issuers.Issuers && slices.Contains(foreign, q.Name) {
+			object.Live = &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cert-manager.io/v1", "kind": "Issuer"}}
+			object.Live.SetNamespace(q.Namespace)
+			object.Live.SetName(q.Name)
+		}
+		d.answers.Objects[q.ObjectKey] = object
 	}
 }
