@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"crypto/x509"
 	"testing"
 	"time"
 
@@ -42,5 +43,48 @@ func TestFutureRotationHasNoSlot(t *testing.T) {
 	secret := secretWith(t, minted(t, 1, start)).next(minted(t, 2, start), after(time.Hour)).Secret
 	if HasRotationSlot(secret, start) || !HasRotationSlot(secret, after(time.Hour)) {
 		t.Error("the slot does not begin at the start of the rotation")
+	}
+}
+
+// A certificate that was minted while the clock was a year ahead is replaced at once after the
+// clock is corrected. The CA that pods serve stays trusted until they serve the new certificate.
+func TestClockSetBackByAYear(t *testing.T) {
+	now, then := after(day), after(366*day)
+	first, ahead := minted(t, 1, start), minted(t, 2, then)
+	promoted := secretWith(t, first).next(ahead, then).promoted(then)
+	one, both := trusting(ahead), trusting(ahead, first)
+	for name, f := range map[string]Facts{
+		"pods serve it":                           {Secret: secretWith(t, ahead).Secret, Registrations: []Registration{one}},
+		"pods are given it":                       {Secret: promoted.Secret, Registrations: []Registration{one}},
+		"pods are given it, with the previous CA": {Secret: secretWith(t, first).next(ahead, after(80*day)).promoted(after(80 * day)).Secret, Registrations: []Registration{both}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.Names, f.Live, f.Running = names, true, true
+			trusted := parse(f.Registrations[0].CABundle)
+			for f.Issued == nil {
+				d := Decide(f, DefaultPolicy(), now)
+				switch {
+				case d.Need == NeedIssued:
+					f.Issued = new(mint(t, *d.Mint))
+				case d.Write != nil:
+					f.Secret = d.Write // the recorded times are reset
+				default:
+					t.Fatalf("nothing is minted: it needs %q in %s: %s%s", d.Need, d.Phase, d.Problem, d.Message)
+				}
+			}
+			if leaf := parse(f.Issued.Certificate)[0]; leaf.NotBefore.After(now) || leaf.NotAfter.After(after(92*day)) {
+				t.Errorf("what is minted is valid from %s to %s", leaf.NotBefore, leaf.NotAfter)
+			}
+			d := Decide(f, DefaultPolicy(), now)
+			if d.Phase != distributing || d.Write == nil {
+				t.Errorf("in %s, it writes %q", d.Phase, describe(d.Write))
+			}
+			published := Registration{CABundle: d.Trust}
+			for _, ca := range append(trusted, parse(f.Issued.CA)...) {
+				if !published.trusts(ca) {
+					t.Errorf("it does not trust %s, only %s", numbersOf([]*x509.Certificate{ca}), numbersOf(parse(d.Trust)))
+				}
+			}
+		})
 	}
 }

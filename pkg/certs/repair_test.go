@@ -56,6 +56,10 @@ func TestRepair(t *testing.T) {
 			facts: cached(secret.edited(corev1.TLSPrivateKeyKey, second.Key), one), at: at,
 			need: NeedLive, phase: distributing, trust: "1", message: "no pair",
 		},
+		"replaced by another Secret": {
+			facts: Facts{Secret: secretWith(t, otherClients).with(func(s *corev1.Secret) { s.Annotations = nil }).Secret, Registrations: []Registration{one}, Live: true, Issued: &third}, at: at,
+			write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing",
+		},
 		"valid pair of another client": {
 			facts: Facts{Secret: overwrite(secret), Registrations: []Registration{one}, Live: true, Issued: &third}, at: at,
 			write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing",

@@ -20,7 +20,7 @@ type fault struct {
 var faults = slices.Concat(secretFaults, podFaults, registrationFaults, managerFaults)
 
 var secretFaults = []fault{
-	{"the Secret is deleted", func(sim *simulation) { sim.store(nil) }},
+	lost,
 	{"the certificate is damaged", func(sim *simulation) { sim.editKey(corev1.TLSCertKey, []byte("spoiled")) }},
 	{"the CA is deleted", func(sim *simulation) { sim.editKey(wellknown.KeyCA, nil) }},
 	{"the next key is deleted", func(sim *simulation) { sim.editKey(wellknown.KeyNextKey, nil) }},
@@ -63,6 +63,8 @@ var secretFaults = []fault{
 		sim.schedule(sim.upTo(2*time.Minute), func() { sim.secretRefused = false; sim.changed() })
 	}},
 }
+
+var lost = fault{"the Secret is deleted", func(sim *simulation) { sim.store(nil) }}
 
 func (sim *simulation) replacePair(s *corev1.Secret) {
 	g := mint(sim.t, *sim.policy.request(0, names, sim.now))

@@ -88,6 +88,20 @@ func runWithFault(t *testing.T, f fault) {
 	}
 }
 
+// Each loss of the Secret before pods mount it leaves a CA in the bundles. The bundles stay limited
+// and keep the oldest CA, which pods serve.
+func TestSecretLostRepeatedly(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(ordinarily(4, 8)) {
+		sim := newSimulation(t, seed, byManager)
+		faultsAt := map[int]fault{}
+		for n := range 2 * maxAuthorities {
+			faultsAt[3*n] = lost
+		}
+		sim.runRotation(sim.advanceToRenewal(), faultsAt)
+	}
+}
+
 // Certificates that were minted while the clock was more than a year ahead are replaced after the
 // clock is corrected, and calls succeed after that.
 func TestClockAYearAhead(t *testing.T) {

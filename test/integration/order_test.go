@@ -41,6 +41,35 @@ func TestSecondDeploymentStartsAfterTheFirstWebhook(t *testing.T) {
 	}
 }
 
+// The first Deployment may wait for a webhook of the second: the order is no trap.
+func TestOrderIsRelaxed(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	e.runDeployments("first")
+	e.manage(func(o *controller.Options) { o.Rollout.OrderTimeout = time.Second })
+	c := csv("operator.v1", "first", "second")
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("second.example.com", "second"))
+	e.create(c)
+	e.eventually("the second webhook is registered", func() (bool, any) {
+		w := webhookStatus(e, "operator.v1", "second.example.com")
+		return w.State == "Registered", w
+	})
+	relaxed := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "OrderRelaxed")
+	if relaxed == nil || !strings.HasPrefix(relaxed.Message, "deployment first is not complete within its bound") {
+		t.Errorf("condition OrderRelaxed: %+v", relaxed)
+	}
+	if _, registered := registered(e)["v.example.com"]; registered {
+		t.Error("the first Deployment's webhook is registered, and no server serves it")
+	}
+
+	setAvailable(e, "first", true)
+	e.succeeds("operator.v1")
+	e.eventually("the order is not relaxed any more", func() (bool, any) {
+		conditions := e.rollout("operator.v1").Conditions
+		return meta.FindStatusCondition(conditions, "OrderRelaxed") == nil, conditions
+	})
+}
+
 func TestInstallTimeout(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)

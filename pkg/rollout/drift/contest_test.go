@@ -18,6 +18,10 @@ func TestContestRecord(t *testing.T) {
 		"two in a minute": {
 			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x")}, at: 2 * time.Second,
 		},
+		"three in a minute": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x"), time.Minute: by("adversary", "x")},
+			at:      61 * time.Second, wantContested: true, wantBlocked: true,
+		},
 		"three in more than a minute": {
 			repairs: map[time.Duration]Drift{0: by("adversary", "x"), 50 * time.Second: by("adversary", "x"), 100 * time.Second: by("adversary", "x")},
 			at:      101 * time.Second,
