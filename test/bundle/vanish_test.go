@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-var quoted = regexp.MustCompile("`olm-webhook-manager ([^`]+)`")
+var quoted = regexp.MustCompile("`kubectl webhooks ([^`]+)`")
 
 // A client that does what a refusal says, to the letter, can upgrade: a version goes that objects were
 // stored in, and the objects stay.
