@@ -3,6 +3,7 @@ package serving_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,7 +15,7 @@ import (
 
 func TestUnreadMetricsAreFew(t *testing.T) {
 	mux := http.NewServeMux()
-	serving.HandleOwnPaths(mux, prometheus.NewRegistry(), nil)
+	serving.HandleOwnPaths(mux, largerThanAWindow(), nil)
 	server := httptest.NewUnstartedServer(mux)
 	server.EnableHTTP2 = true
 	server.StartTLS()
@@ -44,4 +45,16 @@ func TestUnreadMetricsAreFew(t *testing.T) {
 	}
 	conn.Close()
 	hostingtest.Eventually(t, "metrics are served again", func() bool { return status("/metrics") == http.StatusOK })
+}
+
+// largerThanAWindow has more metrics than the 64 KiB that a client of HTTP/2 takes unread. Shorter answers could
+// all be sent before others wait.
+func largerThanAWindow() prometheus.Gatherer {
+	registry := prometheus.NewRegistry()
+	values := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "value"}, []string{"number"})
+	registry.MustRegister(values)
+	for n := range 10_000 {
+		values.WithLabelValues(strconv.Itoa(n)).Set(1)
+	}
+	return registry
 }
