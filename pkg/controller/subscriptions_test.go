@@ -7,9 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -69,16 +72,55 @@ func TestSubscriptionChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.handlers.SubscriptionChanged(test.before, test.after)
-			var looked []string
-			for c.queue.Len() > 0 {
-				k, _ := c.queue.Get()
-				c.queue.Done(k)
-				looked = append(looked, k.Name)
-			}
-			slices.Sort(looked)
+			looked := enqueued(c)
 			if diff := cmp.Diff(test.want, looked); diff != "" {
 				t.Errorf("looked at (-want +got):\n%s", diff)
 			}
 		})
 	}
+}
+
+// A changed issuer enqueues only the versions whose Subscription names it.
+func TestIssuerChanged(t *testing.T) {
+	c := subscribed(t, 1000)
+	for operator, issuer := range map[string]string{"operator-1": "Issuer/shop", "operator-2": "ClusterIssuer/all"} {
+		s := c.caches.Subscriptions.Get("shop", operator).DeepCopy()
+		s.Spec = &operatorsv1alpha1.SubscriptionSpec{Config: &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{
+			wellknown.AnnotationCertificateProvider: string(managerv1alpha1.ProviderCertManager), wellknown.AnnotationCertManagerIssuer: issuer,
+		}}}
+		if err := c.caches.Subscriptions.Informers[0].GetStore().Update(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, test := range map[string]struct {
+		kind, namespace, name string
+		want                  []string
+	}{
+		"named Issuer":        {"Issuer", "shop", "shop", []string{"operator-1.v1", "operator-1.v2"}},
+		"named ClusterIssuer": {"ClusterIssuer", "", "all", []string{"operator-2.v1", "operator-2.v2"}},
+		"other name":          {"Issuer", "shop", "other", nil},
+		"other namespace":     {"Issuer", "other", "shop", nil},
+		"other kind":          {"ClusterIssuer", "", "shop", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			issuer := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cert-manager.io/v1", "kind": test.kind}}
+			issuer.SetNamespace(test.namespace)
+			issuer.SetName(test.name)
+			c.handlers.OnDemandChanged(nil, issuer)
+			if diff := cmp.Diff(test.want, enqueued(c)); diff != "" {
+				t.Errorf("enqueued (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// enqueued empties the queue, and returns the names in it.
+func enqueued(c *Controller) (names []string) {
+	for c.queue.Len() > 0 {
+		k, _ := c.queue.Get()
+		c.queue.Done(k)
+		names = append(names, k.Name)
+	}
+	slices.Sort(names)
+	return names
 }

@@ -9,6 +9,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -16,6 +17,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
@@ -63,6 +65,8 @@ const (
 	ByGroup = "group"
 	// ByRuled indexes ClusterServiceVersions by the API groups that rules of their webhooks name.
 	ByRuled = "ruled"
+	// ByIssuer indexes Subscriptions by the issuer of cert-manager that they name.
+	ByIssuer = "issuer"
 )
 
 var indexers = cache.Indexers{
@@ -86,6 +90,7 @@ var indexers = cache.Indexers{
 	ByRole:       by(roleOf),
 	ByGroup:      by(GroupsServedBy),
 	ByRuled:      by(rules.Groups),
+	ByIssuer:     by(issuerOf),
 	ByConverter: by(func(crd *apiextensionsv1.CustomResourceDefinition) []string {
 		if namespace, service := owners.ConvertedBy(crd); namespace != "" {
 			return []string{namespace + "/" + service}
@@ -194,6 +199,28 @@ func apisOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 		services = append(services, csvspec.APIServiceName(owned.Group, owned.Version))
 	}
 	return services
+}
+
+// issuerOf returns the key of the issuer that a Subscription names. Nothing watches issuers of other
+// groups than cert-manager's.
+func issuerOf(subscription *operatorsv1alpha1.Subscription) []string {
+	choice, err := issuers.ChoiceOf(subscriptions.ConfigOf(subscription).Annotations)
+	if err != nil || choice.Issuer.Group != issuers.Issuers.Group {
+		return nil
+	}
+	return []string{issuerKey(choice.Issuer.Kind, subscription.Namespace, choice.Issuer.Name)}
+}
+
+// IssuerKeyOf returns the key of an issuer.
+func IssuerKeyOf(o *unstructured.Unstructured) string {
+	return issuerKey(o.GetKind(), o.GetNamespace(), o.GetName())
+}
+
+func issuerKey(kind, namespace, name string) string {
+	if kind == "ClusterIssuer" {
+		namespace = metav1.NamespaceAll
+	}
+	return kind + "/" + namespace + "/" + name
 }
 
 // SelectedLabels returns the labels with which a registration selects Namespaces.

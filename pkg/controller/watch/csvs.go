@@ -79,15 +79,20 @@ func (h *Handlers) SubscriptionChanged(before, after drift.Object) {
 		return
 	}
 	for _, s := range present(before, after) {
-		for _, name := range subscriptions.CSVNames(s.(*operatorsv1alpha1.Subscription)) {
-			// It may be deleted, or not exist yet.
-			named := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: s.GetNamespace(), Name: name}}
-			if cached := h.Caches.CSVs.Get(s.GetNamespace(), name); cached != nil {
-				named = cached
-			}
-			l := h.Versions.LineageOf(named)
-			h.Versions.Enqueue(slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{named}, l.Older, l.Newer)...)
+		h.enqueueSubscribed(s.(*operatorsv1alpha1.Subscription))
+	}
+}
+
+// enqueueSubscribed enqueues the versions that a Subscription names, and their other versions.
+func (h *Handlers) enqueueSubscribed(s *operatorsv1alpha1.Subscription) {
+	for _, name := range subscriptions.CSVNames(s) {
+		// It may be deleted, or not exist yet.
+		named := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: name}}
+		if cached := h.Caches.CSVs.Get(s.Namespace, name); cached != nil {
+			named = cached
 		}
+		l := h.Versions.LineageOf(named)
+		h.Versions.Enqueue(slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{named}, l.Older, l.Newer)...)
 	}
 }
 

@@ -136,18 +136,16 @@ func (h *Handlers) registrationChanged(before, after drift.Object) {
 }
 
 // OnDemandChanged handles objects that are watched on demand: OperatorConditions and objects of
-// issuers. It enqueues the owner. An object without an owner, such as an issuer of the administrator,
-// enqueues every ClusterServiceVersion: no index shows which of them use it.
+// issuers. It enqueues the owner, and the versions whose Subscription names an issuer.
 func (h *Handlers) OnDemandChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*unstructured.Unstructured)
 	if changed.GetKind() == owners.OperatorConditions.Name {
 		h.conditionChanged(changed)
 		return
 	}
-	if len(informers.OwnersOf(changed)) > 0 {
-		h.ownersChanged(before, after)
-	} else if changed.GetKind() != "ConfigMap" {
-		h.enqueueAllCSVs()
+	h.ownersChanged(before, after)
+	for _, s := range h.Caches.Subscriptions.By(informers.ByIssuer, informers.IssuerKeyOf(changed)) {
+		h.enqueueSubscribed(s)
 	}
 }
 
