@@ -24,11 +24,13 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	changed := false
 	var failed error
 	for _, step := range plan.Steps {
-		if r.issued[step.Key()] == step.Verb {
+		if r.executed[step.Key()] == step.Verb {
 			continue
 		}
 		written, existing, err := r.Writer.Send(ctx, r.csv.Namespace, step)
-		r.Metrics.ObserveWrite(step, err)
+		if existing == nil { // else nothing was written
+			r.Metrics.ObserveWrite(step, err)
+		}
 		switch {
 		case existing != nil:
 			r.learn(decide.Occupied{Step: step, Existing: existing, Services: plan.Services})

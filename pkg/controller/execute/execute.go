@@ -58,7 +58,7 @@ type Outcome struct {
 func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Outcome, error) {
 	r := &run{
 		Executor: e, key: k, facts: facts, csv: facts.CSV, status: facts.Status,
-		dryRuns: map[string]bool{}, issued: map[string]rollout.Verb{},
+		dryRuns: map[string]bool{}, executed: map[string]rollout.Verb{},
 	}
 	for {
 		plan, err := r.nextPlan(ctx, e.Now())
@@ -88,7 +88,7 @@ type run struct {
 	status   managerv1alpha1.WebhookRolloutStatus     // recorded, or of the last completed plan
 	phases   []phase.Phase                            // of completed plans
 	dryRuns  map[string]bool                          // by key of the object
-	issued   map[string]rollout.Verb                  // steps for issuers and operators, by key of the object
+	executed map[string]rollout.Verb                  // steps for issuers and operators, by key of the object
 	deferred error
 }
 

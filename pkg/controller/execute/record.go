@@ -24,7 +24,7 @@ func (r *run) record(step rollout.Step, written drift.Object) {
 	_, dynamic := written.(*unstructured.Unstructured)
 	switch {
 	case dynamic: // other caches show it: at worst the next reconciliation repeats it
-		r.issued[step.Key()] = step.Verb
+		r.executed[step.Key()] = step.Verb
 	case step.Fields != nil:
 		r.recordFields(step, written)
 	default:

@@ -40,7 +40,9 @@ func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstruct
 		}
 		return result(created, err)
 	case rollout.Apply:
-		return result(client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: wellknown.FieldManager, Force: true}))
+		// Without force, an object that another client has created since then is a conflict.
+		options := metav1.ApplyOptions{FieldManager: wellknown.FieldManager, Force: step.Live != nil}
+		return result(client.Apply(ctx, o.GetName(), o, options))
 	case rollout.Update:
 		return result(client.Update(ctx, o, metav1.UpdateOptions{FieldManager: wellknown.FieldManager}))
 	case rollout.Patch:

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic/fake"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -41,7 +41,7 @@ func TestObjectOfAnotherClientIsNotOverwritten(t *testing.T) {
 		if err != nil || written != nil || existing == nil || existing.GetLabels()["app"] != "other" {
 			t.Errorf("%s: written %v, existing %v, error %v", verb, written, existing, err)
 		}
-		got, err := client.Resource(informers.ConfigMaps).Namespace("shop").Get(t.Context(), foreign.GetName(), metav1.GetOptions{})
+		got, err := client.Resource(issuers.ConfigMaps).Namespace("shop").Get(t.Context(), foreign.GetName(), metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
