@@ -20,8 +20,8 @@ type decider struct {
 }
 
 // Decide returns the decision for the facts. The Secret determines the trust. Registrations count
-// only while the Secret does not show which CA the pods serve: a caBundle that a client edited is
-// reverted.
+// only while the Secret may not show which CAs the pods serve (servedUnknown); at other times, a
+// caBundle that a client edited is reverted.
 func Decide(f Facts, p Policy, now time.Time) Decision {
 	if f.Issuer == "" {
 		f.Issuer = managerv1alpha1.ProviderManager
@@ -76,7 +76,7 @@ func (m *decider) advance() {
 	case m.next != nil:
 		m.planWrite(editor.forgetNext) // no pod could serve it
 	case !m.promotedAt.IsZero():
-		m.retire()
+		m.untrustPrevious()
 	case len(m.previous) > 0:
 		m.planWrite(func(e editor) { e.keepPrevious(m.previous, m.lastExpiry(m.previous)) })
 	}

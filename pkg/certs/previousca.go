@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// retire ends the trust in previous CAs: after every pod serves the current generation, or after
-// all previous certificates have expired. If pods serve or may serve an expired one, they are still
-// restarted. Trust does not end while a restart is awaited of pods that may serve one.
-func (m *decider) retire() {
+// untrustPrevious ends the trust in previous CAs: after every pod serves the current certificate, or
+// after all previous certificates have expired.
+func (m *decider) untrustPrevious() {
 	expired := m.previousExpired()
 	if m.current.invalid(m.Names, m.now) != "" {
-		// API servers cannot verify it. Its issuer has to issue another one first.
+		// API servers can verify neither the current certificate nor a previous one: no evidence is
+		// needed. The issuer has to issue another one first.
 		if expired && m.requireLive() {
 			m.planWrite(editor.endPreviousTrust)
 		}
@@ -24,6 +24,7 @@ func (m *decider) retire() {
 	seen := *m.Evidence
 	aboutOtherLeaf := seen.Leaf != m.current.leaf()
 	servesExpired := expired && seen.count(ServesOther) > 0
+	// Pods that may serve an expired certificate, and are to be restarted, are awaited.
 	allExpired := expired && !servesExpired && !m.awaitsRestart(seen)
 	switch {
 	case m.restartRequested():
@@ -32,7 +33,7 @@ func (m *decider) retire() {
 		m.d.PollAt = m.now.Add(time.Second)
 	case seen.complete() || allExpired:
 		m.planWrite(editor.endRotation)
-	case servesExpired:
+	case servesExpired: // calls to these pods fail already; the rotation goes on until they are restarted
 		m.planWrite(editor.endPreviousTrust)
 	default:
 		m.awaitPods(seen)

@@ -80,7 +80,8 @@ func (m *rotation) trust() []*x509.Certificate {
 }
 
 // servedUnknown reports whether pods may serve a certificate whose CA the Secret does not contain:
-// its annotations were lost, or another client removed the previous CAs.
+// its annotations were lost, or pods are being given another certificate, while another client may
+// have removed the previous CAs.
 func (m *rotation) servedUnknown() bool {
 	return m.unidentified || !m.promotedAt.IsZero() && !m.previousExpiresAt.IsZero()
 }

@@ -1,8 +1,11 @@
 package issuers
 
 import (
+	"maps"
+	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -128,4 +131,20 @@ func (o CertManagerRequest) object(kind, name string, spec map[string]any) *unst
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": certManagerGroup + "/v1", "kind": kind, "metadata": metadata, "spec": spec,
 	}}
+}
+
+func issuedByCertManager(secret *corev1.Secret) bool { return CertificateOf(secret) != "" }
+
+// CertificateOf returns the name of the cert-manager Certificate that a Secret was issued for.
+func CertificateOf(secret *corev1.Secret) string {
+	return secret.Annotations["cert-manager.io/certificate-name"]
+}
+
+// RemoveCertManagerMetadata removes the labels and annotations of cert-manager from a Secret that it no longer writes.
+func RemoveCertManagerMetadata(secret *corev1.Secret) {
+	for _, marks := range []map[string]string{secret.Annotations, secret.Labels} {
+		maps.DeleteFunc(marks, func(mark, _ string) bool {
+			return strings.HasPrefix(mark, certManagerGroup+"/") || strings.HasSuffix(mark, "."+certManagerGroup+"/fao")
+		})
+	}
 }

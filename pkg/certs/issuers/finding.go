@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"encoding/pem"
 	"fmt"
-	"maps"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
+
+// ServerName returns the name that API servers verify, which every issuer has to put into a
+// certificate. Unlike the manager, service-ca omits the name without ".svc".
+func ServerName(service, namespace string) string { return service + "." + namespace + ".svc" }
 
 // Finding is the progress of an issuer.
 type Finding struct {
@@ -52,26 +54,6 @@ func incomplete(secret *corev1.Secret, namespace, name, issuer string) string {
 	}
 	return fmt.Sprintf("Secret %s/%s, issued by %s, lacks %s or %s: delete the Secret, and %[3]s issues again: kubectl -n %[1]s delete secret %[2]s",
 		namespace, name, issuer, corev1.TLSCertKey, corev1.TLSPrivateKeyKey)
-}
-
-func issuedByCertManager(secret *corev1.Secret) bool { return CertificateOf(secret) != "" }
-
-func issuedByServiceCA(secret *corev1.Secret) bool {
-	return secret.Annotations["service.beta.openshift.io/originating-service-name"] != ""
-}
-
-// CertificateOf returns the name of the cert-manager Certificate that a Secret was issued for.
-func CertificateOf(secret *corev1.Secret) string {
-	return secret.Annotations["cert-manager.io/certificate-name"]
-}
-
-// RemoveCertManagerMetadata removes the labels and annotations of cert-manager from a Secret that it no longer writes.
-func RemoveCertManagerMetadata(secret *corev1.Secret) {
-	for _, marks := range []map[string]string{secret.Annotations, secret.Labels} {
-		maps.DeleteFunc(marks, func(mark, _ string) bool {
-			return strings.HasPrefix(mark, certManagerGroup+"/") || strings.HasSuffix(mark, "."+certManagerGroup+"/fao")
-		})
-	}
 }
 
 func hasCertificate(text []byte) bool {

@@ -25,10 +25,6 @@ func ServiceCABundle(service string, meta metav1.ObjectMeta) *corev1.ConfigMap {
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: meta}
 }
 
-// ServerName returns the name that API servers verify, which every issuer has to put into a
-// certificate. Unlike the manager, service-ca omits the name without ".svc".
-func ServerName(service, namespace string) string { return service + "." + namespace + ".svc" }
-
 // ServiceCAFacts are the observed objects. An absent object is nil.
 type ServiceCAFacts struct {
 	Service *corev1.Service   // with the request
@@ -60,4 +56,8 @@ func FromServiceCA(f ServiceCAFacts) Finding {
 	}
 	published.CA = []byte(f.Bundle.Data[wellknown.KeyServiceCA])
 	return Finding{Published: published, Problem: problem}
+}
+
+func issuedByServiceCA(secret *corev1.Secret) bool {
+	return secret.Annotations["service.beta.openshift.io/originating-service-name"] != ""
 }

@@ -3,9 +3,6 @@ package decide
 import (
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
@@ -50,23 +47,4 @@ func (d *decision) delegated(deployment string) (certificate, error) {
 	result.status.CAFingerprint = seen.CAFingerprint
 	result.status.NotBefore, result.status.NotAfter = instant(seen.NotBefore), instant(seen.NotAfter)
 	return result, nil
-}
-
-// occupied returns the message that a Certificate of cert-manager issues into a Secret that the
-// manager needs: each would revert the writes of the other.
-func (d *decision) occupied(secret *corev1.Secret) (string, error) {
-	if secret == nil || issuers.IssuedBy(secret) != managerv1alpha1.ProviderCertManager || !d.CertManager {
-		return "", nil
-	}
-	name := issuers.CertificateOf(secret)
-	certificate := types.NamespacedName{Namespace: secret.Namespace, Name: name}
-	target, known := d.answers.Targets[certificate]
-	if !known {
-		return "", d.ask(ReadTarget{certificate})
-	}
-	if target != secret.Name {
-		return "", nil
-	}
-	return fmt.Sprintf("Certificate %s/%s issues into Secret %s, which the chosen provider needs; nothing changes until you delete it: kubectl -n %[1]s delete certificates.cert-manager.io %[2]s",
-		secret.Namespace, name, secret.Name), nil
 }

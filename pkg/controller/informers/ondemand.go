@@ -71,7 +71,7 @@ func (d *OnDemand) informers(resource schema.GroupVersionResource) []cache.Share
 	for _, namespace := range namespaces {
 		all = append(all, dynamicinformer.NewFilteredDynamicInformer(d.client, resource, namespace, 0,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, func(o *metav1.ListOptions) {
-				if resource == issuers.Certificates || resource == ConfigMaps { // issuers of administrators are read, too
+				if resource == issuers.Certificates || resource == issuers.ConfigMaps { // issuers of administrators are read, too
 					o.LabelSelector = wellknown.LabelManaged + "=true"
 				}
 			}).Informer())
@@ -86,6 +86,3 @@ func (d *OnDemand) IsWatched(resource schema.GroupVersionResource) bool {
 	_, watched := d.stores[resource]
 	return watched
 }
-
-// ConfigMaps is the resource of ConfigMaps: those with the CAs of service-ca are cached on demand.
-var ConfigMaps = issuers.ConfigMaps
