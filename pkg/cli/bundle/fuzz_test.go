@@ -32,7 +32,7 @@ func FuzzUnpack(f *testing.F) {
 		}
 		var b *Bundle
 		var err error
-		needs(t, func() { b, err = InspectImage(layered(t, lower, upper), "fuzz") })
+		needs(t, func() { b, err = InspectImage(t.Context(), layered(t, lower, upper), "fuzz") })
 		if err != nil {
 			return
 		}

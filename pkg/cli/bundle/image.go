@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"archive/tar"
 	"bufio"
 	"bytes"
 	"compress/gzip"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -39,7 +37,7 @@ func Open(ctx context.Context, reference string, registry Registry) (*Bundle, er
 	case err == nil && !info.IsDir():
 		return nil, fmt.Errorf("%s is a file: name the folder of a bundle, or an image", reference)
 	case err == nil && isLayout(reference):
-		return openLayout(reference)
+		return openLayout(ctx, reference)
 	case err == nil:
 		return Inspect(reference)
 	case isPath || errors.Is(err, fs.ErrPermission):
@@ -56,14 +54,12 @@ func pinned(reference string) bool {
 
 // InspectImage reads the bundle in an image. Messages name it as source. Nothing of the image is written
 // to disk.
-func InspectImage(image v1.Image, source string) (*Bundle, error) {
+func InspectImage(ctx context.Context, image v1.Image, source string) (*Bundle, error) {
 	if err := checkSize(image); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	files := mutate.Extract(&boundedImage{Image: image, left: maxUnpacked})
-	defer files.Close()
 	r := newReader(source)
-	err := r.unpack(files)
+	err := r.unpack(ctx, image)
 	if errors.Is(err, errTooBig) {
 		return r.Bundle, nil
 	}
@@ -79,6 +75,9 @@ func checkSize(image v1.Image) error {
 	manifest, err := image.Manifest()
 	if err != nil {
 		return err
+	}
+	if n := len(manifest.Layers); n > maxLayers {
+		return fmt.Errorf("is no bundle: it has %d layers, and the limit is %d", n, maxLayers)
 	}
 	var size int64
 	for _, l := range manifest.Layers {
@@ -96,63 +95,10 @@ func checkSize(image v1.Image) error {
 	return nil
 }
 
-// unpack reads the files of an image. The library refuses names that lead out of the image. unpack
-// refuses links, which could lead out of it too.
-func (r *reader) unpack(image io.Reader) error {
-	files := tar.NewReader(image)
-	header, err := files.Next()
-	for ; err == nil; header, err = files.Next() {
-		if err := r.addEntry(header, files); err != nil {
-			return err
-		}
-	}
-	if errors.Is(err, io.EOF) {
-		// The library ends the archive also after an error, and returns the error after the end.
-		_, err = io.Copy(io.Discard, image)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot be unpacked: %w", err)
-	}
-	return nil
-}
-
-func (r *reader) addEntry(header *tar.Header, content io.Reader) error {
-	name := strings.TrimPrefix(header.Name, "/")
-	switch {
-	case header.Typeflag == tar.TypeDir || !strings.Contains(name, "/"):
-		return nil
-	case header.Typeflag != tar.TypeReg:
-		r.addProblem(BrokenFile, name, 0, "is a link or a device", "put a plain file in its place")
-		return nil
-	default:
-		return r.addFile(name, func() (io.ReadCloser, error) { return io.NopCloser(content), nil })
-	}
-}
-
-// boundedImage is an image whose layers together unpack to a bounded size. The limit holds for
-// each byte that a decompressor returns, also for files that are skipped and after the end of an
-// archive.
-type boundedImage struct {
-	v1.Image
-	left int64
-}
-
-func (i *boundedImage) Layers() ([]v1.Layer, error) {
-	layers, err := i.Image.Layers()
-	for n, l := range layers {
-		layers[n] = boundedLayer{l, &i.left}
-	}
-	return layers, err
-}
-
-type boundedLayer struct {
-	v1.Layer
-	left *int64
-}
-
-// Uncompressed is read by one goroutine at a time, layer after layer.
-func (l boundedLayer) Uncompressed() (io.ReadCloser, error) {
-	stored, err := l.Compressed()
+// unpacked returns the content of a layer. The limit holds for each byte that a decompressor returns, also
+// for files that are skipped and after the end of an archive.
+func unpacked(layer v1.Layer, left *int64) (io.ReadCloser, error) {
+	stored, err := layer.Compressed()
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +107,7 @@ func (l boundedLayer) Uncompressed() (io.ReadCloser, error) {
 		stored.Close()
 		return nil, err
 	}
-	return &boundedReader{content, stored, l.left}, nil
+	return &boundedReader{content, stored, left}, nil
 }
 
 // maxWindow limits the memory of a decompressor.

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func openLayout(dir string) (*Bundle, error) {
+func openLayout(ctx context.Context, dir string) (*Bundle, error) {
 	if err := plainFiles(dir); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -45,10 +46,10 @@ func openLayout(dir string) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	if err := checkContent(image, digest); err != nil {
+	if err := checkContent(ctx, image, digest); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	return InspectImage(image, source)
+	return InspectImage(ctx, image, source)
 }
 
 // plainFiles returns an error for a layout with other files than regular files of a limited size: the
@@ -74,7 +75,7 @@ func plainFiles(dir string) error {
 
 // checkContent verifies the digests of the content of a layout. The library does so only for
 // registries.
-func checkContent(image v1.Image, digest v1.Hash) error {
+func checkContent(ctx context.Context, image v1.Image, digest v1.Hash) error {
 	manifest, err := image.RawManifest()
 	if err != nil {
 		return err
@@ -82,11 +83,17 @@ func checkContent(image v1.Image, digest v1.Hash) error {
 	if err := checkDigest("manifest", bytes.NewReader(manifest), digest); err != nil {
 		return err
 	}
+	if err := checkSize(image); err != nil { // the library parses the manifest again for each layer
+		return err
+	}
 	layers, err := image.Layers()
 	if err != nil {
 		return err
 	}
 	for _, l := range layers {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err := checkLayer(l); err != nil {
 			return err
 		}

@@ -166,7 +166,7 @@ func TestUnpackedSize(t *testing.T) {
 		"a hidden file":                mutateAppend(t, withLayer(t, hugeArchive(t, "manifests/b.yaml", maxUnpacked), 0), archive(t, hidden)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if b, err := InspectImage(image, "an image"); !errors.Is(err, errUnpacked) {
+			if b, err := InspectImage(t.Context(), image, "an image"); !errors.Is(err, errUnpacked) {
 				t.Errorf("got %v and %v", b, err)
 			}
 		})
@@ -210,7 +210,7 @@ func hugeArchive(t *testing.T, name string, size int64) []byte {
 func TestLayerElsewhere(t *testing.T) {
 	image, err := mutate.AppendLayers(empty.Image, static.NewLayer([]byte("x"), types.DockerForeignLayer))
 	must(t, err)
-	if _, err := InspectImage(image, "an image"); err == nil || !strings.Contains(err.Error(), "stored outside of its registry") {
+	if _, err := InspectImage(t.Context(), image, "an image"); err == nil || !strings.Contains(err.Error(), "stored outside of its registry") {
 		t.Errorf("got %v", err)
 	}
 }

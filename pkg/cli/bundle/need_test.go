@@ -1,6 +1,9 @@
 package bundle
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,23 +37,36 @@ func FuzzTexts(f *testing.F) {
 	})
 }
 
-// FuzzLayout reads an OCI layout of any content.
+// FuzzLayout reads an OCI layout of any content. The digests of its blobs are filled in.
 func FuzzLayout(f *testing.F) {
-	const digest = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
-	f.Add([]byte(`{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","size":2,"digest":"`+digest+`"}]}`), []byte(`{}`))
-	f.Add([]byte(`{"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json","size":2,"digest":"`+digest+`"}]}`), []byte(`{"manifests":[]}`))
-	f.Add([]byte(`{`), []byte(`[`))
-	f.Fuzz(func(t *testing.T, index, blob []byte) {
-		if len(index)+len(blob) > maxInput {
+	const (
+		index    = `{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.manifest.v1+json","size":2,"digest":"$manifest"}]}`
+		nested   = `{"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json","size":2,"digest":"$manifest"}]}`
+		layer    = `{"mediaType":"application/vnd.oci.image.layer.v1.tar","size":1,"digest":"$blob"}`
+		manifest = `{"schemaVersion":2,"config":` + layer + `,"layers":[` + layer
+	)
+	f.Add([]byte(index), []byte(`{}`), []byte{})
+	f.Add([]byte(nested), []byte(`{"manifests":[]}`), []byte{})
+	f.Add([]byte(index), []byte(manifest+`]}`), archive(f, bundleFiles))
+	f.Add([]byte(index), []byte(manifest+strings.Repeat(","+layer, 9000)+`]}`), []byte{})
+	f.Add([]byte(`{`), []byte(`[`), []byte{})
+	f.Fuzz(func(t *testing.T, index, manifest, blob []byte) {
+		manifest = bytes.ReplaceAll(manifest, []byte("$blob"), []byte(digestOf(blob)))
+		index = bytes.ReplaceAll(index, []byte("$manifest"), []byte(digestOf(manifest)))
+		if len(index)+len(manifest)+len(blob) > maxInput {
 			return
 		}
 		dir := t.TempDir()
 		must(t, os.MkdirAll(filepath.Join(dir, "blobs", "sha256"), 0o700))
 		for name, text := range map[string][]byte{
-			"oci-layout": []byte(`{"imageLayoutVersion":"1.0.0"}`), "index.json": index, "blobs/sha256/" + strings.TrimPrefix(digest, "sha256:"): blob,
+			"oci-layout": []byte(`{"imageLayoutVersion":"1.0.0"}`), "index.json": index,
+			"blobs/" + strings.Replace(digestOf(manifest), ":", "/", 1): manifest,
+			"blobs/" + strings.Replace(digestOf(blob), ":", "/", 1):     blob,
 		} {
 			must(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 		}
 		needs(t, func() { _, _ = Open(t.Context(), dir, Registry{}) })
 	})
 }
+
+func digestOf(text []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(text)) }

@@ -47,7 +47,7 @@ func (r Registry) pull(ctx context.Context, reference string) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	return InspectImage(image, source)
+	return InspectImage(ctx, image, source)
 }
 
 func imageOfDescriptor(d *remote.Descriptor) (v1.Image, error) {
