@@ -34,8 +34,8 @@ func TestMaliceIsRefused(t *testing.T) {
 	}
 }
 
-// existing are the objects of a bundle that is refused which exist in the cluster: a few have names of
-// the cluster's own.
+// existing are the objects of a bundle that is refused which exist in the cluster, with their
+// resourceVersions: a few have names of the cluster's own.
 func (e *env) existing(t *testing.T, dir string) []string {
 	t.Helper()
 	b, err := bundle.Inspect(dir)
@@ -52,8 +52,8 @@ func (e *env) existing(t *testing.T, dir string) []string {
 			continue
 		}
 		must(t, err)
-		if _, err := resource.Get(t.Context(), o.GetName(), metav1.GetOptions{}); err == nil {
-			names = append(names, o.GetKind()+" "+o.GetName())
+		if live, err := resource.Get(t.Context(), o.GetName(), metav1.GetOptions{}); err == nil {
+			names = append(names, o.GetKind()+" "+o.GetName()+" "+live.GetResourceVersion())
 		}
 	}
 	return names

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -31,6 +32,9 @@ var supportedKinds = grouped(map[string][]string{
 	rbacv1.GroupName:            {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
 	"scheduling.k8s.io":         {"PriorityClass"},
 })
+
+// SupportedKinds returns the kinds that every bundle may have.
+func SupportedKinds() []schema.GroupKind { return slices.Collect(maps.Keys(supportedKinds)) }
 
 func grouped(kinds map[string][]string) map[schema.GroupKind]bool {
 	all := map[schema.GroupKind]bool{}

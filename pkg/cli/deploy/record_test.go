@@ -149,10 +149,13 @@ func TestRecordOfAnUpgrade(t *testing.T) {
 	}
 }
 
-// What exists and changes is described; what is created, kept or unchanged is not.
+// What exists is described, unless the installation has created it and does not change it.
 func TestChanges(t *testing.T) {
 	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop", "labels": map[string]any{"level": "privileged"}}}}
 	foreign := object("Class", "", "2", "terraform")
+	account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "other", "namespace": "mall"}}}
+	own := account.DeepCopy()
+	own.SetName("own")
 	steps := []Step{
 		{Object: object("Created", "", ""), Action: Create},
 		{Object: object("Kept", "", ""), Live: object("Kept", "", "1"), Action: Keep},
@@ -161,11 +164,17 @@ func TestChanges(t *testing.T) {
 		{Object: namespace, Live: namespace, Action: Update, Changed: []string{"metadata.labels.level"}},
 		{Object: object("Class", "", ""), Live: foreign, Action: Overwrite, Changed: []string{"value"}},
 		{Object: object("Other", "", ""), Live: foreign, Action: Overwrite, Changed: []string{"value"}},
+		{Object: account, Live: account, Action: Keep},
+		{Object: own, Live: own, Action: Update},
+		{Object: own, Action: Create},
 	}
 	want := []string{
+		"permissions: ServiceAccount mall/other exists and was not created by this installation: pods that use it may do all that it may do already",
 		"to be overwritten: Class shop exists and was not created by this installation (written by terraform); it would change value",
 		"to be changed: Role mall/shop: rules",
 		`to be changed: Namespace shop: label level="privileged"`,
+		"not changed: Kept shop exists, and is as the bundle has it",
+		"not changed: ServiceAccount mall/other exists, and is as the bundle has it",
 	}
 	if diff := cmp.Diff(want, Changes(steps, []string{Reference(steps[5].Object)})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

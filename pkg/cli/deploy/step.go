@@ -137,22 +137,27 @@ func (s Step) Describe() string {
 	return text
 }
 
-// Changes describes the changes of existing objects: adopted objects first. The last messages are about conversions
-// that stay.
+// Changes describes what becomes of existing objects: first the ServiceAccounts whose permissions the operator
+// gets, then adopted objects. The last messages are about what stays.
 func Changes(steps []Step, adopted []string) []string {
-	var overwritten, updated, kept []string
+	var borrowed, overwritten, updated, kept []string
 	for _, s := range steps {
+		if s.Live != nil && s.Action != Update && groupkind.Is(s.Object, groupkind.ServiceAccount) {
+			borrowed = append(borrowed, fmt.Sprintf("permissions: %s exists and was not created by this installation: pods that use it may do all that it may do already", Title(s.Object)))
+		}
 		if s.KeptConversion != "" {
 			kept = append(kept, "not changed: "+s.KeptConversion)
 		}
 		switch {
 		case s.Action == Overwrite && slices.Contains(adopted, Reference(s.Object)):
 			overwritten = append(overwritten, "to be overwritten: "+s.Describe())
+		case s.Action == Keep:
+			kept = append(kept, fmt.Sprintf("not changed: %s exists, and is as the bundle has it", Title(s.Object)))
 		case s.Action == Update && len(s.Changed) > 0:
 			updated = append(updated, fmt.Sprintf("to be changed: %s: %s", Title(s.Object), strings.Join(s.values(), ", ")))
 		}
 	}
-	return slices.Concat(overwritten, updated, kept)
+	return slices.Concat(borrowed, overwritten, updated, kept)
 }
 
 // values returns the changed fields. Labels of a Namespace have their values: they decide what its pods may do.

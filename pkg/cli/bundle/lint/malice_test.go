@@ -42,6 +42,7 @@ func TestMaliceIsNamed(t *testing.T) {
 		"grants-everything" + csv + "spec.install.spec.clusterPermissions[0].rules[0]",
 		"rule-matches-nothing" + csv + "spec.webhookdefinitions[0].rules[1].resources",
 		"grants-to-others manifests/binding.yaml subjects[0]",
+		"grants-to-others manifests/edit.yaml subjects[0]",
 		"grants-everything manifests/binding.yaml roleRef",
 		"grants-everything manifests/view.yaml rules[0]",
 		"olm-object manifests/priority.yaml globalDefault",

@@ -2,12 +2,9 @@ package show
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Deployment is a Deployment of the ClusterServiceVersion and what its pods reach on their node.
@@ -33,28 +30,37 @@ func (c *contents) deployments() []Deployment {
 	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
 }
 
-func serviceAccountOf(pod corev1.PodSpec) string {
-	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
+// secretsOf returns the names of the Secrets that a pod reads as files or variables.
+func secretsOf(pod corev1.PodSpec) []string {
+	var names []string
+	for _, v := range pod.Volumes {
+		if v.Secret != nil {
+			names = append(names, v.Secret.SecretName)
+		}
+		if v.Projected == nil {
+			continue
+		}
+		for _, source := range v.Projected.Sources {
+			if source.Secret != nil {
+				names = append(names, source.Secret.Name)
+			}
+		}
+	}
+	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
+		for _, variable := range container.Env {
+			if variable.ValueFrom != nil && variable.ValueFrom.SecretKeyRef != nil {
+				names = append(names, variable.ValueFrom.SecretKeyRef.Name)
+			}
+		}
+		for _, source := range container.EnvFrom {
+			if source.SecretRef != nil {
+				names = append(names, source.SecretRef.Name)
+			}
+		}
+	}
+	return distinct(names)
 }
 
-// detailsOf returns what the name of an object does not show: whose token a Secret gets, and which pods a
-// PriorityClass is for.
-func detailsOf(o *unstructured.Unstructured) string {
-	switch o.GroupVersionKind().GroupKind().String() {
-	case "Secret":
-		if kind, _, _ := unstructured.NestedString(o.Object, "type"); kind == string(corev1.SecretTypeServiceAccountToken) {
-			return fmt.Sprintf("a token of ServiceAccount %s/%s", o.GetNamespace(), o.GetAnnotations()[corev1.ServiceAccountNameKey])
-		}
-	case "PriorityClass.scheduling.k8s.io":
-		value, _, _ := unstructured.NestedFieldNoCopy(o.Object, "value")
-		details := []string{fmt.Sprintf("value %v", value)}
-		if forAll, _, _ := unstructured.NestedBool(o.Object, "globalDefault"); forAll {
-			details = append(details, "globalDefault")
-		}
-		if policy, _, _ := unstructured.NestedString(o.Object, "preemptionPolicy"); policy != "" {
-			details = append(details, "preemptionPolicy "+policy)
-		}
-		return strings.Join(details, ", ")
-	}
-	return ""
+func serviceAccountOf(pod corev1.PodSpec) string {
+	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
 // Permission is a rule that an account gets.
@@ -39,9 +41,9 @@ type binding struct {
 func (c *contents) keep(o any) bool {
 	switch o := o.(type) {
 	case *rbacv1.ClusterRole:
-		c.roles = append(c.roles, role{kind: "ClusterRole", name: o.Name, rules: slices.Concat(o.Rules, aggregated(o)), labels: o.Labels})
+		c.roles = append(c.roles, newRole(role{kind: "ClusterRole", name: o.Name, rules: slices.Concat(o.Rules, aggregated(o)), labels: o.Labels}))
 	case *rbacv1.Role:
-		c.roles = append(c.roles, role{kind: "Role", namespace: o.Namespace, name: o.Name, rules: o.Rules})
+		c.roles = append(c.roles, newRole(role{kind: "Role", namespace: o.Namespace, name: o.Name, rules: o.Rules}))
 	case *rbacv1.ClusterRoleBinding:
 		c.bindings = append(c.bindings, binding{"", o.RoleRef, o.Subjects})
 	case *rbacv1.RoleBinding:
@@ -50,6 +52,14 @@ func (c *contents) keep(o any) bool {
 		return false
 	}
 	return true
+}
+
+// newRole completes a role without rules: to apply it leaves those of a role that exists.
+func newRole(r role) role {
+	if len(r.rules) == 0 {
+		r.rules = []rbacv1.PolicyRule{everythingOf(r.kind + " " + r.name)}
+	}
+	return r
 }
 
 // aggregated stands for the rules that Kubernetes copies from other ClusterRoles.
@@ -86,7 +96,7 @@ func (c *contents) permissions() []Permission {
 			all = append(all, grants("all who have a ClusterRole that aggregates"+labelText(" labels", labels), theirScope, []rbacv1.PolicyRule{everythingOf(r.kind + " " + r.name)})...)
 		}
 	}
-	all = append(all, c.borrowed()...)
+	all = slices.Concat(all, c.borrowed(), c.mounted(), c.delegations())
 	return byDanger(merged(all), func(p Permission) int { return p.danger })
 }
 
@@ -100,6 +110,35 @@ func (c *contents) borrowed() []Permission {
 				Account: d.Account, Where: theirScope, Verbs: "all of", danger: 5,
 				On: fmt.Sprintf("what ServiceAccount %s/%s may do, which the bundle does not bring", c.namespace.Name, d.Account),
 			})
+		}
+	}
+	return all
+}
+
+// mounted returns a row for the Secrets that the pods of a Deployment read, and that the bundle does not
+// bring. They may be another operator's.
+func (c *contents) mounted() []Permission {
+	var all []Permission
+	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		foreign := slices.DeleteFunc(secretsOf(d.Spec.Template.Spec), func(name string) bool {
+			return slices.ContainsFunc(c.others, func(o Object) bool { return o.Kind == "Secret" && o.Name == name })
+		})
+		if len(foreign) > 0 {
+			all = append(all, Permission{Account: serviceAccountOf(d.Spec.Template.Spec), Where: c.namespace.Name, Verbs: "mount", On: "Secrets " + strings.Join(foreign, ", "), danger: 2})
+		}
+	}
+	return all
+}
+
+// delegations returns the roles that the manager binds for an aggregated API server.
+func (c *contents) delegations() []Permission {
+	var all []Permission
+	for _, api := range c.csv.Spec.APIServiceDefinitions.Owned {
+		for _, d := range c.deployments() {
+			if d.Name == api.DeploymentName {
+				all = append(all, grants(d.Account, "cluster", []rbacv1.PolicyRule{everythingOf("ClusterRole " + permissions.AuthDelegator)})...)
+				all = append(all, grants(d.Account, permissions.AuthReaderNamespace, []rbacv1.PolicyRule{everythingOf("Role " + permissions.AuthReader)})...)
+			}
 		}
 	}
 	return all

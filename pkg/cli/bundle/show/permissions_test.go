@@ -21,6 +21,8 @@ func TestPermissionsOfObjects(t *testing.T) {
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: unbound}, rules: [{apiGroups: [''], resources: [secrets], verbs: [get]}]}",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: c, labels: {example.com/tier: monitoring, olm.owner: shop.v1}}, rules: [{nonResourceURLs: [/metrics], verbs: [get]}], aggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}}",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: c}, roleRef: {kind: ClusterRole, name: c}, subjects: [{kind: ServiceAccount, name: shop, namespace: shop}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: cluster-admin}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: d}, roleRef: {kind: ClusterRole, name: cluster-admin}, subjects: [{kind: Group, name: 'system:authenticated'}]}",
 		"{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v1}}",
 	} {
 		var object unstructured.Unstructured
@@ -35,6 +37,7 @@ func TestPermissionsOfObjects(t *testing.T) {
 		got = append(got, []string{p.Account, p.Where, p.Verbs, p.On})
 	}
 	want := [][]string{
+		{"Group system:authenticated", "cluster", "all of", "ClusterRole cluster-admin"},
 		{"User eve", "b", "all of", "ClusterRole view"},
 		{"ServiceAccount other/shop", "b", "all of", "ClusterRole view"},
 		{"all who have a ClusterRole that aggregates labels example.com/tier=monitoring", "their scope", "all of", "ClusterRole c"},

@@ -1,0 +1,157 @@
+package show
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+)
+
+// dangerous returns what the name of an object does not show and an administrator has to know, for each
+// kind that bundles may have and that no other list of a Summary shows. Kinds with nil have no such field.
+var dangerous = map[schema.GroupKind]func(*unstructured.Unstructured) []string{
+	{Kind: "ConfigMap"}:      nil,
+	{Kind: "Secret"}:         tokenOf,
+	{Kind: "Service"}:        trafficOf,
+	{Kind: "ServiceAccount"}: identityOf,
+	{Group: "autoscaling.k8s.io", Kind: "VerticalPodAutoscaler"}: nil,
+	{Group: "console.openshift.io", Kind: "ConsoleCLIDownload"}:  nil,
+	{Group: "console.openshift.io", Kind: "ConsoleLink"}:         nil,
+	{Group: "console.openshift.io", Kind: "ConsolePlugin"}:       proxiesOf,
+	{Group: "console.openshift.io", Kind: "ConsoleQuickStart"}:   nil,
+	{Group: "console.openshift.io", Kind: "ConsoleYAMLSample"}:   nil,
+	{Group: "image.openshift.io", Kind: "ImageStream"}:           nil,
+	{Group: "monitoring.coreos.com", Kind: "PodMonitor"}:         scrapesOf,
+	{Group: "monitoring.coreos.com", Kind: "PrometheusRule"}:     nil,
+	{Group: "monitoring.coreos.com", Kind: "ServiceMonitor"}:     scrapesOf,
+	{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:          isolationOf,
+	{Group: policyv1.GroupName, Kind: "PodDisruptionBudget"}:     disruptionOf,
+	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:          priorityOf,
+}
+
+func detailsOf(o *unstructured.Unstructured) string {
+	details := dangerous[groupkind.Of(o)]
+	if details == nil {
+		return ""
+	}
+	return strings.Join(details(o), ", ")
+}
+
+func tokenOf(o *unstructured.Unstructured) []string {
+	if text(o.Object, "type") != string(corev1.SecretTypeServiceAccountToken) {
+		return nil
+	}
+	return []string{fmt.Sprintf("a token of ServiceAccount %s/%s", o.GetNamespace(), o.GetAnnotations()[corev1.ServiceAccountNameKey])}
+}
+
+// trafficOf returns which traffic a Service takes: an external IP takes that of an address that others may use.
+func trafficOf(o *unstructured.Unstructured) []string {
+	var all []string
+	if kind := text(o.Object, "spec", "type"); kind != "" && kind != string(corev1.ServiceTypeClusterIP) {
+		all = append(all, "type "+kind)
+	}
+	if name := text(o.Object, "spec", "externalName"); name != "" {
+		all = append(all, "externalName "+name)
+	}
+	return append(all, listed("externalIPs", texts(o.Object, "spec", "externalIPs"))...)
+}
+
+// identityOf returns the annotations by which clouds give an account permissions outside the cluster.
+func identityOf(o *unstructured.Unstructured) []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(o.GetAnnotations())) {
+		all = append(all, fmt.Sprintf("annotation %s=%s", name, o.GetAnnotations()[name]))
+	}
+	return all
+}
+
+// proxiesOf returns the servers to which the console sends the tokens of its users.
+func proxiesOf(o *unstructured.Unstructured) []string {
+	var all []string
+	for _, proxy := range append(objectsIn(o.Object, "spec", "proxy"), objectsIn(o.Object, "spec", "proxy", "services")...) {
+		if authorize, _, _ := unstructured.NestedBool(proxy, "authorize"); authorize || text(proxy, "authorization") == "UserToken" {
+			all = append(all, "gets the tokens of the console's users")
+		}
+	}
+	return distinct(all)
+}
+
+// scrapesOf returns what a monitor reads: of which namespaces, and with whose credentials.
+func scrapesOf(o *unstructured.Unstructured) []string {
+	var all []string
+	if everywhere, _, _ := unstructured.NestedBool(o.Object, "spec", "namespaceSelector", "any"); everywhere {
+		all = append(all, "in all namespaces")
+	}
+	all = append(all, listed("in namespaces", texts(o.Object, "spec", "namespaceSelector", "matchNames"))...)
+	for _, endpoint := range append(objectsIn(o.Object, "spec", "endpoints"), objectsIn(o.Object, "spec", "podMetricsEndpoints")...) {
+		if file := text(endpoint, "bearerTokenFile"); file != "" {
+			all = append(all, "sends Prometheus's file "+file)
+		}
+	}
+	return distinct(all)
+}
+
+func isolationOf(o *unstructured.Unstructured) []string {
+	if selector, _, _ := unstructured.NestedMap(o.Object, "spec", "podSelector"); len(selector) > 0 {
+		return nil
+	}
+	return []string{"for all pods of the namespace"}
+}
+
+// disruptionOf returns how many pods may be evicted: nodes whose pods may not are never drained.
+func disruptionOf(o *unstructured.Unstructured) []string {
+	var all []string
+	for _, field := range []string{"maxUnavailable", "minAvailable"} {
+		if value, found, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field); found {
+			all = append(all, fmt.Sprintf("%s %v", field, value))
+		}
+	}
+	return all
+}
+
+func priorityOf(o *unstructured.Unstructured) []string {
+	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, "value")
+	details := []string{fmt.Sprintf("value %v", value)}
+	if forAll, _, _ := unstructured.NestedBool(o.Object, "globalDefault"); forAll {
+		details = append(details, "globalDefault")
+	}
+	if policy := text(o.Object, "preemptionPolicy"); policy != "" {
+		details = append(details, "preemptionPolicy "+policy)
+	}
+	return details
+}
+
+func text(object map[string]any, path ...string) string {
+	value, _, _ := unstructured.NestedString(object, path...)
+	return value
+}
+
+func texts(object map[string]any, path ...string) []string {
+	values, _, _ := unstructured.NestedStringSlice(object, path...)
+	return values
+}
+
+func listed(what string, values []string) []string {
+	if len(values) == 0 {
+		return nil
+	}
+	return []string{what + " " + strings.Join(values, " ")}
+}
+
+// objectsIn returns the objects of a list.
+func objectsIn(object map[string]any, path ...string) (all []map[string]any) {
+	values, _, _ := unstructured.NestedSlice(object, path...)
+	for _, value := range values {
+		if o, ok := value.(map[string]any); ok {
+			all = append(all, o)
+		}
+	}
+	return all
+}
