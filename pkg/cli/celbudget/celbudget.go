@@ -1,4 +1,5 @@
-package lint
+// Package celbudget limits how many expressions in CEL of a bundle are compiled.
+package celbudget
 
 import (
 	"fmt"
@@ -14,24 +15,27 @@ const (
 	celOverhead = 64
 )
 
-type celBudget struct{ spent int }
+// Budget is what is left of the limit. The zero value has spent nothing.
+type Budget struct{ spent int }
 
-func (b *celBudget) spend(expression string) bool {
+// Spend counts an expression. It returns false once there are too many.
+func (b *Budget) Spend(expression string) bool {
 	b.spent += len(expression) + celOverhead
 	return b.spent <= maxCEL
 }
 
-func (b *celBudget) exceeded(what string) string {
+// Exceeded is the message that something has too many expressions.
+func (b *Budget) Exceeded(what string) string {
 	return fmt.Sprintf("%s have more expressions in CEL than are compiled here (%d KiB): the API server compiles them", what, maxCEL>>10)
 }
 
 // spendSchema counts the rules of a schema. It returns false once there are too many.
-func (b *celBudget) spendSchema(s *apiextensionsv1.JSONSchemaProps) bool {
+func (b *Budget) spendSchema(s *apiextensionsv1.JSONSchemaProps) bool {
 	if s == nil {
 		return true
 	}
 	for _, rule := range s.XValidations {
-		if !b.spend(rule.Rule + rule.MessageExpression) {
+		if !b.Spend(rule.Rule + rule.MessageExpression) {
 			return false
 		}
 	}
@@ -68,8 +72,8 @@ func eachSchema(s *apiextensionsv1.JSONSchemaProps, do func(*apiextensionsv1.JSO
 	return true
 }
 
-// affordable reports whether the rules of a definition may be compiled.
-func (b *celBudget) affordable(crd *apiextensionsv1.CustomResourceDefinition) bool {
+// Affordable reports whether the rules of a definition may be compiled.
+func (b *Budget) Affordable(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	for _, v := range crd.Spec.Versions {
 		if v.Schema != nil && !b.spendSchema(v.Schema.OpenAPIV3Schema) {
 			return false

@@ -48,7 +48,7 @@ type Progress struct {
 // ProgressOf returns the progress in an observation.
 func ProgressOf(l Observation) Progress {
 	if l.CSV == nil {
-		return Progress{}
+		return Progress{Problem: "the ClusterServiceVersion that this command applied was deleted by another client; run the same command again", Permanent: true}
 	}
 	var p Progress
 	if l.Rollout != nil {

@@ -102,7 +102,7 @@ func TestProgressOf(t *testing.T) {
 		certain bool
 		trouble string
 	}{
-		"not there yet":                           {look: Observation{}},
+		"deleted by another client":               {look: Observation{}, certain: true, trouble: "the ClusterServiceVersion that this command applied was deleted"},
 		"not looked at yet":                       {look: Observation{CSV: csv("", "", "")}, trouble: unseen},
 		"looked at as it was before":              {look: Observation{CSV: csv(succeeded, "", ""), Rollout: before}, trouble: unseen},
 		"its config was not looked at":            {look: Observation{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, ""), Subscription: subscription}, trouble: unseen},

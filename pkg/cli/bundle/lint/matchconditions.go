@@ -12,6 +12,7 @@ import (
 	celenvironment "k8s.io/apiserver/pkg/cel/environment"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/celbudget"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
@@ -36,7 +37,7 @@ func invalidConditions(s *subject) []mistake {
 		return nil
 	}
 	var all []mistake
-	var budget celBudget
+	var budget celbudget.Budget
 	for _, w := range s.admission() {
 		refused := func(what, remedy string) {
 			all = append(all, s.inCSV(conditionsPath, fmt.Sprintf("the API server refuses to register the webhook %q: %s", w.GenerateName, what), remedy))
@@ -56,8 +57,8 @@ func invalidConditions(s *subject) []mistake {
 			if messages := validation.IsQualifiedName(c.Name); len(messages) > 0 {
 				refused(fmt.Sprintf("the name %q of a condition is invalid: %s", c.Name, strings.Join(messages, "; ")), "name it as a label is named")
 			}
-			if !budget.spend(c.Expression) {
-				m := s.inCSV(conditionsPath, budget.exceeded("the conditions of the webhooks"), "write fewer or shorter conditions")
+			if !budget.Spend(c.Expression) {
+				m := s.inCSV(conditionsPath, budget.Exceeded("the conditions of the webhooks"), "write fewer or shorter conditions")
 				m.level = Warning
 				return append(all, m)
 			}

@@ -31,7 +31,7 @@ such as helm or plain+v0, in another way, or refuses it. Write registry+v1.`,
 		}),
 	},
 	{
-		Code: "default-channel", Level: Warning, Basis: Policy,
+		Code: "default-channel", Level: Error, Basis: Policy,
 		Explain: `A Subscription without a channel follows the default channel. It has to be
 a channel of the package: the build of a catalog fails if no bundle is in it. Name one of
 operators.operatorframework.io.bundle.channels.v1, or waive this finding if another bundle of the

@@ -20,6 +20,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/celbudget"
 )
 
 // schemaChecks ask what the API server itself asks: they are its own code.
@@ -103,14 +104,14 @@ func rejected(o *bundle.Object, err *field.Error) mistake {
 // invalidDefinitions judges as the API server does when a definition is created.
 func invalidDefinitions(s *subject) []mistake {
 	var all []mistake
-	var budget celBudget
+	var budget celbudget.Budget
 	for _, o := range s.Objects {
 		crd, ok := o.Typed.(*apiextensionsv1.CustomResourceDefinition)
 		if !ok {
 			continue
 		}
-		if !budget.affordable(crd) {
-			all = append(all, mistake{object: o, level: Warning, what: budget.exceeded("the definitions of the bundle"), remedy: "write fewer or shorter rules, or try bundle install --dry-run=server"})
+		if !budget.Affordable(crd) {
+			all = append(all, mistake{object: o, level: Warning, what: budget.Exceeded("the definitions of the bundle"), remedy: "write fewer or shorter rules, or try bundle install --dry-run=server"})
 			continue
 		}
 		crd = crd.DeepCopy()

@@ -12,6 +12,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
+// A definition with more rules than are compiled is refused at once.
+func TestRulesAreLimited(t *testing.T) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Name = "things.example.com"
+	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+		Type: "object", XValidations: apiextensionsv1.ValidationRules{{Rule: "[" + strings.Repeat("1,", 500_000) + "1] != []"}},
+	}}}}
+	if _, err := NewValidator(crd, deploy.Reading{Version: "v1", Fits: []string{"v1"}}); err == nil || !strings.Contains(err.Error(), "things.example.com have more expressions in CEL than are compiled here (64 KiB)") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // A message names the object, the field and the version. test/bundle compares many schemas with a real
 // API server.
 func TestValidator(t *testing.T) {

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/celbudget"
 )
 
 // schema validates the objects of one version with the code of the API server.
@@ -32,6 +34,9 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*s
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
 	if i < 0 || crd.Spec.Versions[i].Schema == nil {
 		return nil, nil
+	}
+	if budget := (&celbudget.Budget{}); !budget.Affordable(crd) {
+		return nil, fmt.Errorf("%s; write fewer or shorter rules", budget.Exceeded("the versions of CustomResourceDefinition "+crd.Name))
 	}
 	var internal apiextensions.CustomResourceValidation
 	err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(crd.Spec.Versions[i].Schema, &internal, nil)
