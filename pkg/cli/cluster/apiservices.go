@@ -6,6 +6,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+	apiregistrationhelper "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper"
 	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
@@ -26,11 +28,15 @@ func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
 		if a.Spec.Service == nil {
 			continue
 		}
-		all = append(all, doctor.Webhook{
+		w := doctor.Webhook{
 			Kind: doctor.APIService, Object: a.Name, Owner: doctor.OwnerOf(a.ObjectMeta), Fails: true,
 			Service: types.NamespacedName{Namespace: a.Spec.Service.Namespace, Name: a.Spec.Service.Name},
 			Port:    ptr.Deref(a.Spec.Service.Port, 443), CABundle: a.Spec.CABundle, Unverified: a.Spec.InsecureSkipTLSVerify,
-		})
+		}
+		if c := apiregistrationhelper.GetAPIServiceConditionByType(&a, apiregistrationv1.Available); c != nil {
+			w.Available, w.Report = metav1.ConditionStatus(c.Status), c.Message
+		}
+		all = append(all, w)
 	}
 	return all, nil
 }

@@ -119,12 +119,13 @@ func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.Namespa
 	return facts, backends, err
 }
 
-// owners are the ClusterServiceVersions that there are; none where the cluster does not know them.
+// owners are the ClusterServiceVersions that there are, as labels name them; none where the cluster does not
+// know them.
 func (c *Cluster) owners(ctx context.Context) (owners map[types.NamespacedName]bool, unknown bool, err error) {
 	csvs, unknown, err := c.csvs(ctx, metav1.NamespaceAll)
 	owners = map[types.NamespacedName]bool{}
 	for _, csv := range csvs {
-		owners[types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}] = true
+		owners[doctor.OwnerNamed(csv.Namespace, csv.Name)] = true
 	}
 	return owners, unknown, err
 }

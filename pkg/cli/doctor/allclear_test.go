@@ -6,11 +6,16 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"strings"
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
@@ -36,7 +41,7 @@ func TestAllClearNeedsEveryAnswer(t *testing.T) {
 					for a, first := range outcomes {
 						for b, second := range outcomes {
 							for answered := range 3 {
-								w := Webhook{Kind: kind, Object: "w", Fails: fails, Service: shop, Port: 443, Unverified: unverified, Rules: newCluster().hook("v", shop, "Fail", "configmaps").Rules}
+								w := Webhook{Kind: kind, Available: metav1.ConditionTrue, Object: "w", Fails: fails, Service: shop, Port: 443, Unverified: unverified, Rules: newCluster().hook("v", shop, "Fail", "configmaps").Rules}
 								f := Facts{
 									Webhooks: []Webhook{w}, Services: map[types.NamespacedName]Service{shop: {By: by, Ports: map[int32]int{443: ready}, Ready: 2}},
 									Answers: map[string][]Answer{w.String(): []Answer{first.Answer, second.Answer}[:answered]},
@@ -52,6 +57,28 @@ func TestAllClearNeedsEveryAnswer(t *testing.T) {
 						}
 					}
 				}
+			}
+		}
+	}
+}
+
+// Of an APIService there is no finding only if API servers report that they call it.
+func TestUnavailableAPIService(t *testing.T) {
+	for status, want := range map[metav1.ConditionStatus]Level{metav1.ConditionTrue: "", metav1.ConditionFalse: Error, metav1.ConditionUnknown: Unknown, "": Unknown} {
+		for _, by := range []route.By{route.ByClusterIP, route.ByExternalName} {
+			w := Webhook{Kind: APIService, Object: "v1.example.com", Fails: true, Service: shop, Port: 443, Available: status, Report: "no answer"}
+			f := Facts{
+				Webhooks: []Webhook{w}, Answers: map[string][]Answer{w.String(): {{Asked: true, NotAfter: now.AddDate(1, 0, 0)}}},
+				Services: map[types.NamespacedName]Service{shop: {By: by, Ports: map[int32]int{443: 1}, Ready: 1}},
+			}
+			got := Level("")
+			for _, found := range Diagnose(f, now) {
+				if found.Code == APIServiceUnavailable {
+					got = found.Level
+				}
+			}
+			if got != want {
+				t.Errorf("%q, called by %q: level %q, want %q", status, by, got, want)
 			}
 		}
 	}
@@ -111,6 +138,21 @@ func TestNoAllClearForPlacesThatAreNotAsked(t *testing.T) {
 		}
 		if found := Diagnose(f, now); len(found) != 1 || found[0].Level != c.level || found[0].Code != c.code {
 			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+// A label shortens the name of an owner that is longer than a label.
+func TestOwnerWithALongName(t *testing.T) {
+	for _, name := range []string{"shop.v1", strings.Repeat("shop.", 30) + "v1"} {
+		csv := &operatorsv1alpha1.ClusterServiceVersion{}
+		csv.Namespace, csv.Name = "shop", name
+		w := Webhook{Kind: Validating, Object: "w", Owner: OwnerOf(csvspec.OwnedMeta(csv, "w"))}
+		f := Facts{Webhooks: []Webhook{w}, Owners: map[types.NamespacedName]bool{OwnerNamed("shop", name): true}}
+		for _, found := range Diagnose(f, now) {
+			if found.Code == OwnerMissing {
+				t.Errorf("%s: %+v", name, found)
+			}
 		}
 	}
 }

@@ -22,7 +22,7 @@ type Facts struct {
 	Namespaces map[string]map[string]string
 	// ControlPlane are the objects that the control plane has to write.
 	ControlPlane ControlPlane
-	// Owners are the ClusterServiceVersions that are there.
+	// Owners are the ClusterServiceVersions that are there, as labels name them.
 	Owners map[types.NamespacedName]bool
 	// NoCSVs reports whether the cluster lacks the kind ClusterServiceVersion.
 	NoCSVs bool

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // expiryWarning is when a certificate's end is worth a word: every tool that renews them does
@@ -46,11 +47,25 @@ func webhookFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	case w.Idle():
 		return ownerMissing(w, f)
 	case outside:
-		findings = notAskedOutside(w, address)
+		findings = append(notAskedOutside(w, address), unavailable(w)...)
 	default:
-		findings = slices.Concat(headless(w, f), nodeLocal(w, f), notAsked(w, f), endpointFindings(w, f.Answers[w.String()], now))
+		findings = slices.Concat(unavailable(w), headless(w, f), nodeLocal(w, f), notAsked(w, f), endpointFindings(w, f.Answers[w.String()], now))
 	}
 	return slices.Concat(findings, ownerMissing(w, f), unread(w, f))
+}
+
+// unavailable reports an APIService that API servers do not report as available. A port-forward to its
+// pods may work nevertheless.
+func unavailable(w Webhook) []Finding {
+	level, says := Error, "API servers report that they cannot call it: "+w.Report
+	switch {
+	case w.Kind != APIService || w.Available == metav1.ConditionTrue:
+		return nil
+	case w.Available != metav1.ConditionFalse:
+		level, says = Unknown, "API servers do not report whether they can call it"
+	}
+	return []Finding{{level, APIServiceUnavailable, []string{w.String()}, fmt.Sprintf("%s; then %s", says, consequence(w)),
+		fmt.Sprintf("look at its condition Available, and for a NetworkPolicy between API servers and the pods: kubectl describe apiservice %s", w.Object)}}
 }
 
 // headless reports a Service that only some API servers can call.
@@ -217,6 +232,8 @@ const (
 	SomePodsFail = "SomePodsFail"
 	// NotAsked means that it is not known what some or all ready endpoints serve.
 	NotAsked = "NotAsked"
+	// APIServiceUnavailable means that API servers do not report an APIService as available.
+	APIServiceUnavailable = "APIServiceUnavailable"
 	// HeadlessService means that only API servers with --enable-aggregator-routing call the Service.
 	HeadlessService = "HeadlessService"
 	// NodeLocalService means that internalTrafficPolicy of the Service is Local: API servers on nodes

@@ -479,7 +479,7 @@ func answering(n int, failures ...string) []Answer {
 }
 
 func aggregated(by types.NamespacedName, unverified bool) []Webhook {
-	return []Webhook{{Kind: APIService, Object: "v1.shop.io", Service: by, Port: 443, Fails: true, Unverified: unverified}}
+	return []Webhook{{Kind: APIService, Object: "v1.shop.io", Service: by, Port: 443, Fails: true, Unverified: unverified, Available: metav1.ConditionTrue}}
 }
 
 func converted(by types.NamespacedName, versions ...string) []apiextensionsv1.CustomResourceDefinition {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -46,6 +47,10 @@ type Webhook struct {
 	Unverified bool
 	// Versions is how many versions the definition of a conversion has.
 	Versions int
+	// Available is whether API servers call the APIService, as they report it; empty if they do not.
+	Available metav1.ConditionStatus
+	// Report is their message.
+	Report string
 }
 
 // Idle reports whether no request needs it: a conversion of one version, and a webhook without
@@ -133,6 +138,11 @@ func port(of *int32) int32 {
 		return 443
 	}
 	return *of
+}
+
+// OwnerNamed is a ClusterServiceVersion as labels name it: a label shortens a long name.
+func OwnerNamed(namespace, csv string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: names.LabelValue(csv)}
 }
 
 // OwnerOf is the ClusterServiceVersion that an object's labels name; empty for none.

@@ -104,7 +104,7 @@ func notRegistered(csv operatorsv1alpha1.ClusterServiceVersion) string {
 func registrationsOf(csv operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, f doctor.Facts) []registration {
 	var all []registration
 	for i, w := range f.Webhooks {
-		owned := w.Owner.Namespace == csv.Namespace && w.Owner.Name == csv.Name && w.Name == d.GenerateName
+		owned := w.Owner == doctor.OwnerNamed(csv.Namespace, csv.Name) && w.Name == d.GenerateName
 		converted := w.Service.Namespace == csv.Namespace && slices.Contains(d.ConversionCRDs, w.Object)
 		if w.Kind == kinds[d.Type] && (owned || w.Kind == doctor.Conversion && converted) {
 			all = append(all, registration{w.Kind, w.Object, &f.Webhooks[i]})

@@ -54,6 +54,9 @@ a finding of level UNKNOWN, or the cluster could not be read.`,
 				err = output.Print(terminal.Stdout(cmd), map[string]any{"findings": findings})
 			} else {
 				printFindings(terminal.Stdout(cmd), findings, facts)
+				if !direct {
+					terminal.Stdout(cmd).Printf("endpoints were dialled from inside their pods: whether API servers reach them was not checked; --direct dials their addresses\n")
+				}
 			}
 			return errors.Join(err, verdict(findings))
 		},
