@@ -49,6 +49,26 @@ func TestUnknownCommands(t *testing.T) {
 	}
 }
 
+// A misspelled subcommand of any group is an error with a suggestion.
+func TestMisspelledCommands(t *testing.T) {
+	for _, path := range commandPaths(NewRootCommand("olm-webhook-manager"), nil) {
+		last := path[len(path)-1]
+		args := append(slices.Clone(path[:len(path)-1]), last[:len(last)-1])
+		if _, stderr, code := root(t, "olm-webhook-manager", args...); code != 1 || !strings.Contains(stderr, "did you mean") || !strings.Contains(stderr, last) {
+			t.Errorf("%v: exit code %d, %s", args, code, stderr)
+		}
+	}
+}
+
+// commandPaths returns the names of each command below another one.
+func commandPaths(cmd *cobra.Command, path []string) (all [][]string) {
+	for _, sub := range cmd.Commands() {
+		at := append(slices.Clone(path), sub.Name())
+		all = append(append(all, at), commandPaths(sub, at)...)
+	}
+	return all
+}
+
 func TestMessagesOfTheProgram(t *testing.T) {
 	for name, test := range map[string]struct {
 		program string

@@ -13,10 +13,20 @@ func rejectUnknownCommands(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		rejectUnknownCommands(sub)
 	}
-	if !cmd.HasSubCommands() || cmd.Runnable() {
+	if !cmd.HasSubCommands() {
 		return
 	}
-	cmd.Args, cmd.SuggestionsMinimumDistance = cobra.ArbitraryArgs, 2
+	cmd.SuggestionsMinimumDistance = 2
+	if cmd.Runnable() { // without arguments
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknownCommand(cmd, args[0])
+		}
+		return
+	}
+	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cmd.Help()

@@ -160,8 +160,8 @@ func TestConflictRewritesNothingAgain(t *testing.T) {
 		}
 		n, err := Migrate(t.Context(), c, "v2", func(Progress) {})
 		c.proves(t, err)
-		if err != nil || n != 3 || len(c.wrote) != 3 || conflicts != 0 {
-			t.Errorf("%d rewritten, wrote %v, %d conflicts left: %v", n, c.wrote, conflicts, err)
+		if err != nil || n.Rewritten != 3 || len(c.wrote) != 3 || conflicts != 0 {
+			t.Errorf("%+v, wrote %v, %d conflicts left: %v", n, c.wrote, conflicts, err)
 		}
 	})
 }

@@ -90,27 +90,33 @@ type migration struct {
 	at       string // the resourceVersion that was written under
 }
 
-// Migrate rewrites all objects in a version, or in the present storage version when to is
-// empty, and returns how many. When it returns no error, no object is stored in another.
-func Migrate(ctx context.Context, c Cluster, to string, tell ReportFunc) (rewritten int, err error) {
+// Result is what a run did.
+type Result struct {
+	Version   string // in which all objects are stored, if there was no error
+	Rewritten int
+}
+
+// Migrate rewrites all objects in a version, or in the present storage version when to is empty. When
+// it returns no error, no object is stored in another.
+func Migrate(ctx context.Context, c Cluster, to string, tell ReportFunc) (Result, error) {
 	m := &migration{Cluster: c, to: to, report: tell, attempts: map[step]int{}}
 	for {
 		crd, err := c.Definition(ctx)
 		if err != nil {
-			return m.count, err
+			return Result{m.to, m.count}, err
 		}
 		if m.to == "" {
 			m.to = Stored(crd)
 		}
 		step, err := next(crd, m.to, m.completed)
 		if err != nil || step == done {
-			return m.count, err
+			return Result{m.to, m.count}, err
 		}
 		if err := m.checkRepeat(crd, step); err != nil {
-			return m.count, err
+			return Result{m.to, m.count}, err
 		}
 		if err := m.execute(ctx, crd, step); err != nil {
-			return m.count, err
+			return Result{m.to, m.count}, err
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestMigrateByTheCluster(t *testing.T) {
 				c := newCluster("v1", "a", "b", "c")
 				c.migrator, c.answers, c.denies = test.migrator, test.answers, true
 				var said []string
-				n, err := Migrate(t.Context(), c, "v2", func(p Progress) {
+				done, err := Migrate(t.Context(), c, "v2", func(p Progress) {
 					if p.Final {
 						said = append(said, p.Line)
 					}
@@ -121,8 +121,8 @@ func TestMigrateByTheCluster(t *testing.T) {
 				if trusted := storedversions.Only(c.crd, "v2"); trusted != (err == nil) {
 					t.Errorf("only v2 is said to be stored: %v, after %v", trusted, err)
 				}
-				if err == nil && (n != 3 || fmt.Sprint(c.stored) != "map[a:v2 b:v2 c:v2]" || fmt.Sprint(c.crd.Status.StoredVersions) != "[v2]") {
-					t.Errorf("%d were rewritten, stored are %v in %v", n, c.stored, c.crd.Status.StoredVersions)
+				if err == nil && (done != (Result{"v2", 3}) || fmt.Sprint(c.stored) != "map[a:v2 b:v2 c:v2]" || fmt.Sprint(c.crd.Status.StoredVersions) != "[v2]") {
+					t.Errorf("%+v, stored are %v in %v", done, c.stored, c.crd.Status.StoredVersions)
 				}
 				if all := strings.Join(said, "; "); !strings.Contains(all, test.says) {
 					t.Errorf("said %q, want %q", all, test.says)

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
@@ -54,7 +56,25 @@ func (o *installOptions) check() error {
 	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
 		return fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
 	}
+	if o.certificates != "" || o.issuer != "" {
+		if err := o.checkCertificates(); err != nil {
+			return err
+		}
+	}
 	return o.output.Check()
+}
+
+// checkCertificates reads the flags as the manager reads the annotations. An issuer alone is for the provider that
+// an upgrade keeps.
+func (o *installOptions) checkCertificates() error {
+	chosen := map[string]string{wellknown.AnnotationCertificateProvider: cmp.Or(o.certificates, string(managerv1alpha1.ProviderCertManager))}
+	if o.issuer != "" {
+		chosen[wellknown.AnnotationCertManagerIssuer] = o.issuer
+	}
+	if _, err := issuers.ChoiceOf(chosen); err != nil {
+		return fmt.Errorf("--certificates, --issuer: %w", err)
+	}
+	return nil
 }
 
 func (o *installOptions) addInstalling(cmd *cobra.Command) {

@@ -23,7 +23,7 @@ import (
 type apiServers struct {
 	config    *rest.Config
 	kube      kubernetes.Interface
-	addresses []string // of all API servers; none where the Service kubernetes lists them
+	addresses []string // of all API servers; none for those that the Service kubernetes lists
 }
 
 // hashes asks the API server of the kubeconfig, behind whose address there may be several, and each
@@ -57,24 +57,28 @@ func (r oneRequest) RoundTrip(request *http.Request) (*http.Response, error) {
 // all returns the configuration for the address of the kubeconfig, and for each API server. The
 // certificate of every API server has the name of the Service. One that is named is verified by its address.
 func (s apiServers) all(ctx context.Context) ([]*rest.Config, error) {
-	servers := []*rest.Config{rest.CopyConfig(s.config)}
-	for _, address := range s.addresses {
-		servers = append(servers, s.at(address, s.config.ServerName))
-	}
-	if len(s.addresses) > 0 {
-		return servers, nil
-	}
 	slices, err := s.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
 	if err != nil {
 		return nil, err
 	}
+	var listed []string
 	for _, slice := range slices.Items {
-		for _, address := range addressesOf(slice) {
+		listed = append(listed, addressesOf(slice)...)
+	}
+	servers := []*rest.Config{rest.CopyConfig(s.config)}
+	switch named := len(s.addresses); {
+	case named == 0 && len(listed) == 0:
+		return nil, storage.ErrNoAddresses
+	case named > 0 && named < len(listed):
+		return nil, fmt.Errorf("--api-servers names %d API servers, and the Service kubernetes has %d (%s): name every one", named, len(listed), strings.Join(listed, ", "))
+	case named > 0:
+		for _, address := range s.addresses {
+			servers = append(servers, s.at(address, s.config.ServerName))
+		}
+	default:
+		for _, address := range listed {
 			servers = append(servers, s.at(address, cmp.Or(s.config.ServerName, "kubernetes.default.svc")))
 		}
-	}
-	if len(servers) == 1 {
-		return nil, storage.ErrNoAddresses
 	}
 	return servers, nil
 }

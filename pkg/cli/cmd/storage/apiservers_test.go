@@ -74,6 +74,25 @@ func TestHashesWithoutAddresses(t *testing.T) {
 	}
 }
 
+// Fewer API servers are named than the Service kubernetes has: the others are not left out.
+func TestEveryAPIServerIsNamed(t *testing.T) {
+	server := newDiscoveryServer(t)
+	kube := fake.NewClientset(&discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kubernetes", Labels: map[string]string{discoveryv1.LabelServiceName: "kubernetes"}},
+		Endpoints:  []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}, {Addresses: []string{"10.0.0.2"}}},
+		Ports:      []discoveryv1.EndpointPort{{Port: new(int32(6443))}},
+	})
+	address := strings.TrimPrefix(server.URL, "https://")
+	servers := apiServers{config: server.config(), kube: kube, addresses: []string{address}}
+	if _, err := servers.hashes(t.Context(), things(), "v2"); err == nil || !strings.Contains(err.Error(), "names 1 API servers, and the Service kubernetes has 2 (10.0.0.1:6443, 10.0.0.2:6443)") {
+		t.Errorf("the error is %v", err)
+	}
+	servers.addresses = []string{address, address}
+	if hashes, err := servers.hashes(t.Context(), things(), "v2"); err != nil || len(hashes) != 3 {
+		t.Errorf("with every address: %v, %v", hashes, err)
+	}
+}
+
 // A load balancer may send each connection to another API server.
 func TestEachQuestionHasItsConnection(t *testing.T) {
 	server := newDiscoveryServer(t)

@@ -54,15 +54,11 @@ read the version in which that API server stores objects.`,
 
 func migrate(ctx context.Context, out output.Writer, objects *storageCluster, to string) error {
 	progress := newProgressLine(out)
-	n, err := storage.Migrate(ctx, objects, to, progress.print)
+	done, err := storage.Migrate(ctx, objects, to, progress.print)
 	progress.end()
 	if err != nil {
 		return err
 	}
-	crd, err := objects.Definition(ctx)
-	if err != nil {
-		return err
-	}
-	out.Printf("%s: all objects are stored in %s; %d were rewritten\n", crd.Name, storage.Stored(crd), n)
+	out.Printf("%s: all objects are stored in %s; %d were rewritten\n", objects.name, done.Version, done.Rewritten)
 	return nil
 }
