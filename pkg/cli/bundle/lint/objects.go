@@ -66,8 +66,7 @@ func grantsToOthers(s *subject) []mistake {
 	var all []mistake
 	s.eachBinding(func(o *bundle.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
 		for i, subject := range subjects {
-			own := subject.Namespace == "" || subject.Namespace == s.SuggestedNamespace()
-			if own && subject.Kind == rbacv1.ServiceAccountKind && accounts[subject.Name] != nil {
+			if subject.Kind == rbacv1.ServiceAccountKind && accounts[subject.Name] != nil {
 				continue
 			}
 			all = append(all, mistake{
