@@ -248,13 +248,13 @@ func (g *guide) leavesTheEmergency() {
 	g.fails(2, []string{"ERROR ServiceMissing", name}, "doctor")
 
 	saved := filepath.Join(g.TempDir(), "saved.yaml")
-	g.works("kubectl get validatingwebhookconfiguration NAME", "NAME.yaml", saved, "NAME", name)
-	g.works("kubectl delete validatingwebhookconfiguration NAME", "NAME", name)
+	g.works("kubectl get validatingwebhookconfiguration CONFIGURATION", "CONFIGURATION.yaml", saved, "CONFIGURATION", name)
+	g.works("kubectl delete validatingwebhookconfiguration CONFIGURATION", "CONFIGURATION", name)
 	g.writesAre(true)
 	if said := g.works("kubectl webhooks status -A"); strings.Contains(said, name) {
 		g.Errorf("%s is still registered:\n%s", name, said)
 	}
-	g.works("kubectl create -f NAME.yaml", "NAME.yaml", saved)
+	g.works("kubectl create -f CONFIGURATION.yaml", "CONFIGURATION.yaml", saved)
 	g.writesAre(false)
 	g.kubectl("delete", "validatingwebhookconfiguration", name)
 	g.writesAre(true)
