@@ -39,7 +39,7 @@ var triedElsewhere = map[string]string{
 	"ctr -n k8s.io images import out/olm-webhook-manager.tar":            "hack/deploy.sh, which imports it as test/cluster does",
 	"kubectl apply --server-side -k manifests/limited":                   "test/integration: TestLimitedManager, with the permissions of these files",
 	"kubectl apply --server-side -n shop -k manifests/limited/namespace": "test/integration: TestLimitedManager",
-	"kubectl apply -k manifests/monitoring":                              "make verify, with the types of the Prometheus Operator, whose kinds are not here",
+	"kubectl apply --server-side -k manifests/monitoring":                "make verify, with the types of the Prometheus Operator, whose kinds are not here",
 }
 
 // guide holds the commands of guidePages, run as they are written there.
