@@ -39,7 +39,7 @@ var triedElsewhere = map[string]string{
 	"ctr -n k8s.io images import out/olm-webhook-manager.tar":            "hack/deploy.sh, which imports it as test/cluster does",
 	"kubectl apply --server-side -k manifests/limited":                   "test/integration: TestLimitedManager, with the permissions of these files",
 	"kubectl apply --server-side -n shop -k manifests/limited/namespace": "test/integration: TestLimitedManager",
-	"kubectl apply -k manifests/monitoring":                              "make verify, with the types of the Prometheus Operator, whose kinds are not here",
+	"kubectl apply --server-side -k manifests/monitoring":                "make verify, with the types of the Prometheus Operator, whose kinds are not here",
 }
 
 // guide holds the commands of guidePages, run as they are written there.
@@ -248,13 +248,13 @@ func (g *guide) leavesTheEmergency() {
 	g.fails(2, []string{"ERROR ServiceMissing", name}, "doctor")
 
 	saved := filepath.Join(g.TempDir(), "saved.yaml")
-	g.works("kubectl get validatingwebhookconfiguration NAME", "NAME.yaml", saved, "NAME", name)
-	g.works("kubectl delete validatingwebhookconfiguration NAME", "NAME", name)
+	g.works("kubectl get validatingwebhookconfiguration CONFIGURATION", "CONFIGURATION.yaml", saved, "CONFIGURATION", name)
+	g.works("kubectl delete validatingwebhookconfiguration CONFIGURATION", "CONFIGURATION", name)
 	g.writesAre(true)
 	if said := g.works("kubectl webhooks status -A"); strings.Contains(said, name) {
 		g.Errorf("%s is still registered:\n%s", name, said)
 	}
-	g.works("kubectl create -f NAME.yaml", "NAME.yaml", saved)
+	g.works("kubectl create -f CONFIGURATION.yaml", "CONFIGURATION.yaml", saved)
 	g.writesAre(false)
 	g.kubectl("delete", "validatingwebhookconfiguration", name)
 	g.writesAre(true)

@@ -214,11 +214,11 @@ func namesOf(f Facts, at []int) []string {
 type Level string
 
 const (
-	// Error refuses requests now.
+	// Error means that requests fail now.
 	Error Level = "Error"
-	// Warning leaves requests unchecked, or will refuse some when something else happens.
+	// Warning means that requests are not checked, or that some fail now or when something else happens.
 	Warning Level = "Warning"
-	// Unknown could not be found out.
+	// Unknown means that the state could not be read.
 	Unknown Level = "Unknown"
 )
 

@@ -247,7 +247,9 @@ type CertificateStatus struct {
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 
-	// caFingerprint is the hex SHA-256 of the DER form of the CA that signed it.
+	// caFingerprint is the hex SHA-256 of the DER form of the CA that registrations trust for it:
+	// the last one of its chain. Where the administrator issues certificates, it is the first CA
+	// in the Secret.
 	// +optional
 	CAFingerprint string `json:"caFingerprint,omitempty"`
 
@@ -407,7 +409,7 @@ type ConversionGap struct {
 	// +listType=set
 	CRDs []string `json:"crds"`
 
-	// by is the field manager of the client that wrote the definition last before it was
+	// by is the field manager of the client that wrote the definition last before the
 	// manager observed it. Absent when field ownership does not show it: managedFields record
 	// written fields, not removed ones.
 	// +optional

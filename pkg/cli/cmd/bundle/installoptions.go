@@ -79,7 +79,7 @@ func (o *installOptions) checkCertificates() error {
 
 func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.certificates, "certificates", "", "the provider of serving certificates: "+issuers.Alternatives()+" (default: "+issuers.Names()[0]+"; for an upgrade: the present one)")
+	f.StringVar(&o.certificates, "certificates", "", "the provider of serving certificates: "+issuers.Alternatives()+" (default: "+issuers.Names()[0]+"; for an upgrade without --config: the present one)")
 	flags.Complete(cmd, "certificates", issuers.Names()...)
 	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Issuer/NAME, ClusterIssuer/NAME or KIND.GROUP/NAME")
 }

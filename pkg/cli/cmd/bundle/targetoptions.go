@@ -42,6 +42,11 @@ func (o *targetOptions) add(cmd *cobra.Command, connection *flags.Cluster) {
 	}
 }
 
+// describeInstalled corrects the help of a command that finds the namespace of an installed operator.
+func describeInstalled(cmd *cobra.Command) {
+	cmd.Flags().Lookup("namespace").Usage = "the operator's own namespace (default: the one in which it is installed)"
+}
+
 // open reads a bundle and the options for it.
 func (o *targetOptions) open(ctx context.Context, reference string) (*bundle.Bundle, bundle.Options, error) {
 	options, err := o.options()

@@ -38,6 +38,7 @@ Exit codes: 0 removed; 1 not installed, refused, or no progress; 130 interrupted
 		},
 	}
 	o.add(cmd)
+	describeInstalled(cmd)
 	cmd.Flags().BoolVar(&definitions, "delete-crds", false, "also delete the CustomResourceDefinitions and all their objects")
 	cmd.Flags().BoolVar(&reallyDefinitions, "yes-delete-crds", false, "do not ask for confirmation of --delete-crds")
 	return cmd

@@ -32,5 +32,6 @@ Exit codes: 0 upgraded; 1 refused, or no progress; 130 interrupted.`,
 	}
 	o.add(cmd, flags.Wide)
 	o.addInstalling(cmd)
+	describeInstalled(cmd)
 	return cmd
 }

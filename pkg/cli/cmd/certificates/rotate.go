@@ -31,7 +31,8 @@ func newRotateCommand(connection flags.Cluster) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate CSV",
 		Short: "Replace the serving certificates of a ClusterServiceVersion's webhooks now",
-		Long: "Requests new serving certificates. No call fails: the new CA is trusted before a pod serves its certificate, and the previous CA until no pod does.\n\n" +
+		Long: "Requests new serving certificates. The new CA is trusted before a pod serves its certificate, and the previous CA until no pod does. " +
+			"So no call fails, provided that pods reload their certificate or drain on SIGTERM.\n\n" +
 			"With --compromised, the previous CA is no longer trusted. Calls fail until each pod serves its new certificate and each API server has the new CA.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: flags.FirstArgument(connection.Names(cluster.ClusterServiceVersions)),
