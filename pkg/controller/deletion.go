@@ -80,7 +80,14 @@ func converters(relatives lineage.Lineage, backends owners.Backends) []*operator
 // converts or will convert their objects. Where objects would lose fields, the finalizer stays, and
 // with it the backend. inUse names these definitions.
 func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
-	crds := c.gather.Convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)})
+	crds, err := c.live.Definitions(ctx, c.gather.ConvertibleNames(csv))
+	if err != nil || len(crds) == 0 {
+		return "", err
+	}
+	services, err := c.live.Services(ctx, csv.Namespace)
+	if err != nil {
+		return "", err
+	}
 	for _, relative := range relatives {
 		if relative.DeletionTimestamp == nil {
 			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool {
@@ -88,7 +95,7 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 			})
 		}
 	}
-	written, inUse, err := c.uninstall.EndConversions(ctx, csv, c.caches.Services.In(csv.Namespace), crds)
+	written, inUse, err := c.uninstall.EndConversions(ctx, csv, services, crds)
 	for _, crd := range written {
 		c.writes.Add(k, informers.Write{Object: crd, At: c.now()})
 	}

@@ -6,7 +6,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -87,4 +90,30 @@ func TestUninstallWithAStaleCache(t *testing.T) {
 		t.Error("the cache was not stale")
 	}
 	leavesNothing(e)
+}
+
+// So is a conversion that was written a moment before the deletion: without it, the definition would
+// call a deleted Service.
+func TestUninstallWithStaleDefinitions(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := newCRD(e, "flanges", "v1", "v2")
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	e.runDeployments()
+	frozen := e.freezer("customresourcedefinitions")
+	m := manageThrough(e, frozen.config)
+	e.eventually("the caches are filled", func() (bool, any) { return m.passes("Namespace") > 0, nil })
+	frozen.freeze()
+	defer frozen.thaw()
+	e.create(converting("operator.v1", crd.Name))
+	e.eventually("the definition has its conversion", func() (bool, any) {
+		strategy := conversion(e, crd.Name).Strategy
+		return strategy == apiextensionsv1.WebhookConverter, strategy
+	})
+	e.uninstall("operator.v1")
+	if frozen.held.Load() == 0 {
+		t.Error("the cache was not stale")
+	}
+	if strategy := conversion(e, crd.Name).Strategy; strategy != apiextensionsv1.NoneConverter {
+		t.Errorf("after the uninstallation the conversion is %s", strategy)
+	}
 }

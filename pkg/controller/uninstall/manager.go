@@ -107,7 +107,7 @@ func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.C
 
 // endAllConversions ends the conversions of a ClusterServiceVersion, read from the API server.
 func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
-	services, err := u.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})
+	services, err := u.Live.Services(ctx, csv.Namespace)
 	if err != nil {
 		return "", err
 	}
@@ -119,6 +119,6 @@ func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alp
 	for i := range all.Items {
 		crds[all.Items[i].Name] = &all.Items[i]
 	}
-	_, inUse, err = u.EndConversions(ctx, csv, live.Pointers(services.Items), crds)
+	_, inUse, err = u.EndConversions(ctx, csv, services, crds)
 	return inUse, err
 }
