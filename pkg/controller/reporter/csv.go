@@ -19,6 +19,8 @@ import (
 // UpdateCSV writes the phases that a ClusterServiceVersion went through, and the other changes of its
 // status.
 func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, phases []phase.Phase, changes ...func(*operatorsv1alpha1.ClusterServiceVersionStatus)) error {
+	ctx, cancel := ownTime(ctx)
+	defer cancel()
 	updated := csv.DeepCopy()
 	updated.ManagedFields = nil // the cache has some of them, the API server keeps all
 	now := metav1.NewTime(r.Now())

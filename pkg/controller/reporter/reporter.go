@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
@@ -65,6 +66,14 @@ func (r *Reporter) report(ctx context.Context, k queue.Key, facts decide.Facts, 
 			report.SetCertificates(status, outcome.Status)
 		}
 	}))
+}
+
+// reportTimeout ends a write of a status.
+const reportTimeout = 30 * time.Second
+
+// ownTime returns a context for a status: it is written also if the reconciliation has used up its time.
+func ownTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 }
 
 // tooLarge reports whether the API server, or the etcd behind it, refuses an object for its size.

@@ -61,8 +61,9 @@ func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alp
 // refuses, and returns a RefusedError for them. It also returns what was written.
 func (u *Uninstaller) send(ctx context.Context, namespace string, steps []rollout.Step) (all []drift.Object, err error) {
 	var refused RefusedError
+	sender := &write.Sender{Writer: u.Writer}
 	for _, step := range steps {
-		written, _, err := u.Writer.Send(ctx, namespace, step)
+		written, _, err := sender.Send(ctx, namespace, step)
 		switch {
 		case err == nil:
 			all = append(all, written)
