@@ -69,7 +69,8 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if err != nil || len(refused) == 0 {
 		return rollout.Requeue{}, err
 	}
-	return c.retryDeletion(), c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionUnregistrationRefused, refused.Error(), ""))
+	contested, err := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionUnregistrationRefused, refused.Error(), ""))
+	return c.retryDeletion().Earliest(contested), err
 }
 
 // countPause is the interval at which the objects that block a deletion are counted, and refused
@@ -131,14 +132,15 @@ func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, 
 	if len(refused) > 0 {
 		reason = managerv1alpha1.ConditionUnregistrationRefused
 	}
-	if err := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, reason, uninstall.Held(inUse, refused), details)); err != nil {
+	contested, err := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, reason, uninstall.Held(inUse, refused), details))
+	if err != nil {
 		return rollout.Requeue{}, err
 	}
+	requeue = requeue.Earliest(contested)
 	if current == nil && terminating {
 		return requeue, nil
 	}
 	if current == nil {
-		var err error
 		if current, err = c.reporter.CreateRollout(ctx, k, csv); err != nil {
 			return rollout.Requeue{}, err
 		}
@@ -152,12 +154,13 @@ func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, 
 		}
 		status, requeue, deferred = outcome.Status, requeue.Earliest(outcome.Requeue), outcome.Deferred
 	}
-	for condition, message := range map[string]string{
-		managerv1alpha1.ConditionConversionInUse: inUse, managerv1alpha1.ConditionUnregistrationRefused: uninstall.Held("", refused),
+	for _, condition := range []metav1.Condition{
+		{Type: managerv1alpha1.ConditionConversionInUse, Message: inUse},
+		{Type: managerv1alpha1.ConditionUnregistrationRefused, Message: uninstall.Held("", refused)},
 	} {
-		rollout.SetCondition(&status, metav1.Condition{Type: condition, Message: message}, csv.Generation, c.now())
+		rollout.SetCondition(&status, condition, csv.Generation, c.now())
 	}
-	contested, err := c.reporter.UpdateRollout(ctx, k, csv, current, status)
+	contested, err = c.reporter.UpdateRollout(ctx, k, csv, current, status)
 	return requeue.Earliest(contested), cmp.Or(err, deferred)
 }
 

@@ -58,14 +58,15 @@ func (r *Reporter) report(ctx context.Context, k queue.Key, facts decide.Facts, 
 	if err != nil && !tooLarge(err) {
 		return requeue, err
 	}
-	return requeue, errors.Join(err, r.UpdateCSV(ctx, k, outcome.CSV, outcome.Phases, func(status *operatorsv1alpha1.ClusterServiceVersionStatus) {
+	contested, failed := r.UpdateCSV(ctx, k, outcome.CSV, outcome.Phases, func(status *operatorsv1alpha1.ClusterServiceVersionStatus) {
 		if facts.Failure == nil {
 			status.RequirementStatus = csvstatus.Requirements(outcome.Verdict.Requirements)
 		}
 		if !outcome.RotateAtPending {
 			report.SetCertificates(status, outcome.Status)
 		}
-	}))
+	})
+	return requeue.Earliest(contested), errors.Join(err, failed)
 }
 
 // reportTimeout ends a write of a status.
