@@ -75,8 +75,8 @@ type Decision struct {
 	Endpoints *managerv1alpha1.CertificateEndpoints
 	// ChangesAt is when the decision changes without new facts; zero for never.
 	ChangesAt time.Time
-	// PollAt is when to decide again before ChangesAt, because the certificates that pods serve
-	// cannot be watched.
+	// PollAt is when to decide again before ChangesAt, because the certificates that pods serve,
+	// and the Secret of another client, cannot be watched.
 	PollAt time.Time
 }
 

@@ -48,6 +48,9 @@ type Facts struct {
 	Rotating *int
 	// ReadOnly is set if the API server refuses to write the Secret.
 	ReadOnly bool
+	// Recreated is set if another client has created the Secret again after each deletion: it is not
+	// deleted now.
+	Recreated bool
 }
 
 // Unused reports whether no pod and no registration can depend on a certificate. Caches are recent

@@ -2,7 +2,6 @@ package certs
 
 import (
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,8 +32,7 @@ func (m *decider) recreate() {
 	m.d.Write = nil
 	switch {
 	case m.Secret.DeletionTimestamp != nil:
-		m.d.Message = fmt.Sprintf("Secret %s/%s is immutable, and finalizers keep it from being deleted: %s. Remove them, so that it can be created again",
-			m.Secret.Namespace, m.Secret.Name, strings.Join(m.Secret.Finalizers, ", "))
+		m.d.Message = fmt.Sprintf("Secret %s/%s is immutable%s", m.Secret.Namespace, m.Secret.Name, keptByFinalizers(m.Secret))
 		m.d.PollAt = m.now.Add(otherClientInterval)
 	case m.requireLive():
 		write.Immutable = nil

@@ -32,6 +32,7 @@ func TestImmutableSecret(t *testing.T) {
 		"made immutable":                                      {facts: Facts{Secret: frozen.Secret, Live: true}, sameContent: true},
 		"made immutable, from caches":                         {facts: Facts{Secret: frozen.Secret}, need: NeedLive},
 		"read-only":                                           {facts: Facts{Secret: frozen.Secret, Live: true, ReadOnly: true}},
+		"recreated by another client":                         {facts: Facts{Secret: frozen.Secret, Live: true, Recreated: true}},
 		"made immutable a second time":                        {facts: Facts{Secret: recreated.Secret, Live: true}},
 		"a second time, with a rotation request":              {facts: Facts{Secret: recreated.Secret, Live: true, RotationRequest: "a", Issued: &second}, next: true},
 		"a second time, with a rotation request, from caches": {facts: Facts{Secret: recreated.Secret, RotationRequest: "a", Issued: &second}, need: NeedLive},

@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,20 +74,30 @@ func TestUnchangeableSecretIsRemoved(t *testing.T) {
 	replaced := secretWith(t, first).with(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil })
 	opaque := replaced.with(func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }).Secret
 	immutable := replaced.with(func(s *corev1.Secret) { s.Immutable = new(true) }).Secret
+	deleted := opaque.DeepCopy()
+	deleted.DeletionTimestamp, deleted.Finalizers = &metav1.Time{Time: start}, []string{"example.com/keep"}
 	for name, test := range map[string]struct {
 		facts Facts
 		want  *corev1.Secret
 	}{
-		"wrong type":  {Facts{Secret: opaque, Live: true}, opaque},
-		"immutable":   {Facts{Secret: immutable, Live: true}, immutable},
-		"from caches": {Facts{Secret: opaque}, nil},
-		"read-only":   {Facts{Secret: opaque, Live: true, ReadOnly: true}, nil},
-		"changeable":  {Facts{Secret: replaced.Secret, Live: true}, nil},
+		"wrong type":                      {Facts{Secret: opaque, Live: true}, opaque},
+		"immutable":                       {Facts{Secret: immutable, Live: true}, immutable},
+		"from caches":                     {Facts{Secret: opaque}, nil},
+		"read-only":                       {Facts{Secret: opaque, Live: true, ReadOnly: true}, nil},
+		"recreated by another client":     {Facts{Secret: opaque, Live: true, Recreated: true}, nil},
+		"a finalizer blocks the deletion": {Facts{Secret: deleted, Live: true}, nil},
 	} {
 		test.facts.Names, test.facts.Registrations = names, []Registration{trusting(first)}
 		d := Decide(test.facts, DefaultPolicy(), start)
-		if d.Remove != test.want || d.Remove != nil && !d.PollAt.Equal(start) {
-			t.Errorf("%s: it removes %v and polls at %s, want %v, at once", name, d.Remove, d.PollAt, test.want)
+		if d.Remove != test.want || !d.PollAt.Equal(start.Add(otherClientInterval)) {
+			t.Errorf("%s: it removes %v and polls at %s, want %v, after a pause", name, d.Remove, d.PollAt, test.want)
 		}
+		if says := strings.Contains(d.Problem, "finalizers keep it from being deleted: example.com/keep"); says != (test.facts.Secret == deleted) {
+			t.Errorf("%s: the problem is %q", name, d.Problem)
+		}
+	}
+	changeable := Facts{Secret: replaced.Secret, Live: true, Names: names, Registrations: []Registration{trusting(first)}}
+	if d := Decide(changeable, DefaultPolicy(), start); d.Remove != nil {
+		t.Errorf("a Secret that can be changed is deleted: %v", d.Remove)
 	}
 }

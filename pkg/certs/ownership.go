@@ -2,6 +2,7 @@ package certs
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -72,7 +73,16 @@ func mustDelete(secret *corev1.Secret) bool {
 // deleteBlocking has the blocking Secret deleted. The manager's own is lost and is created next.
 func (m *decider) deleteBlocking() {
 	m.problem = fmt.Sprintf("Secret %s/%s %s", m.blocking.Namespace, m.blocking.Name, notWrittenBy(m.blocking))
-	if m.requireLive() {
-		m.d.Remove, m.d.PollAt = m.blocking, m.now
+	m.d.PollAt = m.now.Add(otherClientInterval)
+	switch {
+	case m.blocking.DeletionTimestamp != nil:
+		m.problem += keptByFinalizers(m.blocking)
+	case m.requireLive():
+		m.d.Remove = m.blocking
 	}
+}
+
+// keptByFinalizers returns why a Secret that was deleted still exists, and the remedy.
+func keptByFinalizers(secret *corev1.Secret) string {
+	return fmt.Sprintf(", and finalizers keep it from being deleted: %s. Remove them, so that it can be created again", strings.Join(secret.Finalizers, ", "))
 }

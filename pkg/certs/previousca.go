@@ -28,9 +28,9 @@ func (m *decider) untrustPrevious() {
 	allExpired := expired && !servesExpired && !m.awaitsRestart(seen)
 	switch {
 	case m.restartRequested():
-		m.d.Restart, m.d.PollAt = true, m.now.Add(time.Second)
+		m.d.Restart, m.d.PollAt = true, m.now.Add(m.pause(time.Second, longestPoll))
 	case aboutOtherLeaf:
-		m.d.PollAt = m.now.Add(time.Second)
+		m.d.PollAt = m.now.Add(m.pause(time.Second, longestPoll))
 	case seen.complete() || allExpired:
 		m.planWrite(editor.endRotation)
 	case servesExpired: // calls to these pods fail already; the rotation goes on until they are restarted
@@ -68,14 +68,21 @@ func (m *decider) explain(seen Evidence) string {
 	return text
 }
 
-// pollAt returns when pods are checked again: often at first, then in proportion to the time
-// waited.
+// longestPoll is the longest pause between two checks of pods that the manager can dial.
+const longestPoll = 30 * time.Second
+
+// pollAt returns when pods are checked again.
 func (m *decider) pollAt(restart time.Time, costly bool) time.Time {
-	shortest, longest := 250*time.Millisecond, 30*time.Second
+	pause := m.pause(250*time.Millisecond, longestPoll)
 	if costly {
-		shortest, longest = 2*time.Second, maxResyncPause
+		pause = m.pause(2*time.Second, maxResyncPause)
 	}
-	pause := min(max(m.now.Sub(m.promotedAt)/8, shortest), longest)
 	_, resync := resyncTimes(m.promotedAt, m.now)
 	return earliest(m.now, m.now.Add(pause), resync, restart, m.previousExpiresAt)
+}
+
+// pause returns the time until the next check: short at first, then in proportion to the time since the
+// promotion.
+func (m *decider) pause(shortest, longest time.Duration) time.Duration {
+	return min(max(m.now.Sub(m.promotedAt)/8, shortest), longest)
 }

@@ -3,6 +3,10 @@ package certs
 import (
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 // A call through the Service is made only if its result is conclusive.
@@ -67,5 +71,25 @@ func TestPollInterval(t *testing.T) {
 				t.Errorf("the next poll is after %s, want %s", got, test.want)
 			}
 		})
+	}
+}
+
+// A restart that was requested, and that the Deployment does not get, is awaited in the same way. So is
+// evidence about the current leaf.
+func TestPollIntervalOfARestart(t *testing.T) {
+	first, second := minted(t, 1, start), minted(t, 2, after(due))
+	promoted := secretWith(t, first).next(second, after(due)).promoted(after(due))
+	requested := promoted.with(func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotateAt] = "x" })
+	for name, secret := range map[string]*corev1.Secret{"a requested restart": requested.Secret, "evidence about another leaf": promoted.Secret} {
+		for waited, want := range map[time.Duration]time.Duration{0: time.Second, 40 * time.Second: 5 * time.Second, day: 30 * time.Second} {
+			now := after(due + waited)
+			d := Decide(Facts{Secret: secret, Names: names, Live: true, Running: true, RestartedFor: "1", Registrations: []Registration{trusting(second, first)}, Evidence: &Evidence{}}, DefaultPolicy(), now)
+			if got := d.PollAt.Sub(now); got != want {
+				t.Errorf("%s, after %s: the next poll is after %s, want %s", name, waited, got, want)
+			}
+			if d.Restart != (secret == requested.Secret) {
+				t.Errorf("%s: it restarts pods: %t", name, d.Restart)
+			}
+		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // conclude completes the decision after the step.
 func (m *decider) conclude() Decision {
 	m.recreate()
-	if m.ReadOnly {
+	if m.ReadOnly || m.d.Remove != nil && m.Recreated {
 		m.d.Write, m.d.Remove = nil, nil
 	}
 	if m.d.Write != nil {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/keymutex"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
@@ -78,7 +77,7 @@ type Controller struct {
 	now      func() time.Time
 	records  *records.Records
 
-	namespaceLocks keymutex.KeyMutex // held while one of several versions of an operator is reconciled
+	locks *queue.Locks // held while one of several versions of an operator is reconciled
 
 	versions  *versions.Index
 	handlers  *watch.Handlers
@@ -89,9 +88,6 @@ type Controller struct {
 	groups    *groups.Reconciler
 	uninstall *uninstall.Uninstaller
 }
-
-// namespaceLocks is the number of locks that all namespaces share.
-const namespaceLocks = 1024
 
 // New connects the informers with the queue. Run starts them.
 func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics, log *logrus.Entry, options Options) (*Controller, error) {
@@ -108,14 +104,15 @@ func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics
 
 // newController returns a controller without caches and clients.
 func newController(options Options) *Controller {
-	return &Controller{
-		Options:        options,
-		queue:          queue.New(options.Clock),
-		now:            time.Now,
-		records:        &records.Records{},
-		writes:         &informers.Expectations{Grace: cmp.Or(options.CacheGrace, time.Second)},
-		namespaceLocks: keymutex.NewHashed(namespaceLocks),
+	c := &Controller{
+		Options: options,
+		queue:   queue.New(options.Clock),
+		now:     time.Now,
+		records: &records.Records{},
+		writes:  &informers.Expectations{Grace: cmp.Or(options.CacheGrace, time.Second)},
 	}
+	c.locks = queue.NewLocks(c.queue.Add)
+	return c
 }
 
 // wire connects the parts.

@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -18,8 +19,10 @@ import (
 )
 
 // reconcileCSV reconciles one ClusterServiceVersion, according to its position among the versions of
-// its operator. While there are several, one of them is reconciled at a time.
+// its operator. While there are several, one of them is reconciled at a time, and the others wait in no
+// worker.
 func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Requeue, error) {
+	defer c.locks.Next(k.Namespace)
 	csv := c.caches.CSVs.Get(k.Namespace, k.Name)
 	if csv == nil {
 		c.records.Repairs.Forget(types.NamespacedName{Namespace: k.Namespace, Name: k.Name})
@@ -29,8 +32,10 @@ func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Req
 		return rollout.Requeue{}, nil
 	}
 	if relatives := c.versions.LineageOf(csv); !relatives.Alone() || len(c.versions.Contenders(csv, relatives)) > 0 {
-		c.namespaceLocks.LockKey(k.Namespace)
-		defer func() { _ = c.namespaceLocks.UnlockKey(k.Namespace) }() // a hashed lock never fails
+		if !c.locks.TryLock(k) {
+			return rollout.Requeue{}, errLocked
+		}
+		defer c.locks.Unlock(k.Namespace)
 		if csv = c.caches.CSVs.Get(k.Namespace, k.Name); csv == nil {
 			return rollout.Requeue{}, nil
 		}
@@ -44,6 +49,10 @@ func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Req
 	}
 	return c.reconcileVersion(ctx, k, csv, c.versions.LineageOf(csv))
 }
+
+// errLocked ends a reconciliation while another one has the lock of the namespace. The end of that one
+// adds the key to the queue.
+var errLocked = fmt.Errorf("another version of the operator is being reconciled: %w", informers.ErrStale)
 
 func (c *Controller) reconcileVersion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
 	if c.versions.IsDeleted(csv) {

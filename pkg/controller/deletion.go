@@ -16,6 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -48,26 +49,37 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
-	if err := c.uninstall.Unregister(ctx, csv, successor, backends, ownership); err != nil {
-		return rollout.Requeue{}, err
-	}
-	inUse, err := c.endConversions(ctx, k, csv, converters(relatives, backends))
+	refused, err := uninstall.Refusals(c.uninstall.Unregister(ctx, csv, successor, backends, ownership))
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
-	if inUse != "" {
-		return c.reconcileBlockedDeletion(ctx, k, csv, relatives, inUse)
+	inUse, err := c.endConversions(ctx, k, csv, converters(relatives, backends))
+	conversions, err := uninstall.Refusals(err)
+	if err != nil {
+		return rollout.Requeue{}, err
+	}
+	if refused = append(refused, conversions...); inUse != "" || len(refused) > 0 {
+		return c.reconcileBlockedDeletion(ctx, k, csv, relatives, inUse, refused)
 	}
 	c.log.WithFields(k.Fields()).Info("webhooks are unregistered")
 	if csv.DeletionTimestamp == nil {
 		return rollout.Requeue{}, nil // its Namespace is terminating and will delete it
 	}
-	return rollout.Requeue{}, c.uninstall.Finish(ctx, csv, successor, c.ownedByDefinitions(csv, relatives), ownership)
+	refused, err = uninstall.Refusals(c.uninstall.Finish(ctx, csv, successor, c.ownedByDefinitions(csv, relatives), ownership))
+	if err != nil || len(refused) == 0 {
+		return rollout.Requeue{}, err
+	}
+	contested, err := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionUnregistrationRefused, refused.Error(), ""))
+	return c.retryDeletion().Earliest(contested), err
 }
 
-// countPause is the interval at which the objects that block a deletion are counted. The manager does
-// not watch them.
+// countPause is the interval at which the objects that block a deletion are counted, and refused
+// deletions are tried. The manager does not watch the objects, nor the policies.
 const countPause = 15 * time.Second
+
+func (c *Controller) retryDeletion() rollout.Requeue {
+	return rollout.Requeue{At: c.now().Add(countPause), Reason: "what blocks the deletion is checked"}
+}
 
 // converters returns the versions that continue the conversions of a deleted version: newer ones, and
 // older ones that have a backend. An older one that was never installed has none.
@@ -80,7 +92,14 @@ func converters(relatives lineage.Lineage, backends owners.Backends) []*operator
 // converts or will convert their objects. Where objects would lose fields, the finalizer stays, and
 // with it the backend. inUse names these definitions.
 func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
-	crds := c.gather.Convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)})
+	crds, err := c.live.Definitions(ctx, c.gather.ConvertibleNames(csv))
+	if err != nil || len(crds) == 0 {
+		return "", err
+	}
+	services, err := c.live.Services(ctx, csv.Namespace)
+	if err != nil {
+		return "", err
+	}
 	for _, relative := range relatives {
 		if relative.DeletionTimestamp == nil {
 			maps.DeleteFunc(crds, func(name string, _ *apiextensionsv1.CustomResourceDefinition) bool {
@@ -88,34 +107,40 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 			})
 		}
 	}
-	written, inUse, err := c.uninstall.EndConversions(ctx, csv, c.caches.Services.In(csv.Namespace), crds)
+	written, inUse, err := c.uninstall.EndConversions(ctx, csv, services, crds)
 	for _, crd := range written {
 		c.writes.Add(k, informers.Write{Object: crd, At: c.now()})
 	}
 	return inUse, err
 }
 
-// reconcileBlockedDeletion reconciles a ClusterServiceVersion whose deletion waits for objects that need
-// its conversion. This may take long, so its certificates are renewed. While its Namespace is being
-// deleted, nothing can be created in it, and only the status of the ClusterServiceVersion may be left.
-func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string) (rollout.Requeue, error) {
-	requeue := rollout.Requeue{At: c.now().Add(countPause), Reason: "objects that block the deletion are counted"}
+// reconcileBlockedDeletion reconciles a ClusterServiceVersion whose deletion waits: objects need its
+// conversion, or the API server refuses to unregister webhooks. This may take long, so its certificates
+// are renewed. While its Namespace is being deleted, nothing can be created in it, and only the status of
+// the ClusterServiceVersion may be left.
+func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string, refused uninstall.RefusedError) (rollout.Requeue, error) {
+	requeue := c.retryDeletion()
 	current := c.caches.Rollouts.Get(csv.Namespace, csv.Name)
 	terminating, details := c.versions.IsTerminating(csv.Namespace), ""
-	if terminating {
+	if terminating && inUse != "" {
 		inUse = phase.NamespaceDeleted(inUse)
 	}
 	if current != nil || !terminating {
 		details = rollout.DescribeCommand(csv)
 	}
-	if err := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, inUse, details)); err != nil {
+	var reason operatorsv1alpha1.ConditionReason = managerv1alpha1.ConditionConversionInUse
+	if len(refused) > 0 {
+		reason = managerv1alpha1.ConditionUnregistrationRefused
+	}
+	contested, err := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, reason, uninstall.Held(inUse, refused), details))
+	if err != nil {
 		return rollout.Requeue{}, err
 	}
+	requeue = requeue.Earliest(contested)
 	if current == nil && terminating {
 		return requeue, nil
 	}
 	if current == nil {
-		var err error
 		if current, err = c.reporter.CreateRollout(ctx, k, csv); err != nil {
 			return rollout.Requeue{}, err
 		}
@@ -129,8 +154,13 @@ func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, 
 		}
 		status, requeue, deferred = outcome.Status, requeue.Earliest(outcome.Requeue), outcome.Deferred
 	}
-	rollout.SetCondition(&status, metav1.Condition{Type: managerv1alpha1.ConditionConversionInUse, Message: inUse}, csv.Generation, c.now())
-	contested, err := c.reporter.UpdateRollout(ctx, k, csv, current, status)
+	for _, condition := range []metav1.Condition{
+		{Type: managerv1alpha1.ConditionConversionInUse, Message: inUse},
+		{Type: managerv1alpha1.ConditionUnregistrationRefused, Message: uninstall.Held("", refused)},
+	} {
+		rollout.SetCondition(&status, condition, csv.Generation, c.now())
+	}
+	contested, err = c.reporter.UpdateRollout(ctx, k, csv, current, status)
 	return requeue.Earliest(contested), cmp.Or(err, deferred)
 }
 

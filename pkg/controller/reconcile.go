@@ -26,6 +26,7 @@ func (c *Controller) reconcile(ctx context.Context, k queue.Key) {
 	case err == nil:
 		c.queue.Forget(k)
 		c.requeue(k, requeue)
+	case errors.Is(err, errLocked): // an ErrStale, too, so that it counts as waiting; locks adds the key
 	case errors.Is(err, informers.ErrStale):
 		c.queue.Raise(k, queue.Regular)
 		c.queue.AddAfter(k, c.writes.Grace)

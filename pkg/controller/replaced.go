@@ -21,7 +21,8 @@ func (c *Controller) reconcileReplaced(ctx context.Context, k queue.Key, csv *op
 		}
 	}
 	if next := phase.AfterReplacement(csv.Status.Phase, newer, len(l.Older) == 0 && l.Superseded()); next != nil {
-		return requeue, c.reporter.UpdateCSV(ctx, k, csv, []phase.Phase{*next})
+		contested, err := c.reporter.UpdateCSV(ctx, k, csv, []phase.Phase{*next})
+		return requeue.Earliest(contested), err
 	}
 	if csv.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
 		return requeue, nil

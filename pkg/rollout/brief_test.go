@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
@@ -27,9 +28,9 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 		for deleted, text := range map[bool]string{false: inUse, true: phase.NamespaceDeleted(inUse)} {
 			t.Run(fmt.Sprintf("%d definitions, Namespace is deleted: %t", n, deleted), func(t *testing.T) {
 				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
-				held := phase.DeletionBlocked(csv.Status, text, details)[0]
+				held := phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details)[0]
 				csv.SetPhase(held.Phase, held.Reason, held.Message, &now)
-				if repeated := phase.DeletionBlocked(csv.Status, text, details); len(repeated) > 0 {
+				if repeated := phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details); len(repeated) > 0 {
 					t.Errorf("written again: %v", repeated)
 				}
 				want := []string{wellknown.AnnotationForceConversion + "=true"}

@@ -113,6 +113,13 @@ func (o Observed) SecretContested(secret *corev1.Secret, now time.Time) bool {
 	return o.Contests[drift.KeyOf(secret)].Blocks(secret, nil, drift.Drift{}, now)
 }
 
+// RecreatedByOther reports whether a live object must not be deleted now, because another client
+// creates it again after each deletion.
+func (o Observed) RecreatedByOther(live drift.Object, now time.Time) bool {
+	_, ok := o.unlessContested(Step{Verb: Delete, Object: live, Live: live}, now)
+	return !ok
+}
+
 // eachOnce returns names in their order without duplicates. The status is also written for a
 // ClusterServiceVersion that lists a name twice.
 func eachOnce(names []string) []string {

@@ -80,8 +80,8 @@ type Input struct {
 	Failure *scope.Failure // why there is no scope; nil if there is one
 	Verdict requirements.Verdict
 	Upgrade Upgrade
-	// DeletionBlocked is set while the ClusterServiceVersion is deleted and objects need a
-	// conversion.
+	// DeletionBlocked is set while the ClusterServiceVersion is deleted and registrations of it
+	// stay.
 	DeletionBlocked bool
 	Desired         render.Desired
 	// Maintained are the Deployments of ToMaintain, as they are served.

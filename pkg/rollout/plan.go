@@ -35,7 +35,7 @@ func Next(in Input, now time.Time) Plan {
 	if in.DeletionBlocked {
 		p.maintainer.keepTrust()
 		if len(in.Previous.Deployments) == 0 {
-			p.blockBecause("objects need the conversion")
+			p.blockBecause("the ClusterServiceVersion is being deleted")
 		}
 		report.reportDeletionBlocked()
 		return p.plan.Plan

@@ -86,7 +86,7 @@ func plansTheFarewell(e *env, converting, other, lifted string) {
 	e.Helper()
 	registered := namesOf(e.owned(clusterScoped))
 	planned, err := uninstall.ManagerPlan(e.ctx, cluster.Config())
-	var inUse uninstall.ConversionsInUseError
+	var inUse uninstall.HeldError
 	if !errors.As(err, &inUse) || len(inUse.Held) != 1 {
 		e.Errorf("the conversion that stays is not listed: %v", err)
 	}

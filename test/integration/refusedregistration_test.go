@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,18 +93,38 @@ func isNotLost(e *env, crd string) {
 // refuse has an admission policy refuse each change of a definition, until it is asked not to.
 func refuse(e *env, crd string) (accept func()) {
 	e.Helper()
+	return deny(e, crd, admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apiextensions.k8s.io"}, APIVersions: []string{"*"}, Resources: []string{"customresourcedefinitions"}},
+	}, "no change of this definition", func() error {
+		_, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Patch(e.ctx, crd, types.MergePatchType, []byte(`{"metadata": {"labels": {"tried": "true"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		return err
+	})
+}
+
+// refuseDeletion does the same with the deletion of a ValidatingWebhookConfiguration.
+func refuseDeletion(e *env, configuration string) (accept func()) {
+	e.Helper()
+	return deny(e, configuration, admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Delete},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{"admissionregistration.k8s.io"}, APIVersions: []string{"*"}, Resources: []string{"validatingwebhookconfigurations"}},
+	}, "no deletion of this configuration", func() error {
+		return e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(e.ctx, configuration, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+	})
+}
+
+// deny has an admission policy refuse writes to one object, until it is asked not to. tried is such a
+// write.
+func deny(e *env, object string, writes admissionregistrationv1.RuleWithOperations, message string, tried func() error) (accept func()) {
+	e.Helper()
 	policies, bindings := e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
 	_, err := policies.Create(e.ctx, &admissionregistrationv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: e.namespace},
 		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
 			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-				ResourceNames: []string{crd},
-				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apiextensions.k8s.io"}, APIVersions: []string{"*"}, Resources: []string{"customresourcedefinitions"}},
-				},
+				ResourceNames: []string{object}, RuleWithOperations: writes,
 			}}},
-			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "no change of this definition"}},
+			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: message}},
 		},
 	}, metav1.CreateOptions{})
 	e.must(err)
@@ -112,19 +133,17 @@ func refuse(e *env, crd string) (accept func()) {
 		Spec:       admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: e.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny}},
 	}, metav1.CreateOptions{})
 	e.must(err)
-	refused := func() error {
-		_, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Patch(e.ctx, crd, types.MergePatchType, []byte(`{"metadata": {"labels": {"tried": "true"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
-		return err
-	}
-	e.eventually("the definition cannot be changed", func() (bool, any) {
-		err := refused()
+	e.eventually(object+" cannot be written", func() (bool, any) {
+		err := tried()
 		return apierrors.IsInvalid(err) || apierrors.IsForbidden(err), err
 	})
-	accept = func() {
+	return sync.OnceFunc(func() {
 		e.Helper()
 		e.must(bindings.Delete(e.ctx, e.namespace, metav1.DeleteOptions{}))
 		e.must(policies.Delete(e.ctx, e.namespace, metav1.DeleteOptions{}))
-		e.eventually("the definition can be changed", func() (bool, any) { err := refused(); return err == nil, err })
-	}
-	return accept
+		e.eventually(object+" can be written", func() (bool, any) {
+			err := tried()
+			return err == nil || apierrors.IsNotFound(err), err
+		})
+	})
 }

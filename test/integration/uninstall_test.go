@@ -1,13 +1,22 @@
 package integration
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -49,6 +58,72 @@ func TestUninstallWaitsForUnregistration(t *testing.T) {
 	leavesNothing(e)
 }
 
+// A registration that the API server refuses to delete keeps the finalizer, but not the other
+// registrations. The ClusterServiceVersion and its record say so, and the certificate is renewed.
+func TestUnregistrationIsRefused(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	e.manage()
+	e.install(bundle())
+	configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration
+	accept := refuseDeletion(e, configuration)
+	defer accept()
+	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+	e.eventually("the refusal is reported", func() (bool, any) {
+		csv, status := e.get("operator.v1").Status, e.rollout("operator.v1")
+		refused := meta.FindStatusCondition(status.Conditions, managerv1alpha1.ConditionUnregistrationRefused)
+		return refused != nil && strings.Contains(refused.Message, "ValidatingWebhookConfiguration "+configuration) &&
+			csv.Phase == operatorsv1alpha1.CSVPhaseDeleting && csv.Reason == managerv1alpha1.ConditionUnregistrationRefused &&
+			strings.Contains(csv.Message, "no deletion of this configuration"), []any{status, csv.Message}
+	})
+	for _, left := range e.owned(clusterScoped) {
+		if left.GetName() != configuration {
+			t.Errorf("%s %s is left, because another registration is", left.GetKind(), left.GetName())
+		}
+	}
+	before := e.servingCA()
+	e.order("while it is refused")
+	e.eventually("the certificate is renewed", func() (bool, any) {
+		return string(e.servingCA()) != string(before) && trusts(e, e.servingCA()), rotation(e)
+	})
+	accept()
+	touch(e, "operator.v1")
+	e.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	leavesNothing(e)
+}
+
+// An operator whose webhook cannot be unregistered does not keep those of others from it when the
+// manager is removed.
+func TestFarewellIsRefused(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.runDeployments()
+	m := e.manage()
+	e.install(csv("a.v1", "a"))
+	e.install(csv("b.v1", "b"))
+	m.stop()
+	refused := e.rollout("a.v1").Deployments[0].Webhooks[0].Configuration
+	accept := refuseDeletion(e, refused)
+	defer accept()
+	set, err := clients.New(cluster.Config())
+	e.must(err)
+	var held uninstall.HeldError
+	err = uninstall.Manager(e.ctx, set, logger(), e.namespace)
+	if !errors.As(err, &held) || len(held.Held) != 1 || !strings.Contains(held.Held[0], "a.v1: the API server refuses to delete ValidatingWebhookConfiguration "+refused) {
+		t.Errorf("the error is %v", err)
+	}
+	if left := e.owned(clusterScoped); len(left) != 1 || left[0].GetName() != refused {
+		t.Errorf("left: %s", namesOf(left))
+	}
+	if a, b := e.get("a.v1").Finalizers, e.get("b.v1").Finalizers; len(a) != 1 || len(b) > 0 {
+		t.Errorf("the finalizers are %v and %v", a, b)
+	}
+	accept()
+	e.must(uninstall.Manager(e.ctx, set, logger(), e.namespace))
+}
+
 // Nothing can be created in a Namespace that is being deleted, and its pods may go at
 // any time: its webhooks go at once. The Namespace's controller deletes the rest.
 func TestNamespaceIsDeleted(t *testing.T) {
@@ -87,4 +162,30 @@ func TestUninstallWithAStaleCache(t *testing.T) {
 		t.Error("the cache was not stale")
 	}
 	leavesNothing(e)
+}
+
+// So is a conversion that was written a moment before the deletion: without it, the definition would
+// call a deleted Service.
+func TestUninstallWithStaleDefinitions(t *testing.T) {
+	e := newParallelEnv(t)
+	crd := newCRD(e, "flanges", "v1", "v2")
+	e.group("og", operatorsv1.OperatorGroupSpec{})
+	e.runDeployments()
+	frozen := e.freezer("customresourcedefinitions")
+	m := manageThrough(e, frozen.config)
+	e.eventually("the caches are filled", func() (bool, any) { return m.passes("Namespace") > 0, nil })
+	frozen.freeze()
+	defer frozen.thaw()
+	e.create(converting("operator.v1", crd.Name))
+	e.eventually("the definition has its conversion", func() (bool, any) {
+		strategy := conversion(e, crd.Name).Strategy
+		return strategy == apiextensionsv1.WebhookConverter, strategy
+	})
+	e.uninstall("operator.v1")
+	if frozen.held.Load() == 0 {
+		t.Error("the cache was not stale")
+	}
+	if strategy := conversion(e, crd.Name).Strategy; strategy != apiextensionsv1.NoneConverter {
+		t.Errorf("after the uninstallation the conversion is %s", strategy)
+	}
 }

@@ -81,8 +81,10 @@ func (d pendingDeletion) blockedBy(ctx context.Context, o *unstructured.Unstruct
 	if err != nil {
 		return ""
 	}
-	if c := meta.FindStatusCondition(rollout.Status.Conditions, managerv1alpha1.ConditionConversionInUse); c != nil && c.Status == metav1.ConditionTrue {
-		return c.Message
+	for _, kind := range []string{managerv1alpha1.ConditionUnregistrationRefused, managerv1alpha1.ConditionConversionInUse} {
+		if c := meta.FindStatusCondition(rollout.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
+			return c.Message
+		}
 	}
 	return ""
 }

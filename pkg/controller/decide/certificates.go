@@ -184,6 +184,7 @@ func (d *decision) registered(service string) []certs.Registration {
 func (d *decision) judge(facts certs.Facts) certs.Decision {
 	if facts.Secret != nil {
 		facts.OtherWriter = cmp.Or(d.refusal(facts.Secret), facts.OtherWriter)
+		facts.Recreated = d.Observed.RecreatedByOther(facts.Secret, d.now)
 	}
 	policy, _ := d.policy()
 	return certs.Decide(facts, policy, d.now)
@@ -212,8 +213,11 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 		trust: render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
 		write: d.owned(decided.Write, facts.Secret),
 		steps: deletion(decided.Remove),
-		requeue: rollout.Requeue{At: decided.PollAt, Reason: "certificates of pods are probed"}.Earliest(
+		requeue: rollout.Requeue{At: decided.PollAt, Reason: "certificates of pods are probed, or a Secret of another client is read"}.Earliest(
 			rollout.Requeue{At: decided.ChangesAt, Reason: "certificate"}),
+	}
+	if decided.Remove != nil && decided.Write == nil {
+		d.blocking[drift.KeyOf(decided.Remove)] = true
 	}
 	_, unwise := d.policy()
 	result.status.Message = joined(decided.Problem, decided.Message, unwise)
@@ -229,6 +233,15 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 		result.resync = append(result.resync, pods[name])
 	}
 	return result
+}
+
+// afterDeletion requests the next reconciliation at once if a plan deletes a Secret of another client
+// that has the name of a serving certificate: caches show neither the Secret nor its deletion.
+func (d *decision) afterDeletion(plan []rollout.Step) rollout.Requeue {
+	if slices.ContainsFunc(plan, func(step rollout.Step) bool { return step.Verb == rollout.Delete && d.blocking[step.Key()] }) {
+		return rollout.Requeue{At: d.now, Reason: "a Secret of another client was deleted"}
+	}
+	return rollout.Requeue{}
 }
 
 // joined joins the texts that are not empty.

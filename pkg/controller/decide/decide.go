@@ -68,6 +68,8 @@ type decision struct {
 	// have.
 	uncached map[ObjectKey]*unstructured.Unstructured
 
+	// blocking are the keys of Secrets that have the name of a serving certificate and are deleted for it.
+	blocking         map[string]bool
 	occupiedServices map[string]bool // Deployments whose usual Service name belongs to another client
 	occupiedBindings map[string]bool // names that belong to another client
 	notLifted        map[string]string
@@ -84,6 +86,7 @@ func newDecision(facts Facts, results Results, now time.Time) *decision {
 		Facts: facts, now: now, answers: results.Answers,
 		secrets: clone(facts.Secrets), minted: map[string]certs.Generation{}, patched: map[string]bool{},
 		uncached:         map[ObjectKey]*unstructured.Unstructured{},
+		blocking:         map[string]bool{},
 		occupiedServices: map[string]bool{}, occupiedBindings: map[string]bool{}, notLifted: map[string]string{},
 		rotateAtPending: certs.RotateAtRequest(facts.CSV.Status.CertsRotateAt, facts.CSV.ManagedFields, now) != "",
 	}
@@ -191,7 +194,7 @@ func (d *decision) install() (rollout.Plan, error) {
 		return rollout.Plan{}, err
 	}
 	plan := d.next(in)
-	plan.Requeue = plan.Requeue.Earliest(requeue, maintained)
+	plan.Requeue = plan.Requeue.Earliest(requeue, maintained, d.afterDeletion(plan.Steps))
 	return plan, nil
 }
 

@@ -49,7 +49,7 @@ type Facts struct {
 	// Status is the recorded status of the WebhookRollout.
 	Status   managerv1alpha1.WebhookRolloutStatus
 	Observed rollout.Observed
-	// Deleting is set when the ClusterServiceVersion is being deleted while objects need a conversion.
+	// Deleting is set when the ClusterServiceVersion is being deleted while registrations of it stay.
 	Deleting bool
 
 	// Ownership proves that an object belongs to the versions of the operator.

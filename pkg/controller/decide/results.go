@@ -90,6 +90,9 @@ func (r Written) addTo(d *decision) {
 	switch {
 	case r.Step.Verb == rollout.Delete:
 		delete(d.Observed.Writes, key)
+		if r.Step.Drift.By == drift.ByCreation {
+			d.Observed.Contests[key] = d.Observed.Contests[key].Repaired(r.Step.Drift, r.At)
+		}
 	case r.Step.Desired != nil:
 		d.Observed.Writes[key] = r.Write
 	}

@@ -27,7 +27,7 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 		if r.executed[step.Key()] == step.Verb {
 			continue
 		}
-		written, existing, err := r.Writer.Send(ctx, r.csv.Namespace, step)
+		written, existing, err := r.sender.Send(ctx, r.csv.Namespace, step)
 		if existing == nil { // else nothing was written
 			r.Metrics.ObserveWrite(step, err)
 		}
@@ -91,6 +91,9 @@ func (r *run) learnRefusal(step rollout.Step, err error) {
 	switch {
 	case write.IsUnanswered(err):
 		refused.Why, refused.Unanswered = fmt.Sprintf("a webhook that must review %s does not answer: %v", key, err), true
+		if errors.Is(err, write.ErrNoAnswer) {
+			refused.Why = fmt.Sprintf("%s is not written: %v", key, err)
+		}
 		r.deferred = errors.Join(r.deferred, fmt.Errorf("%s %s: %w", step.Verb, key, err))
 	case permissions.IsLifted(step.Object):
 		refused.Why += ": apply manifests/lift-roles, which lets the manager grant what it does not have"

@@ -52,7 +52,7 @@ func (r *run) dryRun(ctx context.Context, steps []rollout.Step) (accepted bool) 
 		r.dryRuns[step.Key()] = true
 		rehearsal := step
 		rehearsal.DryRun = true
-		answer, _, err := r.Writer.Send(ctx, r.csv.Namespace, rehearsal)
+		answer, _, err := r.sender.Send(ctx, r.csv.Namespace, rehearsal)
 		if err != nil || answer == nil {
 			continue
 		}

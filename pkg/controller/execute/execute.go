@@ -58,7 +58,7 @@ type Outcome struct {
 func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Outcome, error) {
 	r := &run{
 		Executor: e, key: k, facts: facts, csv: facts.CSV, status: facts.Status,
-		dryRuns: map[string]bool{}, executed: map[string]rollout.Verb{},
+		dryRuns: map[string]bool{}, executed: map[string]rollout.Verb{}, sender: &write.Sender{Writer: e.Writer},
 	}
 	for {
 		plan, err := r.nextPlan(ctx, e.Now())
@@ -90,6 +90,7 @@ type run struct {
 	dryRuns  map[string]bool                          // by key of the object
 	executed map[string]rollout.Verb                  // steps for issuers and operators, by key of the object
 	deferred error
+	sender   *write.Sender
 }
 
 func (r *run) learn(result ...decide.Result) {

@@ -38,6 +38,30 @@ func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids
 	return found
 }
 
+// ConvertibleNames returns the names of the definitions that may call a ClusterServiceVersion. The ones
+// that it declares, and the recorded ones, are known before a cache shows their conversion.
+func (g *Gatherer) ConvertibleNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+	all := map[string]bool{}
+	for name := range g.Convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)}) {
+		all[name] = true
+	}
+	for _, d := range csv.Spec.WebhookDefinitions {
+		for _, name := range d.ConversionCRDs {
+			all[name] = true
+		}
+	}
+	if recorded := g.Caches.Rollouts.Get(csv.Namespace, csv.Name); recorded != nil {
+		for _, d := range recorded.Status.Deployments {
+			for _, w := range d.Webhooks {
+				for _, name := range w.CRDs {
+					all[name] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
 // ownServiceNames returns the names of the Services of some owners, and of the missing Services of their
 // Deployments.
 func (g *Gatherer) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) []string {

@@ -39,7 +39,7 @@ type Gatherer struct {
 
 // Gather reads the caches, and from the API server what it serves and which Services the conversions of
 // other clients call. It starts the caches that are filled on demand. deleting is set if the
-// ClusterServiceVersion is being deleted while objects need a conversion.
+// ClusterServiceVersion is being deleted while registrations of it stay.
 func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, deleting bool, now time.Time) (decide.Facts, error) {
 	s := g.cached(csv, relatives, now)
 	s.Deleting = deleting

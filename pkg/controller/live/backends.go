@@ -32,6 +32,15 @@ func (r *Reader) Pods(ctx context.Context, namespace string, selectors []string)
 	return all, nil
 }
 
+// Services returns all Services of a namespace.
+func (r *Reader) Services(ctx context.Context, namespace string) ([]*corev1.Service, error) {
+	list, err := r.Kube.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return Pointers(list.Items), nil
+}
+
 // Backends are those of a version's namespace that the manager looks after, as the API server has
 // them now.
 func (r *Reader) Backends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Backends, error) {

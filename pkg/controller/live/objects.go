@@ -4,11 +4,26 @@ import (
 	"context"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
+
+// Definitions returns those of some definitions that exist, by name.
+func (r *Reader) Definitions(ctx context.Context, names []string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
+	all := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, name := range names {
+		crd, err := r.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			all[name] = crd
+		} else if !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+	}
+	return all, nil
+}
 
 // CountObjects counts the objects of definitions. If they cannot be listed, for example because their
 // conversion fails, it assumes that there are some.

@@ -18,12 +18,12 @@ func (r *Reader) OwnershipOf(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	if err != nil && !apierrors.IsNotFound(err) {
 		return owners.Ownership{}, err
 	}
-	services, err := r.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})
+	services, err := r.Services(ctx, csv.Namespace)
 	if err != nil {
 		return owners.Ownership{}, err
 	}
 	// A client returns an empty object together with an error.
-	o := owners.NewOwnership([]*operatorsv1alpha1.ClusterServiceVersion{csv}, Pointers(services.Items), current)
+	o := owners.NewOwnership([]*operatorsv1alpha1.ClusterServiceVersion{csv}, services, current)
 	plans, err := r.OLM.OperatorsV1alpha1().InstallPlans(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {
 		o.Planned = owners.InstallPlanObjects(csv, plans.Items)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,7 +17,7 @@ import (
 
 // Trust reads the Secret of a Deployment, and everything that makes API servers call its webhooks.
 func (r *Reader) Trust(ctx context.Context, namespace string, q decide.ReadTrust) (decide.Trust, error) {
-	trust := decide.Trust{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
+	var trust decide.Trust
 	var err error
 	if trust.Secret, err = r.Secret(ctx, namespace, q.Secret); err != nil {
 		return trust, err
@@ -31,15 +30,8 @@ func (r *Reader) Trust(ctx context.Context, namespace string, q decide.ReadTrust
 	if trust.Unlabelled, err = r.unlabelled(ctx, live, q.Recorded); err != nil {
 		return trust, err
 	}
-	for _, name := range q.CRDs {
-		crd, err := r.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
-		if err == nil {
-			trust.CRDs[name] = crd
-		} else if !apierrors.IsNotFound(err) {
-			return trust, err
-		}
-	}
-	return trust, nil
+	trust.CRDs, err = r.Definitions(ctx, q.CRDs)
+	return trust, err
 }
 
 // unlabelled returns the recorded registrations whose labels another client removed. API servers

@@ -13,12 +13,15 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // UpdateCSV writes the phases that a ClusterServiceVersion went through, and the other changes of its
-// status.
-func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, phases []phase.Phase, changes ...func(*operatorsv1alpha1.ClusterServiceVersionStatus)) error {
+// status. It returns when to write a status that another client contests.
+func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, phases []phase.Phase, changes ...func(*operatorsv1alpha1.ClusterServiceVersionStatus)) (rollout.Requeue, error) {
+	ctx, cancel := ownTime(ctx)
+	defer cancel()
 	updated := csv.DeepCopy()
 	updated.ManagedFields = nil // the cache has some of them, the API server keeps all
 	now := metav1.NewTime(r.Now())
@@ -29,22 +32,22 @@ func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, csv *operatorsv1a
 		change(&updated.Status)
 	}
 	if equality.Semantic.DeepEqual(csv.Status, updated.Status) {
-		return nil
+		return rollout.Requeue{}, nil
 	}
 	object, fields := records.FieldObjectOf(operatorsv1alpha1.ClusterServiceVersionKind, csv), records.CSVStatusFields(updated.Status)
-	if held, _, _ := r.Contested.Held(object, fields, now.Time); len(held) > 0 {
-		return nil // the plan has the contest and the time of the next write
+	if held, until, why := r.Contested.Held(object, fields, now.Time); len(held) > 0 {
+		return rollout.Requeue{At: until, Reason: why}, nil
 	}
 	written, err := r.writeCSVStatus(ctx, updated)
 	if err != nil && tooLarge(err) {
 		updated.SetRequirementStatus(nil) // The phase says which are not met.
 		if equality.Semantic.DeepEqual(csv.Status, updated.Status) {
-			return nil
+			return rollout.Requeue{}, nil
 		}
 		written, err = r.writeCSVStatus(ctx, updated)
 	}
 	if err != nil {
-		return err
+		return rollout.Requeue{}, err
 	}
 	r.Contested.Wrote(object, fields, r.Now())
 	r.Writes.Add(k, informers.Write{Object: written, At: r.Now()})
@@ -52,7 +55,7 @@ func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, csv *operatorsv1a
 		r.Events.Event(csv, severity(p.Phase == operatorsv1alpha1.CSVPhaseFailed), string(p.Reason), p.Message)
 		r.Log.WithFields(k.Fields()).WithField("reason", p.Reason).Infof("phase %s: %s", p.Phase, p.Message)
 	}
-	return nil
+	return rollout.Requeue{}, nil
 }
 
 func (r *Reporter) writeCSVStatus(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.ClusterServiceVersion, error) {

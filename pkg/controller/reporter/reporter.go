@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
@@ -57,14 +58,23 @@ func (r *Reporter) report(ctx context.Context, k queue.Key, facts decide.Facts, 
 	if err != nil && !tooLarge(err) {
 		return requeue, err
 	}
-	return requeue, errors.Join(err, r.UpdateCSV(ctx, k, outcome.CSV, outcome.Phases, func(status *operatorsv1alpha1.ClusterServiceVersionStatus) {
+	contested, failed := r.UpdateCSV(ctx, k, outcome.CSV, outcome.Phases, func(status *operatorsv1alpha1.ClusterServiceVersionStatus) {
 		if facts.Failure == nil {
 			status.RequirementStatus = csvstatus.Requirements(outcome.Verdict.Requirements)
 		}
 		if !outcome.RotateAtPending {
 			report.SetCertificates(status, outcome.Status)
 		}
-	}))
+	})
+	return requeue.Earliest(contested), errors.Join(err, failed)
+}
+
+// reportTimeout ends a write of a status.
+const reportTimeout = 30 * time.Second
+
+// ownTime returns a context for a status: it is written also if the reconciliation has used up its time.
+func ownTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), reportTimeout)
 }
 
 // tooLarge reports whether the API server, or the etcd behind it, refuses an object for its size.

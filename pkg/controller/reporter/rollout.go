@@ -37,6 +37,8 @@ func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, csv *operator
 
 // CreateRollout creates a WebhookRollout, or returns one that the caches do not show yet.
 func (r *Reporter) CreateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
+	ctx, cancel := ownTime(ctx)
+	defer cancel()
 	client := r.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace)
 	created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: csvspec.OwnedMeta(csv, csv.Name)},
 		metav1.CreateOptions{FieldManager: wellknown.FieldManager})
@@ -53,6 +55,8 @@ func (r *Reporter) CreateRollout(ctx context.Context, k queue.Key, csv *operator
 // UpdateRollout writes a status that differs, and reports the changes in events and metrics. It returns
 // when to write a status that another client contests.
 func (r *Reporter) UpdateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) (rollout.Requeue, error) {
+	ctx, cancel := ownTime(ctx)
+	defer cancel()
 	if equality.Semantic.DeepEqual(current.Status, status) {
 		return rollout.Requeue{}, nil
 	}

@@ -24,8 +24,9 @@ import (
 
 // Manager prepares the deletion of the manager. It unregisters all webhooks, because their
 // certificates are not renewed any more, revokes lifted permissions, and removes the finalizers
-// from the ClusterServiceVersions. Operators continue to run. If objects need a conversion webhook,
-// its ClusterServiceVersion is not changed, and the error has the next step.
+// from the ClusterServiceVersions. Operators continue to run. If objects need a conversion webhook, or
+// the API server refuses to remove a registration, the finalizer of that ClusterServiceVersion stays,
+// and the error has the next step.
 //
 // The manager must be stopped: it would revert the changes. Namespaces are the ones that it was
 // limited to; none means all. OLM v0 has the same finalizer and the same labels, so an OLM v0 that
@@ -41,25 +42,25 @@ func Manager(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces
 	}
 	var held []string
 	for _, csv := range csvs {
-		inUse, err := c.stopManaging(ctx, csv)
+		why, err := c.stopManaging(ctx, csv)
 		if err != nil {
 			return fmt.Errorf("ClusterServiceVersion %s/%s: %w", csv.Namespace, csv.Name, err)
 		}
-		if inUse != "" {
-			held = append(held, fmt.Sprintf("ClusterServiceVersion %s/%s: %s", csv.Namespace, csv.Name, inUse))
+		if why != "" {
+			held = append(held, fmt.Sprintf("ClusterServiceVersion %s/%s: %s", csv.Namespace, csv.Name, why))
 		}
 	}
 	if len(held) > 0 {
-		return ConversionsInUseError{Held: held}
+		return HeldError{Held: held}
 	}
 	return nil
 }
 
-// ConversionsInUseError names the ClusterServiceVersions whose conversions objects need.
-type ConversionsInUseError struct{ Held []string }
+// HeldError names the ClusterServiceVersions that are still managed, and why.
+type HeldError struct{ Held []string }
 
-func (e ConversionsInUseError) Error() string {
-	return "conversion webhooks are in use and stay, with their finalizers. Do what is listed for each, then run the command again:\n  " + strings.Join(e.Held, "\n  ")
+func (e HeldError) Error() string {
+	return "webhooks of these ClusterServiceVersions stay, with their finalizers. Do what is listed for each, then run the command again:\n  " + strings.Join(e.Held, "\n  ")
 }
 
 // finalizedCSVs returns the ClusterServiceVersions in the manager's namespaces that have the
@@ -82,32 +83,46 @@ func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alph
 }
 
 // stopManaging unregisters the webhooks of a ClusterServiceVersion, revokes its lifted permissions,
-// and removes the finalizer. inUse names the conversions that must stay.
-func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
-	log := u.Log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields())
+// and removes the finalizer. held is why the finalizer stays.
+func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (held string, err error) {
 	ownership, err := u.Live.OwnershipOf(ctx, csv)
 	if err != nil {
 		return "", err
 	}
-	if err := u.Unregister(ctx, csv, nil, owners.Backends{}, ownership); err != nil {
+	refused, err := Refusals(u.Unregister(ctx, csv, nil, owners.Backends{}, ownership))
+	if err != nil {
 		return "", err
 	}
-	if inUse, err = u.endAllConversions(ctx, csv); err != nil || inUse != "" {
-		return inUse, err
+	inUse, err := u.endAllConversions(ctx, csv)
+	conversions, err := Refusals(err)
+	if err != nil {
+		return "", err
 	}
+	if held = Held(inUse, append(refused, conversions...)); held != "" {
+		return held, nil
+	}
+	if refused, err = Refusals(u.release(ctx, csv, ownership)); err != nil {
+		return "", err
+	}
+	return Held("", refused), nil
+}
+
+// release removes what the manager added to a ClusterServiceVersion without registrations: the
+// finalizer last.
+func (u *Uninstaller) release(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	if err := u.removeDefinitionOwners(ctx, csv, true); err != nil {
-		return "", err
+		return err
 	}
 	if err := u.deleteLifted(ctx, csv, ownership); err != nil {
-		return "", err
+		return err
 	}
-	log.Info("webhooks are unregistered and the finalizer is removed")
-	return "", u.removeFinalizer(ctx, csv)
+	u.Log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields()).Info("webhooks are unregistered and the finalizer is removed")
+	return u.removeFinalizer(ctx, csv)
 }
 
 // endAllConversions ends the conversions of a ClusterServiceVersion, read from the API server.
 func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
-	services, err := u.Kube.CoreV1().Services(csv.Namespace).List(ctx, metav1.ListOptions{})
+	services, err := u.Live.Services(ctx, csv.Namespace)
 	if err != nil {
 		return "", err
 	}
@@ -119,6 +134,6 @@ func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alp
 	for i := range all.Items {
 		crds[all.Items[i].Name] = &all.Items[i]
 	}
-	_, inUse, err = u.EndConversions(ctx, csv, live.Pointers(services.Items), crds)
+	_, inUse, err = u.EndConversions(ctx, csv, services, crds)
 	return inUse, err
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // Unregister deletes all registrations of a ClusterServiceVersion, except the ones that the
-// successor declares and serves, and the bindings for servers of APIServices. Objects that only
+// successor declares and serves, and then the bindings for servers of APIServices. Objects that only
 // have the labels stay.
 func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, ownership owners.Ownership) error {
 	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(csvspec.OwnerLabels(csv)).String()}

@@ -3,6 +3,7 @@ package uninstall
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/sirupsen/logrus"
@@ -56,14 +57,24 @@ func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alp
 	return u.removeFinalizer(ctx, csv)
 }
 
-// send writes the steps in their order, until one fails. It returns what was written.
+// send writes the steps in their order, until one fails. It continues after steps that the API server
+// refuses, and returns a RefusedError for them. It also returns what was written.
 func (u *Uninstaller) send(ctx context.Context, namespace string, steps []rollout.Step) (all []drift.Object, err error) {
+	var refused RefusedError
+	sender := &write.Sender{Writer: u.Writer}
 	for _, step := range steps {
-		written, _, err := u.Writer.Send(ctx, namespace, step)
-		if err != nil {
+		written, _, err := sender.Send(ctx, namespace, step)
+		switch {
+		case err == nil:
+			all = append(all, written)
+		case isRefused(err):
+			refused = append(refused, fmt.Sprintf("the API server refuses to %s %s: %v", step.Verb, step.Key(), err))
+		default:
 			return all, err
 		}
-		all = append(all, written)
+	}
+	if len(refused) > 0 {
+		return all, refused
 	}
 	return all, nil
 }

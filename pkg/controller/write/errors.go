@@ -23,7 +23,8 @@ func IsDenied(err error) bool {
 	return strings.Contains(message, "denied the request") || strings.Contains(message, "denied request")
 }
 
-// IsUnanswered reports whether a webhook that must review the request did not answer.
+// IsUnanswered reports whether a webhook that must review the request did not answer, or the API server
+// did not answer in the time that a Sender had.
 func IsUnanswered(err error) bool {
-	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
+	return errors.Is(err, ErrNoAnswer) || apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }

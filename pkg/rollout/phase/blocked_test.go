@@ -18,7 +18,7 @@ func TestDeletionBlocked(t *testing.T) {
 		inUse string
 		want  int
 	}{{"things are in use", 1}, {"things are in use", 0}, {NamespaceDeleted("things are in use"), 1}, {NamespaceDeleted("things are in use"), 0}} {
-		phases := DeletionBlocked(csv.Status, test.inUse, "")
+		phases := DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, test.inUse, "")
 		if len(phases) != test.want {
 			t.Fatalf("phases %v after %q", phases, csv.Status.Message)
 		}

@@ -3,15 +3,14 @@ package phase
 import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// DeletionBlocked returns the phase of a ClusterServiceVersion whose deletion a conversion blocks;
-// none if the status has it already. details is the command that shows the WebhookRollout; empty
+// DeletionBlocked returns the phase of a ClusterServiceVersion whose deletion waits, with the reason and
+// why; none if the status has it already. details is the command that shows the WebhookRollout; empty
 // without one.
-func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, inUse, details string) []Phase {
-	held := Phase{operatorsv1alpha1.CSVPhaseDeleting, managerv1alpha1.ConditionConversionInUse, inUse}.brief(details)
+func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, reason operatorsv1alpha1.ConditionReason, why, details string) []Phase {
+	held := Phase{operatorsv1alpha1.CSVPhaseDeleting, reason, why}.brief(details)
 	if Of(status) == held {
 		return nil
 	}

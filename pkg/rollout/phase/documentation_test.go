@@ -40,6 +40,7 @@ func TestPhasesAreDocumented(t *testing.T) {
 	phases := []Phase{
 		Pending, Unmet, Lost, Reinstall, Ready, Installing, Waiting, Unavailable, Succeeded, Invalid, Conflict, Refused, Timeout, Unhealthy,
 		NotUpgradeable, Replacing, FailingForward, Replaced, {Phase: operatorsv1alpha1.CSVPhaseDeleting, Reason: managerv1alpha1.ConditionConversionInUse},
+		{Phase: operatorsv1alpha1.CSVPhaseDeleting, Reason: managerv1alpha1.ConditionUnregistrationRefused},
 	}
 	for _, reason := range scopeReasons {
 		phases = append(phases, Phase{Phase: operatorsv1alpha1.CSVPhaseFailed, Reason: reason})

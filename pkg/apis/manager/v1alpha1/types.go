@@ -75,7 +75,7 @@ type WebhookRolloutStatus struct {
 	// +optional
 	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
 
-	// conditions are Ready, OrderRelaxed, Contested, ChangedByAdmission, ConversionInUse, ConfigRefused, RulesMatchNothing and CertificateRejected.
+	// conditions are Ready, OrderRelaxed, Contested, ChangedByAdmission, ConversionInUse, UnregistrationRefused, ConfigRefused, RulesMatchNothing and CertificateRejected.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -149,6 +149,9 @@ const (
 	// ConditionConversionInUse is True while a conversion webhook that should go cannot,
 	// because objects would lose fields without it.
 	ConditionConversionInUse = "ConversionInUse"
+	// ConditionUnregistrationRefused is True while the API server refuses to remove registrations
+	// of a ClusterServiceVersion that is being deleted.
+	ConditionUnregistrationRefused = "UnregistrationRefused"
 	// ConditionConfigRefused is True while parts of the Subscription's config are not
 	// followed.
 	ConditionConfigRefused = "ConfigRefused"

@@ -114,11 +114,11 @@ func removeManager(cmd *cobra.Command, o removeOptions) error {
 	return uninstall.Manager(ctx, clients, terminal.Logger(cmd), o.namespaces...)
 }
 
-// announce lists what the command does. Conversions that are in use stay; any other error ends it.
-func (o removeOptions) announce(to output.Writer, writes []string, held error) error {
-	var inUse uninstall.ConversionsInUseError
-	if held != nil && !errors.As(held, &inUse) {
-		return held
+// announce lists what the command does. What is held stays; any other error ends the command.
+func (o removeOptions) announce(to output.Writer, writes []string, err error) error {
+	var held uninstall.HeldError
+	if err != nil && !errors.As(err, &held) {
+		return err
 	}
 	where := "all namespaces"
 	if len(o.namespaces) > 0 {
@@ -131,7 +131,7 @@ func (o removeOptions) announce(to output.Writer, writes []string, held error) e
 	if len(writes) == 0 {
 		to.Printf("  nothing is left to delete or change\n")
 	}
-	for _, h := range inUse.Held {
+	for _, h := range held.Held {
 		to.Printf("Kept: %s\n", h)
 	}
 	return nil

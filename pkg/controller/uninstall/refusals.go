@@ -1,0 +1,46 @@
+package uninstall
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+)
+
+// RefusedError names the writes that the API server refuses, with the causes. A retry does not help.
+type RefusedError []string
+
+func (e RefusedError) Error() string {
+	return strings.Join(e, "; ") + ". Change the policy, the webhook or the role that refuses this"
+}
+
+// Refusals returns what the API server refuses according to an error, or the error if it has another
+// cause.
+func Refusals(err error) (RefusedError, error) {
+	var refused RefusedError
+	switch {
+	case errors.As(err, &refused):
+		return refused, nil
+	case err != nil && isRefused(err):
+		return RefusedError{"the API server refuses a write: " + err.Error()}, nil
+	default:
+		return nil, err
+	}
+}
+
+// Held returns why a ClusterServiceVersion keeps its finalizer: what the API server refuses, and the
+// conversions in use. It is empty if nothing keeps it.
+func Held(inUse string, refused RefusedError) string {
+	switch {
+	case len(refused) == 0:
+		return inUse
+	case inUse == "":
+		return refused.Error()
+	default:
+		return refused.Error() + "; " + inUse
+	}
+}
+
+// isRefused reports whether the API server refused a write, or a webhook that must review it did not
+// answer.
+func isRefused(err error) bool { return write.IsRefused(err) || write.IsUnanswered(err) }

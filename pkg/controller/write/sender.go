@@ -1,0 +1,63 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// How long a Sender waits for the answer to a write.
+const (
+	longestWait  = 35 * time.Second // the API server waits at most 30 s for a webhook
+	shortestWait = time.Second
+	// reservedTime is what a reconciliation has left after its writes, for reads and probes.
+	reservedTime = 10 * time.Second
+)
+
+// ErrNoAnswer is the error of a write that was not answered in time, or not sent.
+var ErrNoAnswer = errors.New("no answer")
+
+// Sender sends the steps of one reconciliation. Webhooks that do not answer must not use up its time:
+// once a step was not answered, the others share the time that is left.
+type Sender struct {
+	*Writer
+	unanswered bool
+}
+
+// Send sends one step to the API server. IsUnanswered is true for the error of a step that is not
+// answered in time.
+func (s *Sender) Send(ctx context.Context, namespace string, step rollout.Step) (written, existing drift.Object, err error) {
+	wait := longestWait
+	if end, limited := ctx.Deadline(); limited {
+		wait = waitFor(time.Until(end), s.unanswered)
+	}
+	if wait == 0 {
+		return nil, nil, fmt.Errorf("%w to earlier writes, and no time is left for this one", ErrNoAnswer)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	written, existing, err = s.Writer.Send(ctx, namespace, step)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w within %s, perhaps because of a webhook that does not answer", ErrNoAnswer, wait.Round(time.Second))
+	}
+	s.unanswered = s.unanswered || IsUnanswered(err)
+	return written, existing, err
+}
+
+// waitFor returns how long the answer to a write is waited for; zero if the write is not sent. left is
+// the time until the end of the reconciliation.
+func waitFor(left time.Duration, unanswered bool) time.Duration {
+	left -= reservedTime
+	switch {
+	case !unanswered:
+		return min(max(left, shortestWait), longestWait)
+	case left < shortestWait:
+		return 0
+	default:
+		return max(left/3, shortestWait)
+	}
+}
