@@ -231,7 +231,6 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 	return result
 }
 
-// joined joins the texts that are not empty.
 func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }

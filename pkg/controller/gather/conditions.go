@@ -30,7 +30,6 @@ func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool 
 	return false
 }
 
-// condition returns the OperatorCondition of a ClusterServiceVersion.
 func (g *Gatherer) condition(csv *operatorsv1alpha1.ClusterServiceVersion) decide.Condition {
 	if !g.HasOperatorConditions() {
 		return decide.Condition{}

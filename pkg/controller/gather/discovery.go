@@ -103,7 +103,6 @@ func (g *Gatherer) addGroup(catalog *rules.Catalog, group string, by discovery.A
 	}
 }
 
-// servedGroups are the names of all groups.
 func (g *Gatherer) servedGroups() []string {
 	names := []string{}
 	for _, service := range g.Caches.APIServices.All() {

@@ -68,7 +68,6 @@ func (u *Uninstaller) send(ctx context.Context, namespace string, steps []rollou
 	return all, nil
 }
 
-// deleteAll deletes objects in their order.
 func (u *Uninstaller) deleteAll(ctx context.Context, objects []drift.Object) error {
 	var steps []rollout.Step
 	for _, o := range objects {
