@@ -98,7 +98,8 @@ func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.C
 	if err := u.removeDefinitionOwners(ctx, csv, true); err != nil {
 		return "", err
 	}
-	if err := u.deleteLifted(ctx, csv, ownership); err != nil {
+	// The operator continues to run with the permissions of its installer.
+	if err := u.deletePermissions(ctx, csv, liftedFor(csv), ownership); err != nil {
 		return "", err
 	}
 	log.Info("webhooks are unregistered and the finalizer is removed")

@@ -47,7 +47,7 @@ func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alp
 	if err := u.transferPermissions(ctx, csv, successor, ownership); err != nil {
 		return err
 	}
-	if err := u.deletePermissions(ctx, csv, ownership); err != nil {
+	if err := u.deletePermissions(ctx, csv, permissionsOf(csv), ownership); err != nil {
 		return err
 	}
 	if err := u.deleteRollout(ctx, csv); err != nil {
