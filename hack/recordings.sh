@@ -42,7 +42,7 @@ SCRIPT
 }
 
 record() {
-  go run ./hack/record "docs/recordings/$1"
+  go run ./hack/record "docs/recordings/$1.svg"
 }
 
 main

@@ -65,7 +65,6 @@ func (j *judge) Review(_ context.Context, r hosting.Request[*metav1.PartialObjec
 	return hosting.Deny("%s", explained)
 }
 
-// check returns the rules that the namespace breaks.
 func (r *ruleset) check(namespace *metav1.PartialObjectMetadata) []policy.Violation {
 	return policy.Check(policy.Namespace{Name: namespace.Name, Labels: namespace.Labels}, r.inForce)
 }

@@ -55,7 +55,6 @@ func (r *statusReporter) reconcile(ctx context.Context, name cache.ObjectName) e
 	return nil
 }
 
-// validity returns the condition Valid of a policy.
 func validity(p *policy.ProjectPolicy) metav1.Condition {
 	condition := metav1.Condition{
 		Type:               policy.ConditionValid,

@@ -16,7 +16,6 @@ type provider interface {
 	Labels(ctx context.Context, volume labelling.Volume) (labels map[string]string, found bool, err error)
 }
 
-// fileProvider reads the labels from a file.
 type fileProvider struct {
 	path string
 	// readFile is for tests; os.ReadFile if nil.

@@ -1,7 +1,6 @@
-// Command record runs commands in a shell and keeps what a terminal shows of them: as a
-// picture (NAME.svg), and as a recording with its pace (NAME.cast, for asciinema).
+// Command record runs commands in a shell and draws what a terminal shows of them.
 //
-//	record NAME < SCRIPT
+//	record FILE.svg < SCRIPT
 //
 // A line of the script that begins with "$ " is a command, one that begins with "> " answers
 // a question of the command before it. A command has to end with exit code 0, or with the one
@@ -17,12 +16,11 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"time"
 )
 
 func main() {
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: record NAME < SCRIPT")
+		fmt.Fprintln(os.Stderr, "usage: record FILE.svg < SCRIPT")
 		os.Exit(2)
 	}
 	if err := record(context.Background(), os.Args[1], os.Stdin); err != nil {
@@ -31,7 +29,7 @@ func main() {
 	}
 }
 
-func record(ctx context.Context, name string, script io.Reader) error {
+func record(ctx context.Context, file string, script io.Reader) error {
 	text, err := io.ReadAll(script)
 	if err != nil {
 		return err
@@ -40,20 +38,13 @@ func record(ctx context.Context, name string, script io.Reader) error {
 	if err != nil {
 		return err
 	}
-	s := &screen{began: time.Now()}
+	s := &screen{}
 	for _, c := range commands {
 		if err := s.run(ctx, c); err != nil {
 			return fmt.Errorf("%s: %w", c.line, err)
 		}
 	}
-	cast, err := s.cast()
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(name+".cast", cast, 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(name+".svg", picture(s.text()), 0o644)
+	return os.WriteFile(file, picture(s.text.String()), 0o644)
 }
 
 // command is one line that is typed at the prompt, what is typed after it, and how it ends.
@@ -84,17 +75,11 @@ func parse(script string) ([]command, error) {
 	return all, nil
 }
 
-// screen is what a terminal was sent, piece by piece.
+// screen is what a terminal was sent.
 type screen struct {
-	began  time.Time
-	pieces []piece
+	text bytes.Buffer
 	// answers are echoed where a question ends, as a terminal does.
 	answers string
-}
-
-type piece struct {
-	after time.Duration
-	text  string
 }
 
 const question = "[y/N] "
@@ -105,13 +90,13 @@ func (s *screen) Write(text []byte) (int, error) {
 		answer, rest, _ := strings.Cut(s.answers, "\n")
 		shown, s.answers = before+question+answer+"\n"+after, rest
 	}
-	s.pieces = append(s.pieces, piece{time.Since(s.began), shown})
+	s.text.WriteString(shown)
 	return len(text), nil
 }
 
 // run shows the prompt and runs the command, which has to end as the script says.
 func (s *screen) run(ctx context.Context, c command) error {
-	s.pieces = append(s.pieces, piece{time.Since(s.began), "$ " + c.line + "\n"})
+	s.text.WriteString("$ " + c.line + "\n")
 	s.answers = c.answers
 	cmd := exec.CommandContext(ctx, "bash", "-c", c.line)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.answers), s, s
@@ -120,15 +105,7 @@ func (s *screen) run(ctx context.Context, c command) error {
 		return err
 	}
 	if exit := cmd.ProcessState.ExitCode(); exit != c.exit {
-		return fmt.Errorf("it ends with exit code %d, want %d:\n%s", exit, c.exit, s.text())
+		return fmt.Errorf("it ends with exit code %d, want %d:\n%s", exit, c.exit, s.text.String())
 	}
 	return nil
-}
-
-func (s *screen) text() string {
-	var all bytes.Buffer
-	for _, p := range s.pieces {
-		all.WriteString(p.text)
-	}
-	return all.String()
 }

@@ -13,6 +13,9 @@ const (
 	fontSize                      = 12
 )
 
+// Columns of the terminal; longer lines go on in the next one.
+const columns = 150
+
 // picture draws a terminal's text as SVG. Commands stand out from what they print.
 func picture(text string) []byte {
 	lines := wrapped(text)
@@ -29,6 +32,19 @@ func picture(text string) []byte {
 	}
 	out.WriteString("</svg>\n")
 	return out.Bytes()
+}
+
+// wrapped are the lines of a text as the terminal breaks them.
+func wrapped(text string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		runes := []rune(line)
+		for len(runes) > columns {
+			lines, runes = append(lines, string(runes[:columns])), runes[columns:]
+		}
+		lines = append(lines, string(runes))
+	}
+	return lines
 }
 
 // colour highlights typed commands and errors.

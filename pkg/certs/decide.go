@@ -10,7 +10,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// decider takes one decision.
 type decider struct {
 	rotation
 	blocking *corev1.Secret // has the name of the Secret, and can only be deleted

@@ -49,7 +49,6 @@ type storedSecret struct {
 	Secret *corev1.Secret
 }
 
-// secretWith returns a Secret with a current generation.
 func secretWith(t *testing.T, g Generation) storedSecret {
 	t.Helper()
 	b := storedSecret{t: t, decider: &decider{rotation: rotation{Facts: Facts{SecretMeta: blank, Issuer: managerv1alpha1.ProviderManager, Names: names}}}}
@@ -58,7 +57,6 @@ func secretWith(t *testing.T, g Generation) storedSecret {
 	})
 }
 
-// next stores the next generation.
 func (b storedSecret) next(g Generation, at time.Time) storedSecret {
 	return b.change(at, func(e editor) { e.storeNext(b.assembled(g)) })
 }
@@ -109,7 +107,6 @@ func (b storedSecret) assembled(g Generation) *keyPair {
 	return h
 }
 
-// trusting returns a registration with the CAs of the generations.
 func trusting(generations ...Generation) Registration {
 	return Registration{Name: "webhook v", Version: fmt.Sprint(len(generations)), CABundle: cas(generations...)}
 }

@@ -79,7 +79,6 @@ func (h *keyPair) invalid(names []string, now time.Time) string {
 	return why
 }
 
-// invalidReason returns the same with its reason.
 func (h *keyPair) invalidReason(names []string, now time.Time) (flaw Reason, why string) {
 	if why := outsideValidity(h.chain[0], now); why != "" {
 		return validityReason(h.chain[0], now), "the certificate " + why

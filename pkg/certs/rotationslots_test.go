@@ -73,7 +73,6 @@ func runUntilReplaced(t *testing.T, p Policy, all []*deployment, within time.Dur
 	return peaks
 }
 
-// nextEvent returns the time of the next event.
 func nextEvent(all []*deployment, now time.Time) time.Time {
 	var at time.Time
 	for _, d := range all {

@@ -40,7 +40,6 @@ type registration struct {
 	deleted    bool
 }
 
-// apiServer is what the API server stores.
 type apiServer struct {
 	*timeline
 	secret        object[*corev1.Secret]

@@ -27,7 +27,6 @@ const (
 	ReasonNotYetValid Reason = "NotYetValid" // the certificate or its CA is not valid yet.
 )
 
-// invalidError is an error with its reason.
 type invalidError struct {
 	reason Reason
 	error

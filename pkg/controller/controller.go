@@ -115,7 +115,6 @@ func newController(options Options) *Controller {
 	return c
 }
 
-// wire connects the parts.
 func (c *Controller) wire() {
 	c.versions = &versions.Index{Namespaces: c.Namespaces, Caches: c.caches, Queue: c.queue, Scopes: &c.records.Scopes}
 	c.handlers = &watch.Handlers{

@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// reconcile reconciles one key, and requeues it.
 func (c *Controller) reconcile(ctx context.Context, k queue.Key) {
 	started := c.now()
 	requeue, err := c.reconcileKind(ctx, k)

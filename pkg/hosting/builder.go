@@ -93,7 +93,6 @@ func (b *Builder) addError(format string, args ...any) {
 	b.errs = append(b.errs, fmt.Errorf(format, args...))
 }
 
-// check returns all errors in what is registered.
 func (b *Builder) check() error {
 	errs := slices.Clone(b.errs)
 	if len(b.controllers)+len(b.webhooks) == 0 {

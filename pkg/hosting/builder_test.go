@@ -198,10 +198,15 @@ func TestFlagsAreThoseThatMakeSense(t *testing.T) {
 	}
 }
 
-func TestDefaults(t *testing.T) {
+func sweeperAndPods() *hosting.Builder {
 	b := hosting.NewBuilder("test")
 	b.RegisterController("sweeper", idle)
 	b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+	return b
+}
+
+func TestDefaults(t *testing.T) {
+	b := sweeperAndPods()
 	flags := b.Command().Flags()
 	for name, want := range map[string]string{
 		"controllers":           "[*]",
@@ -220,9 +225,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestHelpSaysWhatThereIs(t *testing.T) {
-	b := hosting.NewBuilder("test")
-	b.RegisterController("sweeper", idle)
-	b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+	b := sweeperAndPods()
 	var out bytes.Buffer
 	cmd := b.Command()
 	cmd.SetOut(&out)
@@ -251,9 +254,7 @@ func TestWhatTheFlagsLeave(t *testing.T) {
 		"no standard UID header":  {[]string{"--requestheader-uid-headers=X-Uid"}, "--requestheader-uid-headers lacks X-Remote-Uid"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := hosting.NewBuilder("test")
-			b.RegisterController("sweeper", idle)
-			b.RegisterWebhook("pods", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+			b := sweeperAndPods()
 			if err := run(t.Context(), b, test.args...); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}

@@ -1,7 +1,6 @@
 package hosting
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -97,10 +96,6 @@ func (c *converter[H]) check(w *Webhook) error {
 		errs = append(errs, errors.New("its conversion has no spokes: there is nothing to convert"))
 	}
 	return errors.Join(errs...)
-}
-
-func (c *converter[H]) answer(ctx context.Context, _ *Webhook, body []byte) (any, outcome, error) {
-	return answerConversion(ctx, body, c.convert)
 }
 
 // convert returns the object in another version. An object of that version is returned unchanged.

@@ -17,11 +17,8 @@ var conversionReviewType = metav1.TypeMeta{
 	Kind:       "ConversionReview",
 }
 
-// answerConversion decodes a ConversionReview and converts its objects, all or none.
-func answerConversion(
-	ctx context.Context, body []byte,
-	convert func(runtime.RawExtension, schema.GroupVersion) (runtime.RawExtension, error),
-) (any, outcome, error) {
+// answer decodes a ConversionReview and converts its objects, all or none.
+func (c *converter[H]) answer(ctx context.Context, _ *Webhook, body []byte) (any, outcome, error) {
 	review := apiextensionsv1.ConversionReview{}
 	if err := decode(body, &review); err != nil {
 		return nil, invalid, httperror.BadRequest("the body does not decode: %v", err)
@@ -37,17 +34,14 @@ func answerConversion(
 		return nil, invalid, err
 	}
 
-	response, outcome := respondConversion(ctx, review.Request, convert)
+	response, outcome := c.respond(ctx, review.Request)
 	return &apiextensionsv1.ConversionReview{TypeMeta: review.TypeMeta, Response: response}, outcome, nil
 }
 
-// respondConversion returns the converted objects, or the object that cannot be converted and why.
-func respondConversion(
-	ctx context.Context, request *apiextensionsv1.ConversionRequest,
-	convert func(runtime.RawExtension, schema.GroupVersion) (runtime.RawExtension, error),
-) (*apiextensionsv1.ConversionResponse, outcome) {
+// respond returns the converted objects, or the object that cannot be converted and why.
+func (c *converter[H]) respond(ctx context.Context, request *apiextensionsv1.ConversionRequest) (*apiextensionsv1.ConversionResponse, outcome) {
 	response := &apiextensionsv1.ConversionResponse{UID: request.UID}
-	objects, err := convertAll(ctx, request, convert)
+	objects, err := c.convertAll(ctx, request)
 	if err != nil {
 		response.ConvertedObjects = []runtime.RawExtension{}
 		response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
@@ -58,10 +52,7 @@ func respondConversion(
 	return response, converted
 }
 
-func convertAll(
-	ctx context.Context, request *apiextensionsv1.ConversionRequest,
-	convert func(runtime.RawExtension, schema.GroupVersion) (runtime.RawExtension, error),
-) ([]runtime.RawExtension, error) {
+func (c *converter[H]) convertAll(ctx context.Context, request *apiextensionsv1.ConversionRequest) ([]runtime.RawExtension, error) {
 	to, err := schema.ParseGroupVersion(request.DesiredAPIVersion)
 	if err != nil {
 		return nil, fmt.Errorf("request.desiredAPIVersion: %w", err)
@@ -71,7 +62,7 @@ func convertAll(
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("the call's deadline passed after %d of %d objects", i, len(objects))
 		}
-		if objects[i], err = convert(object, to); err != nil {
+		if objects[i], err = c.convert(object, to); err != nil {
 			return nil, fmt.Errorf("request.objects[%d] to %s: %w", i, to, err)
 		}
 		// Each object is encoded at once, so that only one is decoded at a time.

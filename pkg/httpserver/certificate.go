@@ -79,7 +79,6 @@ func (r *renewed) config() (*tls.Config, error) {
 	}, nil
 }
 
-// at returns the certificate to serve at an instant.
 func (r *renewed) at(now time.Time) (*tls.Certificate, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

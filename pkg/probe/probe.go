@@ -29,7 +29,6 @@ type Target struct {
 // Reason is one CamelCase word for what a probe found.
 type Reason string
 
-// The reasons.
 const (
 	// Serving means that the endpoint finishes the handshake with a certificate that the bundle
 	// trusts, and answers the review, if there is one to send.

@@ -113,7 +113,6 @@ func serveTLS(t *testing.T, host string, config *tls.Config) (address string, se
 	return l.Addr().String(), received
 }
 
-// serveHTTP answers plain HTTP.
 func serveHTTP(t *testing.T) string {
 	t.Helper()
 	l := listen(t, "127.0.0.1")

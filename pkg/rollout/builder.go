@@ -221,7 +221,6 @@ type annotatedObject interface {
 	SetAnnotations(map[string]string)
 }
 
-// copyAnnotations copies the annotations with these keys.
 func copyAnnotations(to, from annotatedObject, keys ...string) {
 	annotations := map[string]string{}
 	maps.Copy(annotations, to.GetAnnotations())

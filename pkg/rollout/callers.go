@@ -36,13 +36,10 @@ func (c caller) swaps(d render.Deployment, live *corev1.Service) bool {
 	})
 }
 
-// registeredBy returns the webhook of a Deployment that a live registration registers; nil for
-// none.
 func registeredBy(d render.Deployment, live registration.Registration) *render.Webhook {
 	return webhookWhere(d, live.Registers)
 }
 
-// convertedFor returns the webhook of a Deployment that converts a definition; nil for none.
 func convertedFor(d render.Deployment, crd *apiextensionsv1.CustomResourceDefinition) *render.Webhook {
 	return webhookWhere(d, func(w render.Webhook) bool {
 		return slices.ContainsFunc(w.Conversions, func(c render.Conversion) bool { return c.CRD == crd.Name })
@@ -69,7 +66,6 @@ func pendingPorts(d render.Deployment, callers []caller) []int32 {
 	return all
 }
 
-// targetField returns the path of the targetPort of a port of a Service.
 func targetField(p corev1.ServicePort) *fieldpath.Set {
 	key := fieldpath.KeyByFields("port", int64(p.Port), "protocol", string(cmp.Or(p.Protocol, corev1.ProtocolTCP)))
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "ports", key, "targetPort"))

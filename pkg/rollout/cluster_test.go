@@ -88,7 +88,6 @@ func ownPorts(o drift.Object) {
 	service.SetManagedFields([]metav1.ManagedFieldsEntry{wrote(wellknown.FieldManager, fields)})
 }
 
-// setDefaults sets defaults of the API server.
 func setDefaults(o drift.Object) {
 	switch o := o.(type) {
 	case *corev1.Service:
@@ -145,7 +144,6 @@ func (c *cluster) store(o drift.Object) {
 	c.Observed.Adopt(o, "")
 }
 
-// remove deletes an object.
 func (c *cluster) remove(o drift.Object) {
 	switch o.(type) {
 	case *appsv1.Deployment:
@@ -223,7 +221,6 @@ func (c *cluster) serve(deployment string, addresses ...string) {
 	c.Observed.Slices[service.Name] = []*discoveryv1.EndpointSlice{slice}
 }
 
-// validating returns the registration of a Deployment's validating webhook.
 func (c *cluster) validating(deployment string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	c.t.Helper()
 	return c.validatingNamed("v." + deployment + ".example.com")

@@ -33,12 +33,10 @@ func (f *facts) unconverted(w render.Webhook) []render.Conversion {
 	})
 }
 
-// allNamed reports whether all definitions name the Service of their conversion.
-func (f *facts) allNamed(conversions []render.Conversion) bool {
-	return !slices.ContainsFunc(conversions, func(c render.Conversion) bool {
-		live := f.Observed.CRDs[c.CRD]
-		return live == nil || !conversion.Calls(live, c)
-	})
+// notNamed reports whether the definition of a conversion does not name its Service.
+func (f *facts) notNamed(c render.Conversion) bool {
+	live := f.Observed.CRDs[c.CRD]
+	return live == nil || !conversion.Calls(live, c)
 }
 
 // upToDate reports whether a definition has the desired conversion and records its generation.
@@ -72,10 +70,7 @@ func (f *facts) verifies(live *apiextensionsv1.CustomResourceDefinition, c rende
 }
 
 func (f *facts) converted(w render.Webhook) []render.Conversion {
-	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool {
-		live := f.Observed.CRDs[c.CRD]
-		return live == nil || !conversion.Calls(live, c)
-	})
+	return slices.DeleteFunc(slices.Clone(w.Conversions), f.notNamed)
 }
 
 // conversionRouteEdited reports whether the manager wrote the previous port or path of a conversion. A port

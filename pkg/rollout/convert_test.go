@@ -126,84 +126,48 @@ func TestUnknownObjectCount(t *testing.T) {
 }
 
 // A conversion is never changed to an older generation: another manager with newer facts wrote the
-// newer one.
-func TestConversionKeepsNewerGeneration(t *testing.T) {
-	conversion := render.Conversion{CRD: "things.example.com", Generation: 2, Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
-	conversion.Spec.Webhook.ClientConfig.CABundle = []byte("mine")
-	for generation, written := range map[string]int{"": 1, "1": 1, "2": 1, "3": 0, "what": 1} {
-		live := convertedCRD("server-service", nil, "v1")
-		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
-		ownGeneration(live)
-		p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
-		p.plan.ensureConversions([]render.Conversion{conversion})
-		if len(p.plan.Steps) != written {
-			t.Errorf("a conversion of generation %q is written %d times, want %d", generation, len(p.plan.Steps), written)
-		}
-		for _, step := range p.plan.Steps {
-			installtest.Same(t, "its recorded generation", "2", step.Object.GetAnnotations()["olm-webhook-manager.io/certificate-generation"])
-		}
-	}
-}
-
-// The recorded generation counts only if the manager wrote it and it is possible. It does not
-// protect a caBundle that another client wrote.
+// newer one. The recorded generation counts only if the manager alone wrote it and it is possible. A
+// conversion records each generation that it trusts, even if the CA is the same: a late write of a
+// manager with older facts then fails.
 func TestConversionComparesGenerations(t *testing.T) {
-	const annotated = `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`
+	const recorded, manager = "olm-webhook-manager.io/certificate-generation", "olm-webhook-manager"
+	type writers []string
 	for name, test := range map[string]struct {
-		generation string
-		writer     string
-		written    int
+		generation  string
+		writers     writers
+		other, same int // writes of another caBundle and of the same one
 	}{
-		"later, by the manager":                           {"3", "olm-webhook-manager", 0},
-		"later, by another client":                        {"3", "velero", 1},
-		"highest, by the manager":                         {"4294967295", "olm-webhook-manager", 1},
-		"impossible, by the manager":                      {"4294967296", "olm-webhook-manager", 1},
-		"impossible, by another client":                   {"4294967296", "velero", 1},
-		"equal, by another client, with another caBundle": {"2", "velero", 1},
+		"none":                             {"", nil, 1, 1},
+		"no number":                        {"what", writers{manager}, 1, 1},
+		"earlier":                          {"1", writers{manager}, 1, 1},
+		"equal":                            {"2", writers{manager}, 1, 0},
+		"equal, by another client":         {"2", writers{"velero"}, 1, 0},
+		"equal, another client applied it": {"2", writers{manager, "argocd"}, 1, 0},
+		"later":                            {"3", writers{manager}, 0, 0},
+		"later, by another client":         {"3", writers{"velero"}, 1, 1},
+		"highest":                          {"4294967295", writers{manager}, 1, 1},
+		"impossible":                       {"4294967296", writers{manager}, 1, 1},
+		"impossible, by another client":    {"4294967296", writers{"velero"}, 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			conversion := render.Conversion{CRD: "things.example.com", Generation: 2, Spec: *convertedCRD("server-service", nil).Spec.Conversion.DeepCopy()}
-			conversion.Spec.Webhook.ClientConfig.CABundle = []byte("mine")
 			live := convertedCRD("server-service", nil, "v1")
-			live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": test.generation}
-			live.ManagedFields = []metav1.ManagedFieldsEntry{wrote(test.writer, annotated)}
+			live.Annotations = map[string]string{recorded: test.generation}
+			for _, writer := range test.writers {
+				live.ManagedFields = append(live.ManagedFields, wrote(writer, `{"f:metadata":{"f:annotations":{"f:`+recorded+`":{}}}}`))
+			}
 			drift.TrimDefinition(live) // as caches do
-			p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
-			p.plan.ensureConversions([]render.Conversion{conversion})
-			if len(p.plan.Steps) != test.written {
-				t.Errorf("it is written %d times, want %d", len(p.plan.Steps), test.written)
+			for bundle, written := range map[string]int{"mine": test.other, "theirs": test.same} {
+				desired := render.Conversion{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}
+				desired.Spec.Webhook.ClientConfig.CABundle = []byte(bundle)
+				p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
+				p.plan.ensureConversions([]render.Conversion{desired})
+				if len(p.plan.Steps) != written {
+					t.Errorf("with the caBundle %q it is written %d times, want %d", bundle, len(p.plan.Steps), written)
+				}
+				for _, step := range p.plan.Steps {
+					installtest.Same(t, "its recorded generation", "2", step.Object.GetAnnotations()[recorded])
+				}
 			}
 		})
-	}
-}
-
-// A definition that another client applies with the fields of the manager is not written again.
-func TestConversionAppliedByAnotherClient(t *testing.T) {
-	live := convertedCRD("server-service", nil, "v1")
-	live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": "2"}
-	live.ManagedFields = []metav1.ManagedFieldsEntry{
-		wrote("olm-webhook-manager", `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`),
-		wrote("argocd", `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`),
-	}
-	p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
-	p.plan.ensureConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
-	if len(p.plan.Steps) != 0 {
-		t.Errorf("it is written: %v", p.plan.Steps)
-	}
-}
-
-// A conversion records each generation that it trusts, even if the CA is the same. A late write of
-// a manager with older facts then fails.
-func TestConversionRecordsGeneration(t *testing.T) {
-	for generation, written := range map[string]int{"": 1, "1": 1, "2": 0, "3": 0} {
-		live := convertedCRD("server-service", nil, "v1")
-		live.Spec.Conversion.Webhook.ClientConfig.CABundle = []byte("theirs")
-		live.Annotations = map[string]string{"olm-webhook-manager.io/certificate-generation": generation}
-		ownGeneration(live)
-		p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
-		p.plan.ensureConversions([]render.Conversion{{CRD: live.Name, Generation: 2, Spec: *live.Spec.Conversion.DeepCopy()}})
-		if len(p.plan.Steps) != written {
-			t.Errorf("a conversion of generation %q is written %d times, want %d", generation, len(p.plan.Steps), written)
-		}
 	}
 }

@@ -17,7 +17,6 @@ func DescribeCommand(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf("kubectl -n %s describe webhookrollouts %s", csv.Namespace, csv.Name)
 }
 
-// setFirst sets a text that is empty.
 func setFirst(kept *string, text string) {
 	if *kept == "" {
 		*kept = text

@@ -26,7 +26,7 @@ func (r *registrar) converting(d render.Deployment, w render.Webhook, backend wo
 	}
 	if missing := r.unconverted(w); len(missing) > 0 {
 		if blocking, blocked := c.firstBlocking(callChecks); blocked {
-			if len(r.Upgrade.From) == 0 && len(r.withoutConversion(w.Description)) == 0 && !r.allNamed(missing) {
+			if len(r.Upgrade.From) == 0 && len(r.withoutConversion(w.Description)) == 0 && slices.ContainsFunc(missing, r.notNamed) {
 				since := r.sinceOf(w.Description, managerv1alpha1.WebhookRegistered)
 				return moving(webhookView{Webhook: w, state: managerv1alpha1.WebhookRegistered, registered: since}, blocking.reason,
 					fmt.Sprintf("another Deployment converts until deployment %s does: %s", d.Object.Name, blocking.message))

@@ -84,16 +84,21 @@ func registeredAtPath(t *testing.T) *cluster {
 	return installed(t, webhookOf("manager", atPath("/validate")))
 }
 
+// notServing returns the answers of a server without a path.
+func notServing(path string) func(backends.Endpoint) backends.Answer {
+	return func(e backends.Endpoint) backends.Answer {
+		if e.Review.Path == path {
+			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at " + path}
+		}
+		return backends.Answer{}
+	}
+}
+
 // A path that is not served blocks the registration of its webhook only.
 func TestPathNotServed(t *testing.T) {
 	c := unregistered(t)
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com"), atPath("/wrong")))
-	c.answer = func(e backends.Endpoint) backends.Answer {
-		if e.Review.Path == "/wrong" {
-			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
-		}
-		return backends.Answer{}
-	}
+	c.answer = notServing("/wrong")
 	plan := c.reconcile()
 	installtest.Same(t, "webhooks", []string{
 		"v.manager.example.com Waiting Registering: the registration is being written",
@@ -110,12 +115,7 @@ func (c *cluster) pathCalled() string { return registration.RouteOf(c.validating
 // An edited path is called after it is served. The previous path is called until then.
 func TestEditedPath(t *testing.T) {
 	c := registeredAtPath(t)
-	c.answer = func(e backends.Endpoint) backends.Answer {
-		if e.Review.Path == "/wrong" {
-			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
-		}
-		return backends.Answer{}
-	}
+	c.answer = notServing("/wrong")
 	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
 	for range 3 {
 		plan := c.reconcile()
@@ -137,12 +137,7 @@ func TestEditedPathWithDelegatedCABundle(t *testing.T) {
 	c := registeredAtPath(t)
 	c.trust.Delegated = true
 	c.reconcileLater()
-	c.answer = func(e backends.Endpoint) backends.Answer {
-		if e.Review.Path == "/wrong" {
-			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
-		}
-		return backends.Answer{}
-	}
+	c.answer = notServing("/wrong")
 	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
 	c.reconcile()
 	if c.reconcile(); c.pathCalled() != "/validate" {
@@ -160,12 +155,6 @@ func TestEditedPathWithDelegatedCABundle(t *testing.T) {
 func TestEditedConversionPath(t *testing.T) {
 	const ours, theirs = "olm-webhook-manager", "kubectl-edit"
 	route := `{"f:spec":{"f:conversion":{"f:webhook":{"f:clientConfig":{"f:service":{"f:path":{}}}}}}}`
-	refuses := func(e backends.Endpoint) backends.Answer {
-		if e.Review.Path == "/v2" {
-			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /v2"}
-		}
-		return backends.Answer{}
-	}
 	for name, test := range map[string]struct {
 		change func(*cluster)
 		writer string
@@ -183,7 +172,7 @@ func TestEditedConversionPath(t *testing.T) {
 			for _, crd := range c.Observed.CRDs {
 				crd.ManagedFields = []metav1.ManagedFieldsEntry{wrote(test.writer, route)}
 			}
-			c.answer = refuses
+			c.answer = notServing("/v2")
 			c.CSV.Spec.WebhookDefinitions[0].WebhookPath = new("/v2")
 			test.change(c)
 			for range 3 {

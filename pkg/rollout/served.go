@@ -89,7 +89,6 @@ func (s asServed) declare(crd *apiextensionsv1.CustomResourceDefinition, deploym
 	s.csv.Spec.WebhookDefinitions = append(s.csv.Spec.WebhookDefinitions, d)
 }
 
-// targetOf returns the target of a port of a live Service; nil if there is none.
 func (s asServed) targetOf(service string, port int32) *intstr.IntOrString {
 	live := s.observed.Services[service]
 	if live == nil {
@@ -161,7 +160,6 @@ func (s asServed) list(deployment string) {
 	}
 }
 
-// register declares a live registration for a Deployment.
 func (s asServed) register(live registration.Registration, deployment string) {
 	if deployment == "" {
 		return

@@ -102,7 +102,6 @@ func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests ma
 	}
 }
 
-// registers reports whether a status has a registration with this name.
 func registers(status managerv1alpha1.WebhookRolloutStatus, configuration string) bool {
 	for _, d := range status.Deployments {
 		for _, w := range d.Registrations() {
@@ -121,7 +120,6 @@ func (s Step) reconverts() bool {
 	return haveNamespace != wantNamespace || have != want
 }
 
-// registersCRD reports whether a status has a registered conversion of a definition.
 func registersCRD(status managerv1alpha1.WebhookRolloutStatus, crd string) bool {
 	for _, d := range status.Deployments {
 		for _, w := range d.Webhooks {

@@ -44,10 +44,6 @@ func named(generateName string) func(*operatorsv1alpha1.WebhookDescription) {
 	return func(d *operatorsv1alpha1.WebhookDescription) { d.GenerateName = generateName }
 }
 
-func onPath(path string) func(*operatorsv1alpha1.WebhookDescription) {
-	return func(d *operatorsv1alpha1.WebhookDescription) { d.WebhookPath = &path }
-}
-
 // registered returns the registrations with their owners and Services.
 func (c *cluster) registered() []string {
 	var lines []string
@@ -64,7 +60,7 @@ func TestUpgrade(t *testing.T) {
 		webhookOf("server", named("same.example.com")), webhookOf("server", named("changed.example.com")),
 		webhookOf("server", named("gone.example.com")), webhookOf("before", named("moved.example.com")),
 	).upgradeTo(
-		webhookOf("server", named("same.example.com")), webhookOf("server", named("changed.example.com"), onPath("/v2")),
+		webhookOf("server", named("same.example.com")), webhookOf("server", named("changed.example.com"), atPath("/v2")),
 		webhookOf("server", named("new.example.com")), webhookOf("after", named("moved.example.com")),
 	)
 	uid := c.validatingNamed("same.example.com").UID
@@ -106,7 +102,7 @@ func TestUpgrade(t *testing.T) {
 
 // After a failed upgrade, webhooks that are called in the same way stay registered.
 func TestUpgradeThatFails(t *testing.T) {
-	same, changed := webhookOf("server", named("hook.example.com")), webhookOf("server", named("hook.example.com"), onPath("/v2"))
+	same, changed := webhookOf("server", named("hook.example.com")), webhookOf("server", named("hook.example.com"), atPath("/v2"))
 	tests := map[string]struct {
 		after operatorsv1alpha1.WebhookDescription
 		live  []string

@@ -12,14 +12,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// deploymentView is the state of a Deployment.
 type deploymentView struct {
 	name     string
 	progress workload.Progress
 	webhooks []webhookView
 }
 
-// webhookView is the state of a webhook.
 type webhookView struct {
 	render.Webhook
 	configuration string

@@ -116,7 +116,6 @@ func Pods(service *corev1.Service, all []*discoveryv1.EndpointSlice) []Endpoint 
 	return slices.CompactFunc(ready, func(a, b Endpoint) bool { return a.IP == b.IP })
 }
 
-// readyIn returns the ready endpoints of a slice.
 func readyIn(slice *discoveryv1.EndpointSlice, port int32) []Endpoint {
 	var ready []Endpoint
 	for _, e := range slice.Endpoints {

@@ -37,7 +37,6 @@ var controllers = []string{
 	revisionmanager.ControllerName,
 }
 
-// issue runs the controllers.
 func issue(ctx context.Context, kubeconfig string) error {
 	factory, err := controller.NewContextFactory(ctx, controller.ContextOptions{
 		Kubeconfig:         kubeconfig,

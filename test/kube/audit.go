@@ -76,24 +76,14 @@ func (l AuditLog) Since(place int64) ([]auditv1.Event, error) {
 // Writes returns those of the events that changed something, or tried to, by clients
 // whose user agent contains the text. Leases are not among them: they are written for as
 // long as a controller runs, independent of what it has to do. Nor are Events, which report what was
-// done ([Reported] returns them), nor are reviews (who a caller is, what it may do), of which
-// nothing is stored.
+// done, nor are reviews (who a caller is, what it may do), of which nothing is stored.
 func Writes(events []auditv1.Event, userAgent string) []auditv1.Event {
-	return writes(events, userAgent, func(group, resource string) bool { return !isBookkeeping(group, resource) })
-}
-
-// Reported returns the ones that reported something in an Event, or tried to.
-func Reported(events []auditv1.Event, userAgent string) []auditv1.Event {
-	return writes(events, userAgent, isEvent)
-}
-
-func writes(events []auditv1.Event, userAgent string, of func(group, resource string) bool) []auditv1.Event {
 	var found []auditv1.Event
 	for _, event := range events {
 		if event.ObjectRef == nil || !strings.Contains(event.UserAgent, userAgent) {
 			continue
 		}
-		if isWrite(event.Verb) && of(event.ObjectRef.APIGroup, event.ObjectRef.Resource) {
+		if isWrite(event.Verb) && !isBookkeeping(event.ObjectRef.APIGroup, event.ObjectRef.Resource) {
 			found = append(found, event)
 		}
 	}
@@ -116,10 +106,8 @@ func isBookkeeping(group, resource string) bool {
 		return resource == "subjectaccessreviews"
 	case "coordination.k8s.io":
 		return resource == "leases"
+	case "", "events.k8s.io":
+		return resource == "events"
 	}
-	return isEvent(group, resource)
-}
-
-func isEvent(group, resource string) bool {
-	return (group == "" || group == "events.k8s.io") && resource == "events"
+	return false
 }

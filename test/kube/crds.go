@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -89,7 +90,7 @@ func WaitUntilServed(ctx context.Context, client apiextensions.Interface, name s
 	const limit = time.Minute
 	err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, limit, true, func(ctx context.Context) (bool, error) {
 		crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
-		if err != nil || !isEstablished(crd) {
+		if err != nil || !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
 			return false, err
 		}
 		return allServed(ctx, client, crd), nil
@@ -109,13 +110,4 @@ func allServed(ctx context.Context, client apiextensions.Interface, crd *apiexte
 		}
 	}
 	return true
-}
-
-func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	for _, condition := range crd.Status.Conditions {
-		if condition.Type == apiextensionsv1.Established {
-			return condition.Status == apiextensionsv1.ConditionTrue
-		}
-	}
-	return false
 }

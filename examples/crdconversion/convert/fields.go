@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// fields are the fields of both versions.
 var fields = []field{
 	size{},
 	moved{v1: "port", v2: "network.port"},

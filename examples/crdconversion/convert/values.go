@@ -5,7 +5,6 @@ import "strings"
 // values is a spec or a part of one. A path is names separated by dots.
 type values map[string]any
 
-// get returns the value at a path, and whether it exists.
 func (v values) get(path string) (any, bool) {
 	name, rest, isPath := strings.Cut(path, ".")
 	value, ok := v[name]

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,11 +18,7 @@ func Apply(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault) error {
 	if len(podDefaults) == 0 {
 		return nil
 	}
-	m := &merger{pod: pod.DeepCopy()}
-	for _, d := range podDefaults {
-		// The pod shares no memory with the caller's PodDefaults.
-		m.podDefaults = append(m.podDefaults, d.DeepCopy())
-	}
+	m := &merger{pod: pod.DeepCopy(), podDefaults: podDefaults}
 	m.mergeObjectMeta()
 	m.mergeOwnContainers() // before sidecars are among the containers
 	m.mergePodLists()
@@ -32,11 +27,12 @@ func Apply(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault) error {
 		return newConflictError(pod, podDefaults, m.conflicts)
 	}
 	m.markApplied()
-	*pod = *m.pod
+	*pod = *m.pod.DeepCopy() // shares no memory with the PodDefaults
 	return nil
 }
 
-// merger applies the rows of the table to one pod.
+// merger applies the rows of the table to one pod. Until it is done, the pod shares memory with the
+// PodDefaults: what they contain is copied before it is changed.
 type merger struct {
 	pod         *corev1.Pod
 	podDefaults []*v1alpha1.PodDefault
@@ -85,10 +81,10 @@ func (m *merger) mergeContainer(container *corev1.Container) {
 	}
 	for _, d := range m.podDefaults {
 		if len(container.Command) == 0 {
-			container.Command = slices.Clone(d.Spec.Command)
+			container.Command = d.Spec.Command
 		}
 		if len(container.Args) == 0 {
-			container.Args = slices.Clone(d.Spec.Args)
+			container.Args = d.Spec.Args
 		}
 	}
 }

@@ -121,15 +121,16 @@ func TestApplyTwice(t *testing.T) {
 }
 
 func TestApplySharesNothing(t *testing.T) {
-	podDefaults := specs(t, `{env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], volumes: [{name: v, secret: {secretName: s}}], command: [one], labels: {one: a}}`)
-	before := podDefaults[0].DeepCopy()
+	const spec = `{env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], volumes: [{name: v, secret: {secretName: s}}], command: [one], labels: {one: a},
+		sidecars: [{name: s, volumeMounts: [{name: kube-api-access-1, mountPath: /t}, {name: v, mountPath: /v}]}], serviceAccountName: one}`
+	podDefaults := specs(t, spec)
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`)
 	must(t, merge.Apply(pod, podDefaults))
 	pod.Spec.Containers[0].Env[0].ValueFrom.FieldRef.FieldPath = "changed"
 	pod.Spec.Containers[0].Command[0] = "changed"
 	pod.Spec.Volumes[0].Secret.SecretName = "changed"
 	pod.Labels["one"] = "changed"
-	if diff := cmp.Diff(before, podDefaults[0]); diff != "" {
+	if diff := cmp.Diff(specs(t, spec), podDefaults); diff != "" {
 		t.Errorf("a change of the pod changed the PodDefault (-before +after):\n%s", diff)
 	}
 }

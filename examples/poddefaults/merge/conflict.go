@@ -102,7 +102,6 @@ func differs(desired, other any, whose string) string {
 	return fmt.Sprintf("it differs in %s from that of %s", strings.Join(differing, ", "), whose)
 }
 
-// fields returns the fields of an item by name.
 func fields(item any) map[string]any {
 	written, err := json.Marshal(item)
 	if err != nil {

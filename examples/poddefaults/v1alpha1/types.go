@@ -1,6 +1,5 @@
 // Package v1alpha1 is the API of PodDefaults, as Kubeflow has it.
 //
-// +kubebuilder:object:generate=true
 // +groupName=kubeflow.org
 package v1alpha1
 
@@ -10,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-//go:generate go tool -modfile=../../../hack/tools/crd/go.mod controller-gen object crd:maxDescLen=0 paths=. output:crd:dir=../bundle/manifests
+//go:generate go tool -modfile=../../../hack/tools/crd/go.mod controller-gen crd:maxDescLen=0 paths=. output:crd:dir=../bundle/manifests
 
 // Resource identifies PodDefaults in the API.
 var Resource = schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1alpha1", Resource: "poddefaults"}
@@ -20,7 +19,6 @@ var Resource = schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1al
 //
 // The name is part of the key of an annotation, which leaves it 52 characters.
 //
-// +kubebuilder:object:root=true
 // +kubebuilder:resource:path=poddefaults,singular=poddefault
 // +kubebuilder:printcolumn:name=Description,type=string,JSONPath=.spec.desc
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=.metadata.creationTimestamp

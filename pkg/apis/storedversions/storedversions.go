@@ -46,6 +46,18 @@ func Served(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	return versions
 }
 
+// Readable returns the version in which all objects of a definition are read: the storage version
+// if it is served, otherwise the first served one; empty if none is served.
+func Readable(crd *apiextensionsv1.CustomResourceDefinition) string {
+	readable := ""
+	for _, v := range crd.Spec.Versions {
+		if v.Served && (readable == "" || v.Storage) {
+			readable = v.Name
+		}
+	}
+	return readable
+}
+
 // Only reports whether all objects of a definition are stored in one version.
 func Only(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
 	return slices.Equal(Possible(crd), []string{version})

@@ -72,7 +72,6 @@ func Resources() map[string]schema.GroupVersionResource {
 	return all
 }
 
-// find returns a provider by name; nil if there is none.
 func find(name managerv1alpha1.CertificateProvider) *Provider {
 	for i, p := range Providers {
 		if p.Name == name {

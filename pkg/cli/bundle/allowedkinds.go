@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
@@ -96,32 +96,11 @@ func refusedKind(o *Object, allowed []schema.GroupKind) (Refusal, bool) {
 // forbiddenRules applies the guard of spec.webhookdefinitions to webhook configurations.
 func forbiddenRules(o *Object) []Refusal {
 	var all []Refusal
-	for i, w := range webhooksOf(o.Typed) {
-		for j, rule := range w.rules {
+	for i, w := range webhookconfig.Webhooks(o.Typed) {
+		for j, rule := range w.Rules {
 			if message, remedy := requirements.Forbidden(rule); message != "" {
-				all = append(all, Refusal{Object: o, Path: fmt.Sprintf("webhooks[%d].rules[%d]", i, j), What: fmt.Sprintf("%s: webhook %s does", message, w.name), Remedy: remedy})
+				all = append(all, Refusal{Object: o, Path: fmt.Sprintf("webhooks[%d].rules[%d]", i, j), What: fmt.Sprintf("%s: webhook %s does", message, w.Name), Remedy: remedy})
 			}
-		}
-	}
-	return all
-}
-
-// plainWebhook is a webhook of a configuration in a bundle.
-type plainWebhook struct {
-	name  string
-	rules []admissionregistrationv1.RuleWithOperations
-}
-
-func webhooksOf(typed any) []plainWebhook {
-	var all []plainWebhook
-	switch c := typed.(type) {
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			all = append(all, plainWebhook{w.Name, w.Rules})
-		}
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			all = append(all, plainWebhook{w.Name, w.Rules})
 		}
 	}
 	return all

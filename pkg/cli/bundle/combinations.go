@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
@@ -113,17 +114,9 @@ func textOf(typed any) (path string, bytes int) {
 	case *rbacv1.ClusterRole:
 		return "rules", named(clusterRoleTable(o), o.Name)
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		var all table
-		for _, w := range o.Webhooks {
-			all = all.plus(interceptTable(w.Rules))
-		}
-		return "webhooks", named(all, o.Name)
+		return "webhooks", named(webhooksTable(o), o.Name)
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		var all table
-		for _, w := range o.Webhooks {
-			all = all.plus(interceptTable(w.Rules))
-		}
-		return "webhooks", named(all, o.Name)
+		return "webhooks", named(webhooksTable(o), o.Name)
 	case *admissionregistrationv1.ValidatingAdmissionPolicy:
 		return "spec.matchConstraints", matchTable(o.Spec.MatchConstraints).bytes
 	case *admissionregistrationv1.MutatingAdmissionPolicy:
@@ -131,6 +124,13 @@ func textOf(typed any) (path string, bytes int) {
 	default:
 		return "", 0
 	}
+}
+
+func webhooksTable(configuration any) (all table) {
+	for _, w := range webhookconfig.Webhooks(configuration) {
+		all = all.plus(interceptTable(w.Rules))
+	}
+	return all
 }
 
 func named(t table, name string) int { return t.bytes + t.with(len(name)) }

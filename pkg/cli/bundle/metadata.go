@@ -79,5 +79,4 @@ func (r *reader) readList(o *Object, list string) []entry {
 	return entries
 }
 
-// decodingError returns the message of a JSON error without its prefix.
 func decodingError(err error) string { return strings.TrimPrefix(err.Error(), "json: ") }

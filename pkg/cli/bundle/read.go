@@ -134,7 +134,6 @@ func (r *reader) addFile(name string, open func() (io.ReadCloser, error)) error 
 	return nil
 }
 
-// read parses the files.
 func (r *reader) read() *Bundle {
 	r.readManifests()
 	r.checkWhole()
@@ -143,7 +142,6 @@ func (r *reader) read() *Bundle {
 	return r.Bundle
 }
 
-// manifestsFolder returns the folder in the annotations, or the default.
 func (b *Bundle) manifestsFolder() string {
 	named := path.Clean(b.Annotations[manifestsAnnotation])
 	if named == "." || named == metadataFolder || !fs.ValidPath(named) {

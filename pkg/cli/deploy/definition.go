@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -63,7 +64,7 @@ func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	}
 	var awaited []string
 	for _, v := range next.Spec.Versions {
-		if v.Served && v.Name != storage.Stored(live) && !serves(live, v.Name) {
+		if v.Served && v.Name != storage.Stored(live) && !apihelpers.HasServedCRDVersion(live, v.Name) {
 			awaited = append(awaited, v.Name)
 		}
 	}
@@ -93,10 +94,6 @@ func keepStorage(opening, live *apiextensionsv1.CustomResourceDefinition) {
 		v := &opening.Spec.Versions[i]
 		v.Storage = v.Name == kept
 	}
-}
-
-func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
-	return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version && v.Served })
 }
 
 func named(name string) func(apiextensionsv1.CustomResourceDefinitionVersion) bool {
@@ -168,7 +165,7 @@ func staying(live, next *apiextensionsv1.CustomResourceDefinition) string {
 		candidates = append(candidates, v.Name)
 	}
 	for _, v := range candidates {
-		if serves(live, v) && slices.ContainsFunc(next.Spec.Versions, named(v)) {
+		if apihelpers.HasServedCRDVersion(live, v) && slices.ContainsFunc(next.Spec.Versions, named(v)) {
 			return v
 		}
 	}

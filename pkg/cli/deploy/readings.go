@@ -3,6 +3,7 @@ package deploy
 import (
 	"slices"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -23,10 +24,10 @@ type Reading struct {
 func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []Reading {
 	relabelled := !webhookConverts(live)
 	var readings []Reading
-	for _, v := range VersionsServed(live) {
+	for _, v := range versionsServed(live) {
 		r := Reading{Version: v}
-		for _, n := range VersionsServed(next) {
-			if n == v || relabelled && (serves(live, n) || csvspec.Converts(csv, next.Name) < 0) {
+		for _, n := range versionsServed(next) {
+			if n == v || relabelled && (apihelpers.HasServedCRDVersion(live, n) || csvspec.Converts(csv, next.Name) < 0) {
 				r.Fits = append(r.Fits, n)
 			}
 		}
@@ -40,8 +41,8 @@ func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operato
 	return readings
 }
 
-// VersionsServed returns the served versions of a definition, the stored one first.
-func VersionsServed(crd *apiextensionsv1.CustomResourceDefinition) []string {
+// versionsServed returns the served versions of a definition, the stored one first.
+func versionsServed(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	var served []string
 	for _, v := range crd.Spec.Versions {
 		switch {

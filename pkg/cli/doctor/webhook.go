@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -82,17 +83,13 @@ func (w Webhook) String() string {
 func Webhooks(validating []admissionregistrationv1.ValidatingWebhookConfiguration, mutating []admissionregistrationv1.MutatingWebhookConfiguration, crds []apiextensionsv1.CustomResourceDefinition) []Webhook {
 	var all []Webhook
 	for _, c := range mutating {
-		for _, w := range c.Webhooks {
-			one := registration(Mutating, c.ObjectMeta, w.Name, w.ClientConfig, w.FailurePolicy)
-			one.Rules, one.NamespaceSelector, one.ObjectSelector, one.Conditional = w.Rules, w.NamespaceSelector, w.ObjectSelector, len(w.MatchConditions) > 0
-			all = append(all, one)
+		for _, w := range webhookconfig.Webhooks(&c) {
+			all = append(all, registration(Mutating, c.ObjectMeta, w))
 		}
 	}
 	for _, c := range validating {
 		for _, w := range c.Webhooks {
-			one := registration(Validating, c.ObjectMeta, w.Name, w.ClientConfig, w.FailurePolicy)
-			one.Rules, one.NamespaceSelector, one.ObjectSelector, one.Conditional = w.Rules, w.NamespaceSelector, w.ObjectSelector, len(w.MatchConditions) > 0
-			all = append(all, one)
+			all = append(all, registration(Validating, c.ObjectMeta, w))
 		}
 	}
 	for _, crd := range crds {
@@ -104,15 +101,21 @@ func Webhooks(validating []admissionregistrationv1.ValidatingWebhookConfiguratio
 	return all
 }
 
-func registration(kind string, meta metav1.ObjectMeta, name string, client admissionregistrationv1.WebhookClientConfig, policy *admissionregistrationv1.FailurePolicyType) Webhook {
-	w := Webhook{
-		Kind: kind, Object: meta.Name, Name: name, CABundle: client.CABundle, Owner: OwnerOf(meta),
-		Fails: policy == nil || *policy == admissionregistrationv1.Fail,
-	}
-	if s := client.Service; s != nil {
-		w.Service, w.Port = types.NamespacedName{Namespace: s.Namespace, Name: s.Name}, port(s.Port)
-	} else if client.URL != nil {
-		w.URL = *client.URL
+func registration(kind string, meta metav1.ObjectMeta, of admissionregistrationv1.ValidatingWebhook) Webhook {
+	client := of.ClientConfig
+	return Webhook{
+		Kind: kind, Object: meta.Name, Name: of.Name, CABundle: client.CABundle, Owner: OwnerOf(meta),
+		Fails: of.FailurePolicy == nil || *of.FailurePolicy == admissionregistrationv1.Fail,
+		Rules: of.Rules, NamespaceSelector: of.NamespaceSelector, ObjectSelector: of.ObjectSelector, Conditional: len(of.MatchConditions) > 0,
+	}.calling(client.Service, client.URL)
+}
+
+// calling returns the webhook with the server that it calls.
+func (w Webhook) calling(service *admissionregistrationv1.ServiceReference, url *string) Webhook {
+	if service != nil {
+		w.Service, w.Port = types.NamespacedName{Namespace: service.Namespace, Name: service.Name}, port(service.Port)
+	} else if url != nil {
+		w.URL = *url
 	}
 	return w
 }
@@ -125,12 +128,7 @@ func conversion(crd apiextensionsv1.CustomResourceDefinition) (Webhook, bool) {
 	}
 	client := c.Webhook.ClientConfig
 	w := Webhook{Kind: Conversion, Object: crd.Name, CABundle: client.CABundle, Owner: OwnerOf(crd.ObjectMeta), Fails: true, Versions: len(crd.Spec.Versions)}
-	if s := client.Service; s != nil {
-		w.Service, w.Port = types.NamespacedName{Namespace: s.Namespace, Name: s.Name}, port(s.Port)
-	} else if client.URL != nil {
-		w.URL = *client.URL
-	}
-	return w, true
+	return w.calling((*admissionregistrationv1.ServiceReference)(client.Service), client.URL), true
 }
 
 func port(of *int32) int32 {

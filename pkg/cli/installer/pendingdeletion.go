@@ -17,6 +17,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
@@ -105,11 +106,11 @@ const (
 // remainingObjects counts the remaining objects of a definition, and names some that have
 // finalizers.
 func (d pendingDeletion) remainingObjects(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (n int, held []string) {
-	served := deploy.VersionsServed(crd)
-	if len(served) == 0 {
+	version := storedversions.Readable(crd)
+	if version == "" {
 		return deploy.UnknownCount, nil
 	}
-	list, err := d.Metadata.Resource(resourceOf(crd, served[0])).List(ctx, metav1.ListOptions{Limit: maxListed})
+	list, err := d.Metadata.Resource(resourceOf(crd, version)).List(ctx, metav1.ListOptions{Limit: maxListed})
 	if err != nil {
 		return deploy.UnknownCount, nil
 	}

@@ -18,6 +18,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
@@ -107,11 +108,11 @@ func (c *Installer) countObjects(ctx context.Context, i Installation) (map[strin
 			continue
 		}
 		counts[crd.Name] = nil
-		served := deploy.VersionsServed(live)
-		if len(served) == 0 {
+		version := storedversions.Readable(live)
+		if version == "" {
 			continue
 		}
-		population, err := count(ctx, c.Metadata.Resource(resourceOf(live, served[0])))
+		population, err := count(ctx, c.Metadata.Resource(resourceOf(live, version)))
 		switch {
 		case err == nil:
 			counts[crd.Name] = population

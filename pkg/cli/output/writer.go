@@ -1,6 +1,6 @@
 // Package output writes what commands print. Names and messages come from bundles, clusters and
-// registries: regardless of the client that wrote them must not be able to move the cursor, hide a text, or begin a line
-// of a command's own. Commands write through this package only; the linter forbids all other ways.
+// registries. They must not be able to move the cursor, hide a text, or begin a line of the command's
+// own. Commands write through this package only; the linter forbids all other ways.
 package output
 
 import (

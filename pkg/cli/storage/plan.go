@@ -32,7 +32,7 @@ const (
 	record step = "record the versions in which objects may be stored"
 	// restore writes them to status.storedVersions, from which another client has removed some.
 	restore step = "restore status.storedVersions"
-	// makeStorage makes the version the one that is written.
+	// setStorage makes the version the one that is written.
 	setStorage step = "make it the storage version"
 	// order has the migrator of the cluster rewrite the objects.
 	order step = "order a StorageVersionMigration"

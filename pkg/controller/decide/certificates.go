@@ -244,7 +244,6 @@ func (d *decision) afterDeletion(plan []rollout.Step) rollout.Requeue {
 	return rollout.Requeue{}
 }
 
-// joined joins the texts that are not empty.
 func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }

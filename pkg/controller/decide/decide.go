@@ -150,7 +150,6 @@ func (d *decision) firstStage() []rollout.Step {
 	return d.definitionOwnerSteps()
 }
 
-// check sets the verdict.
 func (d *decision) check(access permissions.Access) {
 	facts := d.Requirements
 	facts.Access, facts.FinalizerProblem, facts.Now = access, d.finalizerProblem(), d.now
@@ -262,7 +261,6 @@ func (d *decision) certify(in *rollout.Input, rendering *render.Input) (requeue 
 	return requeue, nil
 }
 
-// certifyOne adds the certificate of one Deployment.
 func (d *decision) certifyOne(in *rollout.Input, rendering *render.Input, deployment string) (requeue rollout.Requeue, err error) {
 	certificate, err := d.certificate(deployment)
 	if err != nil {

@@ -41,7 +41,6 @@ func (d *decision) definitionOwnerSteps() []rollout.Step {
 	return steps
 }
 
-// withOwners returns the metadata of an object with other owner references.
 func withOwners(kind owners.Kind, o metav1.Object, references []metav1.OwnerReference) *metav1.PartialObjectMetadata {
 	gvk := kind.Resource.GroupVersion().WithKind(kind.Name)
 	return &metav1.PartialObjectMetadata{

@@ -53,7 +53,6 @@ type issuance struct {
 	refusal  string            // an object of another client has a name that is needed
 }
 
-// generation returns what was issued.
 func (i issuance) generation() *certs.Generation {
 	if i.Published == nil {
 		return nil
@@ -61,7 +60,6 @@ func (i issuance) generation() *certs.Generation {
 	return &certs.Generation{CA: i.Published.CA, Certificate: i.Published.Certificate, Key: i.Published.Key}
 }
 
-// addIssuance adds the part of an issuer to a certificate.
 func (d *decision) addIssuance(i issuance, c *certificate, decided certs.Decision) {
 	c.steps, c.trust.ServiceAnnotations = append(c.steps, i.steps...), i.service
 	if decided.Reissue {

@@ -12,7 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// deletion returns the deletion of a Secret, which may be nil.
 func deletion(secret *corev1.Secret) []rollout.Step {
 	if secret == nil {
 		return nil
@@ -41,7 +40,6 @@ func unstructuredOf(o runtime.Object) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: content}, nil
 }
 
-// patch returns a write of some fields of an object.
 func patch(desired, live drift.Object, fields map[string]string) rollout.Step {
 	return rollout.Step{Verb: rollout.Patch, Object: desired, Live: live, Fields: fields, Drift: drift.Drift{Fields: slices.Sorted(maps.Keys(fields))}}
 }

@@ -143,7 +143,6 @@ type question[A any] struct {
 	without map[queue.Key]bool // what was reconciled without its answer
 }
 
-// due reports whether it is time to ask.
 func (a *question[A]) due(now time.Time, age time.Duration) bool {
 	switch since := now.Sub(a.began); {
 	case a.done != nil:

@@ -10,7 +10,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 )
 
-// answer adds the answer to a question to the results.
 func (r *run) answer(ctx context.Context, question decide.Question, now time.Time) (err error) {
 	answers, namespace := r.results.Answers, r.csv.Namespace
 	switch q := question.(type) {

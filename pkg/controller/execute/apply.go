@@ -103,7 +103,6 @@ func (r *run) learnRefusal(step rollout.Step, err error) {
 	r.learn(refused)
 }
 
-// logWrite logs a step that was carried out.
 func (r *run) logWrite(step rollout.Step) {
 	log := r.Log.WithFields(r.key.Fields()).WithField("why", step.Why())
 	if webhook, ok := step.Object.GetLabels()[wellknown.LabelWebhookGenerateName]; ok {

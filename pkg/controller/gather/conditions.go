@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -17,20 +18,10 @@ import (
 // HasOperatorConditions reports whether the cluster has the kind OperatorCondition. A cluster with an
 // old OLM lacks it.
 func (g *Gatherer) HasOperatorConditions() bool {
-	crd := g.Caches.CRDs.Get("", informers.OperatorConditionsCRD)
-	return crd != nil && informers.Established(crd) && serves(crd, operatorsv2.GroupVersion.Version)
+	crd := g.Caches.CRDs.Get("", owners.OperatorConditions.Resource.GroupResource().String())
+	return crd != nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) && apihelpers.HasServedCRDVersion(crd, operatorsv2.GroupVersion.Version)
 }
 
-func serves(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
-	for _, v := range crd.Spec.Versions {
-		if v.Name == version {
-			return v.Served
-		}
-	}
-	return false
-}
-
-// condition returns the OperatorCondition of a ClusterServiceVersion.
 func (g *Gatherer) condition(csv *operatorsv1alpha1.ClusterServiceVersion) decide.Condition {
 	if !g.HasOperatorConditions() {
 		return decide.Condition{}
@@ -64,5 +55,5 @@ func (g *Gatherer) notUpgradeable(u rollout.Upgrade) (string, error) {
 // hasCertManager reports whether the API server serves the kinds of cert-manager.
 func (g *Gatherer) hasCertManager() bool {
 	crd := g.Caches.CRDs.Get("", issuers.CertificatesCRD)
-	return crd != nil && informers.Established(crd)
+	return crd != nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
 }

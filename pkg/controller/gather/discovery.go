@@ -4,6 +4,8 @@ import (
 	"math"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
@@ -97,13 +99,12 @@ func (g *Gatherer) addGroup(catalog *rules.Catalog, group string, by discovery.A
 		}
 	}
 	for _, crd := range g.Caches.CRDs.By(informers.ByGroup, group) {
-		if informers.Established(crd) {
+		if apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
 			catalog.AddDefinition(crd)
 		}
 	}
 }
 
-// servedGroups are the names of all groups.
 func (g *Gatherer) servedGroups() []string {
 	names := []string{}
 	for _, service := range g.Caches.APIServices.All() {

@@ -41,7 +41,6 @@ func (r *Reconciler) ReconcileNamespace(ctx context.Context, k queue.Key) (reque
 	return requeue, err
 }
 
-// labelChanges returns the labels to add to a Namespace and to remove from it.
 func (r *Reconciler) labelChanges(namespace *corev1.Namespace) (add, remove []string) {
 	desired := scope.LabelsOf(slices.DeleteFunc(r.Versions.GroupsOf(namespace), func(g *operatorsv1.OperatorGroup) bool { return !r.Versions.InScope(g.Namespace) }))
 	add, remove = desired.Change(namespace)
@@ -59,7 +58,6 @@ func without(labels, held []string) []string {
 
 func labelField(label string) string { return "metadata.labels." + label }
 
-// labelFields returns the fields of labels that are added and removed.
 func labelFields(add, remove []string) map[string]string {
 	fields := map[string]string{}
 	for _, label := range add {

@@ -124,7 +124,6 @@ func (c *Caches) Start(ctx context.Context) {
 	}
 }
 
-// anyStore is a Store of any type.
 type anyStore interface {
 	Named(namespace, name string) []drift.Object
 	holds(kind drift.Object) bool
@@ -138,7 +137,6 @@ func (c *Caches) stores() []anyStore {
 	}
 }
 
-// find returns the cached object of a kind, or nil.
 func (c *Caches) find(kind drift.Object, namespace, name string) drift.Object {
 	for _, store := range c.stores() {
 		if store.holds(kind) {

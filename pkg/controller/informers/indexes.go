@@ -16,6 +16,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -226,22 +227,12 @@ func issuerKey(kind, namespace, name string) string {
 // SelectedLabels returns the labels with which a registration selects Namespaces.
 func SelectedLabels(registration drift.Object) map[string]bool {
 	selected := map[string]bool{}
-	note := func(selector *metav1.LabelSelector) {
-		if selector == nil {
-			return
+	for _, w := range webhookconfig.Webhooks(registration) {
+		if w.NamespaceSelector == nil {
+			continue
 		}
-		for label := range selector.MatchLabels {
+		for label := range w.NamespaceSelector.MatchLabels {
 			selected[label] = true
-		}
-	}
-	switch c := registration.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			note(w.NamespaceSelector)
-		}
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			note(w.NamespaceSelector)
 		}
 	}
 	return selected

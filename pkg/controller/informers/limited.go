@@ -37,7 +37,6 @@ func orAll(namespaces []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
 }
 
-// each returns the selected informer of each factory.
 func each(factories []informers.SharedInformerFactory, which func(informers.SharedInformerFactory) cache.SharedIndexInformer) []cache.SharedIndexInformer {
 	var all []cache.SharedIndexInformer
 	for _, f := range factories {

@@ -58,7 +58,6 @@ func (s Store[T]) Named(namespace, name string) (objects []drift.Object) {
 
 func (s Store[T]) synced() bool { return s.Synced() }
 
-// holds reports whether the store has objects of the kind of an object.
 func (s Store[T]) holds(kind drift.Object) bool {
 	_, ok := kind.(T)
 	return ok

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
@@ -30,7 +31,7 @@ func (r *Reader) Definitions(ctx context.Context, names []string) (map[string]*a
 func (r *Reader) CountObjects(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, unknown []string, objects map[string]int) {
 	for _, name := range unknown {
 		crd := crds[name]
-		resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: readableVersion(crd), Resource: crd.Spec.Names.Plural}
+		resource := schema.GroupVersionResource{Group: crd.Spec.Group, Version: storedversions.Readable(crd), Resource: crd.Spec.Names.Plural}
 		list, err := r.Metadata.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
 		if err != nil {
 			r.Log.WithError(err).WithField("crd", name).Warn("cannot see whether there are objects")
@@ -44,15 +45,4 @@ func (r *Reader) CountObjects(ctx context.Context, crds map[string]*apiextension
 			objects[name] = len(list.Items)
 		}
 	}
-}
-
-// readableVersion is a served version, the stored one if it is served.
-func readableVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
-	readable := ""
-	for _, v := range crd.Spec.Versions {
-		if v.Served && (readable == "" || v.Storage) {
-			readable = v.Name
-		}
-	}
-	return readable
 }

@@ -27,7 +27,6 @@ import (
 // Mode selects who probes endpoints.
 type Mode string
 
-// The modes.
 const (
 	// ModeDial is the manager, and the API server if the manager reaches no endpoint.
 	ModeDial Mode = "dial"
@@ -69,7 +68,6 @@ func byPort(endpoints []backends.Endpoint) map[int32][]backends.Endpoint {
 	return all
 }
 
-// pathsOf returns the paths of the reviews for endpoints.
 func pathsOf(endpoints []backends.Endpoint) []string {
 	var paths []string
 	for _, e := range endpoints {

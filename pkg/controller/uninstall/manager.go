@@ -113,7 +113,8 @@ func (u *Uninstaller) release(ctx context.Context, csv *operatorsv1alpha1.Cluste
 	if err := u.removeDefinitionOwners(ctx, csv, true); err != nil {
 		return err
 	}
-	if err := u.deleteLifted(ctx, csv, ownership); err != nil {
+	// The operator continues to run with the permissions of its installer.
+	if err := u.deletePermissions(ctx, csv, liftedFor(csv), ownership); err != nil {
 		return err
 	}
 	u.Log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields()).Info("webhooks are unregistered and the finalizer is removed")

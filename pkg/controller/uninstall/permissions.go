@@ -33,18 +33,6 @@ func (u *Uninstaller) delegations(ctx context.Context, owned metav1.ListOptions)
 	return slices.DeleteFunc(bindings, func(o drift.Object) bool { return !permissions.Delegates(o) }), nil
 }
 
-// deletePermissions deletes the permissions of a ClusterServiceVersion that garbage collection does
-// not delete: of the cluster and of namespaces, from its installation, and lifted ones.
-func (u *Uninstaller) deletePermissions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
-	return u.deleteSelected(ctx, csv, permissionsOf(csv), ownership)
-}
-
-// deleteLifted deletes only lifted permissions: the operator continues to run with the permissions
-// of its installer.
-func (u *Uninstaller) deleteLifted(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
-	return u.deleteSelected(ctx, csv, liftedFor(csv), ownership)
-}
-
 // permissionsOf selects all roles and bindings with the labels of a ClusterServiceVersion.
 func permissionsOf(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
 	owner := csvspec.OwnerLabels(csv)
@@ -59,9 +47,9 @@ func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions 
 	return lifted
 }
 
-// deleteSelected deletes the selected roles and bindings that belong to a ClusterServiceVersion,
-// bindings first, and reports the others.
-func (u *Uninstaller) deleteSelected(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, which metav1.ListOptions, ownership owners.Ownership) error {
+// deletePermissions deletes the selected roles and bindings that belong to a ClusterServiceVersion
+// and that garbage collection does not delete, bindings first. It reports the ones of others.
+func (u *Uninstaller) deletePermissions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, which metav1.ListOptions, ownership owners.Ownership) error {
 	granted, err := u.permissions(ctx, which)
 	if err != nil {
 		return err

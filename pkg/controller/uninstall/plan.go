@@ -38,7 +38,6 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// writePlan records writes.
 type writePlan struct {
 	mu     sync.Mutex
 	writes []string
@@ -75,7 +74,6 @@ func deleted(r *http.Request) *http.Response {
 	}
 }
 
-// describeWrite returns the method and the object of a write.
 func describeWrite(method, path string) string {
 	verb := map[string]string{http.MethodDelete: "delete", http.MethodPost: "create"}[method]
 	if verb == "" {

@@ -48,7 +48,7 @@ func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alp
 	if err := u.transferPermissions(ctx, csv, successor, ownership); err != nil {
 		return err
 	}
-	if err := u.deletePermissions(ctx, csv, ownership); err != nil {
+	if err := u.deletePermissions(ctx, csv, permissionsOf(csv), ownership); err != nil {
 		return err
 	}
 	if err := u.deleteRollout(ctx, csv); err != nil {
@@ -79,7 +79,6 @@ func (u *Uninstaller) send(ctx context.Context, namespace string, steps []rollou
 	return all, nil
 }
 
-// deleteAll deletes objects in their order.
 func (u *Uninstaller) deleteAll(ctx context.Context, objects []drift.Object) error {
 	var steps []rollout.Step
 	for _, o := range objects {

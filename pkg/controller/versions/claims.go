@@ -1,7 +1,6 @@
 package versions
 
 import (
-	"slices"
 	"sync"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -39,16 +38,9 @@ func (r *Index) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[str
 // without other versions of the same operator and without deleted ones.
 func (r *Index) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []scope.Claimant {
 	var found []scope.Claimant
-	seen := map[string]bool{csv.Name: true}
-	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
-		seen[relative.Name] = true
-	}
-	for _, owned := range csvspec.OwnedNames(csv) {
-		for _, other := range r.Caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned) {
-			if !seen[other.Name] && !r.IsDeleted(other) {
-				seen[other.Name] = true
-				found = append(found, r.ClaimantOf(other))
-			}
+	for _, other := range r.otherOperators(csv, relatives, informers.ByOwned, csvspec.OwnedNames(csv)) {
+		if !r.IsDeleted(other) {
+			found = append(found, r.ClaimantOf(other))
 		}
 	}
 	return found

@@ -17,13 +17,19 @@ import (
 // Contenders returns the ClusterServiceVersions of other operators that name a Deployment of this
 // one. Only one of them can have the Deployment.
 func (r *Index) Contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []*operatorsv1alpha1.ClusterServiceVersion {
+	return r.otherOperators(csv, relatives, informers.ByDeployment, csvspec.DeploymentNames(csv))
+}
+
+// otherOperators returns the ClusterServiceVersions of other operators of the namespace that an
+// index has under one of the names.
+func (r *Index) otherOperators(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, index string, names []string) []*operatorsv1alpha1.ClusterServiceVersion {
 	known := map[string]bool{csv.Name: true}
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {
 		known[relative.Name] = true
 	}
 	var found []*operatorsv1alpha1.ClusterServiceVersion
-	for _, name := range csvspec.DeploymentNames(csv) {
-		for _, other := range r.Caches.CSVs.By(informers.ByDeployment, csv.Namespace+"/"+name) {
+	for _, name := range names {
+		for _, other := range r.Caches.CSVs.By(index, csv.Namespace+"/"+name) {
 			if !known[other.Name] {
 				known[other.Name] = true
 				found = append(found, other)

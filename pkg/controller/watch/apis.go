@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,7 +41,7 @@ func servedBy(o drift.Object) any {
 	switch o := o.(type) {
 	case *apiextensionsv1.CustomResourceDefinition:
 		var catalog rules.Catalog
-		if informers.Established(o) {
+		if apihelpers.IsCRDConditionTrue(o, apiextensionsv1.Established) {
 			catalog.AddDefinition(o)
 		}
 		return catalog
@@ -71,7 +72,7 @@ func (h *Handlers) servedChanged(before, after drift.Object) {
 // kind of its group, and the ones that convert it.
 func (h *Handlers) crdChanged(before, after drift.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
-	if crd.Name == issuers.CertificatesCRD || crd.Name == informers.OperatorConditionsCRD {
+	if crd.Name == issuers.CertificatesCRD || crd.Name == owners.OperatorConditions.Resource.GroupResource().String() {
 		h.enqueueAllCSVs()
 	}
 	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByCRD, crd.Name)...)

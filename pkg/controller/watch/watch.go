@@ -153,7 +153,6 @@ func (h *Handlers) enqueueAllCSVs() {
 	h.Versions.Enqueue(h.Caches.CSVs.All()...)
 }
 
-// enqueueNamespacesWith enqueues the Namespaces that have a label.
 func (h *Handlers) enqueueNamespacesWith(label string) {
 	for _, namespace := range h.Caches.Namespaces.By(informers.ByGroupLabel, label) {
 		h.Queue.Add(queue.NamespaceKey(namespace.Name))

@@ -12,7 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// setOwnersOf writes the owner references of an object.
 func (w *Writer) setOwnersOf(ctx context.Context, o *metav1.PartialObjectMetadata) error {
 	i := slices.IndexFunc(owners.Kinds, func(k owners.Kind) bool { return k.Name == o.Kind })
 	if i < 0 {

@@ -48,7 +48,6 @@ func backendOf(in Input) backend {
 	return b
 }
 
-// users returns the user names of the pods.
 func (b backend) users() []string {
 	var users []string
 	for _, account := range b.accounts {
@@ -118,7 +117,6 @@ func (b backend) otherDeployments(manager string) []Exemption {
 	}}
 }
 
-// certManagerGroup is the API group of cert-manager.
 const certManagerGroup = "cert-manager.io"
 
 // orderExemptions returns the manager's requests to cert-manager, and the requests that write the

@@ -118,10 +118,7 @@ func WebhookOf(
 
 // RuleOf returns a rule for groups and resources.
 func RuleOf(groups, resources []string) admissionregistrationv1.RuleWithOperations {
-	return admissionregistrationv1.RuleWithOperations{
-		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-		Rule:       admissionregistrationv1.Rule{APIGroups: groups, APIVersions: []string{"v1"}, Resources: resources},
-	}
+	return RuleOn(groups, []string{"v1"}, resources)
 }
 
 // ManagerUser is the user name of the manager.

@@ -16,6 +16,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
@@ -72,16 +73,8 @@ func (o Ownership) Owns(object metav1.Object) bool {
 // registers reports whether a registration has the derived name of a webhook of one of the
 // versions, or calls only their Services.
 func (o Ownership) registers(object metav1.Object) bool {
-	var called []*admissionregistrationv1.ServiceReference
 	switch c := object.(type) {
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			called = append(called, w.ClientConfig.Service)
-		}
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		for _, w := range c.Webhooks {
-			called = append(called, w.ClientConfig.Service)
-		}
+	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
 	case *apiregistrationv1.APIService:
 		return c.Spec.Service != nil && o.serves(c.Spec.Service.Namespace, c.Spec.Service.Name)
 	default:
@@ -90,10 +83,12 @@ func (o Ownership) registers(object metav1.Object) bool {
 	if o.names(object.GetName()) {
 		return true
 	}
-	others := func(s *admissionregistrationv1.ServiceReference) bool {
+	webhooks := webhookconfig.Webhooks(object)
+	callsOther := func(w admissionregistrationv1.ValidatingWebhook) bool {
+		s := w.ClientConfig.Service
 		return s == nil || !o.serves(s.Namespace, s.Name)
 	}
-	return len(called) > 0 && !slices.ContainsFunc(called, others)
+	return len(webhooks) > 0 && !slices.ContainsFunc(webhooks, callsOther)
 }
 
 // names reports whether one of the versions has a webhook whose configuration has this name.

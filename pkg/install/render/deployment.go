@@ -81,7 +81,6 @@ func nameOperatorCondition(pod *corev1.PodSpec, csv string) {
 	}
 }
 
-// replaceOrAppend replaces the first item for which same is true, or appends the item.
 func replaceOrAppend[T any](items []T, item T, same func(T) bool) []T {
 	for i := range items {
 		if same(items[i]) {

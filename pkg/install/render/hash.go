@@ -6,7 +6,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-// hashOf returns the hash of the JSON form of a value.
 func hashOf(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

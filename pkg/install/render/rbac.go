@@ -20,7 +20,6 @@ func secretAccess(in Input, secretName string, pod corev1.PodSpec) (*rbacv1.Role
 	return grant(in.CSV, secretName, rule, serviceAccountOf(pod))
 }
 
-// grant returns a Role, and the RoleBinding of the same name.
 func grant(csv *operatorsv1alpha1.ClusterServiceVersion, name string, rule rbacv1.PolicyRule, accounts ...string) (*rbacv1.Role, *rbacv1.RoleBinding) {
 	role := &rbacv1.Role{TypeMeta: permissions.RBACType("Role"), ObjectMeta: csvspec.OwnedMeta(csv, name), Rules: []rbacv1.PolicyRule{rule}}
 	return role, &rbacv1.RoleBinding{

@@ -58,7 +58,6 @@ type portTable struct {
 	of      []int32 // the Service's port, by index of the description
 }
 
-// portPair is the port and the target of a description.
 type portPair struct {
 	port   int32
 	target intstr.IntOrString

@@ -80,7 +80,6 @@ func awaited(f Facts, wanted operatorsv1alpha1.CRDDescription) bool {
 		slices.Contains(strings.Split(f.CSV.Annotations[wellknown.AnnotationAwaitedVersions], ","), csvspec.CRDVersion(wanted.Name, wanted.Version))
 }
 
-// awaitedVersions returns the awaited versions of all CRDs.
 func awaitedVersions(f Facts) []string {
 	var versions []string
 	for _, d := range csvspec.CRDDescriptions(f.CSV) {

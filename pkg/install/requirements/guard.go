@@ -112,7 +112,6 @@ func Forbidden(rule admissionregistrationv1.RuleWithOperations) (message, wayOut
 	return "", ""
 }
 
-// onGroup matches rules for an API group.
 func onGroup(name string) func(admissionregistrationv1.RuleWithOperations) bool {
 	return func(rule admissionregistrationv1.RuleWithOperations) bool {
 		return slices.ContainsFunc(rule.APIGroups, func(group string) bool {

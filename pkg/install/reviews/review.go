@@ -168,7 +168,6 @@ func operationOf(rule admissionregistrationv1.RuleWithOperations, below bool) ad
 	return ""
 }
 
-// request returns the dry-run AdmissionRequest.
 func (e example) request(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) *admissionv1.AdmissionRequest {
 	name, subresource, _ := strings.Cut(e.Name, "/")
 	resource := e.version.WithResource(name)

@@ -145,7 +145,6 @@ func joined(resource, subresource string) string {
 
 func quoted(name string) string { return fmt.Sprintf("%.100q", name) }
 
-// groupsText formats API groups.
 func groupsText(groups []string) string {
 	var shown []string
 	for _, group := range groups {

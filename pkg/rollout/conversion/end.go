@@ -91,7 +91,7 @@ const SomeObjects = -1
 // inUse returns why a definition needs its conversion, and the commands that change it. The API
 // server does not report how many objects are stored in which version.
 func inUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
-	version := keptVersion(crd)
+	version := storedversions.Readable(crd)
 	others := slices.DeleteFunc(storedversions.Served(crd), func(v string) bool { return v == version })
 	why := fmt.Sprintf("%s has %s, stored in %s, and serves %s", crd.Name, counted(objects), strings.Join(storedversions.Possible(crd), " or "), strings.Join(storedversions.Served(crd), ", "))
 	var do []string
@@ -113,17 +113,6 @@ func counted(objects int) string {
 	default:
 		return fmt.Sprintf("%d objects", objects)
 	}
-}
-
-// keptVersion returns the version to keep: the storage version if it is served.
-func keptVersion(crd *apiextensionsv1.CustomResourceDefinition) string {
-	kept := ""
-	for _, v := range crd.Spec.Versions {
-		if v.Served && (kept == "" || v.Storage) {
-			kept = v.Name
-		}
-	}
-	return kept
 }
 
 // oneVersion reports whether all objects have the only served version.

@@ -26,7 +26,6 @@ func (e *env) migrate(succeeds bool, flags ...string) string {
 	return e.startMigrate(append(flags, "--api-servers="+address.Host)...).end(succeeds)
 }
 
-// command is a running command.
 type command struct {
 	*env
 	*exec.Cmd

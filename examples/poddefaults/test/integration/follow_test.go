@@ -45,12 +45,12 @@ func TestPodDefaultsAreFollowed(t *testing.T) {
 // TestBrokenPodDefault has a selector that the schema does not refuse.
 func TestBrokenPodDefault(t *testing.T) {
 	n := startOperator(t)
-	good := &v1alpha1.PodDefault{}
+	good := v1alpha1.PodDefault{}
 	good.APIVersion, good.Kind, good.Name, good.Namespace = "kubeflow.org/v1alpha1", "PodDefault", "good", n.Name
-	broken := good.DeepCopy()
+	broken := good
 	broken.Name = "broken"
 	broken.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "team", Operator: "Like", Values: []string{"shop"}}}
-	versions := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{broken, good})
+	versions := n.CreatePodDefaults(t, []*v1alpha1.PodDefault{&broken, &good})
 	delete(versions, "broken")
 
 	var shown warnings

@@ -32,7 +32,6 @@ func fieldAt(path string) locator {
 	return func(_ *subject, o *bundle.Object, _ errors.Error) []libraryField { return []libraryField{{o, path}} }
 }
 
-// items are the items of a list that match.
 func items[T any](o *bundle.Object, list string, all []T, matches func(T) bool) []libraryField {
 	var found []libraryField
 	for i, item := range all {

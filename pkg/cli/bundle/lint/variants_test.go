@@ -85,6 +85,15 @@ func (f files) pod() map[string]any {
 
 func (f files) container() map[string]any { return f.pod()["containers"].([]any)[0].(map[string]any) }
 
+// failing makes the first webhook fail closed for all objects of a resource.
+func failing(group, resource string) func(files) {
+	return func(f files) {
+		f.webhook()["failurePolicy"] = "Fail"
+		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(group), list(resource), "*"
+		delete(f.webhook(), "objectSelector")
+	}
+}
+
 // another appends a copy of the first webhook.
 func (f files) another(change func(map[string]any)) {
 	copied := (&unstructured.Unstructured{Object: f.webhook()}).DeepCopy().Object
@@ -214,31 +223,11 @@ var breakages = []breakage{
 	{"a rule for all groups", admitting, func(f files) { f.rule()["apiGroups"] = list("*") }, []string{"forbidden-rule"}},
 	{"a rule for OLM's group", admitting, func(f files) { f.rule()["apiGroups"] = list("operators.coreos.com") }, []string{"forbidden-rule"}},
 	{"a rule for all resources", admitting, func(f files) { f.rule()["resources"] = list("*") }, []string{"wildcard-rule"}},
-	{"a rule for pods with all that is below", admitting, func(f files) {
-		f.webhook()["failurePolicy"] = "Fail"
-		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("pods/*"), "*"
-		delete(f.webhook(), "objectSelector")
-	}, []string{"wildcard-rule", "fail-on-core"}},
-	{"a rule for what nodes report", admitting, func(f files) {
-		f.webhook()["failurePolicy"] = "Fail"
-		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("nodes/status"), "*"
-		delete(f.webhook(), "objectSelector")
-	}, []string{"fail-on-core"}},
-	{"a rule for the tokens of pods", admitting, func(f files) {
-		f.webhook()["failurePolicy"] = "Fail"
-		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("serviceaccounts/token"), "*"
-		delete(f.webhook(), "objectSelector")
-	}, []string{"fail-on-core"}},
-	{"a rule for what quotas count", admitting, func(f files) {
-		f.webhook()["failurePolicy"] = "Fail"
-		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("resourcequotas/status"), "*"
-		delete(f.webhook(), "objectSelector")
-	}, []string{"fail-on-core"}},
-	{"a rule for who calls kubelets", admitting, func(f files) {
-		f.webhook()["failurePolicy"] = "Fail"
-		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list("authentication.k8s.io"), list("tokenreviews"), "*"
-		delete(f.webhook(), "objectSelector")
-	}, []string{"fail-on-core"}},
+	{"a rule for pods with all that is below", admitting, failing("", "pods/*"), []string{"wildcard-rule", "fail-on-core"}},
+	{"a rule for what nodes report", admitting, failing("", "nodes/status"), []string{"fail-on-core"}},
+	{"a rule for the tokens of pods", admitting, failing("", "serviceaccounts/token"), []string{"fail-on-core"}},
+	{"a rule for what quotas count", admitting, failing("", "resourcequotas/status"), []string{"fail-on-core"}},
+	{"a rule for who calls kubelets", admitting, failing("authentication.k8s.io", "tokenreviews"), []string{"fail-on-core"}},
 	{"a rule for all versions", admitting, func(f files) { f.rule()["apiVersions"] = list("*") }, []string{"wildcard-rule"}},
 	{"a rule for all operations", admitting, func(f files) { f.rule()["operations"] = list("*") }, []string{"wildcard-rule"}},
 	{"a rule without operations", admitting, func(f files) { delete(f.rule(), "operations") }, []string{"rule-incomplete"}},

@@ -27,7 +27,7 @@ func hostAccess(template corev1.PodTemplateSpec) []string {
 		add("hostProcess", hostProcess(s.WindowsOptions))
 	}
 	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
-		all = append(all, containerAccess(container)...)
+		containerAccess(container, add)
 	}
 	for _, volume := range pod.Volumes {
 		if volume.HostPath != nil {
@@ -37,19 +37,13 @@ func hostAccess(template corev1.PodTemplateSpec) []string {
 	return distinct(append(all, unlikeStandard(template)...))
 }
 
-func containerAccess(container corev1.Container) []string {
-	var all []string
-	add := func(text string, holds bool) {
-		if holds {
-			all = append(all, text)
-		}
-	}
+func containerAccess(container corev1.Container, add func(text string, holds bool)) {
 	for _, port := range container.Ports {
 		add(fmt.Sprintf("hostPort %d", port.HostPort), port.HostPort != 0)
 	}
 	s := container.SecurityContext
 	if s == nil {
-		return all
+		return
 	}
 	add("privileged", s.Privileged != nil && *s.Privileged)
 	add("procMount Unmasked", s.ProcMount != nil && *s.ProcMount == corev1.UnmaskedProcMount)
@@ -60,7 +54,6 @@ func containerAccess(container corev1.Container) []string {
 			add("capability "+string(capability), true)
 		}
 	}
-	return all
 }
 
 func unconfined(p *corev1.SeccompProfile) bool {

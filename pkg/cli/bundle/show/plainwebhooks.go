@@ -8,6 +8,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 )
 
 // isInterception reports whether an object of a bundle is called for requests, or decides about them.
@@ -26,11 +28,8 @@ func interceptionsOf(o any, crds []*apiextensionsv1.CustomResourceDefinition) []
 	var all []Webhook
 	switch o := o.(type) {
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		for _, w := range o.Webhooks {
-			all = append(all, plainWebhook("Mutating", "MutatingWebhookConfiguration "+o.Name, admissionregistrationv1.ValidatingWebhook{
-				Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy,
-				NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, TimeoutSeconds: w.TimeoutSeconds,
-			}, crds))
+		for _, w := range webhookconfig.Webhooks(o) {
+			all = append(all, plainWebhook("Mutating", "MutatingWebhookConfiguration "+o.Name, w, crds))
 		}
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		for _, w := range o.Webhooks {

@@ -51,7 +51,6 @@ func temporary(err error) bool {
 		apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
-// tokenReviewer authenticates tokens by TokenReviews.
 type tokenReviewer struct {
 	client  authenticationclient.TokenReviewInterface
 	metrics *metrics

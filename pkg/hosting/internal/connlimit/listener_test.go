@@ -10,7 +10,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/connlimit/streams"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit/streams"
 )
 
 // start serves with two connections at most. A request for /wait, or a whole one for /body, is in

@@ -1,0 +1,29 @@
+package webhookconfig
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestWebhooks(t *testing.T) {
+	const text = `{"webhooks": [{"name": "a.example.com"}, {
+		"name": "b.example.com", "clientConfig": {"url": "https://b"}, "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}],
+		"failurePolicy": "Ignore", "matchPolicy": "Exact", "namespaceSelector": {"matchLabels": {"a": "b"}}, "objectSelector": {"matchLabels": {"c": "d"}},
+		"sideEffects": "None", "timeoutSeconds": 3, "admissionReviewVersions": ["v1"], "matchConditions": [{"name": "e", "expression": "true"}]}]}`
+	validating, mutating := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
+	for _, configuration := range []any{validating, mutating} {
+		if err := json.Unmarshal([]byte(text), configuration); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(validating.Webhooks, Webhooks(configuration)); diff != "" || len(validating.Webhooks) != 2 {
+			t.Errorf("webhooks of a %T (-want +got):\n%s", configuration, diff)
+		}
+	}
+	if got := Webhooks(&corev1.Pod{}); got != nil {
+		t.Errorf("a Pod has the webhooks %v", got)
+	}
+}
