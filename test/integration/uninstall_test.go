@@ -39,7 +39,7 @@ func TestUninstallWaitsForUnregistration(t *testing.T) {
 	})
 	manageThrough(e, proxy.Config())
 	e.install(bundle())
-	e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 	e.eventually("the manager has tried more than once", func() (bool, any) { return refused.Load() > 1, refused.Load() })
 	if finalizers := e.get("operator.v1").Finalizers; len(finalizers) != 1 {
 		t.Errorf("finalizers %v while a webhook is registered", finalizers)

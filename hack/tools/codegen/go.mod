@@ -1,15 +1,10 @@
-// Generators of deepcopy functions, clients, listers and informers. A module of their
-// own, so that the manager's module carries none of their dependencies.
+// The generator of deepcopy functions. A module of its own, so that the manager's module
+// carries none of its dependencies.
 module github.com/olm-webhook-manager/olm-webhook-manager/hack/tools/codegen
 
 go 1.26.3
 
-tool (
-	k8s.io/code-generator/cmd/client-gen
-	k8s.io/code-generator/cmd/deepcopy-gen
-	k8s.io/code-generator/cmd/informer-gen
-	k8s.io/code-generator/cmd/lister-gen
-)
+tool k8s.io/code-generator/cmd/deepcopy-gen
 
 require (
 	github.com/go-logr/logr v1.4.3 // indirect
