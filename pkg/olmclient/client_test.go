@@ -109,7 +109,7 @@ func TestHeaders(t *testing.T) {
 			}
 		}
 		for _, h := range headers {
-			if h.Get("User-Agent") != want || h.Get("Accept") != "application/json" {
+			if h.Get("User-Agent") != want || h.Get("Accept") != "application/json, */*" {
 				t.Errorf("user agent %q: headers %v", configured, h)
 			}
 		}
