@@ -10,9 +10,9 @@ CLUSTER := go run -C test/cluster ./cmd/cluster
 LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
 LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/cluster test/certmanager test/gitops
 
-# What is outside test/ needs no API server, and what is generated has no tests.
+# What is outside test/ needs no API server.
 # The longest tests come first: the others run beside them.
-UNIT := ./pkg/certs ./pkg/cli/bundle/lint $$($(WORKSPACE) go list ./... ./pkg/hosting/... ./examples/... | grep -v -e /test/ -e /pkg/client/)
+UNIT := ./pkg/certs ./pkg/cli/bundle/lint $$($(WORKSPACE) go list ./... ./pkg/hosting/... ./examples/... | grep -v /test/)
 
 FUZZTIME ?= 30s
 
@@ -30,7 +30,7 @@ help: ## Show this list
 	  /^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: generate
-generate: ## Write deepcopy functions, clients, listers, informers and CRDs
+generate: ## Write deepcopy functions, CRDs and reference documents
 	./hack/generate.sh
 
 .PHONY: verify
@@ -49,7 +49,7 @@ VALE         := $(TOOLS)/vale-$(VALE_VERSION)
 $(VALE):
 	CGO_ENABLED=1 go build -C hack/tools/vale -o $@ github.com/vale-cli/vale/v3/cmd/vale
 
-PROSE = git ls-files '*.go' '*.md' | grep -v -e '^pkg/client/' -e 'zz_generated'
+PROSE = git ls-files '*.go' '*.md' | grep -v 'zz_generated'
 
 .PHONY: prose
 prose: ## Check words in documents, comments and messages, and the form of documents (needs gcc and npm)

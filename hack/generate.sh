@@ -1,44 +1,16 @@
 #!/usr/bin/env bash
-# Writes every generated file of the tree: deepcopy functions, clients, listers, informers,
-# CustomResourceDefinitions, the alert rules' custom resource and pkg/connlimit. Generators are
-# pinned in hack/tools.
+# Writes every generated file of the tree: deepcopy functions, CustomResourceDefinitions, the alert rules'
+# custom resource, the reference documents and pkg/connlimit. Generators are pinned in hack/tools.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export GOWORK=off # -modfile and go list -m mean one module.
 
 module=$(go list -m)
 operators=github.com/operator-framework/api
-own_types=$module/pkg/apis/manager/v1alpha1
-served_types=(
-  "$own_types"
-  $operators/pkg/operators/v1
-  $operators/pkg/operators/v1alpha1
-)
-header=hack/boilerplate.go.txt
-
-codegen() {
-  local generator=$1
-  shift
-  go tool -modfile=hack/tools/codegen/go.mod "$generator" --go-header-file "$header" "$@"
-}
 
 deepcopy() {
-  codegen deepcopy-gen --output-file zz_generated.deepcopy.go "$own_types"
-}
-
-# One clientset for this project's types and the operators.coreos.com ones, so that the
-# manager holds one client and one informer factory. client-gen takes whole import paths
-# when the input base is empty. There is no fake one: tests have a real API server.
-client() {
-  rm -rf pkg/client
-  codegen client-gen --fake-clientset=false --input-base "" --input "$(join , "${served_types[@]}")" \
-    --output-dir pkg/client --output-pkg "$module/pkg/client" --clientset-name clientset
-  codegen lister-gen \
-    --output-dir pkg/client/listers --output-pkg "$module/pkg/client/listers" "${served_types[@]}"
-  codegen informer-gen --single-directory \
-    --output-dir pkg/client/informers --output-pkg "$module/pkg/client/informers" \
-    --versioned-clientset-package "$module/pkg/client/clientset" \
-    --listers-package "$module/pkg/client/listers" "${served_types[@]}"
+  go tool -modfile=hack/tools/codegen/go.mod deepcopy-gen --go-header-file hack/boilerplate.go.txt \
+    --output-file zz_generated.deepcopy.go "$module/pkg/apis/manager/v1alpha1"
 }
 
 own_crd() {
@@ -82,14 +54,7 @@ reference() {
   go run -C hack/tools/reference . "$PWD"
 }
 
-join() {
-  local IFS=$1
-  shift
-  echo "$*"
-}
-
 deepcopy
-client
 own_crd
 operators_crds
 prometheus_rule

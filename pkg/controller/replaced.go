@@ -28,5 +28,5 @@ func (c *Controller) reconcileReplaced(ctx context.Context, k queue.Key, csv *op
 		return requeue, nil
 	}
 	c.log.WithFields(k.Fields()).Infof("replaced by %s", newer)
-	return requeue, write.Delete(ctx, c.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace), csv)
+	return requeue, write.Delete(ctx, c.OLM.ClusterServiceVersions(csv.Namespace), csv)
 }

@@ -1,92 +1,55 @@
-// Package olmclient creates the client for OLM's kinds and the manager's own. It decodes objects of
+// Package olmclient is the client of OLM's kinds and the manager's own. It decodes objects of
 // tenants: no object hangs the client, independent of the schemas of the cluster's definitions.
 package olmclient
 
 import (
-	"encoding/json"
-	"math"
-	"reflect"
+	"net/http"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	strictjson "sigs.k8s.io/json"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/quantities"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset/scheme"
-	typedv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset/typed/operators/v1alpha1"
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// refused is decoded in place of a quantity that takes hours to decode. No field of a pod may be
-// negative: the API server refuses the Deployment, and its answer names the field.
-const refused = "-1"
-
-// New returns the client of a configuration.
-func New(config *rest.Config) (clientset.Interface, error) {
-	all, err := clientset.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	operators, err := operatorsClient(config)
-	return client{Interface: all, operators: operators}, err
+// Client has one REST client for each group and version.
+type Client struct {
+	manager           rest.Interface
+	operatorsV1       rest.Interface
+	operatorsV1alpha1 rest.Interface
 }
 
-// client has a client of its own for the kinds that contain parts of pods.
-type client struct {
-	clientset.Interface
-	operators typedv1alpha1.OperatorsV1alpha1Interface
-}
-
-func (c client) OperatorsV1alpha1() typedv1alpha1.OperatorsV1alpha1Interface { return c.operators }
-
-func operatorsClient(config *rest.Config) (typedv1alpha1.OperatorsV1alpha1Interface, error) {
+// New returns the client of a configuration. It does not connect: an error means that the
+// configuration is invalid or that a file that it names cannot be read.
+func New(config *rest.Config) (*Client, error) {
 	own := rest.CopyConfig(config)
-	own.GroupVersion, own.APIPath = &operatorsv1alpha1.SchemeGroupVersion, "/apis"
-	own.NegotiatedSerializer = serializer{rest.CodecFactoryForGeneratedClient(scheme.Scheme, scheme.Codecs).WithoutConversion()}
 	if own.UserAgent == "" {
 		own.UserAgent = rest.DefaultKubernetesUserAgent()
 	}
-	requests, err := rest.RESTClientFor(own)
-	return typedv1alpha1.New(requests), err
-}
-
-type serializer struct{ runtime.NegotiatedSerializer }
-
-// DecoderToVersion returns the decoder of all answers and of the objects of watch events.
-func (s serializer) DecoderToVersion(d runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
-	return decoder{s.NegotiatedSerializer.DecoderToVersion(d, version)}
-}
-
-type decoder struct{ runtime.Decoder }
-
-func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
-	if quantities.Suspicious(text) {
-		text = withRefused(text)
-	}
-	return d.Decoder.Decode(text, defaults, into)
-}
-
-// withRefused returns an object of OLM's kinds, or a list of them, without undecodable quantities.
-// Other texts are returned as they are.
-func withRefused(text []byte) []byte {
-	var object map[string]any
-	if strictjson.UnmarshalCaseSensitivePreserveInts(text, &object) != nil {
-		return text // Decoding reports it.
-	}
-	apiVersion, _ := object["apiVersion"].(string)
-	kind, _ := object["kind"].(string)
-	typed, err := scheme.Scheme.New(schema.FromAPIVersionAndKind(apiVersion, kind))
+	connection, err := rest.HTTPClientFor(own)
 	if err != nil {
-		return text // It is no kind of OLM, such as a Status.
+		return nil, err
 	}
-	for _, q := range quantities.Find(object, reflect.TypeOf(typed), math.MaxInt) {
-		q.Replace(refused)
+	plain := rest.CodecFactoryForGeneratedClient(scheme, codecs).WithoutConversion()
+	c := &Client{}
+	if c.manager, err = restClient(own, connection, managerv1alpha1.SchemeGroupVersion, plain); err != nil {
+		return nil, err
 	}
-	changed, err := json.Marshal(object)
-	if err != nil {
-		return text
+	if c.operatorsV1, err = restClient(own, connection, operatorsv1.SchemeGroupVersion, plain); err != nil {
+		return nil, err
 	}
-	return changed
+	// Its kinds contain parts of pods, and these contain quantities.
+	if c.operatorsV1alpha1, err = restClient(own, connection, operatorsv1alpha1.SchemeGroupVersion, boundedSerializer{plain}); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func restClient(config *rest.Config, connection *http.Client, version schema.GroupVersion, s runtime.NegotiatedSerializer) (rest.Interface, error) {
+	own := rest.CopyConfig(config)
+	own.GroupVersion, own.APIPath, own.NegotiatedSerializer = &version, "/apis", s
+	return rest.RESTClientForConfigAndClient(own, connection)
 }

@@ -88,7 +88,7 @@ func (e *env) install(t *testing.T, namespace string, b bundle) (said []operator
 	if !b.allNamespaces() {
 		group.Spec.TargetNamespaces = []string{namespace}
 	}
-	_, err = e.OLM.OperatorsV1().OperatorGroups(namespace).Create(ctx, group, metav1.CreateOptions{})
+	_, err = e.OLM.OperatorGroups(namespace).Create(ctx, group, metav1.CreateOptions{})
 	must(t, err)
 	must(t, e.permit(ctx, namespace, b))
 	for _, crd := range slices.Concat(b.crds, b.requiredCRDs()) {
@@ -105,7 +105,7 @@ func (e *env) install(t *testing.T, namespace string, b bundle) (said []operator
 		if err := e.playDeployments(ctx, namespace, status.Message); err != nil {
 			return false, err
 		}
-		c, err := e.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).Get(ctx, b.csv.Name, metav1.GetOptions{})
+		c, err := e.OLM.ClusterServiceVersions(namespace).Get(ctx, b.csv.Name, metav1.GetOptions{})
 		if err == nil {
 			status = c.Status
 			said = append(said, status)

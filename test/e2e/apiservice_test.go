@@ -42,7 +42,7 @@ func TestAPIServiceUnderLoad(t *testing.T) {
 	}
 
 	e.uninstall("hook.v1")
-	e.must(olmClient.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
+	e.must(olmClient.OperatorGroups(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
 	e.clusterIs(clean)
 }
 

@@ -141,7 +141,7 @@ func TestBundleInstalls(t *testing.T) {
 	if _, err := kubectl(term.ctx, "get", "projectpolicy/shared-cluster"); err != nil {
 		t.Errorf("the object of a definition that stays no longer exists: %v", err)
 	}
-	if _, err := olmClient.OperatorsV1alpha1().Subscriptions(policyNamespace).Get(term.ctx, "projectpolicy", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := olmClient.Subscriptions(policyNamespace).Get(term.ctx, "projectpolicy", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the Subscription stays: %v", err)
 	}
 }

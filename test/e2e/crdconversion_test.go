@@ -94,7 +94,7 @@ func tellsOfTheGap(e *env, csv string) {
 // conversionOf is what a WebhookRollout says of its conversion webhook.
 func conversionOf(e *env, csv string) managerv1alpha1.WebhookStatus {
 	e.Helper()
-	rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	e.must(err)
 	for _, d := range rollout.Status.Deployments {
 		for _, w := range d.Webhooks {
@@ -189,7 +189,7 @@ func (e *env) manager(arguments ...string) {
 func isReplaced(e *env, csv string) {
 	e.Helper()
 	e.eventually(csv+" is replaced", func() (bool, any) {
-		before, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+		before, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), before.Status.Message
 	})
 }

@@ -14,13 +14,13 @@ import (
 
 func (e *env) create(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	e.Helper()
-	_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Create(e.ctx, csv, metav1.CreateOptions{})
+	_, err := olmClient.ClusterServiceVersions(e.namespace).Create(e.ctx, csv, metav1.CreateOptions{})
 	e.must(err)
 }
 
 func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
 	e.Helper()
-	c, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	c, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	e.must(err)
 	return c
 }
@@ -47,7 +47,7 @@ func (e *env) succeeds(csv string) time.Time {
 // garbage collection takes after it.
 func (e *env) uninstall(csv string) {
 	e.Helper()
-	client := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	client := olmClient.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, csv, metav1.DeleteOptions{}))
 	e.eventually(csv+" and what it owned no longer exists", func() (bool, any) {
 		_, err := client.Get(e.ctx, csv, metav1.GetOptions{})

@@ -27,7 +27,7 @@ import (
 // Everybody else's wait meanwhile.
 func TestInterceptsItsOwnPods(t *testing.T) {
 	e := newBareEnv(t)
-	_, err := olmClient.OperatorsV1().OperatorGroups(e.namespace).Create(e.ctx, &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: "all"}}, metav1.CreateOptions{})
+	_, err := olmClient.OperatorGroups(e.namespace).Create(e.ctx, &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: "all"}}, metav1.CreateOptions{})
 	e.must(err)
 	e.create(podInterceptor())
 	e.succeeds("hook.v1")

@@ -11,12 +11,12 @@ import (
 
 // explain prints what an administrator would look at.
 func (e *env) explain() {
-	csvs, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
+	csvs, err := olmClient.ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
 	e.must(err)
 	for _, c := range csvs.Items {
 		e.Logf("csv %s is %s/%s: %s", c.Name, c.Status.Phase, c.Status.Reason, csvstatus.Explained(c.Status))
 	}
-	rollouts, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).List(e.ctx, metav1.ListOptions{})
+	rollouts, err := olmClient.WebhookRollouts(e.namespace).List(e.ctx, metav1.ListOptions{})
 	e.must(err)
 	for _, r := range rollouts.Items {
 		for _, d := range r.Status.Deployments {

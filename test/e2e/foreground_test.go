@@ -52,7 +52,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 
 	e.kubectl("patch", "crd", crd, "--type=json", "-p", `[{"op":"test","path":"/spec/versions/0/name","value":"v1"},{"op":"replace","path":"/spec/versions/0/served","value":false}]`)
 	e.eventually(csv+" no longer exists, and with it all that was its own", func() (bool, any) {
-		_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+		_, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 		_, account := kubeClient.CoreV1().ServiceAccounts(e.namespace).Get(e.ctx, converter, metav1.GetOptions{})
 		left := labelled(e)
 		return apierrors.IsNotFound(err) && apierrors.IsNotFound(account) && len(left) == 0, left
@@ -62,7 +62,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 // inUse is what a WebhookRollout says of conversions that objects need.
 func inUse(e *env, csv string) string {
 	e.Helper()
-	rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	e.must(err)
 	if c := meta.FindStatusCondition(rollout.Status.Conditions, managerv1alpha1.ConditionConversionInUse); c != nil {
 		return c.Message

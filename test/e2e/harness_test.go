@@ -20,14 +20,13 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
 var (
 	config        *rest.Config
 	kubeClient    kubernetes.Interface
-	olmClient     clientset.Interface
+	olmClient     *olmclient.Client
 	dynamicClient dynamic.Interface
 )
 
@@ -101,7 +100,7 @@ func newBareEnv(t *testing.T) *env {
 // group makes the Namespace's OperatorGroup, which targets the Namespace.
 func group(e *env) {
 	e.Helper()
-	_, err := olmClient.OperatorsV1().OperatorGroups(e.namespace).Create(e.ctx, &operatorsv1.OperatorGroup{
+	_, err := olmClient.OperatorGroups(e.namespace).Create(e.ctx, &operatorsv1.OperatorGroup{
 		ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}},
 	}, metav1.CreateOptions{})
 	e.must(err)
@@ -126,7 +125,7 @@ func (e *env) clean() {
 // terminationGracePeriodSeconds of the pods. What is left here, the Namespace deletes.
 func endPods(e *env) {
 	e.Helper()
-	csvs := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	csvs := olmClient.ClusterServiceVersions(e.namespace)
 	e.must(csvs.DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 	_ = wait.PollUntilContextTimeout(e.ctx, 20*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
 		left, err := csvs.List(ctx, metav1.ListOptions{})

@@ -203,7 +203,7 @@ func says(e *env, who string, parts []string, message func() string) {
 // notReady is the message of a WebhookRollout's condition Ready; empty when it is true.
 func notReady(e *env, csv string) string {
 	e.Helper()
-	rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	e.must(err)
 	ready := meta.FindStatusCondition(rollout.Status.Conditions, managerv1alpha1.ConditionReady)
 	if ready == nil || ready.Status == metav1.ConditionTrue {

@@ -57,7 +57,7 @@ func TestPlatformThatMutates(t *testing.T) {
 	e.create(version("hook.v2", "hook.v1"))
 	e.succeeds("hook.v2")
 	e.eventually("the version before no longer exists", func() (bool, any) {
-		_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, "hook.v1", metav1.GetOptions{})
+		_, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, "hook.v1", metav1.GetOptions{})
 		return apierrors.IsNotFound(err), err
 	})
 	isMutated(e, "hook.v2")
@@ -162,7 +162,7 @@ func onWrites(group, resource string) admissionregistrationv1.RuleWithOperations
 func isMutated(e *env, csv string) {
 	e.Helper()
 	e.eventually("the condition names what admission changed", func() (bool, any) {
-		rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+		rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 		if err != nil {
 			return false, err
 		}

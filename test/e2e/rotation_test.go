@@ -220,14 +220,14 @@ func draining(spec operatorsv1alpha1.StrategyDeploymentSpec) operatorsv1alpha1.S
 func (e *env) order(csv, value string) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, wellknown.AnnotationRotate, value)
-	_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Patch(e.ctx, csv, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	_, err := olmClient.ClusterServiceVersions(e.namespace).Patch(e.ctx, csv, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	e.must(err)
 }
 
 // certificate is what the WebhookRollout says of the only one.
 func (e *env) certificate(csv string) managerv1alpha1.CertificateStatus {
 	e.Helper()
-	rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	e.must(err)
 	for _, d := range rollout.Status.Deployments {
 		if d.Certificate != nil {

@@ -52,7 +52,7 @@ func recordTimeline(e *env) *timeline {
 	l := &timeline{env: e, began: time.Now(), names: []string{lanePhase, laneTrust}, lanes: map[string][]change{}}
 	l.noteRollout(e.certificate("hook.v1").Phase)
 	l.noteTrust(new(e.registration()))
-	rollouts, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Watch(ctx, metav1.ListOptions{})
+	rollouts, err := olmClient.WebhookRollouts(e.namespace).Watch(ctx, metav1.ListOptions{})
 	e.must(err)
 	registrations, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(ctx, e.ours())
 	e.must(err)

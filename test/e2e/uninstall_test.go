@@ -36,7 +36,7 @@ func TestUninstallUnderLoad(t *testing.T) {
 	load.goesOn(uncovered)
 	load.end(uncoveredSince(deleted))
 
-	e.must(olmClient.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
+	e.must(olmClient.OperatorGroups(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
 	e.clusterIs(before)
 }
 
@@ -70,7 +70,7 @@ func TestUninstallCascades(t *testing.T) {
 			e := newEnv(t)
 			e.create(hookCSV("hook.v1", server("hook")))
 			e.succeeds("hook.v1")
-			client := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+			client := olmClient.ClusterServiceVersions(e.namespace)
 			e.must(client.Delete(e.ctx, "hook.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
 			e.eventually("it no longer exists", func() (bool, any) {
 				c, err := client.Get(e.ctx, "hook.v1", metav1.GetOptions{})

@@ -26,7 +26,7 @@ func TestUpgradeUnderLoad(t *testing.T) {
 		e.create(next)
 		e.succeeds(next.Name)
 		e.eventually("the version before no longer exists", func() (bool, any) {
-			_, err := olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, next.Spec.Replaces, metav1.GetOptions{})
+			_, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, next.Spec.Replaces, metav1.GetOptions{})
 			return apierrors.IsNotFound(err), err
 		})
 		want := []string{"changed.hook.example.com", "configmaps.hook.example.com", "only-in-" + next.Name + ".example.com"}
@@ -74,7 +74,7 @@ func TestFailedUpgradeUnderLoad(t *testing.T) {
 		return d.Status.ObservedGeneration == d.Generation && d.Status.UnavailableReplicas > 0, d.Status
 	})
 	load.goesOn(denied)
-	e.must(olmClient.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "hook.v2", metav1.DeleteOptions{}))
+	e.must(olmClient.ClusterServiceVersions(e.namespace).Delete(e.ctx, "hook.v2", metav1.DeleteOptions{}))
 	e.eventually("the version before has succeeded again", func() (bool, any) {
 		status := e.get("hook.v1").Status
 		return status.Phase == operatorsv1alpha1.CSVPhaseSucceeded && slices.Equal(webhookNames(e), before), status.Message

@@ -18,7 +18,7 @@ func (e *env) webhookIs(csv string, state managerv1alpha1.WebhookState, reason s
 	e.Helper()
 	var webhook managerv1alpha1.WebhookStatus
 	e.eventually(fmt.Sprintf("the webhook of %s is %s/%s", csv, state, reason), func() (bool, any) {
-		rollout, err := olmClient.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+		rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return false, err
 		}

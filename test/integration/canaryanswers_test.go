@@ -189,7 +189,7 @@ func (s *hookServer) called() probe.Result {
 	canary, err := canaries.Create(s.ctx, render.Canary(owner, s.service, 443, s.bundle), metav1.CreateOptions{})
 	s.must(err)
 	ask := func(webhook string) error {
-		_, err := s.olm.ManagerV1alpha1().WebhookRollouts(s.namespace).Create(s.ctx, render.CanaryObject(canary, webhook), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := s.olm.WebhookRollouts(s.namespace).Create(s.ctx, render.CanaryObject(canary, webhook), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
 	}
 	s.eventually("the API server has learned of the canary", func() (bool, any) {

@@ -92,7 +92,7 @@ func TestUnmanaged(t *testing.T) {
 			mark(c)
 			m.looksAfter(func() { c = e.create(c) })
 			c.Status = operatorsv1alpha1.ClusterServiceVersionStatus{Phase: operatorsv1alpha1.CSVPhaseSucceeded, Reason: operatorsv1alpha1.CSVReasonCopied, Message: "by OLM"}
-			_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{})
+			_, err := e.olm.ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{})
 			e.must(err)
 			m.looksAgain("operator.v1")
 			left := e.get("operator.v1")

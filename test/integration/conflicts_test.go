@@ -163,6 +163,6 @@ func TestStaticProvidedAPIs(t *testing.T) {
 	e.eventually("the operator is stopped", func() (bool, any) { return e.deployment("operator") == nil, nil })
 	webhooksFirst(m, taken)
 	tellsOf(e, "Other.v1.example.com")
-	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
+	e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 	e.reaches("operator", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
 }

@@ -59,10 +59,10 @@ func TestCrash(t *testing.T) {
 		"uninstall": {
 			prepare: func(e *env) { e.install(bundle()) },
 			act: func(e *env) {
-				e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+				e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 			},
 			ended: func(e *env) bool {
-				_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, "operator.v1", metav1.GetOptions{})
+				_, err := e.olm.ClusterServiceVersions(e.namespace).Get(e.ctx, "operator.v1", metav1.GetOptions{})
 				return apierrors.IsNotFound(err)
 			},
 			check: func(e *env) { leavesNothing(e) },

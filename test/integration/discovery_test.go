@@ -98,7 +98,7 @@ func TestUnansweredDiscovery(t *testing.T) {
 func allReach(e *env, what string, reached func(operatorsv1alpha1.ClusterServiceVersion) bool) {
 	e.Helper()
 	e.eventually("all "+what, func() (bool, any) {
-		list, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
+		list, err := e.olm.ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
 		e.must(err)
 		for _, c := range list.Items {
 			if !reached(c) {

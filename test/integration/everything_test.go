@@ -64,7 +64,7 @@ func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 		}
 	}
 
-	e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 	dieUntil(e, "it is uninstalled", atOneWriteMore, func() bool { return isGone(e, "operator.v1") })
 	leavesNothing(e)
 	if left := before.changes(e.surroundings()); left != "" {

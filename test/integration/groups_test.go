@@ -31,7 +31,7 @@ func TestNoScope(t *testing.T) {
 			reason:  operatorsv1alpha1.CSVReasonTooManyOperatorGroups,
 			message: "csv created in namespace with multiple operatorgroups, can't pick one automatically",
 			mend: func(e *env) {
-				e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
+				e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
 			},
 		},
 		"no namespace matched": {
@@ -109,7 +109,7 @@ func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
 				conditions[0].Reason == operatorsv1.MultipleOperatorGroupsReason && conditions[0].Status == metav1.ConditionTrue, conditions
 		})
 	}
-	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
+	e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
 	e.eventually("og has no condition any more", func() (bool, any) {
 		conditions := groupStatus(e, "og").Conditions
 		return len(conditions) == 0, conditions
@@ -124,7 +124,7 @@ func TestGroupGoes(t *testing.T) {
 	e.runDeployments()
 	m := runOperator(e)
 	before := e.registration("v.example.com").ResourceVersion
-	e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
+	e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
 	m.looksAgain("operator.v1")
 	if e.registration("v.example.com").ResourceVersion != before {

@@ -50,7 +50,7 @@ func provide(e *env, apis string) {
 func tellsOf(e *env, apis string) {
 	e.Helper()
 	e.eventually("the group reports "+apis, func() (bool, any) {
-		group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Get(e.ctx, "og", metav1.GetOptions{})
+		group, err := e.olm.OperatorGroups(e.namespace).Get(e.ctx, "og", metav1.GetOptions{})
 		e.must(err)
 		return group.Annotations["olm.providedAPIs"] == apis, group.Annotations
 	})

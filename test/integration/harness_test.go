@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -41,7 +40,7 @@ type env struct {
 	ctx       context.Context
 	namespace string
 	kube      kubernetes.Interface
-	olm       clientset.Interface
+	olm       *olmclient.Client
 	any       dynamic.Interface
 	parallel  bool // other tests run at the same time
 	managers  int  // started so far
@@ -88,7 +87,7 @@ func newOperatorEnv(t *testing.T) *env {
 	return e
 }
 
-func typedClients(t *testing.T, config *rest.Config) (kubernetes.Interface, clientset.Interface) {
+func typedClients(t *testing.T, config *rest.Config) (kubernetes.Interface, *olmclient.Client) {
 	t.Helper()
 	kubeClient, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -84,7 +84,7 @@ func (h held) release() {
 	h.Helper()
 	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
 	touch := []byte(`{"metadata":{"labels":{"touched":"yes"}}}`)
-	_, err := h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, touch, metav1.PatchOptions{})
+	_, err := h.olm.ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, touch, metav1.PatchOptions{})
 	if !apierrors.IsNotFound(err) { // the manager may have looked by itself
 		h.must(err)
 	}
@@ -117,7 +117,7 @@ func TestConversionInUse(t *testing.T) {
 				kept := kindsAndNames(keptBy(h.env, h.crd))
 				return slices.Equal(kept, needed), kept
 			})
-			client := h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace)
+			client := h.olm.ClusterServiceVersions(h.namespace)
 			h.must(client.Delete(h.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
 			cascade(h.env, "operator.v1", test.policy)
 			h.isHeld()
@@ -223,7 +223,7 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 		return strings.Contains(message, "its Namespace is being deleted") && strings.Contains(message, wellknown.AnnotationForceConversion+"=true"), message
 	}
 	h.eventually("the ClusterServiceVersion says what it waits for", saysWhy)
-	_, err := h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, []byte(`{"status":{"message":"nothing"}}`), metav1.PatchOptions{}, "status")
+	_, err := h.olm.ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, []byte(`{"status":{"message":"nothing"}}`), metav1.PatchOptions{}, "status")
 	h.must(err)
 	h.eventually("it still says so when nothing is left that converts", saysWhy)
 	h.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -241,8 +241,8 @@ func (h held) deleteAsNamespaceController() {
 	h.must(h.kube.CoreV1().Services(h.namespace).Delete(h.ctx, "server-service", metav1.DeleteOptions{}))
 	h.must(h.kube.AppsV1().Deployments(h.namespace).Delete(h.ctx, "server", metav1.DeleteOptions{}))
 	h.must(h.kube.CoreV1().Secrets(h.namespace).Delete(h.ctx, "server-service-cert", metav1.DeleteOptions{}))
-	h.must(h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
-	h.must(h.olm.ManagerV1alpha1().WebhookRollouts(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
+	h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
+	h.must(h.olm.WebhookRollouts(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
 }
 
 // A version that is deleted before it succeeded, and stays because objects need its conversion, looks after the
@@ -269,7 +269,7 @@ func TestHeldBesideAnOlderVersion(t *testing.T) {
 		})
 	}
 	webhookOf("operator.v2")
-	e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v2", metav1.DeleteOptions{}))
+	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v2", metav1.DeleteOptions{}))
 	webhookOf("operator.v1")
 	e.eventually("operator.v2 is held", func() (bool, any) {
 		status := e.get("operator.v2").Status

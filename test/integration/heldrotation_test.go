@@ -16,7 +16,7 @@ import (
 func TestRotationWhileHeld(t *testing.T) {
 	for name, hold := range map[string]func(*env){
 		"without an OperatorGroup": func(e *env) {
-			e.must(e.olm.OperatorsV1().OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
+			e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 			e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
 		},
 		"with a forbidden rule": func(e *env) {
@@ -90,7 +90,7 @@ func TestRotationDuringAnUpgrade(t *testing.T) {
 // replaced as ever.
 func TestRotationWhileAConversionIsInUse(t *testing.T) {
 	h := newHeld(t)
-	h.must(h.olm.OperatorsV1alpha1().ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
+	h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
 	h.isHeld()
 	before := h.servingCA()
 	h.order("once")

@@ -61,7 +61,7 @@ func TestInstallPrinterColumns(t *testing.T) {
 	e := newOperatorEnv(t)
 	runOperator(e)
 	table := &metav1.Table{}
-	e.must(e.olm.ManagerV1alpha1().RESTClient().Get().Namespace(e.namespace).Resource("webhookrollouts").
+	e.must(e.olm.WebhookRollouts(e.namespace).GetClient().Get().Namespace(e.namespace).Resource("webhookrollouts").
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(e.ctx).Into(table))
 	cells := map[string]any{}
 	for i, column := range table.ColumnDefinitions {

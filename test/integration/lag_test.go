@@ -44,7 +44,7 @@ func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
 
 func lag(e *env) *deploy.PendingDeployment {
 	e.Helper()
-	subscription, err := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace).Get(e.ctx, "operator", metav1.GetOptions{})
+	subscription, err := e.olm.Subscriptions(e.namespace).Get(e.ctx, "operator", metav1.GetOptions{})
 	e.must(err)
 	return deploy.FirstPendingDeployment(e.get("operator.v1"), subscription, map[string]*appsv1.Deployment{"server": e.deployment("server")})
 }

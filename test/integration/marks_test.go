@@ -60,7 +60,7 @@ func TestFinalizerTakenBackByAdmission(t *testing.T) {
 	e.create(csv("operator.v1", "server"))
 	e.eventually("the policy works", func() (bool, any) {
 		patch := []byte(`{"metadata": {"finalizers": ["example.com/probe"]}}`)
-		c, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Patch(e.ctx, "operator.v1", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		c, err := e.olm.ClusterServiceVersions(e.namespace).Patch(e.ctx, "operator.v1", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && len(c.Finalizers) == 0, err
 	})
 	m := e.manage()
@@ -86,7 +86,7 @@ func TestAnnotationOfAGroupTakenBackByAdmission(t *testing.T) {
 	keepsOut(e, "operatorgroups", "annotations")
 	e.eventually("the policy works", func() (bool, any) {
 		patch := []byte(`{"metadata": {"annotations": {"example.com/probe": "x"}}}`)
-		g, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Patch(e.ctx, "og", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		g, err := e.olm.OperatorGroups(e.namespace).Patch(e.ctx, "og", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && len(g.Annotations) == 0, err
 	})
 	e.runDeployments()
@@ -109,7 +109,7 @@ func TestContestOverAnnotations(t *testing.T) {
 	e.manage()
 	e.install(converting("operator.v1", crd))
 	ctx, stop := context.WithCancel(e.ctx)
-	versions, groups := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace), e.olm.OperatorsV1().OperatorGroups(e.namespace)
+	versions, groups := e.olm.ClusterServiceVersions(e.namespace), e.olm.OperatorGroups(e.namespace)
 	ofVersion := removesAnnotation(ctx, "olm.operatorGroup", func(patch []byte) (metav1.Object, error) {
 		return versions.Patch(ctx, "operator.v1", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "gitops"})
 	}, func() (metav1.Object, error) { return versions.Get(ctx, "operator.v1", metav1.GetOptions{}) })

@@ -31,7 +31,7 @@ func labelOf(group *operatorsv1.OperatorGroup) string {
 
 func groupStatus(e *env, name string) operatorsv1.OperatorGroupStatus {
 	e.Helper()
-	group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
+	group, err := e.olm.OperatorGroups(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
 	e.must(err)
 	return group.Status
 }

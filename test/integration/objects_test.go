@@ -19,7 +19,7 @@ import (
 // group makes an OperatorGroup in the test's Namespace.
 func (e *env) group(name string, spec operatorsv1.OperatorGroupSpec) *operatorsv1.OperatorGroup {
 	e.Helper()
-	group, err := e.olm.OperatorsV1().OperatorGroups(e.namespace).Create(e.ctx,
+	group, err := e.olm.OperatorGroups(e.namespace).Create(e.ctx,
 		&operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}, metav1.CreateOptions{})
 	e.must(err)
 	return group
@@ -27,7 +27,7 @@ func (e *env) group(name string, spec operatorsv1.OperatorGroupSpec) *operatorsv
 
 func editGroup(e *env, name string, change func(*operatorsv1.OperatorGroup)) (group *operatorsv1.OperatorGroup) {
 	e.Helper()
-	client := e.olm.OperatorsV1().OperatorGroups(e.namespace)
+	client := e.olm.OperatorGroups(e.namespace)
 	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		var err error
 		if group, err = client.Get(e.ctx, name, metav1.GetOptions{}); err == nil {
@@ -41,7 +41,7 @@ func editGroup(e *env, name string, change func(*operatorsv1.OperatorGroup)) (gr
 
 func (e *env) create(c *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	e.Helper()
-	created, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Create(e.ctx, c, metav1.CreateOptions{})
+	created, err := e.olm.ClusterServiceVersions(e.namespace).Create(e.ctx, c, metav1.CreateOptions{})
 	e.must(err)
 	return created
 }
@@ -49,7 +49,7 @@ func (e *env) create(c *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alp
 // edit changes a ClusterServiceVersion, as its author or administrator would.
 func (e *env) edit(csv string, change func(*operatorsv1alpha1.ClusterServiceVersion)) {
 	e.Helper()
-	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		c, err := client.Get(e.ctx, csv, metav1.GetOptions{})
 		if err == nil {
@@ -71,7 +71,7 @@ func touch(e *env, csv string) {
 
 func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
 	e.Helper()
-	c, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	c, err := e.olm.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	e.must(err)
 	return c
 }
@@ -79,7 +79,7 @@ func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
 // uninstall deletes a ClusterServiceVersion and waits until it no longer exists.
 func (e *env) uninstall(csv string) {
 	e.Helper()
-	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	client := e.olm.ClusterServiceVersions(e.namespace)
 	if err := client.Delete(e.ctx, csv, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 		e.must(err)
 	}
@@ -117,7 +117,7 @@ func (e *env) succeeds(csv string) {
 // rollout is the WebhookRollout of a ClusterServiceVersion; empty while there is none.
 func (e *env) rollout(csv string) managerv1alpha1.WebhookRolloutStatus {
 	e.Helper()
-	r, err := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	r, err := e.olm.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return managerv1alpha1.WebhookRolloutStatus{}
 	}

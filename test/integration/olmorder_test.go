@@ -68,7 +68,7 @@ func TestDueCertificateIsNoOrder(t *testing.T) {
 
 func orderAsWithOLM(e *env) {
 	e.Helper()
-	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		c := e.get("operator.v1")
 		now := metav1.Now()

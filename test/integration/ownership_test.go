@@ -32,7 +32,7 @@ var installPlans sync.Mutex
 func plan(e *env, csv string, steps map[string]operatorsv1alpha1.StepStatus) {
 	e.Helper()
 	defineInstallPlans(e)
-	client := e.olm.OperatorsV1alpha1().InstallPlans(e.namespace)
+	client := e.olm.InstallPlans(e.namespace)
 	plan, err := client.Create(e.ctx, &operatorsv1alpha1.InstallPlan{ObjectMeta: metav1.ObjectMeta{Name: "install-" + csv}}, metav1.CreateOptions{})
 	e.must(err)
 	plan.Status.Phase, plan.Status.CatalogSources = operatorsv1alpha1.InstallPlanPhaseComplete, []string{}

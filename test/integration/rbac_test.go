@@ -117,7 +117,7 @@ func grant(e *env) sets.Set[permission] {
 	}
 	_, client := typedClients(e.T, asAccount())
 	e.eventually("the account may do what it is granted", func() (bool, any) {
-		_, err := client.OperatorsV1alpha1().ClusterServiceVersions("").List(e.ctx, metav1.ListOptions{Limit: 1})
+		_, err := client.ClusterServiceVersions("").List(e.ctx, metav1.ListOptions{Limit: 1})
 		return err == nil, err
 	})
 	granted := sets.New[permission]()

@@ -20,7 +20,7 @@ func TestContestOverTheStatus(t *testing.T) {
 	runOperator(e)
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
-	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	client := e.olm.ClusterServiceVersions(e.namespace)
 	changed := revert(ctx, e, client.Watch, "operator.v1", func() bool {
 		live, err := client.Get(ctx, "operator.v1", metav1.GetOptions{})
 		if err != nil || live.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
@@ -43,7 +43,7 @@ func TestContestOverTheStatusOfAWebhookRollout(t *testing.T) {
 	m := runOperator(e)
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
-	client := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace)
+	client := e.olm.WebhookRollouts(e.namespace)
 	changed := revert(ctx, e, client.Watch, "operator.v1", func() bool {
 		live, err := client.Get(ctx, "operator.v1", metav1.GetOptions{})
 		if err != nil || len(live.Status.Conditions) == 0 {
@@ -64,7 +64,7 @@ func TestContestOverTheStatusOfAnOperatorGroup(t *testing.T) {
 	m := e.manage()
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
-	client := e.olm.OperatorsV1().OperatorGroups(e.namespace)
+	client := e.olm.OperatorGroups(e.namespace)
 	changed := revert(ctx, e, client.Watch, "og", func() bool {
 		live, err := client.Get(ctx, "og", metav1.GetOptions{})
 		if err != nil || !slices.Equal(live.Status.Namespaces, []string{metav1.NamespaceAll}) {

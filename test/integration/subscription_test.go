@@ -20,7 +20,7 @@ import (
 // subscribe makes a Subscription that starts with operator.v1.
 func subscribe(e *env, config *operatorsv1alpha1.SubscriptionConfig) {
 	e.Helper()
-	_, err := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace).Create(e.ctx, &operatorsv1alpha1.Subscription{
+	_, err := e.olm.Subscriptions(e.namespace).Create(e.ctx, &operatorsv1alpha1.Subscription{
 		ObjectMeta: metav1.ObjectMeta{Name: "operator"},
 		Spec:       &operatorsv1alpha1.SubscriptionSpec{CatalogSource: "catalog", CatalogSourceNamespace: e.namespace, Package: "operator", StartingCSV: "operator.v1", Config: config},
 	}, metav1.CreateOptions{})
@@ -29,7 +29,7 @@ func subscribe(e *env, config *operatorsv1alpha1.SubscriptionConfig) {
 
 func reconfigure(e *env, change func(*operatorsv1alpha1.SubscriptionConfig)) {
 	e.Helper()
-	client := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace)
+	client := e.olm.Subscriptions(e.namespace)
 	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		s, err := client.Get(e.ctx, "operator", metav1.GetOptions{})
 		if err != nil {
@@ -288,7 +288,7 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 // subscribeInstalled makes a Subscription that says which version it has installed.
 func subscribeInstalled(e *env, csv string, config *operatorsv1alpha1.SubscriptionConfig) {
 	e.Helper()
-	client := e.olm.OperatorsV1alpha1().Subscriptions(e.namespace)
+	client := e.olm.Subscriptions(e.namespace)
 	s, err := client.Create(e.ctx, &operatorsv1alpha1.Subscription{
 		ObjectMeta: named("another-name"),
 		Spec:       &operatorsv1alpha1.SubscriptionSpec{CatalogSource: "catalog", CatalogSourceNamespace: e.namespace, Package: "operator", Config: config},

@@ -76,7 +76,7 @@ func TestStatusIsSetBack(t *testing.T) {
 		e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 			c := e.get("operator.v1")
 			c.Status = operatorsv1alpha1.ClusterServiceVersionStatus{Phase: phase}
-			_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{})
+			_, err := e.olm.ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{})
 			return err
 		}))
 		e.succeeds("operator.v1")
@@ -172,7 +172,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 	e := newOperatorEnv(t)
 	runOperator(e)
 	uid := e.deployment("server").UID
-	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
 	e.eventually("the manager has let it go", func() (bool, any) {
 		finalizers := e.get("operator.v1").Finalizers
@@ -206,7 +206,7 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	m.looksAgain("operator.v1")
 	frozen.freeze()
 	defer frozen.thaw()
-	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
 	before := m.passes("ClusterServiceVersion")
 	disown(e)

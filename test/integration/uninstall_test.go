@@ -48,7 +48,7 @@ func TestUninstallWaitsForUnregistration(t *testing.T) {
 	})
 	manageThrough(e, proxy.Config())
 	e.install(bundle())
-	e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 	e.eventually("the manager has tried more than once", func() (bool, any) { return refused.Load() > 1, refused.Load() })
 	if finalizers := e.get("operator.v1").Finalizers; len(finalizers) != 1 {
 		t.Errorf("finalizers %v while a webhook is registered", finalizers)
@@ -69,7 +69,7 @@ func TestUnregistrationIsRefused(t *testing.T) {
 	configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration
 	accept := refuseDeletion(e, configuration)
 	defer accept()
-	client := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace)
+	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 	e.eventually("the refusal is reported", func() (bool, any) {
 		csv, status := e.get("operator.v1").Status, e.rollout("operator.v1")

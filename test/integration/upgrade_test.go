@@ -329,7 +329,7 @@ func mind(e *env, upgradeable string) {
 
 func isGone(e *env, csv string) bool {
 	e.Helper()
-	_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+	_, err := e.olm.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		e.Fatal(err)
 	}
@@ -372,7 +372,7 @@ func certificate(e *env) *corev1.Secret {
 // that no longer exist are forgotten.
 func collect(e *env) {
 	e.Helper()
-	list, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
+	list, err := e.olm.ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
 	e.must(err)
 	for _, o := range namespaced(e) {
 		owners := o.GetOwnerReferences()

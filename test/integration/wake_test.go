@@ -116,7 +116,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a
 // they become.
 func watchVersions(e *env) watch.Interface {
 	e.Helper()
-	w, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(e.namespace).Watch(e.ctx, metav1.ListOptions{
+	w, err := e.olm.ClusterServiceVersions(e.namespace).Watch(e.ctx, metav1.ListOptions{
 		SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
 	e.must(err)

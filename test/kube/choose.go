@@ -13,18 +13,18 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
 // Choose sets in an operator's Subscription, which it makes or replaces, who issues its
 // certificates: a provider, and pairs of further annotations. The Subscription is called as
 // the operator's package is.
-func Choose(ctx context.Context, client clientset.Interface, namespace, operator, csv string, provider managerv1alpha1.CertificateProvider, more ...string) error {
+func Choose(ctx context.Context, client *olmclient.Client, namespace, operator, csv string, provider managerv1alpha1.CertificateProvider, more ...string) error {
 	annotations := map[string]string{wellknown.AnnotationCertificateProvider: string(provider)}
 	for i := 0; i < len(more); i += 2 {
 		annotations[more[i]] = more[i+1]
 	}
-	subscriptions := client.OperatorsV1alpha1().Subscriptions(namespace)
+	subscriptions := client.Subscriptions(namespace)
 	wanted := &operatorsv1alpha1.Subscription{
 		ObjectMeta: metav1.ObjectMeta{Name: operator},
 		Spec: &operatorsv1alpha1.SubscriptionSpec{

@@ -22,7 +22,6 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
@@ -31,7 +30,7 @@ import (
 type Cluster struct {
 	Config     *rest.Config
 	Kube       kubernetes.Interface
-	OLM        clientset.Interface
+	OLM        *olmclient.Client
 	Extensions apiextensions.Interface
 	Aggregator aggregator.Interface
 	Metadata   metadata.Interface
@@ -132,7 +131,7 @@ func (c *Cluster) owners(ctx context.Context) (owners map[types.NamespacedName]b
 
 // csvs are the ClusterServiceVersions of a namespace. A cluster need not know the kind.
 func (c *Cluster) csvs(ctx context.Context, namespace string) (all []operatorsv1alpha1.ClusterServiceVersion, unknown bool, err error) {
-	list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+	list, err := c.OLM.ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
 	if c.isUnknownKind(err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")) {
 		return nil, true, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
 
-	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
 // ResyncPeriod is how often a look is taken although nothing changed: what goes on for too
@@ -32,13 +32,14 @@ func (c *Cluster) Watch(ctx context.Context, namespace string, atLeast time.Dura
 		AddFunc: func(any) { note() }, UpdateFunc: func(any, any) { note() }, DeleteFunc: func(any) { note() },
 	}
 	kube := informers.NewSharedInformerFactory(c.Kube, 0)
-	olm := olminformers.NewSharedInformerFactoryWithOptions(c.OLM, 0, olminformers.WithNamespace(namespace))
-	for _, informer := range []cache.SharedIndexInformer{
-		olm.Manager().V1alpha1().WebhookRollouts().Informer(),
-		olm.Operators().V1alpha1().ClusterServiceVersions().Informer(),
+	olm := olmclient.Informers{
+		olmclient.NewInformer(c.OLM.WebhookRollouts(namespace)),
+		olmclient.NewInformer(c.OLM.ClusterServiceVersions(namespace)),
+	}
+	for _, informer := range append(olm,
 		kube.Admissionregistration().V1().ValidatingWebhookConfigurations().Informer(),
 		kube.Admissionregistration().V1().MutatingWebhookConfigurations().Informer(),
-	} {
+	) {
 		if err := informer.SetWatchErrorHandlerWithContext(handleWatchError); err != nil {
 			return err
 		}

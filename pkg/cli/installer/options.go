@@ -251,7 +251,7 @@ func (c *Installer) Others(ctx context.Context, namespace, name string) ([]opera
 
 // csvs returns the ClusterServiceVersions of a namespace, copies left out.
 func (c *Installer) csvs(ctx context.Context, namespace string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
-	list, err := c.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+	list, err := c.OLM.ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, unreadableKinds(err)
 	}
@@ -259,7 +259,7 @@ func (c *Installer) csvs(ctx context.Context, namespace string) ([]operatorsv1al
 }
 
 func (c *Installer) operatorGroups(ctx context.Context, namespace string) ([]operatorsv1.OperatorGroup, error) {
-	list, err := c.OLM.OperatorsV1().OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
+	list, err := c.OLM.OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, unreadableKinds(err)
 	}
@@ -267,7 +267,7 @@ func (c *Installer) operatorGroups(ctx context.Context, namespace string) ([]ope
 }
 
 func (c *Installer) subscriptions(ctx context.Context, namespace string) ([]operatorsv1alpha1.Subscription, error) {
-	list, err := c.OLM.OperatorsV1alpha1().Subscriptions(namespace).List(ctx, metav1.ListOptions{})
+	list, err := c.OLM.Subscriptions(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (d pendingDeletion) observe(ctx context.Context, o *unstructured.Unstructur
 
 // blockedBy returns why a manager does not yet remove its finalizer from a ClusterServiceVersion.
 func (d pendingDeletion) blockedBy(ctx context.Context, o *unstructured.Unstructured) string {
-	rollout, err := d.OLM.ManagerV1alpha1().WebhookRollouts(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
+	rollout, err := d.OLM.WebhookRollouts(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
 	if err != nil {
 		return ""
 	}

@@ -116,10 +116,10 @@ func (v *watch) print(lines []string) {
 func (v *watch) observe(ctx context.Context) (deploy.Observation, error) {
 	l := deploy.Observation{Subscription: v.subscription, MayBeStale: time.Since(v.began) < staleStatus}
 	var err error
-	if l.CSV, err = orNil(v.OLM.OperatorsV1alpha1().ClusterServiceVersions(v.Namespace()).Get(ctx, v.Bundle.CSV.Name, metav1.GetOptions{})); err != nil || l.CSV == nil {
+	if l.CSV, err = orNil(v.OLM.ClusterServiceVersions(v.Namespace()).Get(ctx, v.Bundle.CSV.Name, metav1.GetOptions{})); err != nil || l.CSV == nil {
 		return l, err
 	}
-	if l.Rollout, err = orNil(v.OLM.ManagerV1alpha1().WebhookRollouts(v.Namespace()).Get(ctx, v.Bundle.CSV.Name, metav1.GetOptions{})); err != nil {
+	if l.Rollout, err = orNil(v.OLM.WebhookRollouts(v.Namespace()).Get(ctx, v.Bundle.CSV.Name, metav1.GetOptions{})); err != nil {
 		return l, err
 	}
 	if l.Warnings, err = v.warnings(ctx, l.CSV); err != nil {
@@ -146,7 +146,7 @@ func (v *watch) pendingDeployment(ctx context.Context, csv *operatorsv1alpha1.Cl
 	for i, d := range list.Items {
 		live[d.Name] = &list.Items[i]
 	}
-	subscription, err := orNil(v.OLM.OperatorsV1alpha1().Subscriptions(csv.Namespace).Get(ctx, v.subscription.Name, metav1.GetOptions{}))
+	subscription, err := orNil(v.OLM.Subscriptions(csv.Namespace).Get(ctx, v.subscription.Name, metav1.GetOptions{}))
 	if err != nil {
 		return nil, err
 	}

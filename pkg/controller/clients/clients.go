@@ -10,14 +10,13 @@ import (
 	"k8s.io/client-go/rest"
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
 // Set holds one client for each API that the controller uses.
 type Set struct {
 	Kube       kubernetes.Interface
-	OLM        clientset.Interface
+	OLM        *olmclient.Client
 	Extensions apiextensions.Interface
 	Metadata   metadata.Interface
 	Aggregator aggregator.Interface

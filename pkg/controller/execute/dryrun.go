@@ -27,7 +27,7 @@ func (r *run) refuseOrphaned(ctx context.Context, steps []rollout.Step) error {
 	if !slices.ContainsFunc(steps, lostOwner) {
 		return nil
 	}
-	list, err := r.OLM.OperatorsV1alpha1().ClusterServiceVersions(r.csv.Namespace).List(ctx, metav1.ListOptions{
+	list, err := r.OLM.ClusterServiceVersions(r.csv.Namespace).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, r.csv.Name).String(),
 	})
 	if err != nil {

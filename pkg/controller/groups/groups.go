@@ -69,7 +69,7 @@ func (r *Reconciler) updateStatus(ctx context.Context, k queue.Key, group *opera
 	_, requeue, err := r.Write(k, records.FieldObjectOf(operatorsv1.OperatorGroupKind, group), records.GroupStatusFields(status), group, func() (drift.Object, error) {
 		updated := group.DeepCopy()
 		updated.Status = status
-		return r.OLM.OperatorsV1().OperatorGroups(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+		return r.OLM.OperatorGroups(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	})
 	return requeue, err
 }
@@ -86,7 +86,7 @@ func (r *Reconciler) updateProvidedAPIs(ctx context.Context, k queue.Key, group 
 	if held, until, why := r.Contested.Held(object, fields, r.Now()); len(held) > 0 {
 		return group, why, rollout.Requeue{At: until, Reason: why}, nil
 	}
-	annotated, err := write.Metadata(ctx, r.OLM.OperatorsV1().OperatorGroups(group.Namespace), group, map[string]any{
+	annotated, err := write.Metadata(ctx, r.OLM.OperatorGroups(group.Namespace), group, map[string]any{
 		"annotations": map[string]any{operatorsv1.OperatorGroupProvidedAPIsAnnotationKey: provided},
 	})
 	switch {

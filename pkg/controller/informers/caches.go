@@ -22,8 +22,8 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	olminformers "github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -70,13 +70,16 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 	all := informers.NewSharedInformerFactory(clients.Kube, 0)
 	managed := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(wellknown.LabelManaged+"=true"))
 	own := newLimited(clients.Kube, namespaces)
-	operators := olminformers.NewSharedInformerFactory(clients.OLM, 0)
+	csvs := olmclient.NewInformer(clients.OLM.ClusterServiceVersions(metav1.NamespaceAll))
+	groups := olmclient.NewInformer(clients.OLM.OperatorGroups(metav1.NamespaceAll))
+	rollouts := olmclient.NewInformer(clients.OLM.WebhookRollouts(metav1.NamespaceAll))
+	subscriptions := olmclient.NewInformer(clients.OLM.Subscriptions(metav1.NamespaceAll))
 	apis := aggregatorinformers.NewSharedInformerFactory(clients.Aggregator, 0)
 	extensions := extensionsinformers.NewSharedInformerFactory(clients.Extensions, 0)
 	return &Caches{
-		CSVs:       NewStore[*operatorsv1alpha1.ClusterServiceVersion](withoutProse, operators.Operators().V1alpha1().ClusterServiceVersions().Informer()),
-		Groups:     NewStore[*operatorsv1.OperatorGroup](withoutManagedFields, operators.Operators().V1().OperatorGroups().Informer()),
-		Rollouts:   NewStore[*managerv1alpha1.WebhookRollout](withoutManagedFields, operators.Manager().V1alpha1().WebhookRollouts().Informer()),
+		CSVs:       NewStore[*operatorsv1alpha1.ClusterServiceVersion](withoutProse, csvs),
+		Groups:     NewStore[*operatorsv1.OperatorGroup](withoutManagedFields, groups),
+		Rollouts:   NewStore[*managerv1alpha1.WebhookRollout](withoutManagedFields, rollouts),
 		Namespaces: NewStore[*corev1.Namespace](withoutManagedFields, all.Core().V1().Namespaces().Informer()),
 		Accounts:   NewStore[*corev1.ServiceAccount](withoutManagedFields, all.Core().V1().ServiceAccounts().Informer()),
 		Pods: NewStore[*corev1.Pod](withoutPodSpec, each(own.labelledPods, func(f informers.SharedInformerFactory) cache.SharedIndexInformer {
@@ -98,7 +101,7 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 		Mutating:   NewStore[*admissionregistrationv1.MutatingWebhookConfiguration](lean, managed.Admissionregistration().V1().MutatingWebhookConfigurations().Informer()),
 		CRDs:       NewStore[*apiextensionsv1.CustomResourceDefinition](withoutSchemas, extensions.Apiextensions().V1().CustomResourceDefinitions().Informer()),
 
-		Subscriptions: NewStore[*operatorsv1alpha1.Subscription](withoutCatalog, operators.Operators().V1alpha1().Subscriptions().Informer()),
+		Subscriptions: NewStore[*operatorsv1alpha1.Subscription](withoutCatalog, subscriptions),
 
 		Roles:               NewStore[*rbacv1.Role](unlessManaged(onlyRules), all.Rbac().V1().Roles().Informer()),
 		ClusterRoles:        NewStore[*rbacv1.ClusterRole](unlessManaged(onlyRules), all.Rbac().V1().ClusterRoles().Informer()),
@@ -106,7 +109,7 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 		ClusterRoleBindings: NewStore[*rbacv1.ClusterRoleBinding](unlessManaged(onlySubjects), all.Rbac().V1().ClusterRoleBindings().Informer()),
 		APIServices:         NewStore[*apiregistrationv1.APIService](unlessManaged(withoutManagedFields), apis.Apiregistration().V1().APIServices().Informer()),
 
-		factories: append(own.factories(), all, managed, operators, extensions), aggregator: apis, Aggregation: &Aggregation{},
+		factories: append(own.factories(), all, managed, extensions, olmclient.Informers{csvs, groups, rollouts, subscriptions}), aggregator: apis, Aggregation: &Aggregation{},
 	}
 }
 

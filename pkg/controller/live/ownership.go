@@ -14,7 +14,7 @@ import (
 // OwnershipOf returns the proof from the API server that an object belongs to a ClusterServiceVersion,
 // with the objects that InstallPlans created.
 func (r *Reader) OwnershipOf(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Ownership, error) {
-	current, err := r.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
+	current, err := r.OLM.WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return owners.Ownership{}, err
 	}
@@ -24,7 +24,7 @@ func (r *Reader) OwnershipOf(ctx context.Context, csv *operatorsv1alpha1.Cluster
 	}
 	// A client returns an empty object together with an error.
 	o := owners.NewOwnership([]*operatorsv1alpha1.ClusterServiceVersion{csv}, services, current)
-	plans, err := r.OLM.OperatorsV1alpha1().InstallPlans(csv.Namespace).List(ctx, metav1.ListOptions{})
+	plans, err := r.OLM.InstallPlans(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if err == nil {
 		o.Planned = owners.InstallPlanObjects(csv, plans.Items)
 	} else if !apierrors.IsNotFound(err) { // a cluster without OLM does not have the kind

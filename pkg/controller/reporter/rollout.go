@@ -39,7 +39,7 @@ func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, csv *operator
 func (r *Reporter) CreateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) (*managerv1alpha1.WebhookRollout, error) {
 	ctx, cancel := ownTime(ctx)
 	defer cancel()
-	client := r.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace)
+	client := r.OLM.WebhookRollouts(k.Namespace)
 	created, err := client.Create(ctx, &managerv1alpha1.WebhookRollout{ObjectMeta: csvspec.OwnedMeta(csv, csv.Name)},
 		metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 	if apierrors.IsAlreadyExists(err) {
@@ -64,7 +64,7 @@ func (r *Reporter) UpdateRollout(ctx context.Context, k queue.Key, csv *operator
 	written, requeue, err := r.Write(k, object, records.RolloutStatusFields(status), csv, func() (drift.Object, error) {
 		updated := current.DeepCopy()
 		updated.Status = status
-		return r.OLM.ManagerV1alpha1().WebhookRollouts(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
+		return r.OLM.WebhookRollouts(k.Namespace).UpdateStatus(ctx, updated, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	})
 	if !written {
 		return requeue, err

@@ -50,7 +50,7 @@ func (u *Uninstaller) cleanUp(ctx context.Context, k owners.Kind, o metav1.Objec
 // orphaned reports whether the objects of a ClusterServiceVersion are to stay, read from the API
 // server.
 func (u *Uninstaller) orphaned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
-	record, err := u.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
+	record, err := u.OLM.WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		record, err = nil, nil
 	}

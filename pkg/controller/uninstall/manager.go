@@ -71,7 +71,7 @@ func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alph
 		namespaces = []string{metav1.NamespaceAll}
 	}
 	for _, namespace := range namespaces {
-		list, err := u.OLM.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
+		list, err := u.OLM.ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
 		}

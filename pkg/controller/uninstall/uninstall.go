@@ -91,7 +91,7 @@ func (u *Uninstaller) deleteAll(ctx context.Context, objects []drift.Object) err
 // deleteRollout removes the manager's own record. Who deletes a ClusterServiceVersion and orphans
 // what it owns means to keep the operator, not what was said of its webhooks.
 func (u *Uninstaller) deleteRollout(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	err := u.OLM.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Delete(ctx, csv.Name, metav1.DeleteOptions{})
+	err := u.OLM.WebhookRollouts(csv.Namespace).Delete(ctx, csv.Name, metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (u *Uninstaller) deleteRollout(ctx context.Context, csv *operatorsv1alpha1.
 
 func (u *Uninstaller) removeFinalizer(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	rest := slices.DeleteFunc(slices.Clone(csv.Finalizers), func(f string) bool { return f == wellknown.FinalizerCSV })
-	_, err := write.Metadata(ctx, u.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace), csv, map[string]any{"finalizers": rest})
+	_, err := write.Metadata(ctx, u.OLM.ClusterServiceVersions(csv.Namespace), csv, map[string]any{"finalizers": rest})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -17,7 +17,7 @@ func (w *Writer) patchCSV(ctx context.Context, step rollout.Step, csv *operators
 			annotations[name] = value
 		}
 	}
-	return Metadata(ctx, w.OLM.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace), csv, map[string]any{
+	return Metadata(ctx, w.OLM.ClusterServiceVersions(csv.Namespace), csv, map[string]any{
 		"finalizers": csv.Finalizers, "annotations": annotations,
 	})
 }

@@ -25,7 +25,6 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
@@ -35,7 +34,7 @@ type env struct {
 	*testing.B
 	ctx        context.Context
 	kube       kubernetes.Interface
-	olm        clientset.Interface
+	olm        *olmclient.Client
 	any        dynamic.Interface
 	namespaces []string
 }
@@ -60,7 +59,7 @@ func newEnv(b *testing.B) *env {
 		ns, err := e.kube.CoreV1().Namespaces().Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "scale-"}}, metav1.CreateOptions{})
 		e.must(err)
 		e.namespaces = append(e.namespaces, ns.Name)
-		_, err = e.olm.OperatorsV1().OperatorGroups(ns.Name).Create(e.ctx, &operatorsv1.OperatorGroup{
+		_, err = e.olm.OperatorGroups(ns.Name).Create(e.ctx, &operatorsv1.OperatorGroup{
 			ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{ns.Name}},
 		}, metav1.CreateOptions{})
 		e.must(err)
@@ -84,17 +83,17 @@ func (e *env) clear() {
 		for _, kind := range derived {
 			e.must(e.any.Resource(kind).Namespace(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 		}
-		rollouts, err := e.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(e.ctx, metav1.ListOptions{})
+		rollouts, err := e.olm.WebhookRollouts(namespace).List(e.ctx, metav1.ListOptions{})
 		e.must(err)
 		for _, r := range rollouts.Items {
-			e.must(e.olm.ManagerV1alpha1().WebhookRollouts(namespace).Delete(e.ctx, r.Name, metav1.DeleteOptions{}))
+			e.must(e.olm.WebhookRollouts(namespace).Delete(e.ctx, r.Name, metav1.DeleteOptions{}))
 		}
-		csvs, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).List(e.ctx, metav1.ListOptions{})
+		csvs, err := e.olm.ClusterServiceVersions(namespace).List(e.ctx, metav1.ListOptions{})
 		e.must(err)
 		for _, csv := range csvs.Items {
-			_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).Patch(e.ctx, csv.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			_, err := e.olm.ClusterServiceVersions(namespace).Patch(e.ctx, csv.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 			e.must(err)
-			e.must(e.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).Delete(e.ctx, csv.Name, metav1.DeleteOptions{}))
+			e.must(e.olm.ClusterServiceVersions(namespace).Delete(e.ctx, csv.Name, metav1.DeleteOptions{}))
 		}
 	})
 }
@@ -149,7 +148,7 @@ func (e *env) eachNamespace(do func(string)) {
 }
 
 func (e *env) createCSV(csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Create(e.ctx, csv, metav1.CreateOptions{})
+	_, err := e.olm.ClusterServiceVersions(csv.Namespace).Create(e.ctx, csv, metav1.CreateOptions{})
 	return err
 }
 
@@ -165,7 +164,7 @@ func (e *env) allSucceed(csvs []*operatorsv1alpha1.ClusterServiceVersion) {
 	var group wait.Group
 	for namespace, n := range waiting {
 		group.Start(func() {
-			w, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(namespace).Watch(ctx, metav1.ListOptions{})
+			w, err := e.olm.ClusterServiceVersions(namespace).Watch(ctx, metav1.ListOptions{})
 			if err != nil {
 				e.Error(err)
 				return
@@ -192,7 +191,7 @@ func (e *env) allSucceed(csvs []*operatorsv1alpha1.ClusterServiceVersion) {
 
 // touchGroup makes the manager look at everything in a Namespace.
 func (e *env) touchGroup(namespace string) {
-	_, err := e.olm.OperatorsV1().OperatorGroups(namespace).Patch(e.ctx, "own", types.MergePatchType,
+	_, err := e.olm.OperatorGroups(namespace).Patch(e.ctx, "own", types.MergePatchType,
 		fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, time.Now().UnixNano()), metav1.PatchOptions{})
 	e.must(err)
 }

@@ -95,8 +95,8 @@ func (e *env) read(csv *operatorsv1alpha1.ClusterServiceVersion) *result {
 	secret := names.Secret(service)
 	var r result
 	var errs [11]error
-	r.csv, errs[0] = e.olm.OperatorsV1alpha1().ClusterServiceVersions(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
-	r.rollout, errs[1] = e.olm.ManagerV1alpha1().WebhookRollouts(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
+	r.csv, errs[0] = e.olm.ClusterServiceVersions(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
+	r.rollout, errs[1] = e.olm.WebhookRollouts(csv.Namespace).Get(e.ctx, csv.Name, metav1.GetOptions{})
 	r.secret, errs[2] = e.kube.CoreV1().Secrets(csv.Namespace).Get(e.ctx, secret, metav1.GetOptions{})
 	r.service, errs[3] = e.kube.CoreV1().Services(csv.Namespace).Get(e.ctx, service, metav1.GetOptions{})
 	r.role, errs[4] = e.kube.RbacV1().Roles(csv.Namespace).Get(e.ctx, secret, metav1.GetOptions{})
@@ -132,12 +132,12 @@ func (e *env) write(r *result) error {
 	r.deployment.Status = appsv1.DeploymentStatus{}
 	var create metav1.CreateOptions
 	ns := r.csv.Namespace
-	csv, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(ns).Create(e.ctx, r.csv, create)
+	csv, err := e.olm.ClusterServiceVersions(ns).Create(e.ctx, r.csv, create)
 	if err != nil {
 		return err
 	}
 	r.csv.ResourceVersion = csv.ResourceVersion
-	rollout, err := e.olm.ManagerV1alpha1().WebhookRollouts(ns).Create(e.ctx, r.rollout, create)
+	rollout, err := e.olm.WebhookRollouts(ns).Create(e.ctx, r.rollout, create)
 	if err != nil {
 		return err
 	}
@@ -172,9 +172,9 @@ func (e *env) finish(r *result) error {
 	if _, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, r.configuration, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	if _, err := e.olm.ManagerV1alpha1().WebhookRollouts(r.rollout.Namespace).UpdateStatus(e.ctx, r.rollout, metav1.UpdateOptions{}); err != nil {
+	if _, err := e.olm.WebhookRollouts(r.rollout.Namespace).UpdateStatus(e.ctx, r.rollout, metav1.UpdateOptions{}); err != nil {
 		return err
 	}
-	_, err := e.olm.OperatorsV1alpha1().ClusterServiceVersions(r.csv.Namespace).UpdateStatus(e.ctx, r.csv, metav1.UpdateOptions{})
+	_, err := e.olm.ClusterServiceVersions(r.csv.Namespace).UpdateStatus(e.ctx, r.csv, metav1.UpdateOptions{})
 	return err
 }

@@ -94,7 +94,7 @@ func (e *env) selectByLabel(more int) []string {
 	e.eventually("every Namespace is labelled as a target", func() (bool, error) {
 		labelled := 0
 		for _, namespace := range e.namespaces {
-			group, err := e.olm.OperatorsV1().OperatorGroups(namespace).Get(e.ctx, "own", metav1.GetOptions{})
+			group, err := e.olm.OperatorGroups(namespace).Get(e.ctx, "own", metav1.GetOptions{})
 			if err != nil {
 				return false, err
 			}
@@ -115,12 +115,12 @@ func (e *env) selects(namespace string) error {
 	if _, err := e.kube.CoreV1().Namespaces().Patch(e.ctx, namespace, types.MergePatchType, labelled, metav1.PatchOptions{}); err != nil {
 		return err
 	}
-	group, err := e.olm.OperatorsV1().OperatorGroups(namespace).Get(e.ctx, "own", metav1.GetOptions{})
+	group, err := e.olm.OperatorGroups(namespace).Get(e.ctx, "own", metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	group.Spec = operatorsv1.OperatorGroupSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{labelSelectedBy: namespace}}}
-	_, err = e.olm.OperatorsV1().OperatorGroups(namespace).Update(e.ctx, group, metav1.UpdateOptions{})
+	_, err = e.olm.OperatorGroups(namespace).Update(e.ctx, group, metav1.UpdateOptions{})
 	return err
 }
 

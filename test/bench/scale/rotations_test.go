@@ -65,7 +65,7 @@ func (e *env) rotated() int {
 	e.Helper()
 	n := 0
 	e.eachNamespace(func(namespace string) {
-		rollouts, err := e.olm.ManagerV1alpha1().WebhookRollouts(namespace).List(e.ctx, metav1.ListOptions{ResourceVersion: "0"})
+		rollouts, err := e.olm.WebhookRollouts(namespace).List(e.ctx, metav1.ListOptions{ResourceVersion: "0"})
 		e.must(err)
 		for _, r := range rollouts.Items {
 			for _, d := range r.Status.Deployments {

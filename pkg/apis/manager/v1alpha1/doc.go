@@ -3,5 +3,4 @@
 //
 // +k8s:deepcopy-gen=package
 // +groupName=olm-webhook-manager.io
-// +groupGoName=Manager
 package v1alpha1

@@ -22,8 +22,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
 func newRotateCommand(connection flags.Cluster) *cobra.Command {
@@ -52,8 +52,8 @@ func newRotateCommand(connection flags.Cluster) *cobra.Command {
 	return cmd
 }
 
-func rotate(ctx context.Context, out output.Writer, client clientset.Interface, of types.NamespacedName, compromised bool, now time.Time) error {
-	rollout, err := client.ManagerV1alpha1().WebhookRollouts(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+func rotate(ctx context.Context, out output.Writer, client *olmclient.Client, of types.NamespacedName, compromised bool, now time.Time) error {
+	rollout, err := client.WebhookRollouts(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("WebhookRollout %s: %w", of, err)
 	}
@@ -69,7 +69,7 @@ func rotate(ctx context.Context, out output.Writer, client clientset.Interface, 
 	if err != nil {
 		return err
 	}
-	csv, err := client.OperatorsV1alpha1().ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+	csv, err := client.ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
 	if err != nil {
 		return fmt.Errorf("ClusterServiceVersion %s: %w", of, err)
 	}

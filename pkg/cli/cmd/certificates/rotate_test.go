@@ -16,13 +16,12 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/client/clientset"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
 // shopAPI is an API server that knows one ClusterServiceVersion with a webhook, and keeps
 // the orders that it is sent.
-func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders *[]string) clientset.Interface {
+func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders *[]string) *olmclient.Client {
 	t.Helper()
 	mux := http.NewServeMux()
 	if provider != "" {
