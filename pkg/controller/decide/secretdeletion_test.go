@@ -14,7 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -115,11 +115,9 @@ func TestRecreatedImmutableSecret(t *testing.T) {
 		"another client recreates it": {recreated(), nil},
 	} {
 		secret := &corev1.Secret{Type: corev1.SecretTypeTLS, Immutable: new(true)}
-		secret.Labels = map[string]string{wellknown.LabelManaged: "true"}
 		f, results := factsWithSecret(secret)
-		secret.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: operatorsv1alpha1.SchemeGroupVersion.String(), Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: f.CSV.Name, UID: f.CSV.UID,
-		}}
+		owned := csvspec.OwnedMeta(f.CSV, secret.Name)
+		secret.Labels, secret.OwnerReferences = owned.Labels, owned.OwnerReferences
 		f.Observed.Contests = map[string]drift.Contest{drift.KeyOf(secret): test.contest}
 		plan := answered(t, f, results)
 		for len(plan.Questions) > 0 {
