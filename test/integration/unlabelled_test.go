@@ -1,13 +1,17 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
@@ -39,5 +43,43 @@ func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
 	})
 	if string(e.servingCA()) != string(before) {
 		t.Error("pods are given the next certificate before the settle time is over")
+	}
+}
+
+// A client that may write the status of a WebhookRollout records a registration of another owner
+// there, by its name and its uid. The manager reads it with the others for the next rotation, and
+// neither changes nor deletes it.
+func TestRotationBesideAForgedRecord(t *testing.T) {
+	e := newOperatorEnv(t)
+	m := runOperator(e)
+	m.stop()
+	foreign := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: named(e.namespace + "-of-another-owner"),
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "v.example.com", SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "nowhere", Name: "server-service"}},
+		}},
+	}
+	configurations := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	before, err := configurations.Create(e.ctx, foreign, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() { _ = configurations.Delete(context.Background(), before.Name, metav1.DeleteOptions{}) })
+
+	rollouts := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace)
+	forged, err := rollouts.Get(e.ctx, "operator.v1", metav1.GetOptions{})
+	e.must(err)
+	forged.Status.Created = append(forged.Status.Created, managerv1alpha1.CreatedObject{Kind: "ValidatingWebhookConfiguration", Name: before.Name, UID: before.UID})
+	recorded := &forged.Status.Deployments[0]
+	recorded.Webhooks = append(recorded.Webhooks, managerv1alpha1.WebhookStatus{
+		Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "forged.example.com", Configuration: before.Name, State: managerv1alpha1.WebhookRegistered,
+	})
+	_, err = rollouts.UpdateStatus(e.ctx, forged, metav1.UpdateOptions{})
+	e.must(err)
+	e.order("once")
+	e.manage()
+	rotates(e, 2)
+	after, err := configurations.Get(e.ctx, before.Name, metav1.GetOptions{})
+	if err != nil || after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the registration of another owner was changed or deleted: %v, %+v", err, after.ObjectMeta)
 	}
 }
