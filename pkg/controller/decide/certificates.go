@@ -175,7 +175,10 @@ func (d *decision) certificateFacts(deployment string) (certs.Facts, error) {
 func (d *decision) registered(service string) []certs.Registration {
 	var all []certs.Registration
 	for _, t := range d.Observed.TrustsOf(d.CSV.Namespace, service) {
-		all = append(all, certs.Registration{Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation, Refused: d.Observed.Refused[t.Name]})
+		all = append(all, certs.Registration{
+			Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation,
+			Refused: d.Observed.Refused[t.Name], Contested: d.Observed.Contests[t.Name].Message(t.Name, d.now),
+		})
 	}
 	return all
 }
