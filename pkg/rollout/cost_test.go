@@ -36,7 +36,7 @@ func TestDecisionAmongManyWebhooks(t *testing.T) {
 	for name, obstacle := range obstacles {
 		states[name] = obstacle.put
 	}
-	few, many := manyRegistered(t, 75), manyRegistered(t, 300)
+	few, many := manyRegistered(t, 30), manyRegistered(t, 120)
 	for name, change := range states {
 		t.Run(name, func(t *testing.T) {
 			work := func(c *cluster) float64 {
@@ -48,7 +48,7 @@ func TestDecisionAmongManyWebhooks(t *testing.T) {
 			}
 			one, other := work(few), work(many)
 			if other > 6*one {
-				t.Errorf("%.0f allocations with 75 webhooks, %.0f with 300: more than in proportion", one, other)
+				t.Errorf("%.0f allocations with 30 webhooks, %.0f with 120: more than in proportion", one, other)
 			}
 		})
 	}

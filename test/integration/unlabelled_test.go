@@ -48,10 +48,25 @@ func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
 
 // A client that may write the status of a WebhookRollout records a registration of another owner
 // there, by its name and its uid. The manager reads it with the others for the next rotation, and
-// neither changes nor deletes it.
+// neither changes nor deletes it. A webhook whose path is not served has each reconciliation decide
+// twice, so that the second decision knows what the first one read.
 func TestRotationBesideAForgedRecord(t *testing.T) {
 	e := newOperatorEnv(t)
-	m := runOperator(e)
+	listener := listen(e)
+	m := e.manage(routed(listener))
+	c := csv("operator.v1", "server")
+	onPodTemplates(c)
+	notServed := webhook("w.example.com", "server")
+	notServed.WebhookPath = new("/wrong")
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, notServed)
+	e.create(c)
+	e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
+	answer(e, listener, servingCertificate(e), permitAtValidate)
+	endpoint(e, listener)
+	e.eventually("one webhook is registered, and the path of the other one is not served", func() (bool, any) {
+		served, other := webhookStatus(e, "operator.v1", "v.example.com"), webhookStatus(e, "operator.v1", "w.example.com")
+		return served.State == managerv1alpha1.WebhookRegistered && other.Reason == "PathNotServed", other
+	})
 	m.stop()
 	foreign := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: named(e.namespace + "-of-another-owner"),
@@ -76,8 +91,12 @@ func TestRotationBesideAForgedRecord(t *testing.T) {
 	_, err = rollouts.UpdateStatus(e.ctx, forged, metav1.UpdateOptions{})
 	e.must(err)
 	e.order("once")
-	e.manage()
-	rotates(e, 2)
+	again := e.manage(routed(listener))
+	e.eventually("pods are given the next certificate", func() (bool, any) {
+		certificate := rotation(e)
+		return certificate.Generation == 2, certificate
+	})
+	again.looksAgain("operator.v1")
 	after, err := configurations.Get(e.ctx, before.Name, metav1.GetOptions{})
 	if err != nil || after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("the registration of another owner was changed or deleted: %v, %+v", err, after.ObjectMeta)
