@@ -85,8 +85,8 @@ func (m *decider) waitMessage(name, what string) string {
 	at := slices.IndexFunc(m.Registrations, func(r Registration) bool { return r.Name == name })
 	r := m.Registrations[at]
 	text := name + " " + what
-	if r.Refused != "" {
-		text += ": " + r.Refused
+	if why := r.notWritable(); why != "" {
+		text += ": " + why
 	}
 	if until := m.deadline(r); until.After(m.now) && len(m.Registrations) > 1 {
 		text += fmt.Sprintf("; from %s on the other registrations do not wait for it any longer, and its calls fail then", instant(until))

@@ -11,7 +11,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-const refusal = "the API server refuses webhook w"
+const (
+	refusal = "the API server refuses webhook w"
+	contest = "a client reverts webhook z"
+)
 
 // A registration that cannot be written delays the others by a tenth of the remaining validity. If
 // the Secret is lost, it does not delay them: pods cannot start meanwhile.
@@ -105,17 +108,24 @@ func TestRegistrationDeadlines(t *testing.T) {
 	}
 }
 
-// A registration that cannot be written is lost and does not keep the phase from becoming Stable. A
+// A registration that cannot be written, because the API server refuses it or another client reverts
+// each write, is lost and does not keep the phase from becoming Stable. A
 // registration that can be written is corrected, and is not lost.
 func TestLostRegistrations(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
 	secret := secretWith(t, second).Secret
 	stuck := Registration{Name: "webhook w", CABundle: first.CA, Refused: refusal}
+	contested := Registration{Name: "webhook z", CABundle: first.CA, Contested: contest}
+	trustedAndContested := Registration{Name: "webhook a", CABundle: second.CA, Contested: contest}
 	edited := Registration{Name: "webhook x", CABundle: first.CA}
 	trusted := Registration{Name: "webhook y", CABundle: second.CA, Refused: refusal}
 	d := Decide(Facts{Secret: secret, SecretMeta: blank, Names: names, Registrations: []Registration{trusting(second), stuck, trusted}, Live: true}, DefaultPolicy(), after(due))
 	if !slices.Equal(d.LostRegistrations, []string{"webhook w"}) || d.Phase != stable || !strings.Contains(d.Message, refusal) {
 		t.Errorf("%v are lost in phase %s, want webhook w in phase %s: %s", d.LostRegistrations, d.Phase, stable, d.Message)
+	}
+	d = Decide(Facts{Secret: secret, SecretMeta: blank, Names: names, Registrations: []Registration{trusting(second), contested, trustedAndContested}, Live: true}, DefaultPolicy(), after(due))
+	if !slices.Equal(d.LostRegistrations, []string{"webhook z"}) || d.Phase != stable || !strings.Contains(d.Message, contest) {
+		t.Errorf("%v are lost in phase %s, want webhook z in phase %s: %s", d.LostRegistrations, d.Phase, stable, d.Message)
 	}
 	d = Decide(Facts{Secret: secret, SecretMeta: blank, Names: names, Registrations: []Registration{trusting(second), edited}, Live: true}, DefaultPolicy(), after(due))
 	if len(d.LostRegistrations) > 0 || d.Phase != retiring {

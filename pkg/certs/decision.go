@@ -68,8 +68,8 @@ type Decision struct {
 	Problem string
 	// Message is what the phase waits for.
 	Message string
-	// LostRegistrations are the registrations whose calls fail because the API server refuses to
-	// update their trust.
+	// LostRegistrations are the registrations whose calls fail because their trust cannot be
+	// updated.
 	LostRegistrations []string
 	// Endpoints are the counts of Facts.Evidence during a promotion.
 	Endpoints *managerv1alpha1.CertificateEndpoints

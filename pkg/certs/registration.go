@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"cmp"
 	"crypto/x509"
 	"slices"
 
@@ -23,7 +24,13 @@ type Registration struct {
 	// Refused is why the API server refuses to write the registration, as far as it is known in
 	// this reconciliation.
 	Refused string
+	// Contested is which client reverts the writes of the registration, and until when the manager
+	// pauses them; empty if no client does.
+	Contested string
 }
+
+// notWritable returns why the registration cannot be written now; empty if it can.
+func (r Registration) notWritable() string { return cmp.Or(r.Refused, r.Contested) }
 
 func (r Registration) trusts(ca *x509.Certificate) bool {
 	return slices.ContainsFunc(parse(r.CABundle), ca.Equal)

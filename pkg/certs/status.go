@@ -105,7 +105,7 @@ func (m *decider) phase(trusted []*x509.Certificate) managerv1alpha1.Certificate
 // needs.
 func (m *decider) trustsRetired(trusted []*x509.Certificate) bool {
 	needed := Registration{CABundle: encode(trusted...)}
-	writable := Facts{Registrations: slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return r.Refused != "" })}
+	writable := Facts{Registrations: slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return r.notWritable() != "" })}
 	for _, ca := range writable.registeredCAs() {
 		if !needed.trusts(ca) {
 			return true
@@ -153,20 +153,20 @@ func earliest(now time.Time, instants ...time.Time) time.Time {
 	return first
 }
 
-// failing returns the registrations that the API server refuses to write and that do not trust
-// what pods are given: their calls fail.
+// failing returns the registrations that cannot be written and that do not trust what pods are
+// given: their calls fail.
 func (m *decider) failing() []Registration {
 	if m.current == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return r.Refused == "" || r.trusts(m.current.ca()) })
+	return slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return r.notWritable() == "" || r.trusts(m.current.ca()) })
 }
 
 func (m *decider) reportFailing() {
 	var why []string
 	for _, r := range m.failing() {
 		m.d.LostRegistrations = append(m.d.LostRegistrations, r.Name)
-		why = append(why, fmt.Sprintf("calls of %s fail, because it does not trust the certificate that pods are given: %s", r.Name, r.Refused))
+		why = append(why, fmt.Sprintf("calls of %s fail, because it does not trust the certificate that pods are given: %s", r.Name, r.notWritable()))
 	}
 	if len(why) > 0 {
 		if m.d.Message != "" {

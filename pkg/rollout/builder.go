@@ -178,12 +178,13 @@ func (b *planBuilder) restartPods(desired, live *appsv1.Deployment) {
 	}
 }
 
-// ensureCertificate updates the certificate of a Deployment that is not rolled out.
+// ensureCertificate updates the certificate of a Deployment that is not rolled out. live is nil if
+// the Deployment is absent.
 func (b *planBuilder) ensureCertificate(d render.Deployment, live *appsv1.Deployment) {
 	if secret := b.Secrets[d.Object.Name]; secret != nil && !b.writes(drift.KeyOf(secret)) {
 		b.writeSecret(d.Object.Name)
 	}
-	if !b.writes(drift.KeyOf(live)) {
+	if live != nil && !b.writes(drift.KeyOf(live)) {
 		b.restartPods(d.Object, live)
 	}
 }

@@ -105,15 +105,16 @@ func (f *facts) asRouted(conversions []render.Conversion) []render.Conversion {
 	return routed
 }
 
-// mayReconvert reports whether a definition has this conversion, or had it until another client
-// removed it.
-func (f *facts) mayReconvert(c render.Conversion) bool {
+// mayReconvert reports whether a definition has a conversion of this webhook, or had it until
+// another client removed it. An edited port or path is not called without checks.
+func (f *facts) mayReconvert(w render.Webhook, c render.Conversion) bool {
 	live := f.Observed.CRDs[c.CRD]
 	if live == nil {
 		return false
 	}
 	_, by := owners.ConvertedBy(live)
-	return conversion.Calls(live, c) || by == "" && registersCRD(f.Previous, c.CRD)
+	before := f.lastCall(w.Description)
+	return conversion.Calls(live, c) || by == "" && registersCRD(f.Previous, c.CRD) && (before == "" || before == conversion.CallOf(&c.Spec))
 }
 
 // withoutConversion returns the definitions that no Service of the namespace converts.

@@ -7,8 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
@@ -125,7 +123,7 @@ func (f *facts) injectedInto(w render.Webhook) string {
 }
 
 // toProbe returns the endpoints of a webhook, each with the review that it has to answer. A webhook
-// that was in service is registered again without a review.
+// that was in service at the same Service, port and path is registered again without a review.
 func (f *facts) toProbe(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
 	all, reason, message = f.endpointsOf(d, w)
 	if reason != "" || f.servedBefore(w) && !f.isCalledOtherwise(w) {
@@ -138,16 +136,6 @@ func (f *facts) toProbe(d render.Deployment, w render.Webhook) (all []backends.E
 		}
 	}
 	return all, "", ""
-}
-
-// isCalledOtherwise reports whether API servers call a webhook at another Service, port or path
-// than its description names.
-func (f *facts) isCalledOtherwise(w render.Webhook) bool {
-	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
-		return slices.ContainsFunc(w.Conversions, f.conversionRouteEdited)
-	}
-	live := f.registered(w)
-	return live != nil && (!registration.CallSameService(w.Registration, live) || registration.RouteOf(w.Registration) != registration.RouteOf(live))
 }
 
 // probes evaluates what endpoints answered, and requests the missing ones.

@@ -21,6 +21,8 @@ type facts struct {
 	Input
 	now      time.Time
 	previous map[csvspec.Identity]*managerv1alpha1.WebhookStatus // index of Previous
+	index    *registrationIndex                                  // of the live registrations
+	changes  map[string]map[csvspec.Identity]render.Change       // by previous version
 }
 
 // yields reports whether another operator has the right to what the ClusterServiceVersion provides.

@@ -119,18 +119,19 @@ func (p *planner) awaitDeregistration(d render.Deployment) deploymentView {
 }
 
 // notStartedView returns the state of a Deployment that this version has not started. Webhooks of
-// the previous version stay registered.
+// the previous version stay registered. The certificate is written before they trust it, also
+// without the Deployment: a CA that is not stored would be replaced in each reconciliation.
 func (p *planner) notStartedView(d render.Deployment, reason, message string) deploymentView {
 	view := deploymentView{name: d.Object.Name, progress: workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: reason, Message: message}}
+	if slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return p.liveOf(w) != nil }) {
+		p.plan.ensureCertificate(d, p.Observed.Deployments[d.Object.Name])
+	}
 	for _, w := range d.Webhooks {
 		if w.Description.Type != operatorsv1alpha1.ConversionWebhook && p.registered(w) == nil {
 			view.webhooks = append(view.webhooks, waiting(w, reason, message))
 			continue
 		}
 		view.webhooks = append(view.webhooks, p.registrar.register(d, w, view.progress))
-	}
-	if live := p.Observed.Deployments[d.Object.Name]; live != nil && slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return p.liveOf(w) != nil }) {
-		p.plan.ensureCertificate(d, live)
 	}
 	return view
 }

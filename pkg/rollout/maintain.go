@@ -65,7 +65,7 @@ func (m *maintainer) repairWebhook(d render.Deployment, w render.Webhook) {
 	live := m.liveOf(w)
 	switch {
 	case len(w.Conversions) > 0:
-		m.plan.ensureConversions(m.asRouted(slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool { return !m.mayReconvert(c) })))
+		m.plan.ensureConversions(m.asRouted(slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool { return !m.mayReconvert(w, c) })))
 	case live == nil:
 		m.reregistered[csvspec.IdentityOf(w.Description)] = m.registrar.register(d, w, m.progressOf(d))
 	case w.Delegated && len(registration.RulesOf(live)) == 0:

@@ -42,7 +42,7 @@ func (f *facts) wasRegistered(w render.Webhook) bool {
 // pods of the previous version may answer.
 func (f *facts) servedBefore(w render.Webhook) bool {
 	for _, older := range f.Upgrade.From {
-		if change, declared := render.Changes(older, f.CSV)[csvspec.IdentityOf(w.Description)]; declared && change != render.Same {
+		if change, declared := f.changesFrom(older)[csvspec.IdentityOf(w.Description)]; declared && change != render.Same {
 			return false
 		}
 	}

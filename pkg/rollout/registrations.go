@@ -42,13 +42,17 @@ func (o Observed) registrations() []registration.Registration {
 
 // Configurations returns the names of the registrations, by webhook. The oldest one wins.
 func (o Observed) Configurations(csv *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.Identity]string {
+	labelled := map[csvspec.Identity]string{} // by the label for the generateName
+	for _, live := range o.registrations() {
+		of := csvspec.Identity{Type: live.Kind, GenerateName: live.Object.GetLabels()[wellknown.LabelWebhookGenerateName]}
+		if labelled[of] == "" {
+			labelled[of] = live.Object.GetName()
+		}
+	}
 	found := map[csvspec.Identity]string{}
 	for _, description := range csv.Spec.WebhookDefinitions {
-		of := csvspec.IdentityOf(description)
-		for _, live := range o.registrations() {
-			if found[of] == "" && live.Kind == description.Type && live.Object.GetLabels()[wellknown.LabelWebhookGenerateName] == names.LabelValue(description.GenerateName) {
-				found[of] = live.Object.GetName()
-			}
+		if name := labelled[csvspec.Identity{Type: description.Type, GenerateName: names.LabelValue(description.GenerateName)}]; name != "" {
+			found[csvspec.IdentityOf(description)] = name
 		}
 	}
 	return found
@@ -81,27 +85,45 @@ func (o Observed) TrustsOf(namespace, service string) []registration.Trust {
 	return all
 }
 
-// registered returns the live registration of a webhook; nil for none.
-func (f *facts) registered(w render.Webhook) drift.Object {
-	for _, live := range f.Observed.registrations() {
-		if live.Registers(w) {
-			return live.Object
-		}
-	}
-	return nil
+// registrationIndex finds the live registrations of webhooks. A plan looks up each webhook several
+// times.
+type registrationIndex struct {
+	named          map[registrationName]drift.Object
+	configurations map[csvspec.Identity]string
 }
 
-func (f *facts) liveRegistration(d operatorsv1alpha1.WebhookDescription) drift.Object {
-	name, exists := f.Observed.Configurations(f.CSV)[csvspec.IdentityOf(d)]
-	if d.Type == csvspec.APIServiceType {
-		name, exists = d.GenerateName, true
-	}
-	for _, live := range f.Observed.registrations() {
-		if exists && live.Kind == d.Type && live.Object.GetName() == name {
-			return live.Object
+type registrationName struct {
+	kind operatorsv1alpha1.WebhookAdmissionType
+	name string
+}
+
+// indexed returns the index of the live registrations.
+func (f *facts) indexed() *registrationIndex {
+	if f.index == nil {
+		f.index = &registrationIndex{named: map[registrationName]drift.Object{}, configurations: f.Observed.Configurations(f.CSV)}
+		for _, live := range f.Observed.registrations() {
+			f.index.named[registrationName{live.Kind, live.Object.GetName()}] = live.Object
 		}
 	}
-	return nil
+	return f.index
+}
+
+// registered returns the live registration of a webhook; nil for none.
+func (f *facts) registered(w render.Webhook) drift.Object {
+	if w.Registration == nil {
+		return nil
+	}
+	return f.indexed().named[registrationName{w.Description.Type, w.Registration.GetName()}]
+}
+
+// liveRegistration returns the live registration of a description; nil for none.
+func (f *facts) liveRegistration(d operatorsv1alpha1.WebhookDescription) drift.Object {
+	index := f.indexed()
+	name := index.configurations[csvspec.IdentityOf(d)]
+	if d.Type == csvspec.APIServiceType {
+		name = d.GenerateName
+	}
+	return index.named[registrationName{d.Type, name}]
 }
 
 // liveOf returns the registration of a webhook, or the first definition that it converts; nil for

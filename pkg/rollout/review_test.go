@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -129,6 +130,114 @@ func TestEditedPath(t *testing.T) {
 	c.reconcile()
 	if c.pathCalled() != "/right" {
 		t.Errorf("%s is called", c.pathCalled())
+	}
+}
+
+// refuseWrong has the pods serve every path but /wrong.
+func (c *cluster) refuseWrong() {
+	c.answer = func(e backends.Endpoint) backends.Answer {
+		if e.Review.Path == "/wrong" {
+			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
+		}
+		return backends.Answer{}
+	}
+}
+
+// A registration that another client deletes is not recreated at an edited path, port or Deployment
+// without a review. If the description is as it was called, no review is needed.
+func TestEditAndDeletedRegistration(t *testing.T) {
+	edit := func(c *cluster) *operatorsv1alpha1.WebhookDescription { return &c.CSV.Spec.WebhookDefinitions[0] }
+	for name, test := range map[string]struct {
+		change func(*cluster)
+		want   string // state of the webhook
+		probes []string
+	}{
+		"no edit": {func(*cluster) {}, "Waiting Registering: the registration is being written", []string{"10.244.0.5:443", "10.96.0.10:443"}},
+		"another path that is not served": {
+			func(c *cluster) { atPath("/wrong")(edit(c)) },
+			"Waiting PathNotServed: there is nothing at /wrong", []string{"10.244.0.5:443/wrong", "10.96.0.10:443"},
+		},
+		"another path that is served": {
+			func(c *cluster) { atPath("/right")(edit(c)) },
+			"Waiting Registering: the registration is being written", []string{"10.244.0.5:443/right", "10.96.0.10:443"},
+		},
+		"the call before is not recorded": {
+			func(c *cluster) { c.Previous.Deployments[0].Webhooks[0].Calls = "" },
+			"Waiting Registering: the registration is being written", []string{"10.244.0.5:443/validate", "10.96.0.10:443"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := registeredAtPath(t)
+			c.reconcile()
+			installtest.Same(t, "the recorded call", "manager-service:443/validate", c.Previous.Deployments[0].Webhooks[0].Calls)
+			c.refuseWrong()
+			test.change(c)
+			c.remove(c.validating("manager"))
+			installtest.Same(t, "reviews to send", test.probes, pathsToProbe(c.next()))
+			for range 2 {
+				plan := c.reconcile()
+				installtest.Same(t, "webhooks", []string{"v.manager.example.com " + test.want}, webhooksOf(plan))
+				if len(c.Observed.Validating) > 0 {
+					break
+				}
+			}
+		})
+	}
+}
+
+// An edited path that waits for its review is not called when another client deletes the
+// registration meanwhile.
+func TestEditedPathAndDeletedRegistration(t *testing.T) {
+	c := registeredAtPath(t)
+	c.refuseWrong()
+	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
+	c.reconcile()
+	c.remove(c.validating("manager"))
+	for range 3 {
+		installtest.Same(t, "webhooks", []string{"v.manager.example.com Waiting PathNotServed: there is nothing at /wrong"}, webhooksOf(c.reconcile()))
+	}
+	if len(c.Observed.Validating) > 0 {
+		t.Errorf("%s is called", c.pathCalled())
+	}
+	atPath("/validate")(&c.CSV.Spec.WebhookDefinitions[0])
+	c.reconcile()
+	if c.pathCalled() != "/validate" {
+		t.Errorf("%s is called", c.pathCalled())
+	}
+}
+
+// The same applies to a definition whose conversion another client removed.
+func TestEditedConversionPathAndRemovedConversion(t *testing.T) {
+	reset := func(c *cluster) {
+		for _, crd := range c.Observed.CRDs {
+			crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+		}
+	}
+	for name, test := range map[string]struct {
+		change func(*cluster)
+		want   string
+	}{
+		"no edit":                           {func(*cluster) {}, "converter-service/convert:8443 ca"},
+		"a path that is not served":         {func(c *cluster) { atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0]) }, ""},
+		"a path that is served":             {func(c *cluster) { atPath("/v2")(&c.CSV.Spec.WebhookDefinitions[0]) }, "converter-service/v2:8443 ca"},
+		"no edit, a requirement is not met": {obstacles["a requirement"].put, "converter-service/convert:8443 ca"},
+		"an edit while a requirement is not met": {func(c *cluster) {
+			atPath("/v2")(&c.CSV.Spec.WebhookDefinitions[0])
+			obstacles["a requirement"].put(c)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := clusterWithConversions(t)
+			c.refuseWrong()
+			test.change(c)
+			reset(c)
+			for range 3 {
+				c.reconcileWithConversions()
+			}
+			for crd := range c.Observed.CRDs {
+				installtest.Same(t, "converted by", test.want, c.convertedWith(crd))
+			}
+		})
 	}
 }
 

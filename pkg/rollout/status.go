@@ -94,7 +94,7 @@ func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1
 		reported.Webhooks = append(reported.Webhooks, managerv1alpha1.WebhookStatus{
 			Type: w.Description.Type, GenerateName: w.Description.GenerateName,
 			Intercepts: seen.Text, BeyondScope: seen.BeyondScope, Exempt: seen.Exempt,
-			Configuration: w.configuration, CRDs: eachOnce(w.Description.ConversionCRDs),
+			Configuration: w.configuration, CRDs: eachOnce(w.Description.ConversionCRDs), Calls: r.callOf(w.Description),
 			State: w.state, Reason: w.reason, Message: message, Since: &since, LastGap: w.gap,
 		})
 	}

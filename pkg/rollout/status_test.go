@@ -22,7 +22,7 @@ func TestStatus(t *testing.T) {
 		at := metav1.NewTime(since)
 		return []managerv1alpha1.WebhookStatus{{
 			Type: "ValidatingAdmissionWebhook", GenerateName: "v." + deployment + ".example.com", Configuration: c.validating(deployment).Name,
-			Intercepts: "CREATE of orders.shop.example.com everywhere", State: state, Reason: reason, Message: message, Since: &at,
+			Calls: deployment + "-service:443", Intercepts: "CREATE of orders.shop.example.com everywhere", State: state, Reason: reason, Message: message, Since: &at,
 		}}
 	}
 	firstSince := plan.Status.Deployments[0].Webhooks[0].Since.Time

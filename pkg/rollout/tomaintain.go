@@ -39,13 +39,14 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 // ServedOtherwise returns the live descriptions of a Deployment that the ClusterServiceVersion
 // declares otherwise.
 func (in Input) ServedOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
+	live, otherwise := in.Observed.registrations(), in.declaresOtherwise(served)
 	return slices.DeleteFunc(csvspec.Descriptions(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
-		return !in.isServed(served, d) || !in.declaresOtherwise(served, d)
+		return !in.isServed(served, d, live) || !otherwise(d)
 	})
 }
 
 // isServed reports whether a version registered a description.
-func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
+func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, registrations []registration.Registration) bool {
 	s := asServed{csv: served, observed: in.Observed}
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
 		return slices.ContainsFunc(d.ConversionCRDs, func(name string) bool {
@@ -57,38 +58,44 @@ func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d oper
 			return namespace == served.Namespace && s.deploymentBehind(service) == d.DeploymentName
 		})
 	}
-	return slices.ContainsFunc(in.Observed.registrations(), func(live registration.Registration) bool {
+	return slices.ContainsFunc(registrations, func(live registration.Registration) bool {
 		called := registration.ServiceOf(live.Object)
 		return csvspec.IdentityOf(d).Registers(live.Kind, live.Object) && csvspec.HasOwnerLabels(live.Object, served) &&
 			called != nil && called.Namespace == served.Namespace && s.deploymentBehind(called.Name) == d.DeploymentName
 	})
 }
 
-// declaresOtherwise reports whether the ClusterServiceVersion declares what is served, in another
+// declaresOtherwise returns whether the ClusterServiceVersion declares what is served, in another
 // way. Undeclared webhooks are unregistered. An undeclared conversion ends when no object needs it.
-func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) bool {
-	of, isConversion := csvspec.IdentityOf(d), d.Type == operatorsv1alpha1.ConversionWebhook
-	if served.UID == in.CSV.UID {
-		moved := in.declaredFor(of)
+func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) bool {
+	if served.UID != in.CSV.UID {
+		changes := render.Changes(served, in.CSV)
+		return func(d operatorsv1alpha1.WebhookDescription) bool {
+			change := changes[csvspec.IdentityOf(d)]
+			return change == render.Moved || change == render.Changed || d.Type == operatorsv1alpha1.ConversionWebhook && change == render.Removed
+		}
+	}
+	declared := in.declared()
+	return func(d operatorsv1alpha1.WebhookDescription) bool {
+		isConversion, moved := d.Type == operatorsv1alpha1.ConversionWebhook, declared[csvspec.IdentityOf(d)]
 		if isConversion && moved == "" {
 			return !csvspec.HasDeployment(in.CSV, d.DeploymentName)
 		}
 		return moved != "" && moved != d.DeploymentName && !(isConversion && len(in.Upgrade.From) > 0) // the previous version has it
 	}
-	change := render.Changes(served, in.CSV)[of]
-	return change == render.Moved || change == render.Changed || isConversion && change == render.Removed
 }
 
-// declaredFor returns the Deployment for which a webhook is declared; empty for none.
-func (in Input) declaredFor(of csvspec.Identity) string {
+// declared returns the Deployments for which webhooks are declared.
+func (in Input) declared() map[csvspec.Identity]string {
+	declared := map[csvspec.Identity]string{}
 	for _, spec := range csvspec.Deployments(in.CSV) {
 		for _, d := range csvspec.Descriptions(in.CSV, spec.Name) {
-			if csvspec.IdentityOf(d) == of {
-				return spec.Name
+			if of := csvspec.IdentityOf(d); declared[of] == "" {
+				declared[of] = spec.Name
 			}
 		}
 	}
-	return ""
+	return declared
 }
 
 // MaintainedDeployments returns the rendered Deployments of a version with the webhooks to maintain

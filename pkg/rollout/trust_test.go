@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +45,35 @@ func TestSecretIsWrittenBeforeTrust(t *testing.T) {
 			c.Secrets["manager"] = secretOf("manager")
 			test.change(c)
 			installtest.Same(t, "steps", test.want, stepsOf(c.next()))
+		})
+	}
+}
+
+// While an upgrade has not started a Deployment, its webhooks trust a certificate only after it is
+// stored, also if the Deployment is absent.
+func TestSecretOfADeploymentThatIsNotStarted(t *testing.T) {
+	for name, absent := range map[string]bool{"of the previous version": false, "absent": true} {
+		t.Run(name, func(t *testing.T) {
+			c := installed(t, webhookOf("first"), webhookOf("second")).upgradeTo(webhookOf("first"), webhookOf("second"))
+			c.spec("first").Spec.Template.Spec.Containers[0].Image = "shop:2"
+			c.reconcileLater()
+			c.becomeUnavailable("first")
+			if absent {
+				c.remove(c.Observed.Deployments["second"])
+			}
+			c.trust = render.Trust{CABundle: []byte("ca and the next"), CAHash: "hash-of-ca", Generation: 2}
+			c.Secrets["second"] = secretOf("second")
+			plan := c.reconcileLater()
+			if reason := plan.Status.Deployments[1].Reason; reason != managerv1alpha1.ReasonEarlierDeployment {
+				t.Fatalf("the second Deployment is pending because of %q", reason)
+			}
+			indexOf := func(prefix string) int {
+				return slices.IndexFunc(stepsOf(plan), func(step string) bool { return strings.HasPrefix(step, prefix) })
+			}
+			stored, trusted := indexOf("create Secret shop/second-service-cert"), indexOf("apply ValidatingWebhookConfiguration v.second.example.com")
+			if stored < 0 || trusted < stored {
+				t.Errorf("the Secret is written in step %d, the registration in step %d: %q", stored, trusted, stepsOf(plan))
+			}
 		})
 	}
 }

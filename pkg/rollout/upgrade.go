@@ -72,11 +72,25 @@ func (f *facts) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live re
 	for _, spec := range csvspec.Deployments(older) {
 		for _, d := range csvspec.Descriptions(older, spec.Name) {
 			if csvspec.IdentityOf(d).Registers(live.Kind, live.Object) {
-				return render.Changes(older, f.CSV)[csvspec.IdentityOf(d)], d.DeploymentName
+				return f.changesFrom(older)[csvspec.IdentityOf(d)], d.DeploymentName
 			}
 		}
 	}
 	return render.Removed, ""
+}
+
+// changesFrom returns the changes of the webhooks of a previous version. Each call of render.Changes
+// renders all webhooks of both versions.
+func (f *facts) changesFrom(older *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.Identity]render.Change {
+	if f.changes == nil {
+		f.changes = map[string]map[csvspec.Identity]render.Change{}
+	}
+	changes, known := f.changes[older.Name]
+	if !known {
+		changes = render.Changes(older, f.CSV)
+		f.changes[older.Name] = changes
+	}
+	return changes
 }
 
 // notStarted reports whether this version has not rolled out a Deployment yet.

@@ -199,6 +199,12 @@ func TestContestOfCABundles(t *testing.T) {
 					return !strings.Contains(c.Message, fmt.Sprintf(`CustomResourceDefinition %s: field manager %q keeps changing spec.conversion.webhook.clientConfig.caBundle back`, crd.Name, client))
 				}), conditions
 			})
+			e.eventually("the definition is reported as lost: its calls fail", func() (bool, any) {
+				c := rotation(e)
+				return slices.Equal(c.LostRegistrations, []string{"CustomResourceDefinition " + crd.Name}) &&
+					strings.Contains(c.Message, "it does not trust the certificate that pods are given") && strings.Contains(c.Message, clients[0]), c
+			})
+			m.emits("Warning RegistrationLost")
 			m.looksAgain("operator.v1")
 			repairs := slices.DeleteFunc(m.writes(since), func(w string) bool { return !strings.HasSuffix(w, crd.Name) })
 			if len(repairs) > 4*len(clients) {

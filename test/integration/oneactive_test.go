@@ -16,6 +16,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
@@ -142,7 +143,7 @@ func TestPredecessorThatWasNeverInstalled(t *testing.T) {
 }
 
 // Who writes another operator's ClusterServiceVersion among the owners of a Deployment does not make it
-// an older version, which would be deleted.
+// an older version, which would be deleted. A forged record of an upgrade does not, either.
 func TestOwnerReferenceOfAnotherOperator(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
@@ -156,9 +157,24 @@ func TestOwnerReferenceOfAnotherOperator(t *testing.T) {
 	e.must(err)
 	m.looksAgain("first.v1")
 	m.looksAgain("second.v1")
-	for _, name := range []string{"first.v1", "second.v1"} {
-		if csv := e.get(name); csv.DeletionTimestamp != nil || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
-			t.Errorf("%s is %s, deleted %v", name, csv.Status.Phase, csv.DeletionTimestamp)
+	succeeded := func(when string) {
+		for _, name := range []string{"first.v1", "second.v1"} {
+			if csv := e.get(name); csv.DeletionTimestamp != nil || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
+				t.Errorf("%s: %s is %s, deleted %v", when, name, csv.Status.Phase, csv.DeletionTimestamp)
+			}
 		}
 	}
+	succeeded("with the owner reference")
+
+	m.stop()
+	rollouts := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace)
+	forged, err := rollouts.Get(e.ctx, "first.v1", metav1.GetOptions{})
+	e.must(err)
+	forged.Status.Upgrade = &managerv1alpha1.UpgradeStatus{From: []string{"second.v1"}}
+	_, err = rollouts.UpdateStatus(e.ctx, forged, metav1.UpdateOptions{})
+	e.must(err)
+	again := e.manage()
+	again.looksAgain("first.v1")
+	again.looksAgain("second.v1")
+	succeeded("with the record of an upgrade")
 }

@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
@@ -96,6 +97,40 @@ func TestPathNotServed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A path is edited to one that pods do not serve, and then a client deletes the registration. It is
+// not recreated at the edited path, only at the one that it called.
+func TestEditedPathOfADeletedRegistration(t *testing.T) {
+	e := newOperatorEnv(t)
+	listener := listen(e)
+	e.manage(routed(listener))
+	c := csv("operator.v1", "server")
+	onPodTemplates(c)
+	e.create(c)
+	e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
+	answer(e, listener, servingCertificate(e), permitAtValidate)
+	endpoint(e, listener)
+	e.succeeds("operator.v1")
+	callsAt := func(path string) {
+		e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.WebhookDefinitions[0].WebhookPath = &path })
+	}
+	isNotServed := func(state managerv1alpha1.WebhookState) {
+		e.eventually("the path is not served, and the webhook is "+string(state), func() (bool, any) {
+			w := webhookStatus(e, "operator.v1", "v.example.com")
+			return w.State == state && w.Reason == "PathNotServed", w
+		})
+	}
+	callsAt("/wrong")
+	isNotServed(managerv1alpha1.WebhookRegistered)
+	e.must(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(e.ctx, e.registration("v.example.com").Name, metav1.DeleteOptions{}))
+	isNotServed(managerv1alpha1.WebhookWaiting)
+	registersNothing(e)
+	callsAt("/validate")
+	e.eventually("the webhook is registered at the path that is served", func() (bool, any) {
+		found, registered := registered(e)["v.example.com"]
+		return registered && *found.Webhooks[0].ClientConfig.Service.Path == "/validate", found
+	})
 }
 
 // A server that answers known callers only serves its path.

@@ -1,13 +1,17 @@
 package integration
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
@@ -39,5 +43,62 @@ func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
 	})
 	if string(e.servingCA()) != string(before) {
 		t.Error("pods are given the next certificate before the settle time is over")
+	}
+}
+
+// A client that may write the status of a WebhookRollout records a registration of another owner
+// there, by its name and its uid. The manager reads it with the others for the next rotation, and
+// neither changes nor deletes it. A webhook whose path is not served has each reconciliation decide
+// twice, so that the second decision knows what the first one read.
+func TestRotationBesideAForgedRecord(t *testing.T) {
+	e := newOperatorEnv(t)
+	listener := listen(e)
+	m := e.manage(routed(listener))
+	c := csv("operator.v1", "server")
+	onPodTemplates(c)
+	notServed := webhook("w.example.com", "server")
+	notServed.WebhookPath = new("/wrong")
+	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, notServed)
+	e.create(c)
+	e.eventually("there is a certificate to serve", func() (bool, any) { return e.deployment("server") != nil, nil })
+	answer(e, listener, servingCertificate(e), permitAtValidate)
+	endpoint(e, listener)
+	e.eventually("one webhook is registered, and the path of the other one is not served", func() (bool, any) {
+		served, other := webhookStatus(e, "operator.v1", "v.example.com"), webhookStatus(e, "operator.v1", "w.example.com")
+		return served.State == managerv1alpha1.WebhookRegistered && other.Reason == "PathNotServed", other
+	})
+	m.stop()
+	foreign := &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: named(e.namespace + "-of-another-owner"),
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "v.example.com", SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "nowhere", Name: "server-service"}},
+		}},
+	}
+	configurations := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	before, err := configurations.Create(e.ctx, foreign, metav1.CreateOptions{})
+	e.must(err)
+	e.Cleanup(func() { _ = configurations.Delete(context.Background(), before.Name, metav1.DeleteOptions{}) })
+
+	rollouts := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace)
+	forged, err := rollouts.Get(e.ctx, "operator.v1", metav1.GetOptions{})
+	e.must(err)
+	forged.Status.Created = append(forged.Status.Created, managerv1alpha1.CreatedObject{Kind: "ValidatingWebhookConfiguration", Name: before.Name, UID: before.UID})
+	recorded := &forged.Status.Deployments[0]
+	recorded.Webhooks = append(recorded.Webhooks, managerv1alpha1.WebhookStatus{
+		Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "forged.example.com", Configuration: before.Name, State: managerv1alpha1.WebhookRegistered,
+	})
+	_, err = rollouts.UpdateStatus(e.ctx, forged, metav1.UpdateOptions{})
+	e.must(err)
+	e.order("once")
+	again := e.manage(routed(listener))
+	e.eventually("pods are given the next certificate", func() (bool, any) {
+		certificate := rotation(e)
+		return certificate.Generation == 2, certificate
+	})
+	again.looksAgain("operator.v1")
+	after, err := configurations.Get(e.ctx, before.Name, metav1.GetOptions{})
+	if err != nil || after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("the registration of another owner was changed or deleted: %v, %+v", err, after.ObjectMeta)
 	}
 }

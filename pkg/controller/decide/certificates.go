@@ -56,6 +56,7 @@ func (d *decision) certificate(deployment string) (certificate, error) {
 		facts.Names = issuance.names
 	}
 	var pods map[string]*corev1.Pod
+	provided := map[certs.Need]bool{}
 	for {
 		decided := d.judge(facts)
 		if decided.Need == certs.NeedNothing {
@@ -63,6 +64,10 @@ func (d *decision) certificate(deployment string) (certificate, error) {
 			d.addIssuance(issuance, &result, decided)
 			return result, nil
 		}
+		if provided[decided.Need] {
+			return certificate{}, fmt.Errorf("decide about Secret %s/%s: the fact %q is needed again after it was provided; the clock may have been changed meanwhile", facts.SecretMeta.Namespace, facts.SecretMeta.Name, decided.Need)
+		}
+		provided[decided.Need] = true
 		probed, err := d.addNeeded(deployment, &facts, decided)
 		if err != nil {
 			return certificate{}, err
@@ -175,7 +180,10 @@ func (d *decision) certificateFacts(deployment string) (certs.Facts, error) {
 func (d *decision) registered(service string) []certs.Registration {
 	var all []certs.Registration
 	for _, t := range d.Observed.TrustsOf(d.CSV.Namespace, service) {
-		all = append(all, certs.Registration{Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation, Refused: d.Observed.Refused[t.Name]})
+		all = append(all, certs.Registration{
+			Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation,
+			Refused: d.Observed.Refused[t.Name], Contested: d.Observed.Contests[t.Name].Message(t.Name, d.now),
+		})
 	}
 	return all
 }

@@ -94,7 +94,8 @@ type Trust struct {
 	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
 	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
 	APIServices []*apiregistrationv1.APIService
-	// Unlabelled are recorded registrations without these labels.
+	// Unlabelled are recorded registrations without these labels. A client that may write the status
+	// of the WebhookRollout chooses them.
 	Unlabelled []drift.Object
 	CRDs       map[string]*apiextensionsv1.CustomResourceDefinition
 }

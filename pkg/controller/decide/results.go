@@ -179,7 +179,7 @@ func (r trusted) addTo(d *decision) {
 	d.Observed.APIServices = owners.Proven(d.Ownership, r.APIServices)
 	d.Observed.CRDs = r.CRDs
 	for _, o := range r.Unlabelled {
-		if d.Ownership.Proves(o) && !d.adopter().IsTakenOver(o) {
+		if d.Ownership.Registers(o) && !d.adopter().IsTakenOver(o) {
 			d.learn(o, nil)
 		}
 	}

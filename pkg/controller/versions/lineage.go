@@ -11,6 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
 // LineageOf returns the other versions of an operator.
@@ -64,11 +65,15 @@ func (r *Index) adoptedBy(csv *operatorsv1alpha1.ClusterServiceVersion) (version
 	return versions
 }
 
-// recordsUpgrade reports whether the manager has recorded that a version replaces an older one.
-// Owner references alone are no proof: every client that may edit a Deployment may write them.
+// recordsUpgrade reports whether the manager has recorded that a version replaces an older one: in
+// the WebhookRollout of the newer one, and in the phase of the older one. Owner references alone
+// are no proof: every client that may edit a Deployment may write them. The WebhookRollout alone is
+// no proof either: a client that may write its status may not be allowed to write the older
+// ClusterServiceVersion.
 func (r *Index) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
 	current := r.Caches.Rollouts.Get(newer.Namespace, newer.Name)
-	return current != nil && current.Status.Upgrade != nil && slices.Contains(current.Status.Upgrade.From, older.Name)
+	return phase.IsReplaced(older.Status.Phase) &&
+		current != nil && current.Status.Upgrade != nil && slices.Contains(current.Status.Upgrade.From, older.Name)
 }
 
 // coOwners returns the other ClusterServiceVersions that own an object, by uid.

@@ -57,12 +57,14 @@ func Proven[T metav1.Object](o Ownership, objects []T) []T {
 	return slices.DeleteFunc(slices.Clone(objects), func(object T) bool { return !o.Proves(object) })
 }
 
-// Proves reports whether an object belongs to one of the versions: its uid is recorded, a version
-// owns it, or it does only what the manager or OLM v0 creates such an object for. An owner
-// reference proves nothing outside of the namespace of its owner: Kubernetes ignores it there, and
-// a client that can label the object can also write the reference.
+// Proves reports whether an object with the owner labels belongs to one of the versions: its uid is
+// recorded, a version owns it, or it does only what the manager or OLM v0 creates such an object
+// for. The record proves nothing about an object without the labels: every client that may write
+// the status of a WebhookRollout can record any uid. An owner reference proves nothing outside of
+// the namespace of its owner: Kubernetes ignores it there, and a client that can label the object
+// can also write the reference.
 func (o Ownership) Proves(object metav1.Object) bool {
-	return o.Recorded[object.GetUID()] || o.Owns(object) && o.inOwnNamespace(object) || o.registers(object) || o.delegates(object) || o.installed(object)
+	return o.Recorded[object.GetUID()] || o.Owns(object) && o.inOwnNamespace(object) || o.Registers(object) || o.delegates(object) || o.installed(object)
 }
 
 // Owns reports whether one of the versions is an owner of an object, by its uid.
@@ -70,9 +72,10 @@ func (o Ownership) Owns(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Owns(csv, object) })
 }
 
-// registers reports whether a registration has the derived name of a webhook of one of the
-// versions, or calls only their Services.
-func (o Ownership) registers(object metav1.Object) bool {
+// Registers reports whether a registration has the derived name of a webhook of one of the
+// versions, or calls only their Services. It needs no labels: only the operator serves such a
+// registration.
+func (o Ownership) Registers(object metav1.Object) bool {
 	switch c := object.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
 	case *apiregistrationv1.APIService:

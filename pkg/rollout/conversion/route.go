@@ -18,6 +18,15 @@ func conversionField(name string) *fieldpath.Set {
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "service", name))
 }
 
+// CallOf returns the Service, the port and the path that a conversion calls, as a status reports
+// them; empty if it calls no Service.
+func CallOf(c *apiextensionsv1.CustomResourceConversion) string {
+	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
+		return ""
+	}
+	return RouteOf(c).At(c.Webhook.ClientConfig.Service.Name)
+}
+
 // RouteOf returns the port and path that a conversion calls.
 func RouteOf(c *apiextensionsv1.CustomResourceConversion) registration.Route {
 	route := registration.Route{Port: registration.DefaultPort}

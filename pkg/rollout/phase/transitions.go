@@ -47,7 +47,7 @@ func blocked(from Phase, f Facts) (to Phase, held bool) {
 	switch {
 	case f.Failure != nil:
 		return *f.Failure, true
-	case from.Phase == "" || isTerminal(from) || replacedPhase(from):
+	case from.Phase == "" || isTerminal(from) || IsReplaced(from.Phase):
 		return Pending, true
 	case f.NotUpgradeable != "":
 		return NotUpgradeable.Because(f.NotUpgradeable), true
@@ -65,7 +65,7 @@ func blocked(from Phase, f Facts) (to Phase, held bool) {
 // replacing returns the phase of a version that a newer one may replace.
 func replacing(from Phase, f Facts) (to Phase, replaced bool) {
 	switch {
-	case replacedPhase(from):
+	case IsReplaced(from.Phase):
 		return from, true
 	case from.Phase == operatorsv1alpha1.CSVPhaseSucceeded:
 		return Replacing.Because(f.ReplacedBy), true
@@ -76,10 +76,10 @@ func replacing(from Phase, f Facts) (to Phase, replaced bool) {
 	}
 }
 
-// replacedPhase reports whether a newer version replaces this one. If the newer one is deleted, the
-// installation starts again.
-func replacedPhase(p Phase) bool {
-	return p.Phase == operatorsv1alpha1.CSVPhaseReplacing || p.Phase == operatorsv1alpha1.CSVPhaseDeleting
+// IsReplaced reports whether a version in a phase is being replaced by a newer one. If the newer one
+// is deleted, the installation starts again.
+func IsReplaced(p operatorsv1alpha1.ClusterServiceVersionPhase) bool {
+	return p == operatorsv1alpha1.CSVPhaseReplacing || p == operatorsv1alpha1.CSVPhaseDeleting
 }
 
 // isTerminal reports whether a failure ends only with a change of the ClusterServiceVersion, of its

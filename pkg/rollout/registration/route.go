@@ -27,6 +27,21 @@ func RouteOf(o drift.Object) Route {
 	return route
 }
 
+// CallOf returns the Service, the port and the path that a registration calls, as a status reports
+// them; empty if it calls no Service.
+func CallOf(o drift.Object) string {
+	service := ServiceOf(o)
+	if service == nil {
+		return ""
+	}
+	return RouteOf(o).At(service.Name)
+}
+
+// At returns the text for a route of a Service.
+func (r Route) At(service string) string {
+	return fmt.Sprintf("%s:%d%s", service, r.Port, r.Path)
+}
+
 // Until returns the message that one route is called until another one is served.
 func (r Route) Until(other Route) string {
 	switch {

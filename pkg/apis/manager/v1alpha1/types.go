@@ -366,6 +366,12 @@ type WebhookStatus struct {
 	// +listType=set
 	CRDs []string `json:"crds,omitempty"`
 
+	// calls is where API servers call the webhook, or called it last: "service:port/path". A
+	// registration that another client deleted is recreated without a review if it calls the
+	// same.
+	// +optional
+	Calls string `json:"calls,omitempty"`
+
 	// intercepts says which requests the API server asks the webhook about.
 	// +optional
 	Intercepts string `json:"intercepts,omitempty"`
