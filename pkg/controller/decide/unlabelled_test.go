@@ -16,7 +16,7 @@ import (
 )
 
 // The status of the WebhookRollout names the unlabelled registrations that are read, and their uids.
-// Only those that call the operator's own Services, or have a derived name, belong to it.
+// Only registrations that call the operator's own Services, or have a derived name, belong to it.
 func TestUnlabelledRegistrations(t *testing.T) {
 	f := operatorFacts()
 	described := f.CSV.Spec.WebhookDefinitions[0]

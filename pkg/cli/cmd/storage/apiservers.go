@@ -23,7 +23,7 @@ import (
 type apiServers struct {
 	config    *rest.Config
 	kube      kubernetes.Interface
-	addresses []string // of all API servers; none for those that the Service kubernetes lists
+	addresses []string // of all API servers; none for the list of the Service kubernetes
 }
 
 // hashes asks the API server of the kubeconfig, behind whose address there may be several, and each
