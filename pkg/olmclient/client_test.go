@@ -2,7 +2,7 @@ package olmclient
 
 import (
 	"context"
-	"io"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -59,7 +59,7 @@ func TestPaths(t *testing.T) {
 			c := newClient(t, rest.Config{}, func(w http.ResponseWriter, r *http.Request) {
 				got = append(got, r.Method+" "+r.URL.RequestURI())
 				w.Header().Set("Content-Type", "application/json")
-				io.WriteString(w, `{"metadata": {"name": "operator"}}`)
+				fmt.Fprint(w, `{"metadata": {"name": "operator"}}`)
 			})
 			if err := test.call(t.Context(), c); err != nil {
 				t.Fatal(err)
@@ -99,7 +99,7 @@ func TestHeaders(t *testing.T) {
 		c := newClient(t, rest.Config{UserAgent: configured}, func(w http.ResponseWriter, r *http.Request) {
 			headers = append(headers, r.Header)
 			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, `{"metadata": {"name": "operator"}}`)
+			fmt.Fprint(w, `{"metadata": {"name": "operator"}}`)
 		})
 		for _, err := range []error{
 			callAll(t.Context(), c.WebhookRollouts), callAll(t.Context(), c.OperatorGroups), callAll(t.Context(), c.InstallPlans),

@@ -1,7 +1,7 @@
 package olmclient
 
 import (
-	"io"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -19,7 +19,7 @@ func TestInformer(t *testing.T) {
 			t.Errorf("request %s", r.URL)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"type": "ADDED", "object": `+subscription+`"name": "first", "resourceVersion": "1"}}}
+		fmt.Fprint(w, `{"type": "ADDED", "object": `+subscription+`"name": "first", "resourceVersion": "1"}}}
 			{"type": "BOOKMARK", "object": `+subscription+`"resourceVersion": "2", "annotations": {"k8s.io/initial-events-end": "true"}}}}`)
 		for {
 			w.(http.Flusher).Flush()
@@ -27,7 +27,7 @@ func TestInformer(t *testing.T) {
 			case <-r.Context().Done():
 				return
 			case event := <-change:
-				io.WriteString(w, event)
+				fmt.Fprint(w, event)
 			}
 		}
 	})

@@ -167,7 +167,7 @@ func TestOwnerReferenceOfAnotherOperator(t *testing.T) {
 	succeeded("with the owner reference")
 
 	m.stop()
-	rollouts := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace)
+	rollouts := e.olm.WebhookRollouts(e.namespace)
 	forged, err := rollouts.Get(e.ctx, "first.v1", metav1.GetOptions{})
 	e.must(err)
 	forged.Status.Upgrade = &managerv1alpha1.UpgradeStatus{From: []string{"second.v1"}}

@@ -80,7 +80,7 @@ func TestRotationBesideAForgedRecord(t *testing.T) {
 	e.must(err)
 	e.Cleanup(func() { _ = configurations.Delete(context.Background(), before.Name, metav1.DeleteOptions{}) })
 
-	rollouts := e.olm.ManagerV1alpha1().WebhookRollouts(e.namespace)
+	rollouts := e.olm.WebhookRollouts(e.namespace)
 	forged, err := rollouts.Get(e.ctx, "operator.v1", metav1.GetOptions{})
 	e.must(err)
 	forged.Status.Created = append(forged.Status.Created, managerv1alpha1.CreatedObject{Kind: "ValidatingWebhookConfiguration", Name: before.Name, UID: before.UID})
