@@ -27,10 +27,7 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 		if r.executed[step.Key()] == step.Verb {
 			continue
 		}
-		written, existing, err := r.sender.Send(ctx, r.csv.Namespace, step)
-		if existing == nil { // else nothing was written
-			r.Metrics.ObserveWrite(step, err)
-		}
+		written, existing, err := r.send(ctx, step)
 		switch {
 		case existing != nil:
 			r.learn(decide.Occupied{Step: step, Existing: existing, Services: plan.Services})
@@ -63,6 +60,15 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	}
 	r.complete(plan, created)
 	return true, nil
+}
+
+// send sends a step, and counts it unless an existing object kept it from being written.
+func (r *run) send(ctx context.Context, step rollout.Step) (written, existing drift.Object, err error) {
+	written, existing, err = r.sender.Send(ctx, r.csv.Namespace, step)
+	if existing == nil {
+		r.Metrics.ObserveWrite(step, err)
+	}
+	return written, existing, err
 }
 
 // complete continues after a plan that only created objects.
