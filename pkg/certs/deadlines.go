@@ -19,8 +19,8 @@ func (m *decider) awaited() Facts {
 }
 
 // timedOut returns the registrations that do not trust the next generation and whose deadline has
-// passed, so that the others keep a valid certificate. If there is no other registration, waiting
-// costs nothing.
+// passed, so that the others keep a valid certificate. If no registration is ready, all
+// are waited for: calls to pods with the new certificate would fail.
 func (m *decider) timedOut() []string {
 	var late []string
 	for _, r := range m.Registrations {

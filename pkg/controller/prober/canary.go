@@ -123,7 +123,7 @@ func (p *Prober) sendCanary(
 	return probe.Result{Target: target, Reason: probe.Serving}
 }
 
-// refusal returns the error of a call; nil if one attempt succeeds within canaryTimeout. Each
+// refusal returns the error of a call; nil if no attempt within canaryTimeout was refused. Each
 // request may reach another API server, and one may not have observed the canary yet.
 func (p *Prober) refusal(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) (refusal error) {
 	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryTimeout, true, func(context.Context) (bool, error) { // refusal has the last error
