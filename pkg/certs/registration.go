@@ -24,8 +24,8 @@ type Registration struct {
 	// Refused is why the API server refuses to write the registration, as far as it is known in
 	// this reconciliation.
 	Refused string
-	// Contested is which client reverts the writes of the registration, and until when the manager
-	// pauses them; empty if no client does.
+	// Contested is which client reverts the writes of the registration, and when the manager writes again;
+	// empty once it is known that no client does.
 	Contested string
 }
 

@@ -111,7 +111,7 @@ func newController(options Options) *Controller {
 		records: &records.Records{},
 		writes:  &informers.Expectations{Grace: cmp.Or(options.CacheGrace, time.Second)},
 	}
-	c.locks = queue.NewLocks(c.queue.Add)
+	c.locks = queue.NewLocks(func(k queue.Key) { c.queue.AddWithPriority(k, queue.Urgent) }) // it may be a repair
 	return c
 }
 

@@ -3,10 +3,13 @@ package rollout
 import (
 	"slices"
 
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
@@ -16,7 +19,7 @@ func (f *facts) callOf(d operatorsv1alpha1.WebhookDescription) string {
 	called := ""
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
 		called = f.conversionCallOf(d)
-	} else if live := f.liveRegistration(d); live != nil {
+	} else if live := f.liveRegistration(d); isCalled(live) {
 		called = registration.CallOf(live)
 	}
 	if called == "" {
@@ -43,6 +46,16 @@ func (f *facts) conversionCallOf(d operatorsv1alpha1.WebhookDescription) string 
 	return called
 }
 
+// isCalled reports whether API servers call a registration: a webhook configuration without rules, which
+// waits for a delegated caBundle, is called for nothing.
+func isCalled(live drift.Object) bool {
+	if live == nil {
+		return false
+	}
+	_, api := live.(*apiregistrationv1.APIService)
+	return api || len(registration.RulesOf(live)) > 0
+}
+
 // lastCall returns where API servers called a webhook in the previous status; empty if it is not
 // known.
 func (f *facts) lastCall(d operatorsv1alpha1.WebhookDescription) string {
@@ -66,7 +79,7 @@ func (f *facts) isCalledOtherwise(w render.Webhook) bool {
 		})
 	}
 	live := f.registered(w)
-	if live == nil {
+	if !isCalled(live) {
 		return f.lastCall(w.Description) != registration.CallOf(w.Registration)
 	}
 	return !registration.CallSameService(w.Registration, live) || registration.RouteOf(w.Registration) != registration.RouteOf(live)

@@ -133,16 +133,6 @@ func TestEditedPath(t *testing.T) {
 	}
 }
 
-// refuseWrong has the pods serve every path but /wrong.
-func (c *cluster) refuseWrong() {
-	c.answer = func(e backends.Endpoint) backends.Answer {
-		if e.Review.Path == "/wrong" {
-			return backends.Answer{Reason: "PathNotServed", Message: "there is nothing at /wrong"}
-		}
-		return backends.Answer{}
-	}
-}
-
 // A registration that another client deletes is not recreated at an edited path, port or Deployment
 // without a review. If the description is as it was called, no review is needed.
 func TestEditAndDeletedRegistration(t *testing.T) {
@@ -170,7 +160,7 @@ func TestEditAndDeletedRegistration(t *testing.T) {
 			c := registeredAtPath(t)
 			c.reconcile()
 			installtest.Same(t, "the recorded call", "manager-service:443/validate", c.Previous.Deployments[0].Webhooks[0].Calls)
-			c.refuseWrong()
+			c.answer = notServing("/wrong")
 			test.change(c)
 			c.remove(c.validating("manager"))
 			installtest.Same(t, "reviews to send", test.probes, pathsToProbe(c.next()))
@@ -189,7 +179,7 @@ func TestEditAndDeletedRegistration(t *testing.T) {
 // registration meanwhile.
 func TestEditedPathAndDeletedRegistration(t *testing.T) {
 	c := registeredAtPath(t)
-	c.refuseWrong()
+	c.answer = notServing("/wrong")
 	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
 	c.reconcile()
 	c.remove(c.validating("manager"))
@@ -228,7 +218,7 @@ func TestEditedConversionPathAndRemovedConversion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := clusterWithConversions(t)
-			c.refuseWrong()
+			c.answer = notServing("/wrong")
 			test.change(c)
 			reset(c)
 			for range 3 {
@@ -256,6 +246,30 @@ func TestEditedPathWithDelegatedCABundle(t *testing.T) {
 	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
 	if c.reconcile(); c.pathCalled() != "/right" {
 		t.Errorf("%s is called", c.pathCalled())
+	}
+}
+
+// A registration with a delegated caBundle that another client deletes is created without rules. They
+// wait for the review at an edited path.
+func TestEditedPathAndDeletedDelegatedRegistration(t *testing.T) {
+	c := registeredAtPath(t)
+	c.trust.Delegated = true
+	c.reconcileLater()
+	c.answer = notServing("/wrong")
+	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
+	c.reconcile()
+	c.remove(c.validating("manager"))
+	for range 3 {
+		c.reconcile()
+		for _, live := range c.Observed.Validating {
+			live.Webhooks[0].ClientConfig.CABundle = c.trust.CABundle // the issuer injects it
+			if len(live.Webhooks[0].Rules) > 0 {
+				t.Fatalf("%s is called", c.pathCalled())
+			}
+		}
+	}
+	if len(c.Observed.Validating) == 0 {
+		t.Error("there is no registration for the issuer")
 	}
 }
 

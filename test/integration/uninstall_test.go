@@ -94,6 +94,24 @@ func TestUnregistrationIsRefused(t *testing.T) {
 	leavesNothing(e)
 }
 
+// A ClusterServiceVersion that names definitions which cannot exist is deleted.
+func TestUninstallWithImpossibleDefinitions(t *testing.T) {
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
+	e.manage()
+	operator := csv("impossible.v1", "impossible")
+	operator.Spec.WebhookDefinitions = append(operator.Spec.WebhookDefinitions, operatorsv1alpha1.WebhookDescription{
+		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "impossible",
+		AdmissionReviewVersions: []string{"v1"}, ConversionCRDs: []string{"things.example.com/v1", "..", ""},
+	})
+	e.create(operator)
+	e.eventually("it has the finalizer", func() (bool, any) {
+		live := e.get("impossible.v1")
+		return len(live.Finalizers) > 0, live.Finalizers
+	})
+	e.uninstall("impossible.v1")
+}
+
 // An operator whose webhook cannot be unregistered does not keep those of others from it when the
 // manager is removed.
 func TestFarewellIsRefused(t *testing.T) {

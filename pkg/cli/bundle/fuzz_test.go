@@ -26,6 +26,7 @@ func FuzzUnpack(f *testing.F) {
 	} {
 		f.Add(archive(f, entries), archive(f, bundleFiles))
 	}
+	f.Add(sparseArchive(f), archive(f, bundleFiles))
 	f.Fuzz(func(t *testing.T, lower, upper []byte) {
 		if len(lower)+len(upper) > maxInput {
 			return

@@ -21,7 +21,11 @@ import (
 // The limits of the layers of an image, compressed and unpacked.
 const (
 	maxImage    = 64 << 20
-	maxUnpacked = 256 << 20
+	maxUnpacked = 64 << 20
+	// maxManifest is the limit of the manifest of an image or of an index, and maxObjects of the JSON objects in
+	// it: each layer is decoded into many more bytes than it has.
+	maxManifest = 1 << 20
+	maxObjects  = 4096
 )
 
 // Open reads a folder with a bundle, a folder with an OCI layout, or an image in a registry. Source has
@@ -72,6 +76,13 @@ func InspectImage(ctx context.Context, image v1.Image, source string) (*Bundle, 
 
 // checkSize checks the sizes in the manifest, before any layer is downloaded.
 func checkSize(image v1.Image) error {
+	text, err := image.RawManifest()
+	if err != nil {
+		return err
+	}
+	if err := checkManifest(text); err != nil {
+		return err
+	}
 	manifest, err := image.Manifest()
 	if err != nil {
 		return err
@@ -95,9 +106,17 @@ func checkSize(image v1.Image) error {
 	return nil
 }
 
+// checkManifest checks the size of a manifest before it is decoded.
+func checkManifest(text []byte) error {
+	if n := bytes.Count(text, []byte("{")); len(text) > maxManifest || n > maxObjects {
+		return fmt.Errorf("is no bundle: its manifest has %d bytes and %d objects; the limits are %d and %d", len(text), n, maxManifest, maxObjects)
+	}
+	return nil
+}
+
 // unpacked returns the content of a layer. The limit holds for each byte that a decompressor returns, also
 // for files that are skipped and after the end of an archive.
-func unpacked(layer v1.Layer, left *int64) (io.ReadCloser, error) {
+func unpacked(ctx context.Context, layer v1.Layer, left *int64) (io.ReadCloser, error) {
 	stored, err := layer.Compressed()
 	if err != nil {
 		return nil, err
@@ -107,7 +126,7 @@ func unpacked(layer v1.Layer, left *int64) (io.ReadCloser, error) {
 		stored.Close()
 		return nil, err
 	}
-	return &boundedReader{content, stored, left}, nil
+	return &boundedReader{content, stored, left, ctx.Err}, nil
 }
 
 // maxWindow limits the memory of a decompressor.
@@ -136,9 +155,13 @@ type boundedReader struct {
 	io.Reader
 	stored io.Closer
 	left   *int64
+	ended  func() error // not nil once the command is to end
 }
 
 func (r *boundedReader) Read(p []byte) (int, error) {
+	if err := r.ended(); err != nil {
+		return 0, err
+	}
 	if *r.left <= 0 {
 		return 0, errUnpacked
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"math"
@@ -82,14 +83,18 @@ func TestImages(t *testing.T) {
 		"a folder that was a file":          {imageOf(t, []tar.Header{file("manifests/x.yaml/y", "{")}, append([]tar.Header{file("manifests/x.yaml", csvText)}, bundleFiles[2])), ""},
 		"another folder removed by a layer": {imageOf(t, bundleFiles, []tar.Header{file(".wh.manifest", ""), file("metadat/.wh..wh..opq", "")}), ""},
 		"many layers":                       {imageOf(t, slices.Repeat([][]tar.Header{bundleFiles}, maxLayers+1)...), "it has 129 layers"},
-		"many files":                        {imageOf(t, slices.Repeat(bundleFiles, maxEntries/3+1)), "more than 10000 files and folders"},
+		"many files":                        {imageOf(t, folders(maxEntries+1)), "more than 10000 files and folders"},
+		"a sparse file":                     {layered(t, archive(t, bundleFiles), sparseArchive(t)), "is a sparse file"},
+		"a file twice":                      {imageOf(t, append([]tar.Header{file("manifests/csv.yaml", "{")}, bundleFiles...)), "is twice in one layer"},
+		"a whiteout without a name":         {imageOf(t, bundleFiles, []tar.Header{file("manifests/.wh.", "")}), "is no name of a file"},
+		"a file at the root":                {imageOf(t, bundleFiles, []tar.Header{file(".", "x")}), "is no name of a file"},
 		"a long name":                       {imageOf(t, []tar.Header{file(strings.Repeat("a/", maxInput/4)+"a", "x")}), "a name of 524289 bytes"},
 		"a file replaced by a layer":        {imageOf(t, []tar.Header{file("manifests/csv.yaml", "{")}, bundleFiles), ""},
 		"no bundle":                         {imageOf(t, []tar.Header{file("bin/sh", "#!")}), "is no bundle"},
 		"a path that leads out":             {imageOf(t, bundleFiles, []tar.Header{file("manifests/../../etc/passwd", "x")}), `cannot be unpacked: the name "../etc/passwd" leads out of the image`},
 		"a path that leads to the root":     {imageOf(t, bundleFiles, []tar.Header{file("../x", "x")}), `cannot be unpacked: the name "../x" leads out of the image`},
 		"a link":                            {imageOf(t, bundleFiles, []tar.Header{link("manifests/b.yaml", "/etc/passwd")}), "manifests/b.yaml: is a link"},
-		"a file that is huge unpacked":      {imageOf(t, bundleFiles, []tar.Header{file("manifests/b.yaml", strings.Repeat("#", maxFile+1))}), "has more than 8 MiB"},
+		"a file that is huge unpacked":      {imageOf(t, bundleFiles, []tar.Header{file("manifests/b.yaml", strings.Repeat("#", maxFile+1))}), "has more than 4 MiB"},
 		"a manifest that admits to be huge": {sized{imageOf(t, bundleFiles), maxImage + 1}, "its layers have more than 64 MiB"},
 		"a manifest with a negative size":   {sized{imageOf(t, bundleFiles), -1}, "its manifest has a layer of -1 bytes"},
 		"a manifest whose sizes overflow":   {sized{imageOf(t, bundleFiles, bundleFiles), math.MaxInt64}, "its layers have more than 64 MiB"},
@@ -106,6 +111,27 @@ func TestImages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// folders are the entries of a number of folders.
+func folders(n int) []tar.Header {
+	var all []tar.Header
+	for i := range n {
+		all = append(all, tar.Header{Typeflag: tar.TypeDir, Name: fmt.Sprintf("manifests/%d/", i)})
+	}
+	return all
+}
+
+// sparseArchive has a file of a few bytes that is read as 8 MiB of zeros.
+func sparseArchive(t testing.TB) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	must(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "manifests/b.yaml", Mode: 0o600, Format: tar.FormatPAX, PAXRecords: map[string]string{
+		"XXX.sparse.major": "0", "XXX.sparse.minor": "1", "XXX.sparse.numblocks": "0", "XXX.sparse.realsize": "8388609",
+	}}))
+	must(t, w.Close())
+	return bytes.ReplaceAll(out.Bytes(), []byte("XXX.sparse."), []byte("GNU.sparse.")) // the Writer refuses this name
 }
 
 // sized is an image whose manifest says something else about a layer's size.

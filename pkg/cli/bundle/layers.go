@@ -36,6 +36,8 @@ type unpacker struct {
 	entries int
 	// hidden are the names that are not read from lower layers; with a slash at the end, all below one.
 	hidden map[string]bool
+	// removed is what the present layer removes from lower layers, own the names of its files.
+	removed, own map[string]bool
 }
 
 // unpack reads the files of an image. It refuses names that lead out of the image, and links, which
@@ -56,16 +58,16 @@ func (r *reader) unpack(ctx context.Context, image v1.Image) error {
 
 // readLayer reads a layer to its end: only then is its digest verified.
 func (u *unpacker) readLayer(ctx context.Context, layer v1.Layer) error {
-	content, err := unpacked(layer, &u.left)
+	content, err := unpacked(ctx, layer, &u.left)
 	if err != nil {
 		return fmt.Errorf("cannot be unpacked: %w", err)
 	}
 	defer content.Close()
-	removed := map[string]bool{} // as hidden: what the layer removes from lower layers
+	u.removed, u.own = map[string]bool{}, map[string]bool{}
 	archive := tar.NewReader(content)
 	header, err := archive.Next()
 	for ; err == nil && ctx.Err() == nil; header, err = archive.Next() {
-		if err := u.readEntry(header, archive, removed); err != nil {
+		if err := u.readEntry(header, archive); err != nil {
 			return err
 		}
 	}
@@ -75,14 +77,37 @@ func (u *unpacker) readLayer(ctx context.Context, layer v1.Layer) error {
 	if err := errors.Join(ctx.Err(), err); err != nil {
 		return fmt.Errorf("cannot be unpacked: %w", err)
 	}
-	maps.Copy(u.hidden, removed)
+	maps.Copy(u.hidden, u.removed)
 	return nil
 }
 
-func (u *unpacker) readEntry(header *tar.Header, content io.Reader, removed map[string]bool) error {
+func (u *unpacker) readEntry(header *tar.Header, content io.Reader) error {
 	u.entries++
 	name := strings.TrimPrefix(path.Clean(header.Name), "/")
+	if err := u.check(header, name); err != nil {
+		return err
+	}
 	folder, base := path.Split(name)
+	switch {
+	case base == opaqueWhiteout:
+		u.removed[cmp.Or(folder, "/")] = true
+	case strings.HasPrefix(base, whiteoutPrefix):
+		gone := folder + strings.TrimPrefix(base, whiteoutPrefix)
+		u.removed[gone], u.removed[gone+"/"] = true, true
+	case u.hides(name):
+	case header.Typeflag == tar.TypeDir:
+		u.hidden[name] = true
+	default:
+		u.hidden[name], u.hidden[name+"/"], u.own[name] = true, true, true
+		return u.addEntry(header.Typeflag, name, content)
+	}
+	return nil
+}
+
+// check refuses an entry that needs too much, or that programs read in different ways.
+func (u *unpacker) check(header *tar.Header, name string) error {
+	sparse := func(record string) bool { return strings.HasPrefix(record, "GNU.sparse.") }
+	regular := header.Typeflag != tar.TypeDir
 	switch {
 	case u.entries > maxEntries:
 		return fmt.Errorf("is no bundle: its layers have more than %d files and folders, and a bundle is a few manifests", maxEntries)
@@ -90,19 +115,15 @@ func (u *unpacker) readEntry(header *tar.Header, content io.Reader, removed map[
 		return fmt.Errorf("is no bundle: it has a file with a name of %d bytes; the limit is %d", len(header.Name), maxName)
 	case name == ".." || strings.HasPrefix(name, "../"):
 		return fmt.Errorf("cannot be unpacked: the name %q leads out of the image", name)
-	case base == opaqueWhiteout:
-		removed[cmp.Or(folder, "/")] = true
-	case strings.HasPrefix(base, whiteoutPrefix):
-		gone := folder + strings.TrimPrefix(base, whiteoutPrefix)
-		removed[gone], removed[gone+"/"] = true, true
-	case u.hides(name):
-	case header.Typeflag == tar.TypeDir:
-		u.hidden[name] = true
+	case regular && slices.Contains([]string{".", whiteoutPrefix}, path.Base(name)):
+		return fmt.Errorf("cannot be unpacked: %q is no name of a file", header.Name)
+	case regular && u.own[name]:
+		return fmt.Errorf("cannot be unpacked: %q is twice in one layer", name)
+	case slices.ContainsFunc(slices.Collect(maps.Keys(header.PAXRecords)), sparse):
+		return fmt.Errorf("cannot be unpacked: %q is a sparse file, and a manifest is none", name)
 	default:
-		u.hidden[name], u.hidden[name+"/"] = true, true
-		return u.addEntry(header.Typeflag, name, content)
+		return nil
 	}
-	return nil
 }
 
 // hides reports whether an upper layer, or an earlier entry of the same one, hides a name.

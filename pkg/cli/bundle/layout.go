@@ -34,7 +34,7 @@ func openLayout(ctx context.Context, dir string) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	manifest, err := index.IndexManifest()
+	manifest, err := manifestOf(index)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
@@ -50,6 +50,18 @@ func openLayout(ctx context.Context, dir string) (*Bundle, error) {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	return InspectImage(ctx, image, source)
+}
+
+// manifestOf decodes the manifest of an index.
+func manifestOf(index v1.ImageIndex) (*v1.IndexManifest, error) {
+	text, err := index.RawManifest()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkManifest(text); err != nil {
+		return nil, err
+	}
+	return index.IndexManifest()
 }
 
 // plainFiles returns an error for a layout with other files than regular files of a limited size: the
@@ -132,7 +144,7 @@ const defaultPlatform = "linux/amd64"
 // imageIn returns the image of an index. Builders create an index also for a single platform, and add
 // the attestations of the build.
 func imageIn(index v1.ImageIndex) (v1.Image, v1.Hash, error) {
-	manifest, err := index.IndexManifest()
+	manifest, err := manifestOf(index)
 	if err != nil {
 		return nil, v1.Hash{}, err
 	}

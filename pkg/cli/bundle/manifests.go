@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -77,6 +78,9 @@ func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 func render(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	if err := b.Err(); err != nil {
 		return nil, err
+	}
+	if n := len(b.CSV.Name); n > validation.DNS1123SubdomainMaxLength { // other objects are named after it
+		return nil, fmt.Errorf("metadata.name of the ClusterServiceVersion has %d bytes, and the API server allows %d: shorten it", n, validation.DNS1123SubdomainMaxLength)
 	}
 	o.Namespace = cmp.Or(o.Namespace, b.SuggestedNamespace())
 	i := installation{b, o}

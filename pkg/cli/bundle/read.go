@@ -17,8 +17,8 @@ import (
 // The limits of a bundle. OLM accepts 1 MB, compressed; the largest file of the published bundles has
 // 2 MB.
 const (
-	maxFile  = 8 << 20
-	maxSize  = 32 << 20
+	maxFile  = 4 << 20
+	maxSize  = 8 << 20
 	maxFiles = 2000
 	// maxDocuments is how many YAML documents a bundle may have. A parser needs several kilobytes for each.
 	maxDocuments = 10000
@@ -124,6 +124,7 @@ func (r *reader) addFile(name string, open func() (io.ReadCloser, error)) error 
 		r.unreadable(name, err)
 	case len(text) > maxFile:
 		r.addProblem(TooBig, name, 0, fmt.Sprintf("has more than %d MiB, and no cluster takes an object of that size", maxFile>>20), "take it out of the bundle")
+		return errTooBig
 	case r.Size+int64(len(text)) > maxSize:
 		r.addProblem(TooBig, "", 0, fmt.Sprintf("has more than %d MiB", maxSize>>20), oneVersion)
 		return errTooBig

@@ -97,7 +97,7 @@ func TestProblems(t *testing.T) {
 		"two objects":                    {map[string]string{"manifests/a.yaml": account + "---\n" + account}, []string{"several-objects: manifests/a.yaml:5: has 2 objects"}},
 		"a hidden file":                  {map[string]string{"manifests/.a": account}, []string{"stray-file: manifests/.a: is hidden"}},
 		"a folder":                       {map[string]string{"manifests/crds/a.yaml": account}, []string{"stray-file: manifests/crds/a.yaml: is in a folder"}},
-		"a huge file":                    {map[string]string{"manifests/a.yaml": strings.Repeat("#", maxFile+1)}, []string{"too-big: manifests/a.yaml: has more than 8 MiB"}},
+		"a huge file":                    {map[string]string{"manifests/a.yaml": strings.Repeat("#", maxFile+1)}, []string{"too-big: manifests/a.yaml: has more than 4 MiB"}},
 		"too many files":                 {many, []string{"too-big: has more than 2000 files"}},
 		"aliases of aliases":             {map[string]string{"manifests/a.yaml": bomb()}, []string{"broken-file: manifests/a.yaml:1: its aliases (*name) repeat too much of it"}},
 	} {

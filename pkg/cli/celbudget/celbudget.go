@@ -29,8 +29,8 @@ func (b *Budget) Exceeded(what string) string {
 	return fmt.Sprintf("%s have more expressions in CEL than are compiled here (%d KiB): the API server compiles them", what, maxCEL>>10)
 }
 
-// spendSchema counts the rules of a schema. It returns false once there are too many.
-func (b *Budget) spendSchema(s *apiextensionsv1.JSONSchemaProps) bool {
+// SpendSchema counts the rules of a schema. It returns false once there are too many.
+func (b *Budget) SpendSchema(s *apiextensionsv1.JSONSchemaProps) bool {
 	if s == nil {
 		return true
 	}
@@ -39,7 +39,7 @@ func (b *Budget) spendSchema(s *apiextensionsv1.JSONSchemaProps) bool {
 			return false
 		}
 	}
-	return eachSchema(s, b.spendSchema)
+	return eachSchema(s, b.SpendSchema)
 }
 
 // eachSchema calls a function for each schema inside another, until it returns false.
@@ -75,7 +75,7 @@ func eachSchema(s *apiextensionsv1.JSONSchemaProps, do func(*apiextensionsv1.JSO
 // Affordable reports whether the rules of a definition may be compiled.
 func (b *Budget) Affordable(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	for _, v := range crd.Spec.Versions {
-		if v.Schema != nil && !b.spendSchema(v.Schema.OpenAPIV3Schema) {
+		if v.Schema != nil && !b.SpendSchema(v.Schema.OpenAPIV3Schema) {
 			return false
 		}
 	}

@@ -142,8 +142,8 @@ func (s Step) Describe() string {
 func Changes(steps []Step, adopted []string) []string {
 	var borrowed, overwritten, updated, kept []string
 	for _, s := range steps {
-		if s.Live != nil && s.Action != Update && groupkind.Is(s.Object, groupkind.ServiceAccount) {
-			borrowed = append(borrowed, fmt.Sprintf("permissions: %s exists and was not created by this installation: pods that use it may do all that it may do already", Title(s.Object)))
+		if s.Live != nil && s.Action != Update {
+			borrowed = append(borrowed, s.borrowed()...)
 		}
 		if s.KeptConversion != "" {
 			kept = append(kept, "not changed: "+s.KeptConversion)
@@ -158,6 +158,20 @@ func Changes(steps []Step, adopted []string) []string {
 		}
 	}
 	return slices.Concat(borrowed, overwritten, updated, kept)
+}
+
+// borrowed returns what pods get by an object that another client created.
+func (s Step) borrowed() []string {
+	gets := ""
+	switch groupkind.Of(s.Object).String() {
+	case "ServiceAccount":
+		gets = "pods that use it may do all that it may do already"
+	case "Secret":
+		gets = "pods that mount it can read what it contains already"
+	default:
+		return nil
+	}
+	return []string{fmt.Sprintf("permissions: %s exists and was not created by this installation: %s", Title(s.Object), gets)}
 }
 
 // values returns the changed fields. Labels of a Namespace have their values: they decide what its pods may do.

@@ -5,17 +5,29 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
-// Definitions returns those of some definitions that exist, by name.
+// manyDefinitions is from how many names on one list is read in place of each definition.
+const manyDefinitions = 100
+
+// Definitions returns those of some definitions that exist, by name. A client chooses the names: one
+// that no definition can have is no error.
 func (r *Reader) Definitions(ctx context.Context, names []string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
+	if len(names) > manyDefinitions {
+		return r.listDefinitions(ctx, names)
+	}
 	all := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, name := range names {
+		if !canExist(name) {
+			continue
+		}
 		crd, err := r.Extensions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
 		if err == nil {
 			all[name] = crd
@@ -25,6 +37,23 @@ func (r *Reader) Definitions(ctx context.Context, names []string) (map[string]*a
 	}
 	return all, nil
 }
+
+func (r *Reader) listDefinitions(ctx context.Context, names []string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
+	list, err := r.Extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	wanted, all := sets.New(names...), map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for i, crd := range list.Items {
+		if wanted.Has(crd.Name) {
+			all[crd.Name] = &list.Items[i]
+		}
+	}
+	return all, nil
+}
+
+// canExist reports whether an object can have a name. Clients refuse to ask for other names.
+func canExist(name string) bool { return name != "" && len(path.IsValidPathSegmentName(name)) == 0 }
 
 // CountObjects counts the objects of definitions. If they cannot be listed, for example because their
 // conversion fails, it assumes that there are some.

@@ -57,7 +57,7 @@ func (r *Reader) unlabelled(ctx context.Context, labelled Registrations, recorde
 
 // appendNamed appends an object that was not found by its labels.
 func appendNamed[T drift.Object](ctx context.Context, all []drift.Object, labelled []T, name string, get func(context.Context, string, metav1.GetOptions) (T, error)) ([]drift.Object, error) {
-	if name == "" || slices.ContainsFunc(labelled, func(o T) bool { return o.GetName() == name }) {
+	if !canExist(name) || slices.ContainsFunc(labelled, func(o T) bool { return o.GetName() == name }) {
 		return all, nil
 	}
 	live, err := get(ctx, name, metav1.GetOptions{})

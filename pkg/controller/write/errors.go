@@ -24,7 +24,8 @@ func IsDenied(err error) bool {
 }
 
 // IsUnanswered reports whether a webhook that must review the request did not answer, or the API server
-// did not answer in the time that a Sender had.
+// did not answer in the time that a Sender had. The API server itself ends a request after 34 s, for
+// example when several webhooks do not answer.
 func IsUnanswered(err error) bool {
-	return errors.Is(err, ErrNoAnswer) || apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
+	return errors.Is(err, ErrNoAnswer) || apierrors.IsTimeout(err) || apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }

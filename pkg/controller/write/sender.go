@@ -12,7 +12,7 @@ import (
 
 // How long a Sender waits for the answer to a write.
 const (
-	longestWait  = 35 * time.Second // the API server waits at most 30 s for a webhook
+	longestWait  = 35 * time.Second // the API server ends a request after 34 s
 	shortestWait = time.Second
 	// reservedTime is what a reconciliation has left after its writes, for reads and probes.
 	reservedTime = 10 * time.Second
@@ -42,7 +42,7 @@ func (s *Sender) Send(ctx context.Context, namespace string, step rollout.Step) 
 	defer cancel()
 	written, existing, err = s.Writer.Send(ctx, namespace, step)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w within %s, perhaps because of a webhook that does not answer", ErrNoAnswer, wait.Round(time.Second))
+		err = fmt.Errorf("%w in time, perhaps because of a webhook that does not answer", ErrNoAnswer)
 	}
 	s.unanswered = s.unanswered || IsUnanswered(err)
 	return written, existing, err

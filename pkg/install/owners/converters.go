@@ -31,7 +31,7 @@ func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1
 	for _, s := range services {
 		if csvspec.HasOwnerLabels(s, csv) {
 			converters[s.Name] = true
-		} else {
+		} else if csvspec.IsManaged(s) || !csvspec.Owns(csv, s) { // another client may have removed the labels
 			foreign[s.Name] = true
 		}
 	}

@@ -16,6 +16,8 @@ import (
 func TestConverters(t *testing.T) {
 	csv := converter()
 	ours := &corev1.Service{ObjectMeta: csvspec.OwnedMeta(csv, "former-service")}
+	unlabelled := &corev1.Service{ObjectMeta: csvspec.OwnedMeta(csv, "server-service")}
+	unlabelled.Labels = nil
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "server-service"}}
 	things := func(service string) *apiextensionsv1.CustomResourceDefinition {
 		crd := convertedBy(service)
@@ -36,6 +38,7 @@ func TestConverters(t *testing.T) {
 		"it does not declare the definition":           {nil, convertedBy("server-service"), nil},
 		"of another namespace":                         {nil, elsewhere, nil},
 		"another client has a Service so called":       {[]*corev1.Service{theirs}, things("server-service"), nil},
+		"another client removed the labels":            {[]*corev1.Service{unlabelled}, things("server-service"), []string{"server-service"}},
 		"nothing converts":                             {nil, installtest.Definition("things.example.com"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -77,14 +78,19 @@ func registrable(f Facts) []operatorsv1alpha1.RequirementStatus {
 // OwnedAPIServices checks the owned APIServices, with one result for each kind in
 // spec.apiservicedefinitions.owned.
 func OwnedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
+	deployments := sets.New(csvspec.DeploymentNames(csv)...)
+	firstOf := map[string]operatorsv1alpha1.APIServiceDescription{} // by the name of the APIService
+	for _, d := range slices.Backward(csv.Spec.APIServiceDefinitions.Owned) {
+		firstOf[csvspec.APIServiceName(d.Group, d.Version)] = d
+	}
 	var results []operatorsv1alpha1.RequirementStatus
 	for i, d := range csv.Spec.APIServiceDefinitions.Owned {
 		result := apiServiceStatus(d)
 		result.Status = csvstatus.DeploymentFound
-		if !csvspec.HasDeployment(csv, d.DeploymentName) {
+		if !deployments.Has(d.DeploymentName) {
 			result.Status = statusDeploymentNotFound
 			result.Message = fmt.Sprintf("deploymentName %q is none of the ClusterServiceVersion's: correct it in spec.apiservicedefinitions.owned", d.DeploymentName)
-		} else if first := csvspec.OwnedKinds(csv, result.Name)[0]; !servedAlike(first, d) {
+		} else if first := firstOf[result.Name]; !servedAlike(first, d) {
 			result.Status = operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied
 			result.Message = fmt.Sprintf("its kinds %s and %s name two servers, an APIService has one: give spec.apiservicedefinitions.owned[%d] the deploymentName %q and the containerPort %d",
 				first.Kind, d.Kind, i, first.DeploymentName, first.ContainerPort)

@@ -111,7 +111,7 @@ func invalidDefinitions(s *subject) []mistake {
 			continue
 		}
 		if !budget.Affordable(crd) {
-			all = append(all, mistake{object: o, level: Warning, what: budget.Exceeded("the definitions of the bundle"), remedy: "write fewer or shorter rules, or try bundle install --dry-run=server"})
+			all = append(all, mistake{object: o, level: Warning, what: budget.Exceeded("the definitions of the bundle"), remedy: "write fewer or shorter rules"})
 			continue
 		}
 		crd = crd.DeepCopy()

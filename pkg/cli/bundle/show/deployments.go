@@ -34,17 +34,7 @@ func (c *contents) deployments() []Deployment {
 func secretsOf(pod corev1.PodSpec) []string {
 	var names []string
 	for _, v := range pod.Volumes {
-		if v.Secret != nil {
-			names = append(names, v.Secret.SecretName)
-		}
-		if v.Projected == nil {
-			continue
-		}
-		for _, source := range v.Projected.Sources {
-			if source.Secret != nil {
-				names = append(names, source.Secret.Name)
-			}
-		}
+		names = append(names, secretsOfVolume(v.VolumeSource)...)
 	}
 	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
 		for _, variable := range container.Env {
@@ -56,6 +46,55 @@ func secretsOf(pod corev1.PodSpec) []string {
 			if source.SecretRef != nil {
 				names = append(names, source.SecretRef.Name)
 			}
+		}
+	}
+	return distinct(names)
+}
+
+func secretsOfVolume(v corev1.VolumeSource) []string {
+	var names []string
+	reads := func(ref *corev1.LocalObjectReference) {
+		if ref != nil {
+			names = append(names, ref.Name)
+		}
+	}
+	switch {
+	case v.Secret != nil:
+		return []string{v.Secret.SecretName}
+	case v.AzureFile != nil:
+		return []string{v.AzureFile.SecretName}
+	case v.Projected != nil:
+		for _, source := range v.Projected.Sources {
+			if source.Secret != nil {
+				reads(&source.Secret.LocalObjectReference)
+			}
+		}
+	case v.CSI != nil:
+		reads(v.CSI.NodePublishSecretRef)
+	case v.FlexVolume != nil:
+		reads(v.FlexVolume.SecretRef)
+	case v.ISCSI != nil:
+		reads(v.ISCSI.SecretRef)
+	case v.RBD != nil:
+		reads(v.RBD.SecretRef)
+	case v.CephFS != nil:
+		reads(v.CephFS.SecretRef)
+	case v.Cinder != nil:
+		reads(v.Cinder.SecretRef)
+	case v.ScaleIO != nil:
+		reads(v.ScaleIO.SecretRef)
+	case v.StorageOS != nil:
+		reads(v.StorageOS.SecretRef)
+	}
+	return names
+}
+
+// claimsOf returns the names of the PersistentVolumeClaims that a pod mounts.
+func claimsOf(pod corev1.PodSpec) []string {
+	var names []string
+	for _, v := range pod.Volumes {
+		if v.PersistentVolumeClaim != nil {
+			names = append(names, v.PersistentVolumeClaim.ClaimName)
 		}
 	}
 	return distinct(names)

@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
@@ -21,9 +23,9 @@ var dangerous = map[schema.GroupKind]func(*unstructured.Unstructured) []string{
 	{Kind: "Secret"}:         tokenOf,
 	{Kind: "Service"}:        trafficOf,
 	{Kind: "ServiceAccount"}: identityOf,
-	{Group: "autoscaling.k8s.io", Kind: "VerticalPodAutoscaler"}: nil,
+	{Group: "autoscaling.k8s.io", Kind: "VerticalPodAutoscaler"}: scaledBy,
 	{Group: "console.openshift.io", Kind: "ConsoleCLIDownload"}:  nil,
-	{Group: "console.openshift.io", Kind: "ConsoleLink"}:         nil,
+	{Group: "console.openshift.io", Kind: "ConsoleLink"}:         linksOf,
 	{Group: "console.openshift.io", Kind: "ConsolePlugin"}:       proxiesOf,
 	{Group: "console.openshift.io", Kind: "ConsoleQuickStart"}:   nil,
 	{Group: "console.openshift.io", Kind: "ConsoleYAMLSample"}:   nil,
@@ -66,8 +68,9 @@ func trafficOf(o *unstructured.Unstructured) []string {
 // identityOf returns the annotations by which clouds give an account permissions outside the cluster.
 func identityOf(o *unstructured.Unstructured) []string {
 	var all []string
-	for _, name := range slices.Sorted(maps.Keys(o.GetAnnotations())) {
-		all = append(all, fmt.Sprintf("annotation %s=%s", name, o.GetAnnotations()[name]))
+	annotations := o.GetAnnotations() // a copy
+	for _, name := range slices.Sorted(maps.Keys(annotations)) {
+		all = append(all, fmt.Sprintf("annotation %s=%s", name, annotations[name]))
 	}
 	return all
 }
@@ -94,13 +97,46 @@ func scrapesOf(o *unstructured.Unstructured) []string {
 		if file := text(endpoint, "bearerTokenFile"); file != "" {
 			all = append(all, "sends Prometheus's file "+file)
 		}
+		if url := text(endpoint, "proxyUrl"); url != "" {
+			all = append(all, "through "+url)
+		}
+		all = append(all, listed("sends contents of", keysIn(endpoint, 4))...)
 	}
 	return distinct(all)
 }
 
+// keysIn returns the Secrets and ConfigMaps whose keys an object names: {name: a, key: b}.
+func keysIn(object map[string]any, depth int) []string {
+	var all []string
+	if name, key := text(object, "name"), text(object, "key"); name != "" && key != "" {
+		all = append(all, name)
+	}
+	if depth == 0 {
+		return all
+	}
+	for _, field := range slices.Sorted(maps.Keys(object)) {
+		if inside, ok := object[field].(map[string]any); ok {
+			all = append(all, keysIn(inside, depth-1)...)
+		}
+	}
+	return all
+}
+
+func scaledBy(o *unstructured.Unstructured) []string {
+	return []string{fmt.Sprintf("restarts pods of %s %s", text(o.Object, "spec", "targetRef", "kind"), text(o.Object, "spec", "targetRef", "name"))}
+}
+
+func linksOf(o *unstructured.Unstructured) []string {
+	return []string{"to " + text(o.Object, "spec", "href")}
+}
+
 func isolationOf(o *unstructured.Unstructured) []string {
-	if selector, _, _ := unstructured.NestedMap(o.Object, "spec", "podSelector"); len(selector) > 0 {
-		return nil
+	var policy networkingv1.NetworkPolicy
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &policy) != nil {
+		return nil // the API server refuses it
+	}
+	if s := policy.Spec.PodSelector; len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
+		return []string{"for pods with " + selectorText(&s)}
 	}
 	return []string{"for all pods of the namespace"}
 }

@@ -13,19 +13,23 @@ import (
 // Fields that are dangerous are shown with the name.
 func TestDetails(t *testing.T) {
 	for text, want := range map[string]string{
-		"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: LoadBalancer, externalIPs: [10.0.0.1, 10.0.0.2]}}":                                                               "type LoadBalancer, externalIPs 10.0.0.1 10.0.0.2",
-		"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: ExternalName, externalName: evil.example.com}}":                                                                  "type ExternalName, externalName evil.example.com",
-		"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: ClusterIP}}":                                                                                                     "",
-		"{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, annotations: {eks.amazonaws.com/role-arn: admin}}}":                                                                     "annotation eks.amazonaws.com/role-arn=admin",
-		"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop, annotations: {kubernetes.io/service-account.name: other}}, type: kubernetes.io/service-account-token}":         "a token of ServiceAccount shop/other",
-		"{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: a}, spec: {namespaceSelector: {any: true}, endpoints: [{bearerTokenFile: /var/run/secrets/token}]}}": "in all namespaces, sends Prometheus's file /var/run/secrets/token",
-		"{apiVersion: monitoring.coreos.com/v1, kind: PodMonitor, metadata: {name: a}, spec: {namespaceSelector: {matchNames: [a, b]}}}":                                                    "in namespaces a b",
-		"{apiVersion: console.openshift.io/v1, kind: ConsolePlugin, metadata: {name: a}, spec: {proxy: [{alias: x, authorization: UserToken}]}}":                                            "gets the tokens of the console's users",
-		"{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: a}, spec: {maxUnavailable: 0}}":                                                                                "maxUnavailable 0",
-		"{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: a}, spec: {podSelector: {}}}":                                                                             "for all pods of the namespace",
-		"{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: a}, spec: {podSelector: {matchLabels: {app: a}}}}":                                                        "",
-		"{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: a}, value: 7, globalDefault: true}":                                                                       "value 7, globalDefault",
-		"{apiVersion: other.example.com/v1, kind: Service, metadata: {name: a}, spec: {type: LoadBalancer}}":                                                                                "",
+		"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: LoadBalancer, externalIPs: [10.0.0.1, 10.0.0.2]}}":                                                                                                                      "type LoadBalancer, externalIPs 10.0.0.1 10.0.0.2",
+		"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: ExternalName, externalName: evil.example.com}}":                                                                                                                         "type ExternalName, externalName evil.example.com",
+		"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {type: ClusterIP}}":                                                                                                                                                            "",
+		"{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, annotations: {eks.amazonaws.com/role-arn: admin}}}":                                                                                                                            "annotation eks.amazonaws.com/role-arn=admin",
+		"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop, annotations: {kubernetes.io/service-account.name: other}}, type: kubernetes.io/service-account-token}":                                                                "a token of ServiceAccount shop/other",
+		"{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: a}, spec: {namespaceSelector: {any: true}, endpoints: [{bearerTokenFile: /var/run/secrets/token}]}}":                                                        "in all namespaces, sends Prometheus's file /var/run/secrets/token",
+		"{apiVersion: monitoring.coreos.com/v1, kind: PodMonitor, metadata: {name: a}, spec: {namespaceSelector: {matchNames: [a, b]}}}":                                                                                                           "in namespaces a b",
+		"{apiVersion: console.openshift.io/v1, kind: ConsolePlugin, metadata: {name: a}, spec: {proxy: [{alias: x, authorization: UserToken}]}}":                                                                                                   "gets the tokens of the console's users",
+		"{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: a}, spec: {maxUnavailable: 0}}":                                                                                                                                       "maxUnavailable 0",
+		"{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: a}, spec: {podSelector: {}}}":                                                                                                                                    "for all pods of the namespace",
+		"{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: b}, spec: {podSelector: {matchLabels: {}}}}":                                                                                                                     "for all pods of the namespace",
+		"{apiVersion: monitoring.coreos.com/v1, kind: ServiceMonitor, metadata: {name: b}, spec: {endpoints: [{proxyUrl: 'http://a', authorization: {credentials: {name: other, key: token}}, tlsConfig: {ca: {secret: {name: tls, key: ca}}}}]}}": "through http://a, sends contents of other tls",
+		"{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: a}, spec: {targetRef: {kind: Deployment, name: other}}}":                                                                                                "restarts pods of Deployment other",
+		"{apiVersion: console.openshift.io/v1, kind: ConsoleLink, metadata: {name: a}, spec: {href: 'https://evil.example.com'}}":                                                                                                                  "to https://evil.example.com",
+		"{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: a}, spec: {podSelector: {matchLabels: {app: a}}}}":                                                                                                               "for pods with app=a",
+		"{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: a}, value: 7, globalDefault: true}":                                                                                                                              "value 7, globalDefault",
+		"{apiVersion: other.example.com/v1, kind: Service, metadata: {name: a}, spec: {type: LoadBalancer}}":                                                                                                                                       "",
 	} {
 		object := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
@@ -74,7 +78,7 @@ containers: [{name: c, env: [{name: A, valueFrom: {secretKeyRef: {name: variable
 	want := [][]string{
 		{"shop", "cluster", "all of", "ClusterRole system:auth-delegator"},
 		{"shop", "kube-system", "all of", "Role extension-apiserver-authentication-reader"},
-		{"shop", "shop", "mount", "Secrets other-tls, projected, variable, variables"},
+		{"shop", "shop", "mount", "Secrets other-tls projected variable variables"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

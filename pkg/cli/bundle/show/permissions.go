@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
@@ -104,8 +105,9 @@ func (c *contents) permissions() []Permission {
 // pods have all permissions of that account.
 func (c *contents) borrowed() []Permission {
 	var all []Permission
+	own := sets.New(c.accounts...)
 	for _, d := range c.deployments() {
-		if !slices.Contains(c.accounts, d.Account) {
+		if !own.Has(d.Account) {
 			all = append(all, Permission{
 				Account: d.Account, Where: theirScope, Verbs: "all of", danger: 5,
 				On: fmt.Sprintf("what ServiceAccount %s/%s may do, which the bundle does not bring", c.namespace.Name, d.Account),
@@ -115,16 +117,21 @@ func (c *contents) borrowed() []Permission {
 	return all
 }
 
-// mounted returns a row for the Secrets that the pods of a Deployment read, and that the bundle does not
-// bring. They may be another operator's.
+// mounted returns a row for the Secrets and volumes that the pods of a Deployment read, and that the bundle
+// does not bring. They may be another operator's.
 func (c *contents) mounted() []Permission {
+	own := sets.New[string]()
+	for _, o := range c.others {
+		if o.Kind == "Secret" {
+			own.Insert(o.Name)
+		}
+	}
 	var all []Permission
 	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		foreign := slices.DeleteFunc(secretsOf(d.Spec.Template.Spec), func(name string) bool {
-			return slices.ContainsFunc(c.others, func(o Object) bool { return o.Kind == "Secret" && o.Name == name })
-		})
-		if len(foreign) > 0 {
-			all = append(all, Permission{Account: serviceAccountOf(d.Spec.Template.Spec), Where: c.namespace.Name, Verbs: "mount", On: "Secrets " + strings.Join(foreign, ", "), danger: 2})
+		pod := d.Spec.Template.Spec
+		foreign := slices.DeleteFunc(secretsOf(pod), own.Has)
+		for _, what := range slices.Concat(listed("Secrets", foreign), listed("PersistentVolumeClaims", claimsOf(pod))) {
+			all = append(all, Permission{Account: serviceAccountOf(pod), Where: c.namespace.Name, Verbs: "mount", On: what, danger: 2})
 		}
 	}
 	return all
@@ -132,14 +139,20 @@ func (c *contents) mounted() []Permission {
 
 // delegations returns the roles that the manager binds for an aggregated API server.
 func (c *contents) delegations() []Permission {
-	var all []Permission
+	serves := sets.New[string]()
 	for _, api := range c.csv.Spec.APIServiceDefinitions.Owned {
-		for _, d := range c.deployments() {
-			if d.Name == api.DeploymentName {
-				all = append(all, grants(d.Account, "cluster", []rbacv1.PolicyRule{everythingOf("ClusterRole " + permissions.AuthDelegator)})...)
-				all = append(all, grants(d.Account, permissions.AuthReaderNamespace, []rbacv1.PolicyRule{everythingOf("Role " + permissions.AuthReader)})...)
-			}
+		serves.Insert(api.DeploymentName)
+	}
+	accounts := sets.New[string]()
+	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		if serves.Has(d.Name) {
+			accounts.Insert(serviceAccountOf(d.Spec.Template.Spec))
 		}
+	}
+	var all []Permission
+	for _, account := range sets.List(accounts) {
+		all = append(all, grants(account, "cluster", []rbacv1.PolicyRule{everythingOf("ClusterRole " + permissions.AuthDelegator)})...)
+		all = append(all, grants(account, permissions.AuthReaderNamespace, []rbacv1.PolicyRule{everythingOf("Role " + permissions.AuthReader)})...)
 	}
 	return all
 }

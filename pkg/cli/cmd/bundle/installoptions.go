@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -10,7 +9,6 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
@@ -56,23 +54,16 @@ func (o *installOptions) check() error {
 	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
 		return fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
 	}
-	if o.certificates != "" || o.issuer != "" {
-		if err := o.checkCertificates(); err != nil {
-			return err
-		}
-	}
 	return o.output.Check()
 }
 
-// checkCertificates reads the flags as the manager reads the annotations. An issuer alone is for the provider that
-// an upgrade keeps.
-func (o *installOptions) checkCertificates() error {
-	chosen := map[string]string{wellknown.AnnotationCertificateProvider: cmp.Or(o.certificates, string(managerv1alpha1.ProviderCertManager))}
-	if o.issuer != "" {
-		chosen[wellknown.AnnotationCertManagerIssuer] = o.issuer
+// checkConfig reads the config as the manager does: of the flags, of a file, and what an upgrade keeps.
+func checkConfig(config *operatorsv1alpha1.SubscriptionConfig) error {
+	if config == nil {
+		return nil
 	}
-	if _, err := issuers.ChoiceOf(chosen); err != nil {
-		return fmt.Errorf("--certificates, --issuer: %w", err)
+	if _, err := issuers.ChoiceOf(config.Annotations); err != nil {
+		return fmt.Errorf("the config of the Subscription: annotation %w", err)
 	}
 	return nil
 }

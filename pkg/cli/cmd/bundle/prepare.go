@@ -79,6 +79,9 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 		return installer.Installation{}, err
 	}
 	options.Config = o.withCertificates(options.Config)
+	if err := checkConfig(options.Config); err != nil {
+		return installer.Installation{}, err
+	}
 	if options.Namespaced, err = c.Scopes(b.Kinds()); err != nil {
 		return installer.Installation{}, err
 	}

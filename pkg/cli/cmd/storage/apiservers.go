@@ -12,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -66,13 +67,17 @@ func (s apiServers) all(ctx context.Context) ([]*rest.Config, error) {
 		listed = append(listed, addressesOf(slice)...)
 	}
 	servers := []*rest.Config{rest.CopyConfig(s.config)}
-	switch named := len(s.addresses); {
+	addresses := sets.New[string]()
+	for _, address := range s.addresses {
+		addresses.Insert(strings.TrimPrefix(address, "https://"))
+	}
+	switch named := addresses.Len(); {
 	case named == 0 && len(listed) == 0:
 		return nil, storage.ErrNoAddresses
 	case named > 0 && named < len(listed):
 		return nil, fmt.Errorf("--api-servers names %d API servers, and the Service kubernetes has %d (%s): name every one", named, len(listed), strings.Join(listed, ", "))
 	case named > 0:
-		for _, address := range s.addresses {
+		for _, address := range sets.List(addresses) {
 			servers = append(servers, s.at(address, s.config.ServerName))
 		}
 	default:

@@ -87,7 +87,11 @@ func TestEveryAPIServerIsNamed(t *testing.T) {
 	if _, err := servers.hashes(t.Context(), things(), "v2"); err == nil || !strings.Contains(err.Error(), "names 1 API servers, and the Service kubernetes has 2 (10.0.0.1:6443, 10.0.0.2:6443)") {
 		t.Errorf("the error is %v", err)
 	}
-	servers.addresses = []string{address, address}
+	servers.addresses = []string{address, server.URL}
+	if _, err := servers.hashes(t.Context(), things(), "v2"); err == nil {
+		t.Error("an API server that is named twice counts twice")
+	}
+	servers.addresses = []string{address, strings.TrimPrefix(newDiscoveryServer(t).URL, "https://")}
 	if hashes, err := servers.hashes(t.Context(), things(), "v2"); err != nil || len(hashes) != 3 {
 		t.Errorf("with every address: %v, %v", hashes, err)
 	}

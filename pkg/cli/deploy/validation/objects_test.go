@@ -19,7 +19,7 @@ func TestRulesAreLimited(t *testing.T) {
 	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
 		Type: "object", XValidations: apiextensionsv1.ValidationRules{{Rule: "[" + strings.Repeat("1,", 500_000) + "1] != []"}},
 	}}}}
-	if _, err := NewValidator(crd, deploy.Reading{Version: "v1", Fits: []string{"v1"}}); err == nil || !strings.Contains(err.Error(), "things.example.com have more expressions in CEL than are compiled here (64 KiB)") {
+	if _, err := NewValidator(crd, deploy.Reading{Version: "v1", Fits: []string{"v1"}}); err == nil || !strings.Contains(err.Error(), "things.example.com, version v1, have more expressions in CEL than are compiled here (64 KiB)") {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -35,8 +35,8 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*s
 	if i < 0 || crd.Spec.Versions[i].Schema == nil {
 		return nil, nil
 	}
-	if budget := (&celbudget.Budget{}); !budget.Affordable(crd) {
-		return nil, fmt.Errorf("%s; write fewer or shorter rules", budget.Exceeded("the versions of CustomResourceDefinition "+crd.Name))
+	if budget := (&celbudget.Budget{}); !budget.SpendSchema(crd.Spec.Versions[i].Schema.OpenAPIV3Schema) {
+		return nil, fmt.Errorf("%s; write fewer or shorter rules", budget.Exceeded(fmt.Sprintf("the rules of CustomResourceDefinition %s, version %s,", crd.Name, version)))
 	}
 	var internal apiextensions.CustomResourceValidation
 	err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(crd.Spec.Versions[i].Schema, &internal, nil)
