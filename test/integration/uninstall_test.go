@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,7 +103,8 @@ func TestUninstallWithImpossibleDefinitions(t *testing.T) {
 	operator := csv("impossible.v1", "impossible")
 	operator.Spec.WebhookDefinitions = append(operator.Spec.WebhookDefinitions, operatorsv1alpha1.WebhookDescription{
 		Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", DeploymentName: "impossible",
-		AdmissionReviewVersions: []string{"v1"}, ConversionCRDs: []string{"things.example.com/v1", "..", ""},
+		AdmissionReviewVersions: []string{"v1"}, SideEffects: new(admissionregistrationv1.SideEffectClassNone),
+		ConversionCRDs: []string{"things.example.com/v1", "..", ""},
 	})
 	e.create(operator)
 	e.eventually("it has the finalizer", func() (bool, any) {
