@@ -141,11 +141,13 @@ func isolationOf(o *unstructured.Unstructured) []string {
 	return []string{"for all pods of the namespace"}
 }
 
-// disruptionOf returns how many pods may be evicted: nodes whose pods may not are never drained.
+// disruptionOf returns whether no pod may be evicted: a node with such a pod is never drained. minAvailable
+// depends on the number of pods.
 func disruptionOf(o *unstructured.Unstructured) []string {
 	var all []string
 	for _, field := range []string{"maxUnavailable", "minAvailable"} {
-		if value, found, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field); found {
+		value, found, _ := unstructured.NestedFieldNoCopy(o.Object, "spec", field)
+		if found && (field == "minAvailable" || slices.Contains([]string{"0", "0%"}, fmt.Sprint(value))) {
 			all = append(all, fmt.Sprintf("%s %v", field, value))
 		}
 	}
