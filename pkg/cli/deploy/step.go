@@ -162,7 +162,7 @@ func Changes(steps []Step, adopted []string) []string {
 
 // borrowed returns what pods get by an object that another client created.
 func (s Step) borrowed() []string {
-	gets := ""
+	var gets string
 	switch groupkind.Of(s.Object).String() {
 	case "ServiceAccount":
 		gets = "pods that use it may do all that it may do already"

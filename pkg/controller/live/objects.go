@@ -5,7 +5,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -53,7 +53,7 @@ func (r *Reader) listDefinitions(ctx context.Context, names []string) (map[strin
 }
 
 // canExist reports whether an object can have a name. Clients refuse to ask for other names.
-func canExist(name string) bool { return name != "" && len(path.IsValidPathSegmentName(name)) == 0 }
+func canExist(name string) bool { return name != "" && len(content.IsPathSegmentName(name)) == 0 }
 
 // CountObjects counts the objects of definitions. If they cannot be listed, for example because their
 // conversion fails, it assumes that there are some.
