@@ -35,19 +35,24 @@ type certificate struct {
 	requeue rollout.Requeue
 }
 
-// certificate decides about the serving certificate of one Deployment.
-func (d *decision) certificate(deployment string) (certificate, error) {
-	if d.choice().Provider == managerv1alpha1.ProviderNone {
-		return d.delegated(deployment)
+// certifier decides about the serving certificate of one Deployment.
+type certifier struct {
+	*decision
+	deployment, service string
+}
+
+func (c *certifier) certificate() (certificate, error) {
+	if c.choice().Provider == managerv1alpha1.ProviderNone {
+		return c.delegated()
 	}
-	facts, err := d.certificateFacts(deployment)
+	facts, err := c.certificateFacts()
 	if err != nil {
 		return certificate{}, err
 	}
-	if facts.OtherWriter, err = d.occupied(facts.Secret); err != nil {
+	if facts.OtherWriter, err = c.occupied(facts.Secret); err != nil {
 		return certificate{}, err
 	}
-	issuance, err := d.issuanceFor(deployment)
+	issuance, err := c.issuance()
 	if err != nil {
 		return certificate{}, err
 	}
@@ -58,17 +63,17 @@ func (d *decision) certificate(deployment string) (certificate, error) {
 	var pods map[string]*corev1.Pod
 	provided := map[certs.Need]bool{}
 	for {
-		decided := d.judge(facts)
+		decided := c.judge(facts)
 		if decided.Need == certs.NeedNothing {
-			result := d.certificateOf(deployment, facts, decided, pods)
-			d.addIssuance(issuance, &result, decided)
+			result := c.certificateOf(facts, decided, pods)
+			c.addIssuance(issuance, &result, decided)
 			return result, nil
 		}
 		if provided[decided.Need] {
 			return certificate{}, fmt.Errorf("decide about Secret %s/%s: the fact %q is needed again after it was provided; the clock may have been changed meanwhile", facts.SecretMeta.Namespace, facts.SecretMeta.Name, decided.Need)
 		}
 		provided[decided.Need] = true
-		probed, err := d.addNeeded(deployment, &facts, decided)
+		probed, err := c.addNeeded(&facts, decided)
 		if err != nil {
 			return certificate{}, err
 		}
@@ -79,58 +84,57 @@ func (d *decision) certificate(deployment string) (certificate, error) {
 }
 
 // addNeeded adds to the facts what a decision about a certificate needs, or asks for it.
-func (d *decision) addNeeded(deployment string, facts *certs.Facts, decided certs.Decision) (pods map[string]*corev1.Pod, err error) {
+func (c *certifier) addNeeded(facts *certs.Facts, decided certs.Decision) (pods map[string]*corev1.Pod, err error) {
 	name := facts.SecretMeta.Name
 	switch decided.Need {
 	case certs.NeedNothing:
 	case certs.NeedIssued:
-		minted, known := d.minted[name]
+		minted, known := c.minted[name]
 		if !known {
-			return nil, d.ask(MintCertificate{name, *decided.Mint})
+			return nil, c.ask(MintCertificate{name, *decided.Mint})
 		}
 		facts.Issued = &minted
 	case certs.NeedRotating:
-		others, known := d.answers.Rotations[name]
+		others, known := c.answers.Rotations[name]
 		if !known {
-			return nil, d.ask(ReserveRotation{types.NamespacedName{Namespace: facts.SecretMeta.Namespace, Name: name}})
+			return nil, c.ask(ReserveRotation{types.NamespacedName{Namespace: facts.SecretMeta.Namespace, Name: name}})
 		}
 		facts.Rotating = &others
 	case certs.NeedLive:
-		trust, known := d.answers.Trust[deployment]
+		trust, known := c.answers.Trust[c.deployment]
 		if !known {
-			return nil, d.ask(d.readTrust(deployment, name))
+			return nil, c.ask(c.readTrust(name))
 		}
-		d.takeTrust(deployment, facts, trust)
+		c.takeTrust(facts, trust)
 	case certs.NeedEvidence:
-		evidence, known := d.answers.Evidence[deployment]
+		evidence, known := c.answers.Evidence[c.deployment]
 		if !known {
-			service := d.services[deployment]
-			return nil, d.ask(ProbeCertificate{d.readTrust(deployment, name), service, d.Observed.Services[service], d.desired[deployment], d.Observed.Deployments[deployment], decided.Serving})
+			return nil, c.ask(ProbeCertificate{c.readTrust(name), c.service, c.Observed.Services[c.service], c.desired[c.deployment], c.Observed.Deployments[c.deployment], decided.Serving})
 		}
-		d.takeTrust(deployment, facts, evidence.Trust)
+		c.takeTrust(facts, evidence.Trust)
 		facts.Evidence, pods = evidence.Found, evidence.Pods
 	}
 	return pods, nil
 }
 
 // readTrust returns the question for the trust in the certificate of a Deployment.
-func (d *decision) readTrust(deployment, secret string) ReadTrust {
+func (c *certifier) readTrust(secret string) ReadTrust {
 	read := ReadTrust{
-		Deployment: deployment, Secret: secret,
-		Selector: csvspec.OwnerSelector(d.Versions()).String(), CRDs: slices.Sorted(maps.Keys(d.Observed.CRDs)),
+		Deployment: c.deployment, Secret: secret,
+		Selector: csvspec.OwnerSelector(c.Versions()).String(), CRDs: slices.Sorted(maps.Keys(c.Observed.CRDs)),
 	}
-	for _, recorded := range d.Status.Deployments {
+	for _, recorded := range c.Status.Deployments {
 		read.Recorded = append(read.Recorded, recorded.Webhooks...)
 	}
 	return read
 }
 
 // takeTrust replaces what the caches show by what the API server has.
-func (d *decision) takeTrust(deployment string, facts *certs.Facts, trust Trust) {
+func (c *certifier) takeTrust(facts *certs.Facts, trust Trust) {
 	result := trusted{facts.SecretMeta.Name, trust}
-	result.addTo(d)
-	d.learned = append(d.learned, result)
-	facts.Secret, facts.Registrations, facts.Live = trust.Secret, d.registered(d.services[deployment]), true
+	result.addTo(c.decision)
+	c.learned = append(c.learned, result)
+	facts.Secret, facts.Registrations, facts.Live = trust.Secret, c.registered(), true
 }
 
 // ask adds questions, which end the decision.
@@ -142,92 +146,91 @@ func (d *decision) ask(questions ...Question) error {
 // secret returns a Secret, which is nil if it does not exist. Caches show only Secrets with the label
 // of the manager. The trust in a new certificate must not be published when a Secret of another
 // client has the name.
-func (d *decision) secret(name string) (*corev1.Secret, error) {
-	known, ok := d.secrets[name]
+func (c *certifier) secret(name string) (*corev1.Secret, error) {
+	known, ok := c.secrets[name]
 	if !ok {
-		return nil, d.ask(ReadSecret{name})
+		return nil, c.ask(ReadSecret{name})
 	}
 	return known, nil
 }
 
 // certificateFacts returns what the caches show.
-func (d *decision) certificateFacts(deployment string) (certs.Facts, error) {
-	service := d.services[deployment]
-	live := d.Observed.Deployments[deployment]
-	blank := csvspec.OwnedMeta(d.CSV, names.Secret(service))
-	_, restartedFor := d.template(deployment)
+func (c *certifier) certificateFacts() (certs.Facts, error) {
+	live := c.Observed.Deployments[c.deployment]
+	blank := csvspec.OwnedMeta(c.CSV, names.Secret(c.service))
+	_, restartedFor := c.template()
 	facts := certs.Facts{
-		Secret:          d.secrets[blank.Name],
+		Secret:          c.secrets[blank.Name],
 		SecretMeta:      blank,
-		Registrations:   d.registered(service),
-		Names:           certs.DNSNames(service, d.CSV.Namespace),
+		Registrations:   c.registered(),
+		Names:           certs.DNSNames(c.service, c.CSV.Namespace),
 		Running:         live != nil,
-		RotationRequest: d.CSV.Annotations[wellknown.AnnotationRotate],
-		RotateAt:        certs.RotateAtRequest(d.CSV.Status.CertsRotateAt, d.CSV.ManagedFields, d.now),
+		RotationRequest: c.CSV.Annotations[wellknown.AnnotationRotate],
+		RotateAt:        certs.RotateAtRequest(c.CSV.Status.CertsRotateAt, c.CSV.ManagedFields, c.now),
 		RestartedFor:    restartedFor,
 		RestartCosts:    workload.RestartCosts(live),
 		Paused:          live != nil && live.Spec.Paused,
-		ReadOnly:        d.Observed.Refused[drift.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "" || d.Observed.SecretContested(&corev1.Secret{ObjectMeta: blank}, d.now),
+		ReadOnly:        c.Observed.Refused[drift.KeyOf(&corev1.Secret{ObjectMeta: blank})] != "" || c.Observed.SecretContested(&corev1.Secret{ObjectMeta: blank}, c.now),
 	}
 	if facts.Unused() {
 		return facts, nil
 	}
 	var err error
-	facts.Secret, err = d.secret(blank.Name)
+	facts.Secret, err = c.secret(blank.Name)
 	return facts, err
 }
 
-func (d *decision) registered(service string) []certs.Registration {
+func (c *certifier) registered() []certs.Registration {
 	var all []certs.Registration
-	for _, t := range d.Observed.TrustsOf(d.CSV.Namespace, service) {
+	for _, t := range c.Observed.TrustsOf(c.CSV.Namespace, c.service) {
 		all = append(all, certs.Registration{
 			Name: t.Name, Version: t.Version, CABundle: t.CABundle, Generation: t.Generation,
-			Refused: d.Observed.Refused[t.Name], Contested: d.Observed.Contests[t.Name].Message(t.Name, d.now),
+			Refused: c.Observed.Refused[t.Name], Contested: c.Observed.Contests[t.Name].Message(t.Name, c.now),
 		})
 	}
 	return all
 }
 
 // judge asks package certs. It does not modify the Secret of another ClusterServiceVersion.
-func (d *decision) judge(facts certs.Facts) certs.Decision {
+func (c *certifier) judge(facts certs.Facts) certs.Decision {
 	if facts.Secret != nil {
-		facts.OtherWriter = cmp.Or(d.refusal(facts.Secret), facts.OtherWriter)
-		facts.Recreated = d.Observed.RecreatedByOther(facts.Secret, d.now)
+		facts.OtherWriter = cmp.Or(c.refusal(facts.Secret), facts.OtherWriter)
+		facts.Recreated = c.Observed.RecreatedByOther(facts.Secret, c.now)
 	}
-	policy, _ := d.policy()
-	return certs.Decide(facts, policy, d.now)
+	policy, _ := c.policy()
+	return certs.Decide(facts, policy, c.now)
 }
 
 // policy returns the policy of the manager with the changes of the Subscription, and what is wrong
 // with these.
-func (d *decision) policy() (certs.Policy, string) {
-	policy, problems := certs.PolicyFrom(d.Settings.Certificates, d.Config.Annotations)
+func (c *certifier) policy() (certs.Policy, string) {
+	policy, problems := certs.PolicyFrom(c.Settings.Certificates, c.Config.Annotations)
 	for i, problem := range problems {
-		problems[i] = fmt.Sprintf("Subscription %s: %s", d.Config.Subscription, problem)
+		problems[i] = fmt.Sprintf("Subscription %s: %s", c.Config.Subscription, problem)
 	}
-	if warning := policy.Warning(); warning != "" && policy.Key != d.Settings.Certificates.Key {
+	if warning := policy.Warning(); warning != "" && policy.Key != c.Settings.Certificates.Key {
 		problems = append(problems, warning)
 	}
 	return policy, strings.Join(problems, "; ")
 }
 
 // certificateOf returns what a decision about a certificate means for the plan.
-func (d *decision) certificateOf(deployment string, facts certs.Facts, decided certs.Decision, pods map[string]*corev1.Pod) certificate {
+func (c *certifier) certificateOf(facts certs.Facts, decided certs.Decision, pods map[string]*corev1.Pod) certificate {
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
 			Provider: facts.Issuer, Phase: decided.Phase, Secret: facts.SecretMeta.Name,
 			TrustedCAs: int64(decided.Trusted), Endpoints: decided.Endpoints, LostRegistrations: decided.LostRegistrations,
 		},
 		trust: render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
-		write: d.owned(decided.Write, facts.Secret),
+		write: c.owned(decided.Write, facts.Secret),
 		steps: deletion(decided.Remove),
 		requeue: rollout.Requeue{At: decided.PollAt, Reason: "certificates of pods are probed, or a Secret of another client is read"}.Earliest(
 			rollout.Requeue{At: decided.ChangesAt, Reason: "certificate"}),
 	}
 	if decided.Remove != nil && decided.Write == nil {
-		d.blocking[drift.KeyOf(decided.Remove)] = true
+		c.blocking[drift.KeyOf(decided.Remove)] = true
 	}
-	_, unwise := d.policy()
+	_, unwise := c.policy()
 	result.status.Message = joined(decided.Problem, decided.Message, unwise)
 	if serving := decided.Serving; serving != nil {
 		result.status.Provider = serving.Issuer
@@ -235,8 +238,8 @@ func (d *decision) certificateOf(deployment string, facts certs.Facts, decided c
 		result.status.NotBefore, result.status.NotAfter = instant(serving.NotBefore), instant(serving.NotAfter)
 		result.status.RotatesAt, result.status.UpdatedAt = instant(serving.RenewAt), instant(serving.Updated)
 	}
-	result.trust.CAHash, result.trust.RestartedFor = d.startedFor(deployment, decided)
-	d.rotateAtPending = d.rotateAtPending || decided.RotateAtPending
+	result.trust.CAHash, result.trust.RestartedFor = c.startedFor(decided)
+	c.rotateAtPending = c.rotateAtPending || decided.RotateAtPending
 	for _, name := range decided.ResyncPods {
 		result.resync = append(result.resync, pods[name])
 	}
@@ -258,8 +261,8 @@ func joined(texts ...string) string {
 
 // startedFor returns the annotations of the pod template for the certificate. They change only when
 // pods must be replaced.
-func (d *decision) startedFor(deployment string, decided certs.Decision) (caHash, generation string) {
-	caHash, generation = d.template(deployment)
+func (c *certifier) startedFor(decided certs.Decision) (caHash, generation string) {
+	caHash, generation = c.template()
 	if decided.Serving == nil {
 		return caHash, generation
 	}
@@ -273,8 +276,8 @@ func (d *decision) startedFor(deployment string, decided certs.Decision) (caHash
 }
 
 // template returns what the live pod template records about the certificate.
-func (d *decision) template(deployment string) (caHash, restartedFor string) {
-	live := d.Observed.Deployments[deployment]
+func (c *certifier) template() (caHash, restartedFor string) {
+	live := c.Observed.Deployments[c.deployment]
 	if live == nil {
 		return "", ""
 	}
@@ -285,19 +288,19 @@ func (d *decision) template(deployment string) (caHash, restartedFor string) {
 // owned makes the ClusterServiceVersion the owner of the Secret to write, or else of the live one:
 // garbage collection deletes a Secret with its last owner. While the ClusterServiceVersion is being
 // deleted, it becomes the owner of nothing: what was orphaned stays.
-func (d *decision) owned(write, there *corev1.Secret) *corev1.Secret {
-	keepsOwners := d.Deleting && there != nil
+func (c *certifier) owned(write, there *corev1.Secret) *corev1.Secret {
+	keepsOwners := c.Deleting && there != nil
 	if write != nil {
 		if !keepsOwners {
-			csvspec.SetOwner(write, d.CSV)
+			csvspec.SetOwner(write, c.CSV)
 		}
 		issuers.RemoveCertManagerMetadata(write)
 		return write
 	}
-	if there == nil || keepsOwners || d.refusal(there) != "" || !csvspec.IsManaged(there) {
+	if there == nil || keepsOwners || c.refusal(there) != "" || !csvspec.IsManaged(there) {
 		return nil
 	}
-	if adopted := there.DeepCopy(); csvspec.SetOwner(adopted, d.CSV) {
+	if adopted := there.DeepCopy(); csvspec.SetOwner(adopted, c.CSV) {
 		return adopted
 	}
 	return nil

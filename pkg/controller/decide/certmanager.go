@@ -14,38 +14,37 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-func (d *decision) fromCertManager(deployment string, issuer issuers.Issuer) (issuance, error) {
-	service := d.services[deployment]
-	policy, _ := d.policy()
+func (c *certifier) fromCertManager(issuer issuers.Issuer) (issuance, error) {
+	policy, _ := c.policy()
 	facts := issuers.CertManagerFacts{
-		Installed: d.CertManager,
+		Installed: c.CertManager,
 		Request: issuers.CertManagerRequest{
-			Service: service, Names: certs.DNSNames(service, d.CSV.Namespace), Issuer: issuer,
-			Validity: policy.Validity, RenewBefore: policy.RenewBefore, Key: policy.Key, Meta: csvspec.OwnedMeta(d.CSV, ""),
+			Service: c.service, Names: certs.DNSNames(c.service, c.CSV.Namespace), Issuer: issuer,
+			Validity: policy.Validity, RenewBefore: policy.RenewBefore, Key: policy.Key, Meta: csvspec.OwnedMeta(c.CSV, ""),
 		},
 		Objects: map[string]*unstructured.Unstructured{},
 	}
-	secret, err := d.secret(names.Issued(names.Secret(service)))
+	secret, err := c.secret(names.Issued(names.Secret(c.service)))
 	if err != nil {
 		return issuance{}, err
 	}
 	facts.Secret = secret
 	i := issuance{}
 	if facts.Installed {
-		if i, err = d.orderFrom(&facts); err != nil || i.refusal != "" {
+		if i, err = c.orderFrom(&facts); err != nil || i.refusal != "" {
 			return issuance{refusal: i.refusal, requeue: i.requeue}, err // another client's issuer would sign
 		}
 	}
 	i.Finding, i.secret = issuers.FromCertManager(facts), secret
-	i.steps = append(i.steps, d.adoptIssued(secret)...)
-	i.steps = append(i.steps, d.adoptIssued(d.Issued[names.Issued(names.CA(service))])...)
+	i.steps = append(i.steps, c.adoptIssued(secret)...)
+	i.steps = append(i.steps, c.adoptIssued(c.Issued[names.Issued(names.CA(c.service))])...)
 	return i, nil
 }
 
 // orderFrom compares what is ordered of cert-manager with the live objects.
-func (d *decision) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err error) {
+func (c *certifier) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err error) {
 	caches := []ObjectKey{{Resource: issuers.Certificates}, {Resource: issuers.Issuers}, {Resource: issuers.ClusterIssuers}}
-	issuer, known := d.issuerKey(facts.Request.Issuer)
+	issuer, known := c.issuerKey(facts.Request.Issuer)
 	keys := caches
 	if known {
 		keys = append(keys, issuer)
@@ -54,17 +53,17 @@ func (d *decision) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err e
 	for _, desired := range order {
 		keys = append(keys, keyOf(desired))
 	}
-	objects, err := d.watched(keys...)
+	objects, err := c.watched(keys...)
 	if err != nil {
 		return issuance{}, err
 	}
 	for _, cache := range caches {
 		if !objects[cache].Cached {
-			return issuance{requeue: retryAt(objects[cache].Since, d.now)}, nil
+			return issuance{requeue: retryAt(objects[cache].Since, c.now)}, nil
 		}
 	}
 	for _, desired := range order {
-		if live := d.order(&i, desired, objects[keyOf(desired)].Live); live != nil {
+		if live := c.order(&i, desired, objects[keyOf(desired)].Live); live != nil {
 			facts.Objects[desired.GetKind()+" "+desired.GetName()] = live
 		}
 	}
@@ -75,28 +74,28 @@ func (d *decision) orderFrom(facts *issuers.CertManagerFacts) (i issuance, err e
 }
 
 // issuerKey returns the key of an issuer. The kinds of other groups than cert-manager's are not known.
-func (d *decision) issuerKey(named issuers.Issuer) (key ObjectKey, known bool) {
+func (c *certifier) issuerKey(named issuers.Issuer) (key ObjectKey, known bool) {
 	switch {
 	case named.Group != issuers.Issuers.Group:
 		return ObjectKey{}, false
 	case named.Kind == "ClusterIssuer":
 		return ObjectKey{issuers.ClusterIssuers, "", named.Name}, true
 	default:
-		return ObjectKey{issuers.Issuers, d.CSV.Namespace, named.Name}, true
+		return ObjectKey{issuers.Issuers, c.CSV.Namespace, named.Name}, true
 	}
 }
 
 // occupied returns the message that a Certificate of cert-manager issues into a Secret that the
 // manager needs: each would revert the writes of the other.
-func (d *decision) occupied(secret *corev1.Secret) (string, error) {
-	if secret == nil || issuers.IssuedBy(secret) != managerv1alpha1.ProviderCertManager || !d.CertManager {
+func (c *certifier) occupied(secret *corev1.Secret) (string, error) {
+	if secret == nil || issuers.IssuedBy(secret) != managerv1alpha1.ProviderCertManager || !c.CertManager {
 		return "", nil
 	}
 	name := issuers.CertificateOf(secret)
 	certificate := types.NamespacedName{Namespace: secret.Namespace, Name: name}
-	target, known := d.answers.Targets[certificate]
+	target, known := c.answers.Targets[certificate]
 	if !known {
-		return "", d.ask(ReadTarget{certificate})
+		return "", c.ask(ReadTarget{certificate})
 	}
 	if target != secret.Name {
 		return "", nil

@@ -26,7 +26,7 @@ func TestContestedRegistration(t *testing.T) {
 		f.Observed.Validating = []*admissionregistrationv1.ValidatingWebhookConfiguration{live}
 		f.Observed.Contests = map[string]drift.Contest{drift.KeyOf(live): contest}
 		for at, want := range map[time.Time]bool{now: contested, now.Add(time.Hour): false} {
-			registrations := newDecision(f, Results{}, at).registered("manager-service")
+			registrations := (&certifier{decision: newDecision(f, Results{}, at), service: "manager-service"}).registered()
 			if len(registrations) != 1 || strings.Contains(registrations[0].Contested, `"cainjector"`) != want {
 				t.Errorf("after %d repairs, at %s: %+v", repairs, at, registrations)
 			}

@@ -262,7 +262,7 @@ func (d *decision) certify(in *rollout.Input, rendering *render.Input) (requeue 
 }
 
 func (d *decision) certifyOne(in *rollout.Input, rendering *render.Input, deployment string) (requeue rollout.Requeue, err error) {
-	certificate, err := d.certificate(deployment)
+	certificate, err := (&certifier{d, deployment, d.services[deployment]}).certificate()
 	if err != nil {
 		return rollout.Requeue{}, err
 	}

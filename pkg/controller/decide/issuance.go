@@ -60,24 +60,16 @@ func (i issuance) generation() *certs.Generation {
 	return &certs.Generation{CA: i.Published.CA, Certificate: i.Published.Certificate, Key: i.Published.Key}
 }
 
-func (d *decision) addIssuance(i issuance, c *certificate, decided certs.Decision) {
-	c.steps, c.trust.ServiceAnnotations = append(c.steps, i.steps...), i.service
-	if decided.Reissue {
-		c.steps = append(c.steps, d.reissue(i)...)
+func (c *certifier) addIssuance(i issuance, to *certificate, decided certs.Decision) {
+	to.steps, to.trust.ServiceAnnotations = append(to.steps, i.steps...), i.service
+	if decided.Reissue && i.secret != nil && c.Ownership.Owns(i.secret) { // otherwise it is adopted first
+		to.steps = append(to.steps, deletion(i.secret)...)
 	}
-	c.requeue = c.requeue.Earliest(i.requeue)
+	to.requeue = to.requeue.Earliest(i.requeue)
 	if i.secret != nil {
-		c.status.Rejected = decided.Rejected.Status(i.issuer, drift.KeyOf(i.secret), "Pods are not given it", i.names)
+		to.status.Rejected = decided.Rejected.Status(i.issuer, drift.KeyOf(i.secret), "Pods are not given it", i.names)
 	}
-	i.explain(&c.status)
-}
-
-// reissue returns the deletion that makes an issuer reissue a certificate.
-func (d *decision) reissue(i issuance) []rollout.Step {
-	if i.secret == nil || !d.Ownership.Owns(i.secret) {
-		return nil // it is adopted first
-	}
-	return deletion(i.secret)
+	i.explain(&to.status)
 }
 
 // explain adds when an issuer renews, and what is wrong. A problem replaces the message while no
@@ -100,9 +92,9 @@ func (i issuance) explain(status *managerv1alpha1.CertificateStatus) {
 }
 
 // issuanceFor returns what the issuer of a Deployment's certificate reads and has issued.
-func (d *decision) issuanceFor(deployment string) (issuance, error) {
-	choice := d.choice()
-	steps, waits, err := d.removeOtherIssuers(d.services[deployment], choice.Provider)
+func (c *certifier) issuance() (issuance, error) {
+	choice := c.choice()
+	steps, waits, err := c.removeOtherIssuers(choice.Provider)
 	if err != nil {
 		return issuance{}, err
 	}
@@ -110,16 +102,16 @@ func (d *decision) issuanceFor(deployment string) (issuance, error) {
 	if waits && choice.mistake == "" {
 		i.steps = steps
 	} else if r, has := requests[choice.Provider]; has {
-		i, err = r.issue(d, deployment, choice.Issuer)
+		i, err = r.issue(c, choice.Issuer)
 	}
 	i.provider, i.issuer = choice.Provider, choice.Describe()
 	i.Problem = cmp.Or(i.refusal, i.Problem)
 	if i.Problem == "" && i.secret != nil {
-		i.Problem = d.refusal(i.secret)
+		i.Problem = c.refusal(i.secret)
 	}
 	if choice.Provider != managerv1alpha1.ProviderManager {
 		// API servers use only this name. An issuer may add names for other clients.
-		i.names = []string{issuers.ServerName(d.services[deployment], d.CSV.Namespace)}
+		i.names = []string{issuers.ServerName(c.service, c.CSV.Namespace)}
 	}
 	if choice.mistake != "" {
 		i.Problem, i.steps, i.secret = choice.mistake, nil, nil
@@ -130,14 +122,14 @@ func (d *decision) issuanceFor(deployment string) (issuance, error) {
 // request is how a certificate of a provider with a controller is requested.
 type request struct {
 	// issue requests a certificate and returns what was issued.
-	issue func(d *decision, deployment string, issuer issuers.Issuer) (issuance, error)
+	issue func(c *certifier, issuer issuers.Issuer) (issuance, error)
 	// remove deletes the objects of the request. waits is set while the request is not removed.
-	remove func(d *decision, service string) (steps []rollout.Step, waits bool, err error)
+	remove func(c *certifier) (steps []rollout.Step, waits bool, err error)
 }
 
 var requests = map[managerv1alpha1.CertificateProvider]request{
-	managerv1alpha1.ProviderCertManager: {(*decision).fromCertManager, (*decision).removeCertManager},
-	managerv1alpha1.ProviderServiceCA:   {(*decision).fromServiceCA, (*decision).removeServiceCA},
+	managerv1alpha1.ProviderCertManager: {(*certifier).fromCertManager, (*certifier).removeCertManager},
+	managerv1alpha1.ProviderServiceCA:   {(*certifier).fromServiceCA, (*certifier).removeServiceCA},
 }
 
 // retryAt returns when to retry what no event announces: often at first, then in proportion to the
@@ -149,11 +141,11 @@ func retryAt(since, now time.Time) rollout.Requeue {
 
 // order adds the write of an object that an issuer reads, and returns the live object. Another client's
 // object is not written and not returned. No event reports its deletion.
-func (d *decision) order(i *issuance, desired, live *unstructured.Unstructured) *unstructured.Unstructured {
+func (c *certifier) order(i *issuance, desired, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live != nil {
-		if refusal := d.refusal(live); refusal != "" {
+		if refusal := c.refusal(live); refusal != "" {
 			i.refusal = cmp.Or(i.refusal, refusal)
-			i.requeue = i.requeue.Earliest(retryAt(live.GetCreationTimestamp().Time, d.now))
+			i.requeue = i.requeue.Earliest(retryAt(live.GetCreationTimestamp().Time, c.now))
 			return nil
 		}
 	}
@@ -162,12 +154,12 @@ func (d *decision) order(i *issuance, desired, live *unstructured.Unstructured) 
 }
 
 // watched returns objects of caches that are filled on demand. It asks for all that are not known.
-func (d *decision) watched(keys ...ObjectKey) (map[ObjectKey]Object, error) {
+func (c *certifier) watched(keys ...ObjectKey) (map[ObjectKey]Object, error) {
 	objects, unknown := map[ObjectKey]Object{}, []Question(nil)
 	for _, key := range keys {
-		object, known := d.answers.Objects[key]
+		object, known := c.answers.Objects[key]
 		if object.Live == nil {
-			object.Live = d.uncached[key]
+			object.Live = c.uncached[key]
 		}
 		if !known {
 			unknown = append(unknown, WatchObject{key})
@@ -175,7 +167,7 @@ func (d *decision) watched(keys ...ObjectKey) (map[ObjectKey]Object, error) {
 		objects[key] = object
 	}
 	if len(unknown) > 0 {
-		return nil, d.ask(unknown...)
+		return nil, c.ask(unknown...)
 	}
 	return objects, nil
 }
@@ -189,16 +181,16 @@ func keyOf(o *unstructured.Unstructured) ObjectKey {
 
 // adoptIssued labels a Secret that an issuer created, so that the caches show it, and makes the
 // ClusterServiceVersion its owner.
-func (d *decision) adoptIssued(secret *corev1.Secret) []rollout.Step {
-	if secret == nil || d.refusal(secret) != "" {
+func (c *certifier) adoptIssued(secret *corev1.Secret) []rollout.Step {
+	if secret == nil || c.refusal(secret) != "" {
 		return nil
 	}
 	adopted := secret.DeepCopy()
-	changed := csvspec.SetOwner(adopted, d.CSV)
+	changed := csvspec.SetOwner(adopted, c.CSV)
 	if adopted.Labels == nil {
 		adopted.Labels = map[string]string{}
 	}
-	for label, value := range csvspec.OwnerLabels(d.CSV) {
+	for label, value := range csvspec.OwnerLabels(c.CSV) {
 		if adopted.Labels[label] != value {
 			adopted.Labels[label], changed = value, true
 		}

@@ -97,8 +97,8 @@ func TestOrderUnderTheNameOfAnotherObject(t *testing.T) {
 		o.SetLabels(labels)
 		return o
 	}
-	d := &decision{Facts: stageFacts(), now: now}
-	desired := order(csvspec.OwnerLabels(d.CSV))
+	c := &certifier{decision: &decision{Facts: stageFacts(), now: now}}
+	desired := order(csvspec.OwnerLabels(c.CSV))
 	for name, test := range map[string]struct {
 		live    *unstructured.Unstructured
 		steps   int
@@ -110,7 +110,7 @@ func TestOrderUnderTheNameOfAnotherObject(t *testing.T) {
 		"of a deleted version": {order(map[string]string{"olm.managed": "true"}), 1, ""},
 	} {
 		var i issuance
-		read := d.order(&i, desired, test.live)
+		read := c.order(&i, desired, test.live)
 		if len(i.steps) != test.steps || i.refusal != test.refusal || i.requeue.Never() != (test.refusal == "") {
 			t.Errorf("%s: steps %v, refusal %q, requeue %v", name, i.steps, i.refusal, i.requeue)
 		}
@@ -133,10 +133,11 @@ func TestNothingIsRequestedOfAnotherClientsIssuer(t *testing.T) {
 		"one that the order ignores":  {[]string{"other"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &decision{Facts: stageFacts(), now: now, answers: NewAnswers(), secrets: map[string]*corev1.Secret{}, services: map[string]string{"server": "server-service"}}
+			d := &decision{Facts: stageFacts(), now: now, answers: NewAnswers(), secrets: map[string]*corev1.Secret{}}
 			d.CertManager = true
-			order, err := d.fromCertManager("server", issuers.Issuer{})
-			for ; err != nil; order, err = d.fromCertManager("server", issuers.Issuer{}) {
+			c := &certifier{d, "server", "server-service"}
+			order, err := c.fromCertManager(issuers.Issuer{})
+			for ; err != nil; order, err = c.fromCertManager(issuers.Issuer{}) {
 				if len(d.questions) == 0 {
 					t.Fatal(err)
 				}

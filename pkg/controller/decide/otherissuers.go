@@ -14,13 +14,13 @@ import (
 // removeOtherIssuers deletes what other issuers than the chosen one read for a Deployment, and then
 // what they issued: otherwise they would reissue it. Pods serve a copy in a Secret of their own. The
 // removal is finished when there are no steps, and nothing waits.
-func (d *decision) removeOtherIssuers(service string, provider managerv1alpha1.CertificateProvider) (steps []rollout.Step, waits bool, err error) {
+func (c *certifier) removeOtherIssuers(provider managerv1alpha1.CertificateProvider) (steps []rollout.Step, waits bool, err error) {
 	for _, other := range issuers.Providers {
 		r, has := requests[other.Name]
 		if !has || other.Name == provider {
 			continue
 		}
-		removal, unfinished, err := r.remove(d, service)
+		removal, unfinished, err := r.remove(c)
 		if err != nil {
 			return nil, false, err
 		}
@@ -29,48 +29,48 @@ func (d *decision) removeOtherIssuers(service string, provider managerv1alpha1.C
 	if len(steps) > 0 || waits {
 		return steps, true, nil
 	}
-	for _, name := range []string{names.Issued(names.CA(service)), names.Issued(names.Secret(service))} {
-		secret := d.Issued[name]
-		if secret != nil && d.refusal(secret) == "" && issuers.IssuedBy(secret) != provider && csvspec.IsManaged(secret) && d.Ownership.Owns(secret) {
+	for _, name := range []string{names.Issued(names.CA(c.service)), names.Issued(names.Secret(c.service))} {
+		secret := c.Issued[name]
+		if secret != nil && c.refusal(secret) == "" && issuers.IssuedBy(secret) != provider && csvspec.IsManaged(secret) && c.Ownership.Owns(secret) {
 			steps = append(steps, deletion(secret)...)
 		}
 	}
 	return steps, len(steps) > 0, nil
 }
 
-func (d *decision) removeCertManager(service string) (steps []rollout.Step, waits bool, err error) {
-	if !d.CertManager {
+func (c *certifier) removeCertManager() (steps []rollout.Step, waits bool, err error) {
+	if !c.CertManager {
 		return nil, false, nil
 	}
 	var keys []ObjectKey
-	for _, o := range (issuers.CertManagerRequest{Service: service, Meta: csvspec.OwnedMeta(d.CSV, "")}).Objects() {
+	for _, o := range (issuers.CertManagerRequest{Service: c.service, Meta: csvspec.OwnedMeta(c.CSV, "")}).Objects() {
 		keys = append(keys, keyOf(o))
 	}
-	objects, err := d.watched(keys...)
+	objects, err := c.watched(keys...)
 	for _, key := range keys {
-		steps = append(steps, d.deleteOwned(objects[key].Live)...)
+		steps = append(steps, c.deleteOwned(objects[key].Live)...)
 	}
 	return steps, false, err
 }
 
 // removeServiceCA deletes the ConfigMap for service-ca. The annotation of the Service is removed when
 // the Service is written.
-func (d *decision) removeServiceCA(service string) (steps []rollout.Step, waits bool, err error) {
-	live := d.Observed.Services[service]
+func (c *certifier) removeServiceCA() (steps []rollout.Step, waits bool, err error) {
+	live := c.Observed.Services[c.service]
 	waits = live != nil && live.Annotations[wellknown.AnnotationServingCertSecret] != ""
-	if !d.BundlesWatched && !waits {
+	if !c.BundlesWatched && !waits {
 		return nil, false, nil
 	}
-	bundle := ObjectKey{issuers.ConfigMaps, d.CSV.Namespace, names.CA(service)}
-	objects, err := d.watched(bundle)
+	bundle := ObjectKey{issuers.ConfigMaps, c.CSV.Namespace, names.CA(c.service)}
+	objects, err := c.watched(bundle)
 	if err != nil {
 		return nil, false, err
 	}
-	return d.deleteOwned(objects[bundle].Live), waits, nil
+	return c.deleteOwned(objects[bundle].Live), waits, nil
 }
 
-func (d *decision) deleteOwned(o *unstructured.Unstructured) []rollout.Step {
-	if o == nil || !csvspec.IsManaged(o) || !d.Ownership.Owns(o) || o.GetDeletionTimestamp() != nil {
+func (c *certifier) deleteOwned(o *unstructured.Unstructured) []rollout.Step {
+	if o == nil || !csvspec.IsManaged(o) || !c.Ownership.Owns(o) || o.GetDeletionTimestamp() != nil {
 		return nil
 	}
 	return []rollout.Step{{Verb: rollout.Delete, Object: o, Live: o}}

@@ -19,28 +19,27 @@ func orderedAt(service *corev1.Service, now time.Time) time.Time {
 	return service.CreationTimestamp.Time
 }
 
-func (d *decision) fromServiceCA(deployment string, _ issuers.Issuer) (issuance, error) {
-	service := d.services[deployment]
-	secret, err := d.secret(names.Issued(names.Secret(service)))
+func (c *certifier) fromServiceCA(issuers.Issuer) (issuance, error) {
+	secret, err := c.secret(names.Issued(names.Secret(c.service)))
 	if err != nil {
 		return issuance{}, err
 	}
-	desired, err := unstructuredOf(issuers.ServiceCABundle(service, csvspec.OwnedMeta(d.CSV, "")))
+	desired, err := unstructuredOf(issuers.ServiceCABundle(c.service, csvspec.OwnedMeta(c.CSV, "")))
 	if err != nil {
 		return issuance{}, err
 	}
-	i := issuance{service: issuers.ServiceCAAnnotations(service)}
-	facts := issuers.ServiceCAFacts{Service: d.Observed.Services[service], Secret: secret}
-	objects, err := d.watched(keyOf(desired))
+	i := issuance{service: issuers.ServiceCAAnnotations(c.service)}
+	facts := issuers.ServiceCAFacts{Service: c.Observed.Services[c.service], Secret: secret}
+	objects, err := c.watched(keyOf(desired))
 	if err != nil {
 		return issuance{}, err
 	}
 	bundle := objects[keyOf(desired)]
 	live := bundle.Live
 	if bundle.Cached {
-		live = d.order(&i, desired, live)
+		live = c.order(&i, desired, live)
 	} else {
-		i.requeue = retryAt(bundle.Since, d.now)
+		i.requeue = retryAt(bundle.Since, c.now)
 	}
 	if live != nil {
 		facts.Bundle = &corev1.ConfigMap{}
@@ -49,9 +48,9 @@ func (d *decision) fromServiceCA(deployment string, _ issuers.Issuer) (issuance,
 		}
 	}
 	if secret == nil {
-		i.requeue = i.requeue.Earliest(retryAt(orderedAt(facts.Service, d.now), d.now)) // it is not watched before it is adopted
+		i.requeue = i.requeue.Earliest(retryAt(orderedAt(facts.Service, c.now), c.now)) // it is not watched before it is adopted
 	}
 	i.Finding, i.secret = issuers.FromServiceCA(facts), secret
-	i.steps = append(i.steps, d.adoptIssued(secret)...)
+	i.steps = append(i.steps, c.adoptIssued(secret)...)
 	return i, nil
 }
