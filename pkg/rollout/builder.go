@@ -31,7 +31,7 @@ const repeatPause = time.Second
 // ensure adds the write that makes an object as desired. It reports whether a write is necessary
 // and possible.
 func (b *planBuilder) ensure(desired, live drift.Object) bool {
-	step, ok := b.Observed.stepTo(b.withLiveOwners(desired, live), live)
+	step, ok := b.Observed.stepTo(b.Upgrade.withLiveOwners(desired, live), live)
 	if !ok && step.Verb == "" && !step.Drift.None() {
 		b.admitted = append(b.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
 	}
@@ -149,7 +149,7 @@ func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
 // because each Secret counts its own.
 func (b *planBuilder) ensureRegistration(desired, live drift.Object) {
 	if !registration.TrustsLater(live, desired) || !registration.CallSameService(desired, live) {
-		b.ensure(b.withLiveSelector(desired, live), live)
+		b.ensure(b.Observed.withLiveSelector(desired, live), live)
 	}
 }
 

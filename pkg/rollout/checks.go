@@ -139,10 +139,10 @@ func (c candidate) certificateIssued() (reason, message string, blocked bool) {
 
 // namespacesLabelled: every Namespace of the OperatorGroup has the label that the webhook selects.
 func (c candidate) namespacesLabelled() (reason, message string, blocked bool) {
-	if !c.lacksLabels(c.webhook) {
+	if !c.Observed.lacksLabels(c.webhook) {
 		return "", "", false
 	}
-	reason, message = c.missingLabels()
+	reason, message = c.Observed.missingLabels()
 	return reason, message, true
 }
 
@@ -174,7 +174,7 @@ func (c candidate) endpointsServe() (reason, message string, blocked bool) {
 	if !c.isProbed() {
 		return "", "", false
 	}
-	endpoints, reason, message := c.toProbe(c.deployment, c.webhook)
+	endpoints, reason, message := c.probes.toProbe(c.deployment, c.webhook)
 	if reason == "" {
 		reason, message = c.probes.unanswered(endpoints, c.probes.probePause(c.webhook, c.backend))
 	}

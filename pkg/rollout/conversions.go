@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"slices"
 	"strconv"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -135,21 +136,21 @@ func (f *facts) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) boo
 }
 
 // conversionsToEnd returns the conversions of previous versions that this version does not declare.
-func (f *facts) conversionsToEnd() conversion.End {
+func (x *remover) conversionsToEnd() conversion.End {
 	var stale []*apiextensionsv1.CustomResourceDefinition
-	for _, crd := range f.Observed.CRDs {
-		if csvspec.Converts(f.CSV, crd.Name) < 0 {
+	for _, crd := range x.Observed.CRDs {
+		if csvspec.Converts(x.CSV, crd.Name) < 0 {
 			stale = append(stale, crd)
 		}
 	}
-	return conversion.EndAll(f.CSV.Namespace, f.Observed.serviceNames(), stale, f.Observed.ObjectCounts, f.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
+	return conversion.EndAll(x.CSV.Namespace, x.Observed.serviceNames(), stale, x.Observed.ObjectCounts, x.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }
 
 // ownServices returns the Services that do not belong to a previous version.
-func (f *facts) ownServices() map[string]bool {
+func (x *remover) ownServices() map[string]bool {
 	services := map[string]bool{}
-	for name, s := range f.Observed.Services {
-		services[name] = csvspec.HasOwnerLabels(s, f.CSV)
+	for name, s := range x.Observed.Services {
+		services[name] = csvspec.HasOwnerLabels(s, x.CSV)
 	}
 	return services
 }
@@ -193,4 +194,45 @@ func (o Observed) serviceNames() map[string]bool {
 		names[name] = true
 	}
 	return names
+}
+
+func microTime(t time.Time) metav1.MicroTime {
+	return metav1.NewMicroTime(t.Truncate(time.Microsecond))
+}
+
+// gapOf returns the last period without the conversion webhook. It starts when the previous status
+// reports a live conversion, and ends with the reconciliation that observes it again.
+func (f *facts) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.ConversionGap {
+	before := f.previousStatus(d)
+	if before == nil {
+		return nil
+	}
+	lost := f.withoutConversion(d)
+	open := before.LastGap != nil && before.LastGap.To == nil
+	switch {
+	case open && len(lost) == 0:
+		closed := before.LastGap.DeepCopy()
+		closed.To = new(microTime(f.now))
+		return closed
+	case !open && len(lost) > 0 && isRegistered(*before):
+		return f.newGap(lost, *before)
+	default:
+		return before.LastGap
+	}
+}
+
+// newGap returns a gap that starts with the write that removed the conversion, if field ownership
+// shows it, but not before the conversion was last observed.
+func (f *facts) newGap(lost []*apiextensionsv1.CustomResourceDefinition, before managerv1alpha1.WebhookStatus) *managerv1alpha1.ConversionGap {
+	gap := &managerv1alpha1.ConversionGap{From: microTime(f.now)}
+	for _, crd := range lost {
+		gap.CRDs = append(gap.CRDs, crd.Name)
+		by, at := conversion.LastOtherWriter(crd)
+		if at.IsZero() || before.Since != nil && at.Before(before.Since.Time) || !at.Before(gap.From.Time) {
+			continue
+		}
+		gap.By, gap.From = by, microTime(at)
+	}
+	slices.Sort(gap.CRDs)
+	return gap
 }

@@ -29,22 +29,22 @@ func notCallable(service *corev1.Service, by route.By) string {
 
 // endpointsOf returns the addresses at which API servers may call a webhook: the Service's own, and
 // each ready endpoint. The reason is why there is none.
-func (f *facts) endpointsOf(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
-	service := f.Observed.Services[d.Service.Name]
-	if reason, message := f.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
+func (q *probes) endpointsOf(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
+	service := q.Observed.Services[d.Service.Name]
+	if reason, message := q.refused(drift.KeyOf(d.Service)); service == nil && reason != "" {
 		return nil, reason, message
 	}
 	if service == nil {
 		return nil, managerv1alpha1.ReasonServiceMissing, fmt.Sprintf("service %s is being created", d.Service.Name)
 	}
-	trust := f.injectedInto(w)
+	trust := q.injectedInto(w)
 	if by := route.Of(service); by != route.ByClusterIP {
 		return nil, managerv1alpha1.ReasonServiceNotCallable, notCallable(service, by)
 	}
 	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
-	behind := route.Behind(service, w.Port, f.Observed.Slices[service.Name])
+	behind := route.Behind(service, w.Port, q.Observed.Slices[service.Name])
 	if len(behind.Ready) == 0 {
-		reason, message = f.noEndpoints(d.Object.Name, service, w.Port, behind)
+		reason, message = q.noEndpoints(d.Object.Name, service, w.Port, behind)
 		return nil, reason, message
 	}
 	for _, e := range behind.Ready {
@@ -60,35 +60,35 @@ func (f *facts) endpointsOf(d render.Deployment, w render.Webhook) (all []backen
 }
 
 // noEndpoints explains why no endpoint of a port is ready.
-func (f *facts) noEndpoints(deployment string, service *corev1.Service, number int32, behind route.Backend) (reason, message string) {
+func (q *probes) noEndpoints(deployment string, service *corev1.Service, number int32, behind route.Backend) (reason, message string) {
 	if !behind.Port {
 		return managerv1alpha1.ReasonPortMissing, fmt.Sprintf("service %s has no port %d", service.Name, number)
 	}
 	for _, port := range service.Spec.Ports {
-		if port.Port == number && port.TargetPort.StrVal != "" && !behind.Target && len(f.Observed.Pods[deployment]) > 0 {
+		if port.Port == number && port.TargetPort.StrVal != "" && !behind.Target && len(q.Observed.Pods[deployment]) > 0 {
 			return managerv1alpha1.ReasonNoSuchPort, fmt.Sprintf("no container names a port %q, which is the targetPort of service %s: correct targetPort in spec.webhookdefinitions, or name the port of the container",
 				port.TargetPort.StrVal, service.Name)
 		}
 	}
 	message = fmt.Sprintf("service %s has no ready endpoint", service.Name)
-	if d := f.Observed.Deployments[deployment]; d != nil && d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
+	if d := q.Observed.Deployments[deployment]; d != nil && d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
 		message += fmt.Sprintf(": deployment %s is scaled to 0; to bring it back: kubectl -n %s scale deployment %s --replicas=1", d.Name, d.Namespace, d.Name)
 	}
 	return managerv1alpha1.ReasonNoReadyEndpoints, message
 }
 
 // endpointsAt returns the ready endpoints of a Service at the port of the pods that to leads to.
-func (f *facts) endpointsAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (all []backends.Endpoint, reason, message string) {
-	trust := f.injectedInto(w)
-	service := f.Observed.Services[d.Service.Name]
-	for _, e := range route.Pods(service, f.Observed.Slices[service.Name]) {
-		e.Port = backends.TargetOf(to, f.podOf(d, e))
+func (q *probes) endpointsAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (all []backends.Endpoint, reason, message string) {
+	trust := q.injectedInto(w)
+	service := q.Observed.Services[d.Service.Name]
+	for _, e := range route.Pods(service, q.Observed.Slices[service.Name]) {
+		e.Port = backends.TargetOf(to, q.podOf(d, e))
 		if e.Port == 0 {
 			return nil, managerv1alpha1.ReasonNoSuchPort, fmt.Sprintf("no container of %s names a port %q", e, to.TargetPort.StrVal)
 		}
 		all = append(all, backends.Endpoint{
 			Address: e.Address(), ServerName: fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace), What: e.String(), Deployment: d.Object.Name,
-			Service: service.Name, Port: to.Port, Trust: trust, Review: reviews.For(f.CSV, w.Description, f.Observed.Catalog),
+			Service: service.Name, Port: to.Port, Trust: trust, Review: reviews.For(q.CSV, w.Description, q.Observed.Catalog),
 		})
 	}
 	if len(all) == 0 {
@@ -99,8 +99,8 @@ func (f *facts) endpointsAt(d render.Deployment, w render.Webhook, to corev1.Ser
 
 // podOf returns the pod behind an endpoint. A pod that is not observed is taken from the template
 // of the Deployment.
-func (f *facts) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
-	pods := f.Observed.Pods[d.Object.Name]
+func (q *probes) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
+	pods := q.Observed.Pods[d.Object.Name]
 	if i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return e.Ref != nil && e.Ref.Name == pod.Name }); i >= 0 {
 		return pods[i]
 	}
@@ -109,7 +109,7 @@ func (f *facts) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
 
 // injectedInto returns the caBundle that another client injects for a webhook; empty if the manager
 // writes it. For a conversion, it is that of the first definition.
-func (f *facts) injectedInto(w render.Webhook) string {
+func (q *probes) injectedInto(w render.Webhook) string {
 	switch {
 	case !w.Delegated:
 		return ""
@@ -117,19 +117,19 @@ func (f *facts) injectedInto(w render.Webhook) string {
 		return string(registration.BundleOf(w.Registration))
 	}
 	for _, c := range w.Conversions {
-		return string(conversion.WithLiveBundle(c, f.Observed.CRDs[c.CRD]).Spec.Webhook.ClientConfig.CABundle)
+		return string(conversion.WithLiveBundle(c, q.Observed.CRDs[c.CRD]).Spec.Webhook.ClientConfig.CABundle)
 	}
 	return ""
 }
 
 // toProbe returns the endpoints of a webhook, each with the review that it has to answer. A webhook
 // that was in service at the same Service, port and path is registered again without a review.
-func (f *facts) toProbe(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
-	all, reason, message = f.endpointsOf(d, w)
-	if reason != "" || f.servedBefore(w) && !f.isCalledOtherwise(w) {
+func (q *probes) toProbe(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
+	all, reason, message = q.endpointsOf(d, w)
+	if reason != "" || q.servedBefore(w) && !q.isCalledOtherwise(w) {
 		return all, reason, message
 	}
-	review := reviews.For(f.CSV, w.Description, f.Observed.Catalog)
+	review := reviews.For(q.CSV, w.Description, q.Observed.Catalog)
 	for i := range all {
 		if !all[i].Virtual {
 			all[i].Review = review

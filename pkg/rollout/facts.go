@@ -32,12 +32,12 @@ func (f *facts) yields() bool {
 }
 
 // deploymentNames returns the Deployments that the ClusterServiceVersion lists or names, each once.
-func (f *facts) deploymentNames() []string {
-	all := csvspec.DeploymentNames(f.CSV)
-	for _, d := range f.CSV.Spec.APIServiceDefinitions.Owned {
+func (p *planner) deploymentNames() []string {
+	all := csvspec.DeploymentNames(p.CSV)
+	for _, d := range p.CSV.Spec.APIServiceDefinitions.Owned {
 		all = append(all, d.DeploymentName)
 	}
-	for _, d := range f.CSV.Spec.WebhookDefinitions {
+	for _, d := range p.CSV.Spec.WebhookDefinitions {
 		all = append(all, d.DeploymentName)
 	}
 	return eachOnce(all)
@@ -86,14 +86,14 @@ func (f *facts) progressOf(d render.Deployment) workload.Progress {
 
 // lacksLabels reports whether namespaces of the scope lack the label that a webhook selects. An
 // APIService selects no namespaces.
-func (f *facts) lacksLabels(w render.Webhook) bool {
-	return len(f.Observed.UnlabelledNamespaces) > 0 && !registration.IsAPIService(w)
+func (o Observed) lacksLabels(w render.Webhook) bool {
+	return len(o.UnlabelledNamespaces) > 0 && !registration.IsAPIService(w)
 }
 
 // missingLabels returns which namespaces of the scope lack its label, and why.
-func (f *facts) missingLabels() (reason, message string) {
-	message = "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(f.Observed.UnlabelledNamespaces, ", ")
-	if why := scope.RefusedLabels(f.Observed.UnlabelledNamespaces, f.Observed.LabelRefusals); why != "" {
+func (o Observed) missingLabels() (reason, message string) {
+	message = "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(o.UnlabelledNamespaces, ", ")
+	if why := scope.RefusedLabels(o.UnlabelledNamespaces, o.LabelRefusals); why != "" {
 		message += "; " + why
 	}
 	return managerv1alpha1.ReasonNamespacesNotLabelled, message
@@ -102,8 +102,8 @@ func (f *facts) missingLabels() (reason, message string) {
 // withLiveSelector returns the desired registration as it may be written now. While namespaces of
 // the scope lack its label, a live registration keeps its selector: otherwise the namespaces that
 // it covers would lose it.
-func (f *facts) withLiveSelector(desired, live drift.Object) drift.Object {
-	if len(f.Observed.UnlabelledNamespaces) == 0 {
+func (o Observed) withLiveSelector(desired, live drift.Object) drift.Object {
+	if len(o.UnlabelledNamespaces) == 0 {
 		return desired
 	}
 	return registration.WithLiveSelector(desired, live)

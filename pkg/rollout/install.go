@@ -1,8 +1,11 @@
 package rollout
 
 import (
+	"fmt"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -80,7 +83,7 @@ func (p *planner) install() {
 // rollOut writes what one Deployment and its webhooks need, and returns their progress.
 func (p *planner) rollOut(d render.Deployment) deploymentView {
 	name := d.Object.Name
-	if p.remover.unregisterChanged(d) && p.notStarted(p.Observed.Deployments[name]) {
+	if p.remover.unregisterChanged(d) && p.Upgrade.notStarted(p.Observed.Deployments[name]) {
 		return p.awaitDeregistration(d)
 	}
 	p.maintainer.rolledOut[name] = true
@@ -105,7 +108,7 @@ func (p *planner) rollOut(d render.Deployment) deploymentView {
 
 // postpone delays a Deployment that this version has not started. Another one is maintained.
 func (p *planner) postpone(d render.Deployment, blocker string) {
-	if !p.notStarted(p.Observed.Deployments[d.Object.Name]) {
+	if !p.Upgrade.notStarted(p.Observed.Deployments[d.Object.Name]) {
 		p.deployments = append(p.deployments, p.rollOut(d))
 		return
 	}
@@ -146,8 +149,45 @@ func (p *planner) mayStartUpgrade() bool {
 	}
 	p.forbidden = p.selectorConflict()
 	if p.forbidden == "" {
-		ended := p.conversionsToEnd()
+		ended := p.remover.conversionsToEnd()
 		p.plan.Count, p.inUse, p.forbidden = ended.Count, ended.InUse, ended.InUse
 	}
 	return p.forbidden == "" && len(p.plan.Count) == 0
+}
+
+// relax reports whether a Deployment has delayed the next ones for long enough. Some operators have
+// a first Deployment that needs a webhook of the second one to become ready.
+func (p *planner) relax(v deploymentView, waits string, behind []render.Deployment) bool {
+	if len(behind) == 0 || v.progress.Since.IsZero() {
+		return false
+	}
+	bound := p.waitingSince(v).Add(p.Policy.OrderTimeout)
+	if running := v.progress.Running.Add(p.Policy.RunningTimeout); !v.progress.Running.IsZero() && running.Before(bound) {
+		bound = running
+	}
+	if p.now.Before(bound) {
+		p.plan.requeue(bound, "a Deployment delays the next one")
+		return false
+	}
+	if p.relaxed == "" && (p.starts(behind) || meta.IsStatusConditionTrue(p.Previous.Conditions, managerv1alpha1.ConditionOrderRelaxed)) {
+		p.relaxed = fmt.Sprintf("deployment %s is not complete within its bound, the next one starts without it: %s", v.name, waits)
+	}
+	return true
+}
+
+// waitingSince returns the last progress of a Deployment or of a webhook that is not registered.
+func (p *planner) waitingSince(v deploymentView) time.Time {
+	since := v.progress.Since
+	for _, w := range v.webhooks {
+		if w.missing() {
+			since = workload.Later(since, p.sinceOf(w.Description, w.state))
+		}
+	}
+	return since
+}
+
+// starts reports whether some of the Deployments do not exist yet. To skip existing ones is not
+// reported: they started in their order.
+func (p *planner) starts(deployments []render.Deployment) bool {
+	return slices.ContainsFunc(deployments, func(d render.Deployment) bool { return p.Observed.Deployments[d.Object.Name] == nil })
 }

@@ -69,7 +69,7 @@ func (m *maintainer) repairWebhook(d render.Deployment, w render.Webhook) {
 	case live == nil:
 		m.reregistered[csvspec.IdentityOf(w.Description)] = m.registrar.register(d, w, m.progressOf(d))
 	case w.Delegated && len(registration.RulesOf(live)) == 0:
-	case m.asDeclared(w) && m.olderOwner(live) == nil:
+	case m.asDeclared(w) && m.Upgrade.olderOwner(live) == nil:
 		if w.Delegated {
 			w = registration.WithLiveBundle(w, live)
 		}

@@ -139,7 +139,7 @@ func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.Serv
 	if w.Delegated && w.Registration != nil {
 		w = registration.WithLiveBundle(w, k.registered(w))
 	}
-	endpoints, reason, message := k.endpointsAt(d, w, to)
+	endpoints, reason, message := k.probes.endpointsAt(d, w, to)
 	if reason != "" {
 		return reason, message
 	}
@@ -151,7 +151,7 @@ func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.Serv
 // that drops packets is not served. Otherwise the API server would be asked, which calls the
 // current port.
 func (k *ports) askToCompare(d render.Deployment, w render.Webhook) {
-	endpoints, _, _ := k.endpointsOf(d, w)
+	endpoints, _, _ := k.probes.endpointsOf(d, w)
 	for _, e := range endpoints {
 		if _, asked := k.Observed.Answers[e]; !asked && !e.Virtual {
 			k.plan.probe(e)

@@ -36,7 +36,7 @@ func (r *registrar) reachability(d render.Deployment, w render.Webhook, configur
 	case r.Policy.Gate == GateAvailable && !backend.Available:
 		reason, message = managerv1alpha1.ReasonDeploymentNotAvailable, backend.Message
 	case r.Policy.Gate == GateServing:
-		_, reason, message = r.endpointsOf(d, w)
+		_, reason, message = r.probes.endpointsOf(d, w)
 	}
 	if reason == managerv1alpha1.ReasonNoReadyEndpoints && backend.Message != "" {
 		message += ": " + backend.Message

@@ -76,7 +76,7 @@ func (r *registrar) useOf(c candidate) use {
 	case c.awaitsRules():
 		return use{kind: usedWithoutRules}
 	}
-	if older := r.olderOwner(c.live); older != nil {
+	if older := r.Upgrade.olderOwner(c.live); older != nil {
 		switch change, servedBy := r.changeOf(older, registration.Registration{Kind: c.webhook.Description.Type, Object: c.live}); change {
 		case render.Moved:
 			return use{kind: usedByOlder, older: older.Name, servedBy: servedBy}
@@ -116,7 +116,7 @@ func (r *registrar) routeEdited(c candidate) bool {
 func (r *registrar) keep(c candidate) webhookView {
 	desired := c.webhook.Registration
 	if c.webhook.Delegated {
-		r.plan.ensure(r.withLiveSelector(desired, c.live), c.live)
+		r.plan.ensure(r.Observed.withLiveSelector(desired, c.live), c.live)
 	} else {
 		r.plan.ensureRegistration(desired, c.live)
 	}

@@ -44,7 +44,7 @@ func (x *remover) unregisterStale() {
 // the server of the group.
 func (x *remover) unregisterReserved() {
 	for _, live := range x.Observed.APIServices {
-		if x.Observed.isReserved(live) && x.olderOwner(live) == nil {
+		if x.Observed.isReserved(live) && x.Upgrade.olderOwner(live) == nil {
 			x.plan.delete(live)
 		}
 	}
@@ -135,7 +135,7 @@ func (x *remover) uncalledPrefix() string {
 // observed it.
 func (x *remover) unregisterChanged(d render.Deployment) bool {
 	for _, live := range x.Observed.registrations() {
-		older := x.olderOwner(live.Object)
+		older := x.Upgrade.olderOwner(live.Object)
 		if older == nil {
 			continue
 		}

@@ -57,8 +57,8 @@ func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previo
 }
 
 // olderOwner returns the previous version that a live object belongs to; nil for none.
-func (f *facts) olderOwner(live drift.Object) *operatorsv1alpha1.ClusterServiceVersion {
-	for _, older := range f.Upgrade.From {
+func (u Upgrade) olderOwner(live drift.Object) *operatorsv1alpha1.ClusterServiceVersion {
+	for _, older := range u.From {
 		if csvspec.HasOwnerLabels(live, older) {
 			return older
 		}
@@ -94,19 +94,19 @@ func (f *facts) changesFrom(older *operatorsv1alpha1.ClusterServiceVersion) map[
 }
 
 // notStarted reports whether this version has not rolled out a Deployment yet.
-func (f *facts) notStarted(live *appsv1.Deployment) bool {
-	return live == nil || f.olderOwner(live) != nil
+func (u Upgrade) notStarted(live *appsv1.Deployment) bool {
+	return live == nil || u.olderOwner(live) != nil
 }
 
 // withLiveOwners returns a desired object with the previous versions that own the live one. The
 // object must exist until both versions are deleted.
-func (f *facts) withLiveOwners(desired, live drift.Object) drift.Object {
+func (u Upgrade) withLiveOwners(desired, live drift.Object) drift.Object {
 	if live == nil || len(desired.GetOwnerReferences()) == 0 {
 		return desired
 	}
 	owners := slices.Clone(desired.GetOwnerReferences())
 	for _, owner := range live.GetOwnerReferences() {
-		if slices.ContainsFunc(f.Upgrade.From, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.UID == owner.UID }) {
+		if slices.ContainsFunc(u.From, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.UID == owner.UID }) {
 			owners = append(owners, owner)
 		}
 	}
@@ -120,11 +120,11 @@ func (f *facts) withLiveOwners(desired, live drift.Object) drift.Object {
 
 // selectorConflict returns why a Deployment cannot be adopted: its selector cannot be changed, and
 // its Service must not select other pods.
-func (f *facts) selectorConflict() string {
-	for _, d := range f.Desired.Deployments {
-		live := f.Observed.Deployments[d.Object.Name]
+func (p *planner) selectorConflict() string {
+	for _, d := range p.Desired.Deployments {
+		live := p.Observed.Deployments[d.Object.Name]
 		if live != nil && !equality.Semantic.DeepEqual(live.Spec.Selector, d.Object.Spec.Selector) {
-			return fmt.Sprintf("deployment %s exists with another selector, which cannot be changed: give the Deployment of %s another name, or the same selector", d.Object.Name, f.CSV.Name)
+			return fmt.Sprintf("deployment %s exists with another selector, which cannot be changed: give the Deployment of %s another name, or the same selector", d.Object.Name, p.CSV.Name)
 		}
 	}
 	return ""
