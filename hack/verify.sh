@@ -17,6 +17,9 @@ main() {
   check "Go files are formatted (gofmt -w)" formatted
   check "documents name tests that exist" tests_exist
   check "manifests/monitoring" monitoring
+  for mod in . pkg/hosting examples; do
+    check "sizes of packages and types ($mod)" structure "$mod"
+  done
   # Each module alone: what it does not require, it cannot use.
   for mod in $(git ls-files --cached --others --exclude-standard '*go.mod' ':!hack/tools'); do
     check "go vet ($mod)" go vet -C "$(dirname "$mod")" ./...
@@ -47,6 +50,12 @@ generated_files() {
   done
   rm -rf "$fresh"
   return $status
+}
+
+structure() {
+  local tool
+  tool=$(mktemp)
+  go build -C hack/tools/structure -o "$tool" . && (cd "$1" && "$tool" ./...)
 }
 
 # The rules do what their tests say, and Prometheus, its operator and Grafana read the rest.
