@@ -4,6 +4,7 @@
 package route
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"slices"
@@ -83,9 +84,12 @@ type Backend struct {
 	Ready []Endpoint
 }
 
-// Behind returns what is behind a port of a Service.
+// Behind returns what is behind a port of a Service. API servers connect by TCP: a port of the same
+// number and another protocol is another port.
 func Behind(service *corev1.Service, port int32, all []*discoveryv1.EndpointSlice) Backend {
-	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
+	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool {
+		return p.Port == port && cmp.Or(p.Protocol, corev1.ProtocolTCP) == corev1.ProtocolTCP
+	})
 	if at < 0 {
 		return Backend{}
 	}
@@ -142,7 +146,8 @@ func called(service *corev1.Service, slice *discoveryv1.EndpointSlice) bool {
 // of a single port need not name it.
 func target(slice *discoveryv1.EndpointSlice, name string) int32 {
 	for _, port := range slice.Ports {
-		if port.Port != nil && named(port.Name) == name {
+		tcp := port.Protocol == nil || *port.Protocol == corev1.ProtocolTCP
+		if port.Port != nil && tcp && named(port.Name) == name {
 			return *port.Port
 		}
 	}

@@ -41,6 +41,8 @@ func TestBehind(t *testing.T) {
 	}
 	unnamed := slice(discoveryv1.AddressTypeIPv4, "", 9443, nil, "10.1.0.1")
 	unnamed.Ports[0].Name = nil
+	udp := slice(discoveryv1.AddressTypeIPv4, "https", 9443, nil, "10.1.0.1")
+	udp.Ports[0].Protocol = new(corev1.ProtocolUDP)
 	for name, test := range map[string]struct {
 		port   int32
 		slices []*discoveryv1.EndpointSlice
@@ -52,15 +54,20 @@ func TestBehind(t *testing.T) {
 		"an endpoint not ready":      {443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv4, "https", 9443, new(false), "10.1.0.1")}, Backend{Port: true, Target: true}, nil},
 		"another port of the pods":   {443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv4, "metrics", 8080, nil, "10.1.0.1")}, Backend{Port: true}, nil},
 		"another family":             {443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv6, "https", 9443, nil, "fd00::1")}, Backend{Port: true}, nil},
-		"no such port":               {8443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv4, "https", 9443, nil, "10.1.0.1")}, Backend{}, nil},
+		"no such port":               {8444, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv4, "https", 9443, nil, "10.1.0.1")}, Backend{}, nil},
 		"no slices":                  {443, nil, Backend{Port: true}, nil},
 		"a port that has no name":    {80, []*discoveryv1.EndpointSlice{unnamed}, Backend{Port: true, Target: true}, []string{"10.1.0.1:9443"}},
+		"a UDP port of that name":    {443, []*discoveryv1.EndpointSlice{udp}, Backend{Port: true}, nil},
+		"a UDP port of the Service":  {8443, []*discoveryv1.EndpointSlice{slice(discoveryv1.AddressTypeIPv4, "h3", 9443, nil, "10.1.0.1")}, Backend{}, nil},
 		"one whose name is not that": {443, []*discoveryv1.EndpointSlice{unnamed}, Backend{Port: true}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := &corev1.Service{Spec: corev1.ServiceSpec{
 				IPFamilies: []corev1.IPFamily{corev1.IPv4Protocol, corev1.IPv6Protocol},
-				Ports:      []corev1.ServicePort{{Name: "https", Port: 443, TargetPort: intstr.FromString("https")}, {Port: 80}},
+				Ports: []corev1.ServicePort{
+					{Name: "h3", Port: 443, Protocol: corev1.ProtocolUDP}, {Name: "https", Port: 443, TargetPort: intstr.FromString("https")}, {Port: 80},
+					{Name: "h3", Port: 8443, Protocol: corev1.ProtocolUDP},
+				},
 			}}
 			got := Behind(service, test.port, test.slices)
 			var ready []string
