@@ -43,6 +43,9 @@ func TestDoctorSeesAStrangersCertificate(t *testing.T) {
 	if said := term.works("", "doctor"); strings.Contains(said, e.namespace) {
 		t.Errorf("nothing is wrong with it, and doctor says\n%s", said)
 	}
+	if said := term.works("", "doctor", "-o", "json"); !strings.Contains(said, `"dialled"`) || strings.Contains(said, `"ready": 0`) {
+		t.Errorf("the result does not say of how many endpoints it was made:\n%s", said)
+	}
 
 	registered.Webhooks[0].ClientConfig.CABundle = other.CA
 	_, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(e.ctx, registered, metav1.UpdateOptions{})

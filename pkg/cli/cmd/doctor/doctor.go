@@ -51,7 +51,8 @@ a finding of level UNKNOWN, or the cluster could not be read.`,
 			}
 			findings := doctor.Diagnose(facts, time.Now())
 			if output.Format != "" {
-				err = output.Print(terminal.Stdout(cmd), map[string]any{"findings": findings})
+				asked, endpoints := doctor.Asked(facts)
+				err = output.Print(terminal.Stdout(cmd), report{findings, dialled{endpoints, asked, direct}})
 			} else {
 				printFindings(terminal.Stdout(cmd), findings, facts)
 				if !direct {
@@ -65,6 +66,19 @@ a finding of level UNKNOWN, or the cluster could not be read.`,
 	output.Add(cmd, "json", "yaml")
 	cmd.Flags().BoolVar(&direct, "direct", false, "dial the addresses of the pods, as API servers do; the default is a port-forward, which also reaches a server that listens only on 127.0.0.1 of its pod")
 	return cmd
+}
+
+// report is the result as JSON or YAML.
+type report struct {
+	Findings  []doctor.Finding `json:"findings"`
+	Endpoints dialled          `json:"endpoints"`
+}
+
+// dialled is of how many endpoints the findings were made.
+type dialled struct {
+	Ready   int  `json:"ready"`   // endpoints of Services that webhooks call
+	Dialled int  `json:"dialled"` // of these
+	Direct  bool `json:"direct"`  // from this machine to the address; otherwise from inside the pod
 }
 
 func printFindings(to output.Writer, findings []doctor.Finding, facts doctor.Facts) {
