@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,6 +28,10 @@ func (b *Bundle) AuthorsNamespace() (name string, suggests bool) {
 	name = cmp.Or(b.namespaceMeta().Name, b.CSV.Annotations[NamespaceAnnotation])
 	return name, name != ""
 }
+
+// BelongsToKubernetes reports whether Kubernetes has a namespace for itself. Objects there can give rights
+// by their name alone, such as a Secret with a bootstrap token.
+func BelongsToKubernetes(namespace string) bool { return strings.HasPrefix(namespace, "kube-") }
 
 // NamespaceTemplate returns the author's Namespace, nil if there is none, and its unknown fields. The
 // error is why the template is invalid.

@@ -148,7 +148,8 @@ Namespace as JSON, operatorframework.io/suggested-namespace has the name of a na
 template takes precedence. Installers create this namespace unless an administrator names another. A
 template that cannot be read is ignored silently: the namespace gets another name, and lacks the
 labels and annotations that the operator needs, such as the pod security level. The API server
-refuses an invalid Namespace, and the objects in it are not created.`,
+refuses an invalid Namespace, and the objects in it are not created. Namespaces whose names begin
+with kube- belong to Kubernetes.`,
 	find: suggestionMistakes,
 }}
 
@@ -171,6 +172,9 @@ func suggestionMistakes(s *subject) []mistake {
 		}
 		suggestion, at = template.ObjectMeta, inTemplate
 		suggestion.Name = name
+	}
+	if bundle.BelongsToKubernetes(name) {
+		all = append(all, s.inCSV(at, fmt.Sprintf("namespace %s belongs to Kubernetes: bundle install refuses it without -n", name), "suggest a namespace of the operator's own"))
 	}
 	if suggestion.Name == "" {
 		return all

@@ -197,6 +197,7 @@ var breakages = []breakage{
 	{"a template with a field misspelt", "", suggest(`{"metadata": {"name": "shop", "label": {}}}`), []string{"suggested-namespace"}},
 	{"a template without a name", "", suggest(`{"metadata": {"labels": {"a": "b"}}}`), []string{"suggested-namespace"}},
 	{"a template with a label that is none", "", suggest(`{"metadata": {"name": "shop", "labels": {"a": "b/c"}}}`), []string{"suggested-namespace"}},
+	{"a namespace of Kubernetes", "", suggest(`{"metadata": {"name": "kube-system"}}`), []string{"suggested-namespace"}},
 	{"a namespace that is none", "", func(f files) {
 		f.at("metadata", "annotations").(map[string]any)["operatorframework.io/suggested-namespace"] = "A Name"
 	}, []string{"suggested-namespace"}},

@@ -20,7 +20,7 @@ import (
 // kind that bundles may have and that no other list of a Summary shows. Kinds with nil have no such field.
 var dangerous = map[schema.GroupKind]func(*unstructured.Unstructured) []string{
 	{Kind: "ConfigMap"}:      nil,
-	{Kind: "Secret"}:         tokenOf,
+	{Kind: "Secret"}:         typeOf,
 	{Kind: "Service"}:        trafficOf,
 	{Kind: "ServiceAccount"}: identityOf,
 	{Group: "autoscaling.k8s.io", Kind: "VerticalPodAutoscaler"}: scaledBy,
@@ -46,11 +46,16 @@ func detailsOf(o *unstructured.Unstructured) string {
 	return strings.Join(details(o), ", ")
 }
 
-func tokenOf(o *unstructured.Unstructured) []string {
-	if text(o.Object, "type") != string(corev1.SecretTypeServiceAccountToken) {
+// typeOf returns the type of a Secret: Kubernetes and others give rights by it.
+func typeOf(o *unstructured.Unstructured) []string {
+	switch kind := text(o.Object, "type"); kind {
+	case "", string(corev1.SecretTypeOpaque):
 		return nil
+	case string(corev1.SecretTypeServiceAccountToken):
+		return []string{fmt.Sprintf("a token of ServiceAccount %s/%s", o.GetNamespace(), o.GetAnnotations()[corev1.ServiceAccountNameKey])}
+	default:
+		return []string{"type " + kind}
 	}
-	return []string{fmt.Sprintf("a token of ServiceAccount %s/%s", o.GetNamespace(), o.GetAnnotations()[corev1.ServiceAccountNameKey])}
 }
 
 // trafficOf returns which traffic a Service takes: an external IP takes that of an address that others may use.

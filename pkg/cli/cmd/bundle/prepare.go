@@ -3,6 +3,7 @@ package bundle
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,6 +42,9 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 		return nil, installer.Installation{}, err
 	}
 	i.Print = timedPrinter(out)
+	if bundle.BelongsToKubernetes(i.Namespace()) {
+		out.Printf("warning: namespace %s belongs to Kubernetes: objects there can give rights by their name alone\n", i.Namespace())
+	}
 	introduce(out, b, i.Manifests)
 	if suggested, suggests := b.AuthorsNamespace(); suggests && suggested != i.Namespace() {
 		out.Printf("warning: the bundle suggests namespace %s, and the namespace of this command is %s\n", suggested, i.Namespace())
@@ -70,6 +74,9 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 		}
 	}
 	options, err := o.options()
+	if suggested := b.SuggestedNamespace(); err == nil && options.Namespace == "" && bundle.BelongsToKubernetes(suggested) {
+		err = fmt.Errorf("the bundle is made for namespace %s, which belongs to Kubernetes: choose another one with -n NAMESPACE, or allow it with -n %[1]s", suggested)
+	}
 	return b, options, err
 }
 
