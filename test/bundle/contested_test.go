@@ -4,8 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
@@ -70,5 +72,88 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	must(t, err)
 	if !e.isThere(t, adopted) || e.isThere(t, own) {
 		t.Errorf("removed: %s, and messages %q", p.Namespace(), removal.Messages)
+	}
+}
+
+// A definition that the installation created, and that Helm has taken over since, is not changed without a question.
+func TestDefinitionTakenByAnotherClient(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	c, err := installer.New(cluster.Config())
+	must(t, err)
+	e.namespace(t, "takenover")
+	o := bundle.Options{Namespace: "takenover"}
+	before := written(t, "takenover", "takenover.v1", text(definition1, "takenover", "first"))
+	must(t, applyAll(t, c, before, o))
+	after := written(t, "takenover", "takenover.v1", text(definition1, "takenover", "bundle"))
+	if foreign := deploy.Unadopted(e.planned(t, c, after, "takenover").Steps(), nil); len(foreign) != 0 {
+		t.Fatalf("asked about %d objects although no other client owns them", len(foreign))
+	}
+
+	taken := &unstructured.Unstructured{}
+	must(t, yaml.Unmarshal([]byte(text(definition1, "takenover", "helm")), taken))
+	resource, err := e.resource(taken)
+	must(t, err)
+	_, err = resource.Apply(t.Context(), taken.GetName(), taken, metav1.ApplyOptions{FieldManager: "helm", Force: true})
+	must(t, err)
+	p := e.planned(t, c, after, "takenover")
+	foreign := deploy.Unadopted(p.Steps(), nil)
+	if len(foreign) != 1 || !strings.Contains(foreign[0].Describe(), "helm") {
+		t.Fatalf("asked about %d objects, want the definition", len(foreign))
+	}
+	if _, err := c.Install(t.Context(), p); !saysAll(err, "goods.takenover.example.com", "helm") {
+		t.Errorf("without a word it says %v", err)
+	}
+	must(t, applyAll(t, c, after, o))
+}
+
+// A version of an unknown package is replaced by one that an administrator names.
+func TestUpgradeOfAnUnknownPackage(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	c, err := installer.New(cluster.Config())
+	must(t, err)
+	e.namespace(t, "unknown")
+	victim := written(t, "victim", "victim.v1").CSVObject.DeepCopy()
+	victim.SetNamespace("unknown")
+	must(t, e.create(t.Context(), victim, false))
+	evil := written(t, "evil", "evil.v2")
+	evil.CSV.Spec.Replaces = "victim.v1"
+	o := bundle.Options{Namespace: "unknown"}
+	if _, err := c.CompleteUpgrade(t.Context(), evil, &o); !saysAll(err, "victim.v1", "--adopt ClusterServiceVersion.operators.coreos.com/unknown/victim.v1") {
+		t.Errorf("it says %v", err)
+	}
+	if _, err := c.CompleteUpgrade(t.Context(), evil, &o, "ClusterServiceVersion.operators.coreos.com/unknown/victim.v1"); err != nil {
+		t.Errorf("adopted: %v", err)
+	}
+}
+
+// Who may create definitions and no ClusterServiceVersions learns that before the first object is written: without the
+// namespace, no dry run can say so.
+func TestDeniedBeforeTheFirstWrite(t *testing.T) {
+	t.Parallel()
+	const user = "definer"
+	e := newEnv(t)
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}},
+		{APIGroups: []string{"", "apiextensions.k8s.io"}, Resources: []string{"namespaces", "configmaps", "customresourcedefinitions"}, Verbs: []string{"*"}},
+	}}
+	_, err := e.kube.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
+	must(t, err)
+	_, err = e.kube.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: role.ObjectMeta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	c, err := installer.New(config)
+	must(t, err)
+	e.eventually(t, "the objects may be read", func() bool {
+		_, err := c.Others(t.Context(), "denied", "")
+		return err == nil
+	})
+	p := e.planned(t, c, written(t, "denied", "denied.v1"), "denied")
+	if err := p.Err(); !saysAll(err, "denied.v1", `you may not create clusterserviceversions in namespace "denied"`) {
+		t.Errorf("it says %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -95,24 +96,29 @@ func (k killedAfter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return k.next.RoundTrip(r)
 }
 
+// removeWithLatest removes an installation that the old bundle must not remove: its upgrade was complete.
+func (e *env) removeWithLatest(t *testing.T, c *installer.Installer, b, latest *bundle.Bundle, refusal error) {
+	t.Helper()
+	if complete := fmt.Sprintf("%s is installed in namespace", latest.CSV.Name); b == latest || !strings.Contains(refusal.Error(), complete) {
+		t.Fatal(refusal)
+	}
+	e.removeWith(t, c, latest, latest)
+}
+
 // removeWith removes an installation with the bundle of one of its versions. Nothing is left of any.
 func (e *env) removeWith(t *testing.T, c *installer.Installer, b, latest *bundle.Bundle) {
 	t.Helper()
 	o := bundle.Options{}
 	if _, err := c.CompleteUninstall(t.Context(), b, &o); err != nil {
-		if b == latest {
-			t.Fatal(err)
-		}
-		e.removeWith(t, c, latest, latest) // The upgrade was complete: the old bundle is refused.
+		e.removeWithLatest(t, c, b, latest, err)
 		return
 	}
 	i := prepared(t, c, b, o)
 	removal, err := c.Removal(t.Context(), i, true)
-	if err != nil && b != latest {
-		e.removeWith(t, c, latest, latest)
+	if err != nil {
+		e.removeWithLatest(t, c, b, latest, err)
 		return
 	}
-	must(t, err)
 	_, err = c.Uninstall(t.Context(), i, removal)
 	must(t, err)
 	name := o.Namespace

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 )
 
@@ -38,10 +41,29 @@ func CheckInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName stri
 	return nil
 }
 
-// CheckUpgrade says why a bundle cannot replace a version: it is of another package.
-func CheckUpgrade(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, replaced []Installed) error {
+// Replaced returns the versions that a version replaces, each with its kind, namespace and name alone.
+func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion) (all []*unstructured.Unstructured) {
+	for _, name := range lineage.Replaced(csv) {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind))
+		o.SetNamespace(csv.Namespace)
+		o.SetName(name)
+		all = append(all, o)
+	}
+	return all
+}
+
+// CheckUpgrade says why a bundle cannot replace a version: it is of another package, or of one that is not known
+// and was not adopted.
+func CheckUpgrade(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, replaced []Installed, adopted []string) error {
 	for _, other := range replaced {
-		if other.CSV.Name != csv.Name && other.Package != "" && other.Package != packageName {
+		reference := fmt.Sprintf("%s/%s/%s", groupkind.ClusterServiceVersion, other.CSV.Namespace, other.CSV.Name)
+		switch {
+		case other.CSV.Name == csv.Name || other.Package == packageName || other.Package == "" && slices.Contains(adopted, reference):
+		case other.Package == "":
+			return fmt.Errorf("no Subscription and no installation by these commands says to which package %s in %s belongs: if %s is its next version, replace it with --adopt %s",
+				other.CSV.Name, other.CSV.Namespace, csv.Name, reference)
+		default:
 			return fmt.Errorf("%s in %s belongs to package %s, and the bundle of %s to package %q: a bundle replaces only versions of its own package",
 				other.CSV.Name, other.CSV.Namespace, other.Package, csv.Name, packageName)
 		}

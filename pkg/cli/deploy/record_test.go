@@ -218,20 +218,23 @@ func TestRefuseInstall(t *testing.T) {
 		there     Installed
 		refused   bool
 		noUpgrade bool
+		adopted   string
 	}{
 		"another package":                  {csv: version("shop.v2", "shop.v1"), there: Installed{version("stock.v1", ""), "stock"}, noUpgrade: true},
-		"of no known package":              {csv: version("shop.v2", "shop.v1"), there: Installed{version("stock.v1", ""), ""}},
+		"of no known package":              {csv: version("shop.v2", "shop.v1"), there: Installed{version("stock.v1", ""), ""}, noUpgrade: true},
+		"of no known package, adopted":     {csv: version("shop.v2", "shop.v1"), there: Installed{version("stock.v1", ""), ""}, adopted: "ClusterServiceVersion.operators.coreos.com/mall/stock.v1"},
+		"of another package, adopted":      {csv: version("shop.v2", "shop.v1"), there: Installed{version("stock.v1", ""), "stock"}, noUpgrade: true, adopted: "ClusterServiceVersion.operators.coreos.com/mall/stock.v1"},
 		"replaces it":                      {csv: version("shop.v2", "shop.v1"), there: Installed{version("shop.v1", ""), "shop"}, refused: true},
 		"skips it":                         {csv: version("shop.v3", "shop.v2", "shop.v1"), there: Installed{version("shop.v1", ""), "shop"}, refused: true},
 		"does not replace it":              {csv: version("shop.v3", "shop.v2"), there: Installed{version("shop.v1", ""), "shop"}, refused: true},
-		"is replaced by it":                {csv: version("shop.v1", ""), there: Installed{version("shop.v2", "shop.v1"), ""}, refused: true},
+		"is replaced by it":                {csv: version("shop.v1", ""), there: Installed{version("shop.v2", "shop.v1"), ""}, refused: true, noUpgrade: true},
 		"replaces that of another package": {csv: version("shop.v2", "stock.v1"), there: Installed{version("stock.v1", ""), "stock"}, refused: true, noUpgrade: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := CheckInstall(test.csv, "shop", []Installed{test.there}); (err != nil) != test.refused {
 				t.Errorf("install says %v", err)
 			}
-			if err := CheckUpgrade(test.csv, "shop", []Installed{test.there}); (err != nil) != test.noUpgrade {
+			if err := CheckUpgrade(test.csv, "shop", []Installed{test.there}, []string{test.adopted}); (err != nil) != test.noUpgrade {
 				t.Errorf("upgrade says %v", err)
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
@@ -18,6 +19,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
@@ -53,6 +55,24 @@ func (d definitionStore) settle(ctx context.Context, s deploy.Step, next *apiext
 		return deploy.Settled(live, next, csv)
 	})
 	return err
+}
+
+// contested returns the step of a definition, which is to be adopted if another client owns a field that changes. A
+// definition is patched, which never conflicts: a dry run of server-side apply shows the owners.
+func (a applier) contested(ctx context.Context, s deploy.Step, next *unstructured.Unstructured) (deploy.Step, error) {
+	client, err := a.clientFor(ctx, next)
+	if err != nil {
+		return s, err
+	}
+	others := slices.DeleteFunc(deploy.OtherManagers(s.Live), func(manager string) bool { return manager == wellknown.FieldManager })
+	_, err = client.Apply(ctx, next.GetName(), deploy.Owned(next), metav1.ApplyOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}})
+	switch {
+	case deploy.ConflictsWith(err, others):
+		return s.AsContested(), nil
+	case err != nil && !apierrors.IsConflict(err):
+		return s, fmt.Errorf("%s: %w", deploy.Title(next), err)
+	}
+	return s, nil
 }
 
 // define writes a definition as it was read: server-side apply would take fields away

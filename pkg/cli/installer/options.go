@@ -19,8 +19,8 @@ import (
 )
 
 // CompleteUpgrade completes the options for an upgrade by what the version that is replaced was
-// installed with. Kept is what Join says.
-func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+// installed with. Kept is what Join says. A version of an unknown package is replaced if it is adopted.
+func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bundle.Options, adopted ...string) (kept string, err error) {
 	before := lineage.Replaced(b.CSV)
 	// The bundle's own is what there is where an upgrade was interrupted after that one went.
 	found, err := c.versions(ctx, o.Namespace, append(before, b.CSV.Name))
@@ -39,7 +39,7 @@ func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bu
 	if err != nil {
 		return "", err
 	}
-	if err := deploy.CheckUpgrade(b.CSV, b.Package(), replaced); err != nil {
+	if err := deploy.CheckUpgrade(b.CSV, b.Package(), replaced, adopted); err != nil {
 		return "", err
 	}
 	if err := c.installedWith(ctx, found, b, o); err != nil {
@@ -228,14 +228,14 @@ func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.Clus
 			return nil, err
 		}
 		installed := deploy.Installed{CSV: csv}
-		for packageName, record := range records {
-			if record.Has(csv.Name) {
-				installed.Package = packageName
-			}
-		}
 		for _, s := range subscriptions {
 			if s.Spec != nil && (s.Spec.StartingCSV == csv.Name || s.Status.InstalledCSV == csv.Name) {
 				installed.Package = s.Spec.Package
+			}
+		}
+		for packageName, record := range records {
+			if record.Has(csv.Name) {
+				installed.Package = packageName
 			}
 		}
 		all = append(all, installed)

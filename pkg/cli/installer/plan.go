@@ -46,7 +46,10 @@ func (p Plan) Err() error {
 // Plan decides about each object of an installation, by its record and by a dry run.
 func (c *Installer) Plan(ctx context.Context, i Installation) (Plan, error) {
 	p, a := Plan{Installation: i}, c.applier()
-	var err error
+	err := c.CheckDefinitions(ctx, i.Bundle)
+	if err != nil {
+		return p, err
+	}
 	if p.awaited, err = c.awaited(ctx, i); err != nil {
 		return p, err
 	}
@@ -66,6 +69,11 @@ func (c *Installer) Plan(ctx context.Context, i Installation) (Plan, error) {
 			p.refused = append(p.refused, refused)
 		}
 	}
+	denied, err := a.denied(ctx, p)
+	if err != nil {
+		return p, err
+	}
+	p.refused = append(p.refused, denied...)
 	refused, err := c.dryRunRecord(ctx, a, p)
 	if refused != nil {
 		p.refused = append(p.refused, refused)
@@ -115,7 +123,9 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 	if err != nil {
 		return s, nil, nil, err
 	}
-	s, err = p.converted(deploy.StepOf(o, live, settled, p.record))
+	if s, err = p.converted(deploy.StepOf(o, live, settled, p.record)); err == nil && s.Action == deploy.Update && len(s.Changed) > 0 {
+		s, err = a.contested(ctx, s, settled)
+	}
 	return s, answer, nil, err
 }
 

@@ -14,7 +14,7 @@ import (
 // adopt asks about each object that the plan would overwrite although another client owns it or has changed it. --yes does
 // not answer these questions: --adopt does, for each object.
 func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
-	if err := deploy.CheckAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps())); err != nil {
+	if err := deploy.CheckAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps()), deploy.Replaced(plan.CSV())); err != nil {
 		return err
 	}
 	unadopted := deploy.Unadopted(plan.Steps(), plan.Adopted)

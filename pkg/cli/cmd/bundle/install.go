@@ -48,10 +48,10 @@ Exit codes: 0 installed; 1 refused, or no progress; 130 interrupted.`,
 }
 
 func (o *installOptions) execute(cmd *cobra.Command, c *installer.Installer, i installer.Installation, question string) error {
-	if err := c.CheckDefinitions(cmd.Context(), i.Bundle); err != nil {
-		return fmt.Errorf("nothing was changed:\n%w", err)
-	}
 	if o.dryRun == dryRunClient {
+		if err := c.CheckDefinitions(cmd.Context(), i.Bundle); err != nil {
+			return fmt.Errorf("nothing was changed:\n%w", err)
+		}
 		return o.dryRunLocally(cmd, i)
 	}
 	plan, err := c.Plan(cmd.Context(), i)

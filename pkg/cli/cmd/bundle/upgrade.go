@@ -1,10 +1,12 @@
 package bundle
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
@@ -23,7 +25,9 @@ version at the end.
 Exit codes: 0 upgraded; 1 refused, or no progress; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, i, err := o.prepare(cmd, args[0], (*installer.Installer).CompleteUpgrade)
+			c, i, err := o.prepare(cmd, args[0], func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, options *bundle.Options) (string, error) {
+				return c.CompleteUpgrade(ctx, b, options, o.adopted...)
+			})
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,50 @@
+package installer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// denied returns which objects the user may not create, of those that no dry run could check.
+func (a applier) denied(ctx context.Context, p Plan) (refused []error, err error) {
+	asked := map[authorizationv1.ResourceAttributes]bool{}
+	for _, s := range p.steps {
+		attributes, known := a.attributesOf(p, s)
+		if s.Unchecked == "" || !known || asked[attributes] {
+			continue
+		}
+		asked[attributes] = true
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}
+		answer, err := a.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("ask whether %s may be created: %w", deploy.Title(s.Object), err)
+		}
+		if !answer.Status.Allowed {
+			refused = append(refused, fmt.Errorf("%s: you may not create %s in namespace %q: ask for the verb create, or install as another user", deploy.Title(s.Object), attributes.Resource, attributes.Namespace))
+		}
+	}
+	return refused, nil
+}
+
+// attributesOf returns what creating an object asks for. The kind may be one that the bundle defines.
+func (a applier) attributesOf(p Plan, s deploy.Step) (attributes authorizationv1.ResourceAttributes, known bool) {
+	kind := s.Object.GroupVersionKind()
+	attributes = authorizationv1.ResourceAttributes{Namespace: s.Object.GetNamespace(), Verb: "create", Group: kind.Group}
+	if mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil {
+		attributes.Resource = mapping.Resource.Resource
+		return attributes, true
+	}
+	crds := p.Bundle.CRDs()
+	if n := slices.IndexFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind }); n >= 0 {
+		attributes.Resource = crds[n].Spec.Names.Plural
+		return attributes, true
+	}
+	return attributes, false
+}
