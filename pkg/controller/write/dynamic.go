@@ -35,8 +35,11 @@ func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstruct
 	case rollout.Create:
 		created, err := client.Create(ctx, o, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 		if apierrors.IsAlreadyExists(err) {
-			existing, err := uncached(ctx, client, o.GetName())
-			return nil, existing, err
+			existing, lost := uncached(ctx, client, o.GetName())
+			if existing == nil && lost == nil {
+				lost = err // another client has deleted the object since: retry
+			}
+			return nil, existing, lost
 		}
 		return result(created, err)
 	case rollout.Apply:

@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
@@ -48,5 +50,19 @@ func TestObjectOfAnotherClientIsNotOverwritten(t *testing.T) {
 		if diff := cmp.Diff(foreign.Object, got.Object); diff != "" {
 			t.Errorf("%s (-before +after):\n%s", verb, diff)
 		}
+	}
+}
+
+// The creation of an object that exists, and is deleted before it is read, is retried.
+func TestExistingObjectIsDeleted(t *testing.T) {
+	desired := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "shop", "name": "a"}}}
+	client := fake.NewSimpleDynamicClient(runtime.NewScheme(), desired.DeepCopy())
+	client.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, &unstructured.UnstructuredList{}, nil
+	})
+	w := &Writer{Set: clients.Set{Dynamic: client}}
+	written, existing, err := w.sendDynamic(t.Context(), rollout.Step{Verb: rollout.Create, Object: desired, Desired: desired}, desired)
+	if written != nil || existing != nil || !apierrors.IsAlreadyExists(err) {
+		t.Errorf("written %v, existing %v, error %v", written, existing, err)
 	}
 }
