@@ -103,6 +103,8 @@ func (r *run) learnRefusal(step rollout.Step, err error) {
 		r.deferred = errors.Join(r.deferred, fmt.Errorf("%s %s: %w", step.Verb, key, err))
 	case permissions.IsLifted(step.Object):
 		refused.Why += ": apply manifests/lift-roles, which lets the manager grant what it does not have"
+	case step.Verb == rollout.ResyncVolumes:
+		r.Contested.Resynced(step.Object.(*corev1.Pod), r.Now())
 	case step.Fields != nil:
 		r.Events.Event(r.csv, corev1.EventTypeWarning, managerv1alpha1.EventNotMarked, err.Error())
 	}

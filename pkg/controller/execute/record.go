@@ -33,6 +33,9 @@ func (r *run) record(step rollout.Step, written drift.Object) {
 	if step.Verb == rollout.Create && drift.IsRegistration(written) {
 		r.CreationTimes.Add(written, now)
 	}
+	if step.Verb == rollout.ResyncVolumes && written != step.Object { // a conflict returns the given object
+		r.Contested.Resynced(step.Object.(*corev1.Pod), now)
+	}
 	result := decide.Written{Step: step, Object: written, At: now}
 	if step.Verb != rollout.Delete && step.Desired != nil {
 		result.Write = drift.WriteOf(step.Desired, written)

@@ -55,6 +55,11 @@ func (p *Prober) ProbeCertificate(ctx context.Context, csv *operatorsv1alpha1.Cl
 			evidence.Pods[b.Pod.Name] = b.Pod
 		}
 	}
+	for i := range evidence.Found.Backends {
+		if pod := evidence.Pods[evidence.Found.Backends[i].Pod]; pod != nil {
+			addRecorded(&evidence.Found.Backends[i], p.Contested.ResyncedAt(pod))
+		}
+	}
 	return evidence, nil
 }
 
@@ -110,6 +115,17 @@ func backendOf(b backends.Backend, results []probe.Result, serving *certs.Servin
 		}
 	}
 	return seen
+}
+
+// addRecorded adds when the manager last wrote, or tried to write, the annotation of a pod. The live pod
+// may lack it: without the record, each reconciliation would write it.
+func addRecorded(seen *certs.Backend, written time.Time) {
+	if !written.After(seen.ResyncedAt) {
+		return
+	}
+	seen.ResyncedAt = written
+	seen.Message += "; its pod does not keep annotation " + wellknown.AnnotationResyncedAt + ", with which the manager makes the kubelet update the certificate sooner: " +
+		"exclude the pod from the webhook or policy that removes or refuses the annotation"
 }
 
 // addPod adds the pod of a backend, if it is a pod, and when it was last re-synced.

@@ -15,6 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/reviews"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
@@ -29,6 +30,8 @@ type Prober struct {
 	Metrics *metrics.Metrics
 	Now     func() time.Time
 	Live    *live.Reader
+	// Contested records the re-syncs of pods.
+	Contested *records.FieldContests
 }
 
 // ProbeEndpoints probes whether endpoints serve with a certificate that the registration will
