@@ -42,7 +42,7 @@ func (g *Gatherer) others(s *decide.Facts, relatives lineage.Lineage) requiremen
 	ownership := g.Versions.OwnershipOf(family...)
 	return requirements.OtherServers{
 		APIServices: func(group string) []*apiregistrationv1.APIService {
-			return slices.DeleteFunc(slices.Clone(g.Caches.APIServices.By(informers.ByGroup, group)), func(live *apiregistrationv1.APIService) bool {
+			return slices.DeleteFunc(g.apiServicesOf(group), func(live *apiregistrationv1.APIService) bool {
 				labelled := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(live, csv) }
 				// Without a Service the API server itself serves it, for its own kinds or for definitions.
 				return live.Spec.Service == nil || g.refusal(s, live) == "" || slices.ContainsFunc(family, labelled) && ownership.Proves(live)
@@ -55,6 +55,10 @@ func (g *Gatherer) others(s *decide.Facts, relatives lineage.Lineage) requiremen
 			})
 		},
 	}
+}
+
+func (g *Gatherer) apiServicesOf(group string) []*apiregistrationv1.APIService {
+	return g.Caches.APIServices.By(informers.ByGroup, group)
 }
 
 // ownedElsewhere reports whether a ClusterServiceVersion of another operator owns a definition with
@@ -84,7 +88,7 @@ func (g *Gatherer) addServedKinds(s *decide.Facts, by discovery.Asker) {
 // holds for one that is installed, too: an edit must not do what an installation may not. That
 // one keeps its webhooks, which its author has not given up.
 func (g *Gatherer) reservedAPI(s *decide.Facts) *scope.Failure {
-	reserved := requirements.ReservedAPI(s.CSV, g.Caches.APIServices.All())
+	reserved := requirements.ReservedAPI(s.CSV, g.apiServicesOf)
 	for _, group := range slices.Sorted(maps.Keys(s.Observed.OccupiedGroups)) {
 		reserved = cmp.Or(reserved, s.Observed.OccupiedGroups[group])
 	}
@@ -130,7 +134,7 @@ func (g *Gatherer) reservedGroups(s *decide.Facts) map[string]bool {
 		groups[live.Spec.Group] = true
 	}
 	for group := range groups {
-		reserved, _ := requirements.ReservedGroup(group, g.Caches.APIServices.All())
+		reserved, _ := requirements.ReservedGroup(group, g.apiServicesOf(group))
 		groups[group] = reserved != ""
 	}
 	return groups

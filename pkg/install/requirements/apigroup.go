@@ -14,8 +14,8 @@ import (
 )
 
 // ReservedGroup returns why an operator must not own an APIService of a group, and the next step.
-// Both are empty if it may. Clients prefer the newest version of a group, so the APIService could
-// replace the API server or the manager's own API.
+// Both are empty if it may. services are at least the APIServices of the group. Clients prefer the
+// newest version of a group, so the APIService could replace the API server or the manager's own API.
 func ReservedGroup(group string, services []*apiregistrationv1.APIService) (message, wayOut string) {
 	builtIn := func(s *apiregistrationv1.APIService) bool {
 		return s.Spec.Group == group && s.Labels[wellknown.LabelAutomanaged] == wellknown.AutomanagedBuiltIn
@@ -26,10 +26,11 @@ func ReservedGroup(group string, services []*apiregistrationv1.APIService) (mess
 	return fmt.Sprintf("group %q is not for operators to serve", group), "name another one in spec.apiservicedefinitions.owned"
 }
 
-// ReservedAPI returns why a CSV must not own its APIServices, with the next step, or "".
-func ReservedAPI(csv *operatorsv1alpha1.ClusterServiceVersion, services []*apiregistrationv1.APIService) string {
+// ReservedAPI returns why a CSV must not own its APIServices, with the next step, or "". servicesOf
+// returns the APIServices of a group.
+func ReservedAPI(csv *operatorsv1alpha1.ClusterServiceVersion, servicesOf func(group string) []*apiregistrationv1.APIService) string {
 	for _, owned := range csv.Spec.APIServiceDefinitions.Owned {
-		if message, wayOut := ReservedGroup(owned.Group, services); message != "" {
+		if message, wayOut := ReservedGroup(owned.Group, servicesOf(owned.Group)); message != "" {
 			return message + "; " + wayOut
 		}
 	}

@@ -81,7 +81,12 @@ func TestReservedGroup(t *testing.T) {
 func TestReservedAPI(t *testing.T) {
 	apps := liveAPIService("v1.apps", true)
 	apps.Spec.Group, apps.Labels = "apps", map[string]string{wellknown.LabelAutomanaged: wellknown.AutomanagedBuiltIn}
-	services := []*apiregistrationv1.APIService{apps}
+	services := func(group string) []*apiregistrationv1.APIService {
+		if group == "apps" {
+			return []*apiregistrationv1.APIService{apps}
+		}
+		return nil
+	}
 	csv := installtest.Owning(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"))), "Pond", "manager", 0)
 	if why := ReservedAPI(csv, services); why != "" {
 		t.Errorf("its own group is refused: %s", why)
