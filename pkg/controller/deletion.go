@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -69,8 +70,24 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if err != nil || len(refused) == 0 {
 		return rollout.Requeue{}, err
 	}
-	contested, err := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionUnregistrationRefused, refused.Error(), ""))
-	return c.retryDeletion().Earliest(contested), err
+	return c.reportRefusedEnd(ctx, k, csv, refused.Error())
+}
+
+// reportRefusedEnd reports that the API server refuses to remove what is left of a ClusterServiceVersion
+// without registrations. The WebhookRollout is read from the API server: it may just have been deleted.
+func (c *Controller) reportRefusedEnd(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, why string) (rollout.Requeue, error) {
+	current, err := c.OLM.WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
+	exists, details := err == nil && current.DeletionTimestamp == nil, ""
+	if exists {
+		details = rollout.DescribeCommand(csv)
+	}
+	contested, failed := c.reporter.UpdateCSV(ctx, k, csv, phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionUnregistrationRefused, why, details))
+	requeue := c.retryDeletion().Earliest(contested)
+	if !exists {
+		return requeue, cmp.Or(failed, ignoreNotFound(err))
+	}
+	contested, err = c.reporter.UpdateRollout(ctx, k, csv, current, rollout.Unregistered(csv, why, current.Status, c.now()))
+	return requeue.Earliest(contested), cmp.Or(failed, err)
 }
 
 // countPause is the interval at which the objects that block a deletion are counted, and refused
@@ -179,4 +196,11 @@ func (c *Controller) ownedByDefinitions(csv *operatorsv1alpha1.ClusterServiceVer
 		}
 	}
 	return owners.HasConversions(csv)
+}
+
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }

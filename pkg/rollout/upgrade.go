@@ -44,15 +44,30 @@ func (u Upgrade) Waits() bool {
 
 // Replaced returns the status of a version whose webhooks belong to a newer one.
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
-	status := managerv1alpha1.WebhookRolloutStatus{ObservedGeneration: csv.Generation, Provider: previous.Provider, Created: previous.Created}
-	ready := metav1.Condition{
+	return withoutWebhooks(csv, previous, now, metav1.Condition{
 		Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: string(operatorsv1alpha1.CSVReasonBeingReplaced),
-		Message: newer + " has taken over its webhooks", ObservedGeneration: csv.Generation, LastTransitionTime: metav1.NewTime(now),
+		Message: newer + " has taken over its webhooks",
+	})
+}
+
+// Unregistered returns the status of a deleted ClusterServiceVersion without registrations. why is what
+// the API server refuses.
+func Unregistered(csv *operatorsv1alpha1.ClusterServiceVersion, why string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
+	const refused = managerv1alpha1.ConditionUnregistrationRefused
+	return withoutWebhooks(csv, previous, now,
+		metav1.Condition{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: refused, Message: why},
+		metav1.Condition{Type: refused, Message: why})
+}
+
+// withoutWebhooks returns a status with these conditions alone.
+func withoutWebhooks(csv *operatorsv1alpha1.ClusterServiceVersion, previous managerv1alpha1.WebhookRolloutStatus, now time.Time, conditions ...metav1.Condition) managerv1alpha1.WebhookRolloutStatus {
+	status := managerv1alpha1.WebhookRolloutStatus{ObservedGeneration: csv.Generation, Provider: previous.Provider, Created: previous.Created}
+	for _, c := range conditions {
+		if before := meta.FindStatusCondition(previous.Conditions, c.Type); before != nil {
+			status.Conditions = append(status.Conditions, *before)
+		}
+		SetCondition(&status, c, csv.Generation, now)
 	}
-	if before := meta.FindStatusCondition(previous.Conditions, ready.Type); before != nil {
-		status.Conditions = append(status.Conditions, *before)
-	}
-	meta.SetStatusCondition(&status.Conditions, ready)
 	return status
 }
 

@@ -6,10 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
@@ -193,5 +195,25 @@ func expect(t *testing.T, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("registrations are\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
+	}
+}
+
+// A deleted version whose end is refused reports the refusal, and nothing of its former webhooks.
+func TestUnregisteredStatus(t *testing.T) {
+	previous := managerv1alpha1.WebhookRolloutStatus{
+		Created:     []managerv1alpha1.CreatedObject{{UID: "1"}},
+		Deployments: []managerv1alpha1.DeploymentStatus{{Name: "manager"}}, Registrations: 1, ReadyRegistrations: 1,
+		Conditions: []metav1.Condition{
+			{Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionTrue}, {Type: managerv1alpha1.ConditionConversionInUse, Status: metav1.ConditionTrue},
+		},
+	}
+	const why = "the API server refuses to delete ClusterRole shop"
+	status := Unregistered(installtest.Operator(nil), why, previous, time.Unix(1_000_000, 0))
+	refused := meta.FindStatusCondition(status.Conditions, managerv1alpha1.ConditionUnregistrationRefused)
+	if refused == nil || refused.Message != why || !meta.IsStatusConditionFalse(status.Conditions, managerv1alpha1.ConditionReady) || len(status.Conditions) != 2 {
+		t.Errorf("conditions %+v", status.Conditions)
+	}
+	if len(status.Deployments) > 0 || status.Registrations > 0 || len(status.Created) != 1 {
+		t.Errorf("status %+v", status)
 	}
 }

@@ -49,7 +49,7 @@ func TestResyncIsRecorded(t *testing.T) {
 			Records: &records.Records{}, Writes: &informers.Expectations{}, Log: logrus.NewEntry(log),
 			Metrics: metrics.New(prometheus.NewRegistry()), Now: now,
 		}
-		r := &run{Executor: e, csv: installtest.Operator(), sender: &write.Sender{Writer: &write.Writer{Set: clients.Set{Kube: kube}, Now: now}}}
+		r := &run{Executor: e, csv: installtest.Operator(nil), sender: &write.Sender{Writer: &write.Writer{Set: clients.Set{Kube: kube}, Now: now}}}
 		step := rollout.Step{Verb: rollout.ResyncVolumes, Object: pod, Live: pod}
 		if _, err := r.apply(t.Context(), decide.Plan{Plan: rollout.Plan{Steps: []rollout.Step{step}}}); err != nil {
 			t.Fatal(err)

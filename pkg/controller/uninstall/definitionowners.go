@@ -37,13 +37,13 @@ func (u *Uninstaller) cleanUp(ctx context.Context, k owners.Kind, o metav1.Objec
 	case owners.Ignore:
 		return nil
 	case owners.Release:
-		return u.Writer.SetOwners(ctx, k, o, owners.WithoutDefinitionOwners(o))
+		return refusal("change the owner references of", k.Name+" "+o.GetNamespace()+"/"+o.GetName(), u.Writer.SetOwners(ctx, k, o, owners.WithoutDefinitionOwners(o)))
 	default:
 		err := u.Metadata.Resource(k.Resource).Namespace(o.GetNamespace()).Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
-		return err
+		return refusal("delete", k.Name+" "+o.GetNamespace()+"/"+o.GetName(), err)
 	}
 }
 

@@ -60,7 +60,7 @@ func Manager(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces
 type HeldError struct{ Held []string }
 
 func (e HeldError) Error() string {
-	return "webhooks of these ClusterServiceVersions stay, with their finalizers. Do what is listed for each, then run the command again:\n  " + strings.Join(e.Held, "\n  ")
+	return "the finalizers of these ClusterServiceVersions stay, because not everything could be removed. Do what is listed for each, then run the command again:\n  " + strings.Join(e.Held, "\n  ")
 }
 
 // finalizedCSVs returns the ClusterServiceVersions in the manager's namespaces that have the
@@ -117,8 +117,11 @@ func (u *Uninstaller) release(ctx context.Context, csv *operatorsv1alpha1.Cluste
 	if err := u.deletePermissions(ctx, csv, liftedFor(csv), ownership); err != nil {
 		return err
 	}
+	if err := u.removeFinalizer(ctx, csv); err != nil {
+		return err
+	}
 	u.Log.WithFields(queue.CSVKey(csv.Namespace, csv.Name).Fields()).Info("webhooks are unregistered and the finalizer is removed")
-	return u.removeFinalizer(ctx, csv)
+	return nil
 }
 
 // endAllConversions ends the conversions of a ClusterServiceVersion, read from the API server.

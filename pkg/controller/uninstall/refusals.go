@@ -2,27 +2,36 @@ package uninstall
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 )
 
-// RefusedError names the writes that the API server refuses, with the causes. A retry does not help.
+// RefusedError names the requests that the API server refuses, with the causes. A retry does not help.
 type RefusedError []string
 
 func (e RefusedError) Error() string {
-	return strings.Join(e, "; ") + ". Change the policy, the webhook or the role that refuses this"
+	return strings.Join(e, "; ") + ". Change the policy or the webhook that refuses this, or grant the named user the permission that it lacks"
+}
+
+// refusal returns the error of a write as a RefusedError if the API server refuses the write.
+func refusal(verb, object string, err error) error {
+	if err == nil || !isRefused(err) {
+		return err
+	}
+	return RefusedError{fmt.Sprintf("the API server refuses to %s %s: %v", verb, object, err)}
 }
 
 // Refusals returns what the API server refuses according to an error, or the error if it has another
-// cause.
+// cause. The API server names the verb, the user and the resource of a read that it refuses.
 func Refusals(err error) (RefusedError, error) {
 	var refused RefusedError
 	switch {
 	case errors.As(err, &refused):
 		return refused, nil
 	case err != nil && isRefused(err):
-		return RefusedError{"the API server refuses a write: " + err.Error()}, nil
+		return RefusedError{"the API server refuses a request: " + err.Error()}, nil
 	default:
 		return nil, err
 	}

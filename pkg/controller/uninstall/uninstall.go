@@ -3,7 +3,6 @@ package uninstall
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/sirupsen/logrus"
@@ -67,10 +66,12 @@ func (u *Uninstaller) send(ctx context.Context, namespace string, steps []rollou
 		switch {
 		case err == nil:
 			all = append(all, written)
-		case isRefused(err):
-			refused = append(refused, fmt.Sprintf("the API server refuses to %s %s: %v", step.Verb, step.Key(), err))
 		default:
-			return all, err
+			causes, err := Refusals(refusal(string(step.Verb), step.Key(), err))
+			if err != nil {
+				return all, err
+			}
+			refused = append(refused, causes...)
 		}
 	}
 	if len(refused) > 0 {
@@ -95,7 +96,7 @@ func (u *Uninstaller) deleteRollout(ctx context.Context, csv *operatorsv1alpha1.
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return err
+	return refusal("delete", "WebhookRollout "+csv.Namespace+"/"+csv.Name, err)
 }
 
 func (u *Uninstaller) removeFinalizer(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
@@ -104,5 +105,5 @@ func (u *Uninstaller) removeFinalizer(ctx context.Context, csv *operatorsv1alpha
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return err
+	return refusal("remove the finalizer of", drift.KeyOf(csv), err)
 }

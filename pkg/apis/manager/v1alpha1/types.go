@@ -148,8 +148,8 @@ const (
 	// ConditionConversionInUse is True while a conversion webhook that should go cannot,
 	// because objects would lose fields without it.
 	ConditionConversionInUse = "ConversionInUse"
-	// ConditionUnregistrationRefused is True while the API server refuses to remove registrations
-	// of a ClusterServiceVersion that is being deleted.
+	// ConditionUnregistrationRefused is True while the API server refuses to remove registrations,
+	// other objects or the finalizer of a ClusterServiceVersion that is being deleted.
 	ConditionUnregistrationRefused = "UnregistrationRefused"
 	// ConditionConfigRefused is True while parts of the Subscription's config are not
 	// followed.

@@ -1,0 +1,65 @@
+package uninstall
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
+)
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// What the API server refuses at the end of a deletion is reported with the verb, the object and the
+// next step. A refused read names the verb and the user, and is not called a write.
+func TestRefusedEnd(t *testing.T) {
+	const user = `User \"manager\" cannot list resource \"clusterroles\"`
+	for refused, want := range map[string]string{
+		"GET /apis/rbac.authorization.k8s.io/v1/clusterroles":                                      `refuses a request: User "manager" cannot list resource "clusterroles"`,
+		"DELETE /apis/olm-webhook-manager.io/v1alpha1/namespaces/shop/webhookrollouts/shop.v1":     "refuses to delete WebhookRollout shop/shop.v1: ",
+		"PATCH /apis/operators.coreos.com/v1alpha1/namespaces/shop/clusterserviceversions/shop.v1": "refuses to remove the finalizer of ClusterServiceVersion shop/shop.v1: ",
+	} {
+		answer := func(r *http.Request) (*http.Response, error) {
+			code, body := http.StatusOK, "{}"
+			if r.Method+" "+r.URL.Path == refused {
+				code, body = http.StatusForbidden, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "`+user+`"}`
+			}
+			return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r}, nil
+		}
+		config := &rest.Config{Host: "http://localhost", Transport: roundTripper(answer), QPS: -1}
+		kube, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		olm, err := olmclient.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := logrus.New()
+		log.SetOutput(io.Discard)
+		set := clients.Set{Kube: kube, OLM: olm}
+		u := &Uninstaller{Set: set, Log: logrus.NewEntry(log), Writer: &write.Writer{Set: set, Now: time.Now}}
+		csv := installtest.Operator(nil)
+		causes, err := Refusals(u.Finish(t.Context(), csv, nil, false, owners.Ownership{}))
+		if err != nil || !strings.Contains(causes.Error(), want) || !strings.Contains(causes.Error(), "grant the named user the permission") {
+			t.Errorf("%s: %v, %v, want %q", refused, causes, err, want)
+		}
+	}
+	if _, err := Refusals(errors.New("no connection")); err == nil {
+		t.Error("a lost connection counts as a refusal")
+	}
+}
