@@ -35,8 +35,13 @@ type Lineage struct {
 // Of returns the lineage of a ClusterServiceVersion: by spec.replaces and spec.skips, and by the
 // owners of Deployments. The latter holds when a version between two others is deleted, or
 // spec.replaces is edited after the upgrade has begun. The owners do not count between versions that
-// replace each other the other way round: an upgrade that is undone gives Deployments back.
+// replace each other the other way round: an upgrade that is undone gives Deployments back. They do not
+// count either while spec.replaces or spec.skips of any version names the older one: its phase then
+// belongs to that upgrade and proves no other one.
 func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
+	replaced := func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return slices.ContainsFunc(in.Replacing(c.Name), func(newer *operatorsv1alpha1.ClusterServiceVersion) bool { return !newer.IsCopied() })
+	}
 	older := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
 		var found []*operatorsv1alpha1.ClusterServiceVersion
 		for _, name := range Replaced(c) {
@@ -44,9 +49,14 @@ func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
 				found = append(found, named)
 			}
 		}
-		return append(found, slices.DeleteFunc(in.TookFrom(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return replaces(other, c) })...)
+		return append(found, slices.DeleteFunc(in.TookFrom(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
+			return replaces(other, c) || replaced(other)
+		})...)
 	}
 	newer := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+		if replaced(c) {
+			return in.Replacing(c.Name)
+		}
 		return append(in.Replacing(c.Name), slices.DeleteFunc(in.TakenBy(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return replaces(c, other) })...)
 	}
 	return Lineage{Older: follow(csv, older), Newer: follow(csv, newer)}

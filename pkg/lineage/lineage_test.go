@@ -105,6 +105,9 @@ func TestOf(t *testing.T) {
 		"replaces itself":             {[]string{"v1 replaces v1"}, "", ""},
 		"two that replace each other": {[]string{"v1 replaces v2", "v2 replaces v1"}, "v2", "v2"},
 		"a copy is no version":        {[]string{"v2 replaces v1", "v1 copied"}, "", ""},
+		"took":                        {[]string{"v2 took v1", "v1 Replacing", "v2 copied replaces v1"}, "v1", ""},
+		"took what another replaces":  {[]string{"w1 took v1", "v1 Replacing", "v2 replaces v1"}, "", ""},
+		"taken, and another replaces": {[]string{"v1 Replacing", "w1 took v1", "v2 replaces v1"}, "", "v2"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

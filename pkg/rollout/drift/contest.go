@@ -149,20 +149,25 @@ func (r otherClient) concerns(object, live Object, drift Drift) bool {
 	}
 }
 
-// Message returns who reverts which field of an object, and the remedy.
+// Message returns who reverts which field of an object, and the remedy. After the pause it says when the
+// record ends.
 func (c Contest) Message(key string, now time.Time) string {
 	var all []string
 	for _, r := range c.contesting(now) {
+		what, verb, noun := fmt.Sprintf("%s keeps changing %s back", r.who(), r.field), "repairs", "repair"
 		if r.by == ByCreation {
-			all = append(all, fmt.Sprintf("%s: another client creates it again each time the manager deletes it; the manager deletes it again at %s. Stop that client",
-				key, r.blockedUntil().UTC().Format(time.RFC3339)))
-			continue
+			what, verb, noun = "another client creates it again each time the manager deletes it", "deletes", "deletion"
 		}
-		all = append(all, fmt.Sprintf("%s: %s keeps changing %s back; the manager repairs it again at %s. %s",
-			key, r.who(), r.field, r.blockedUntil().UTC().Format(time.RFC3339), r.remedy()))
+		when := fmt.Sprintf("the manager %s it again at %s", verb, instant(r.blockedUntil()))
+		if !now.Before(r.blockedUntil()) {
+			when = fmt.Sprintf("the latest %s was at %s; this message is removed at %s if that %[1]s lasts", noun, instant(r.last), instant(r.overAt()))
+		}
+		all = append(all, fmt.Sprintf("%s: %s; %s. %s", key, what, when, r.remedy()))
 	}
 	return strings.Join(all, "; ")
 }
+
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func (r otherClient) who() string {
 	switch r.by {
