@@ -1,8 +1,11 @@
 package informers_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,5 +22,20 @@ func TestByReplacing(t *testing.T) {
 	secrets := informerstest.Holding(t, &corev1.Secret{}, marked("begun", wellknown.AnnotationNextStoredAt), marked("promoted", wellknown.AnnotationPromotedAt), marked("stable", "any"))
 	if got := secrets.By(informers.ByReplacing, ""); len(got) != 2 {
 		t.Errorf("%d Secrets, want 2", len(got))
+	}
+}
+
+// Each webhook of a registration may select Namespaces by labels, or by none.
+func TestSelectedLabels(t *testing.T) {
+	by := func(labels ...string) admissionregistrationv1.MutatingWebhook {
+		selector := &metav1.LabelSelector{MatchLabels: map[string]string{}}
+		for _, label := range labels {
+			selector.MatchLabels[label] = ""
+		}
+		return admissionregistrationv1.MutatingWebhook{NamespaceSelector: selector}
+	}
+	c := &admissionregistrationv1.MutatingWebhookConfiguration{Webhooks: []admissionregistrationv1.MutatingWebhook{{}, by("a", "b"), by(), by("c")}}
+	if got := slices.Sorted(maps.Keys(informers.SelectedLabels(c))); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("labels %v", got)
 	}
 }

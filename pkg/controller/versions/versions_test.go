@@ -1,0 +1,45 @@
+package versions
+
+import (
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
+)
+
+// Other operators with the same Deployment and API are contenders and neighbours. Other versions of the
+// operator are neither, and a deleted operator is no neighbour.
+func TestOtherOperators(t *testing.T) {
+	named := func(name string) *operatorsv1alpha1.ClusterServiceVersion {
+		csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")))
+		csv.Name = name
+		csv.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "things.example.com", Version: "v1", Kind: "Thing"}}
+		return csv
+	}
+	csv, older, newer, other, deleted := named("a.v2"), named("a.v1"), named("a.v3"), named("b.v1"), named("c.v1")
+	deleted.DeletionTimestamp = new(metav1.Now())
+	index := &Index{Caches: informerstest.Empty(t)}
+	index.Caches.CSVs = informerstest.Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csv, older, newer, other, deleted)
+	relatives := lineage.Lineage{Older: []*operatorsv1alpha1.ClusterServiceVersion{older}, Newer: []*operatorsv1alpha1.ClusterServiceVersion{newer}}
+
+	var contenders, neighbours []string
+	for _, c := range index.Contenders(csv, relatives) {
+		contenders = append(contenders, c.Name)
+	}
+	for _, c := range index.Neighbours(csv, relatives) {
+		neighbours = append(neighbours, c.CSV.Name)
+	}
+	slices.Sort(contenders)
+	if want := []string{"b.v1", "c.v1"}; !slices.Equal(contenders, want) {
+		t.Errorf("contenders %v, want %v", contenders, want)
+	}
+	if want := []string{"b.v1"}; !slices.Equal(neighbours, want) {
+		t.Errorf("neighbours %v, want %v", neighbours, want)
+	}
+}
