@@ -16,7 +16,7 @@ import (
 func TestDefinitionNamesItsService(t *testing.T) {
 	type config = apiextensionsv1.WebhookClientConfig
 	for name, test := range map[string]struct {
-		change              func(*config)
+		change               func(*config)
 		calls, alike, caller bool
 	}{
 		"the Service":       {func(*config) {}, true, true, true},
