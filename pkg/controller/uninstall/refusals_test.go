@@ -20,10 +20,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // What the API server refuses at the end of a deletion is reported with the verb, the object and the
 // next step. A refused read names the verb and the user, and is not called a write.
 func TestRefusedEnd(t *testing.T) {
