@@ -30,6 +30,34 @@ func (e *env) certManager() {
 	e.must(runCertManager())
 }
 
+// controllers has what the tests need of each provider with a controller.
+var controllers = map[managerv1alpha1.CertificateProvider]struct {
+	start          func(*env)
+	asked          []string // the objects that request and contain the certificate of Deployment server
+	reportsRenewal bool     // when it renews
+}{
+	"cert-manager": {(*env).certManager, []string{
+		"Certificate server-service-ca", "Certificate server-service-cert", "Issuer server-service-ca", "Issuer server-service-selfsigned",
+		"Secret server-service-ca-issued", "Secret server-service-cert-issued",
+	}, true},
+	"service-ca": {
+		func(e *env) { runServiceCA(e) },
+		[]string{"ConfigMap server-service-ca", "Secret server-service-cert-issued", "Service server-service"}, false,
+	},
+}
+
+// startControllers starts the controllers of all providers, and returns these providers.
+func startControllers(e *env) (all []managerv1alpha1.CertificateProvider) {
+	e.Helper()
+	for _, p := range issuers.Providers {
+		if issuers.HasController(p.Name) {
+			controllers[p.Name].start(e)
+			all = append(all, p.Name)
+		}
+	}
+	return all
+}
+
 // choose sets the provider of the operator's certificates.
 func choose(e *env, provider managerv1alpha1.CertificateProvider, more ...string) {
 	e.Helper()
@@ -107,7 +135,7 @@ func TestCertManagerIssues(t *testing.T) {
 // Providers change while the webhook is live, each into each of the others, and at every
 // moment it trusts what its pods may serve. What the previous one was asked for goes.
 func TestProvidersChange(t *testing.T) {
-	const manager, certManager, none = managerv1alpha1.ProviderManager, managerv1alpha1.ProviderCertManager, managerv1alpha1.ProviderNone
+	const manager, none = managerv1alpha1.ProviderManager, managerv1alpha1.ProviderNone
 	all := managerv1alpha1.CertificateProviders()
 	var tour []managerv1alpha1.CertificateProvider // each change once
 	for i, from := range all {
@@ -117,8 +145,7 @@ func TestProvidersChange(t *testing.T) {
 	}
 	tour = append(tour, all[0])
 	e := newParallelEnv(t)
-	e.certManager()
-	runServiceCA(e)
+	startControllers(e)
 	e.group("og", allNamespaces)
 	e.runDeployments()
 	runOperator(e)
@@ -139,7 +166,7 @@ func TestProvidersChange(t *testing.T) {
 		e.eventually("only "+string(next)+" is asked", func() (bool, any) { return asked(e, next) })
 		e.eventually("the ClusterServiceVersion says when "+string(next)+" renews, if it reports that", func() (bool, any) {
 			s := e.get("operator.v1").Status
-			return s.CertsLastUpdated != nil && (s.CertsRotateAt != nil) == (next == manager || next == certManager), s.CertsRotateAt
+			return s.CertsLastUpdated != nil && (s.CertsRotateAt != nil) == (next == manager || controllers[next].reportsRenewal), s.CertsRotateAt
 		})
 	}
 	bundles.neverWithout(first, e.servingCA())
@@ -175,17 +202,15 @@ func collectRequests(e *env) {
 
 func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen []string) {
 	e.Helper()
-	for _, resource := range []string{"certificates", "issuers"} {
-		list, err := e.any.Resource(issuers.Certificates.GroupVersion().WithResource(resource)).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{})
+	for _, kind := range issuers.Kinds() {
+		if kind.ClusterScoped {
+			continue // the manager creates none
+		}
+		list, err := e.any.Resource(kind.Resource).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: "olm.managed=true"})
 		e.must(err)
 		for _, o := range list.Items {
-			seen = append(seen, o.GetKind()+" "+o.GetName())
+			seen = append(seen, kind.Name+" "+o.GetName())
 		}
-	}
-	bundles, err := e.kube.CoreV1().ConfigMaps(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: "olm.managed=true"})
-	e.must(err)
-	for _, o := range bundles.Items {
-		seen = append(seen, "ConfigMap "+o.Name)
 	}
 	secrets, err := e.kube.CoreV1().Secrets(e.namespace).List(e.ctx, metav1.ListOptions{})
 	e.must(err)
@@ -200,14 +225,7 @@ func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen 
 		seen = append(seen, "Service server-service")
 	}
 	slices.Sort(seen)
-	want := map[managerv1alpha1.CertificateProvider][]string{
-		managerv1alpha1.ProviderCertManager: {
-			"Certificate server-service-ca", "Certificate server-service-cert", "Issuer server-service-ca", "Issuer server-service-selfsigned",
-			"Secret server-service-ca-issued", "Secret server-service-cert-issued",
-		},
-		managerv1alpha1.ProviderServiceCA: {"ConfigMap server-service-ca", "Secret server-service-cert-issued", "Service server-service"},
-	}
-	return slices.Equal(seen, want[provider]), seen
+	return slices.Equal(seen, controllers[provider].asked), seen
 }
 
 // A choice that cannot be read changes nothing of what there is.

@@ -1,9 +1,11 @@
 package integration
 
 import (
+	"slices"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -19,8 +21,7 @@ import (
 func TestPermissionsForIssuers(t *testing.T) {
 	e := newParallelEnv(t)
 	granted := grant(e)
-	e.certManager()
-	runServiceCA(e)
+	providers := startControllers(e)
 	crd := newCRD(e, "gears", "v1", "v2").Name
 	e.group("og", operatorsv1.OperatorGroupSpec{})
 	e.runDeployments()
@@ -42,7 +43,7 @@ func TestPermissionsForIssuers(t *testing.T) {
 	e.must(e.kube.CoreV1().Pods(e.namespace).Delete(e.ctx, "server-0", metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 	rotates(e, 2)
 
-	for _, next := range []managerv1alpha1.CertificateProvider{managerv1alpha1.ProviderServiceCA, managerv1alpha1.ProviderCertManager} {
+	for _, next := range slices.Backward(providers) {
 		choose(e, next)
 		provides(e, next)
 	}
@@ -64,8 +65,10 @@ func TestPermissionsForIssuers(t *testing.T) {
 
 	used, needed := m.permissionsUsed(), sets.New[permission]()
 	for p := range granted {
-		others := p.group == "cert-manager.io" || p.resource == "configmaps"
-		if others && p.verb != "list" { // watches list, too, with API servers that can do that
+		requests := slices.ContainsFunc(issuers.Kinds(), func(k issuers.Kind) bool {
+			return k.Resource.GroupResource() == schema.GroupResource{Group: p.group, Resource: p.resource}
+		})
+		if requests && p.verb != "list" { // watches list, too, with API servers that can do that
 			needed.Insert(p)
 		}
 	}

@@ -22,9 +22,6 @@ var (
 	ClusterIssuers = schema.GroupVersionResource{Group: certManagerGroup, Version: "v1", Resource: "clusterissuers"}
 )
 
-// CertificatesCRD exists if cert-manager is installed.
-const CertificatesCRD = "certificates." + certManagerGroup
-
 // CertManagerRequest describes the serving certificate of a Deployment to cert-manager.
 type CertManagerRequest struct {
 	Service  string

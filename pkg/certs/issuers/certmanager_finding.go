@@ -56,7 +56,7 @@ func (f CertManagerFacts) renewAt() time.Time {
 // problem returns the first obstacle for cert-manager, causes first.
 func (f CertManagerFacts) problem() string {
 	if !f.Installed {
-		return fmt.Sprintf("cert-manager is not installed: there is no CustomResourceDefinition %s; install cert-manager, or choose another provider", CertificatesCRD)
+		return fmt.Sprintf("cert-manager is not installed: there is no CustomResourceDefinition %s; install cert-manager, or choose another provider", Certificates.GroupResource())
 	}
 	if f.Request.Issuer.Group == certManagerGroup {
 		if f.Issuer == nil {

@@ -1,7 +1,6 @@
 package issuers
 
 import (
-	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,9 +17,23 @@ type Provider struct {
 	// issued reports whether another controller issued the certificate in a Secret, and reissues it on
 	// request; nil for a provider without such a controller.
 	issued func(*corev1.Secret) bool
-	// Requests are the kinds of the objects with which the manager requests a certificate. It
-	// creates, watches and deletes them.
-	Requests map[string]schema.GroupVersionResource
+	// CRD is the CustomResourceDefinition that exists if the controller is installed; empty if every
+	// cluster has the kinds.
+	CRD string
+	// Kinds are the kinds of the objects that the controller reads. The manager watches all of them.
+	Kinds []Kind
+}
+
+// Kind is a kind of objects that the controller of a provider reads.
+type Kind struct {
+	Name     string
+	Resource schema.GroupVersionResource
+	// OnlyManaged is set if the cache has only the objects with the manager's label. The manager also
+	// reads the issuers of administrators.
+	OnlyManaged bool
+	// ClusterScoped is set for kinds without a namespace. The manager reads their objects. It creates
+	// and deletes those of the other kinds.
+	ClusterScoped bool
 }
 
 // Providers is the list of all providers, the default first. ARCHITECTURE.md lists what else a new one
@@ -29,11 +42,16 @@ var Providers = []Provider{
 	{Name: managerv1alpha1.ProviderManager},
 	{
 		Name: managerv1alpha1.ProviderCertManager, SelectsIssuer: true, issued: issuedByCertManager,
-		Requests: map[string]schema.GroupVersionResource{"Certificate": Certificates, "Issuer": Issuers},
+		CRD: Certificates.GroupResource().String(),
+		Kinds: []Kind{
+			{Name: "Certificate", Resource: Certificates, OnlyManaged: true},
+			{Name: "Issuer", Resource: Issuers},
+			{Name: "ClusterIssuer", Resource: ClusterIssuers, ClusterScoped: true},
+		},
 	},
 	{
 		Name: managerv1alpha1.ProviderServiceCA, issued: issuedByServiceCA,
-		Requests: map[string]schema.GroupVersionResource{"ConfigMap": ConfigMaps},
+		Kinds: []Kind{{Name: "ConfigMap", Resource: ConfigMaps, OnlyManaged: true}},
 	},
 	{Name: managerv1alpha1.ProviderNone},
 }
@@ -63,11 +81,30 @@ func IssuedBy(secret *corev1.Secret) managerv1alpha1.CertificateProvider {
 	return ""
 }
 
-// Resources returns the resources of all objects that request certificates, by kind.
+// Kinds returns the kinds of all providers.
+func Kinds() []Kind {
+	var all []Kind
+	for _, p := range Providers {
+		all = append(all, p.Kinds...)
+	}
+	return all
+}
+
+// KindOf returns the kind of a resource; the zero Kind if no provider has it.
+func KindOf(resource schema.GroupVersionResource) Kind {
+	for _, kind := range Kinds() {
+		if kind.Resource == resource {
+			return kind
+		}
+	}
+	return Kind{}
+}
+
+// Resources returns the resources of all kinds by name.
 func Resources() map[string]schema.GroupVersionResource {
 	all := map[string]schema.GroupVersionResource{}
-	for _, p := range Providers {
-		maps.Copy(all, p.Requests)
+	for _, kind := range Kinds() {
+		all[kind.Name] = kind.Resource
 	}
 	return all
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 func (c *certifier) fromCertManager(issuer issuers.Issuer) (issuance, error) {
 	policy, _ := c.policy()
 	facts := issuers.CertManagerFacts{
-		Installed: c.CertManager,
+		Installed: c.Requestable[managerv1alpha1.ProviderCertManager],
 		Request: issuers.CertManagerRequest{
 			Service: c.service, Names: certs.DNSNames(c.service, c.CSV.Namespace), Issuer: issuer,
 			Validity: policy.Validity, RenewBefore: policy.RenewBefore, Key: policy.Key, Meta: csvspec.OwnedMeta(c.CSV, ""),
@@ -39,6 +40,22 @@ func (c *certifier) fromCertManager(issuer issuers.Issuer) (issuance, error) {
 	i.steps = append(i.steps, c.adoptIssued(secret)...)
 	i.steps = append(i.steps, c.adoptIssued(c.Issued[names.Issued(names.CA(c.service))])...)
 	return i, nil
+}
+
+// removeCertManager deletes the objects of the request.
+func (c *certifier) removeCertManager() (steps []rollout.Step, waits bool, err error) {
+	if !c.Requestable[managerv1alpha1.ProviderCertManager] {
+		return nil, false, nil
+	}
+	var keys []ObjectKey
+	for _, o := range (issuers.CertManagerRequest{Service: c.service, Meta: csvspec.OwnedMeta(c.CSV, "")}).Objects() {
+		keys = append(keys, keyOf(o))
+	}
+	objects, err := c.watched(keys...)
+	for _, key := range keys {
+		steps = append(steps, c.deleteOwned(objects[key].Live)...)
+	}
+	return steps, false, err
 }
 
 // orderFrom compares what is ordered of cert-manager with the live objects.
@@ -88,7 +105,7 @@ func (c *certifier) issuerKey(named issuers.Issuer) (key ObjectKey, known bool) 
 // occupied returns the message that a Certificate of cert-manager issues into a Secret that the
 // manager needs: each would revert the writes of the other.
 func (c *certifier) occupied(secret *corev1.Secret) (string, error) {
-	if secret == nil || issuers.IssuedBy(secret) != managerv1alpha1.ProviderCertManager || !c.CertManager {
+	if secret == nil || issuers.IssuedBy(secret) != managerv1alpha1.ProviderCertManager || !c.Requestable[managerv1alpha1.ProviderCertManager] {
 		return "", nil
 	}
 	name := issuers.CertificateOf(secret)

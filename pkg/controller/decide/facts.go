@@ -58,10 +58,9 @@ type Facts struct {
 	// Definitions are those of the custom resources that the rules of webhooks name.
 	Definitions []*apiextensionsv1.CustomResourceDefinition
 	Condition   Condition
-	// CertManager is set when the API server serves the kinds of cert-manager.
-	CertManager bool
-	// BundlesWatched is set when the ConfigMaps for service-ca are cached.
-	BundlesWatched bool
+	// Requestable has the providers whose kinds can have objects: their CustomResourceDefinition exists,
+	// or, without one, an operator has caused a cache of the kinds.
+	Requestable map[managerv1alpha1.CertificateProvider]bool
 
 	// Grants are what the installer granted to the ServiceAccounts, if roles are lifted.
 	Grants permissions.Grants

@@ -1,8 +1,10 @@
 package decide
 
 import (
+	"cmp"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,57 +21,79 @@ import (
 )
 
 // Every provider has a row in the table of providers and in the documentation. A provider with a
-// controller has a request, a removal, the permissions for its objects, and a section.
+// controller has everything that ARCHITECTURE.md lists. Each message names the next step.
 func TestEveryProviderIsComplete(t *testing.T) {
 	var listed []string
 	for _, name := range managerv1alpha1.CertificateProviders() {
 		listed = append(listed, string(name))
 	}
 	if !slices.Equal(issuers.Names(), listed) {
-		t.Errorf("the table has the providers %q, the API has %q", issuers.Names(), listed)
+		t.Errorf("Providers in pkg/certs/issuers/providers.go has %q, CertificateProviders in pkg/apis/manager/v1alpha1/providers.go has %q: add what one of them lacks", issuers.Names(), listed)
 	}
-	page := "\n" + read(t, "docs/admin/certificate-providers.md")
-	roles := map[string][]rbacv1.PolicyRule{}
-	for _, file := range []string{"manifests/manager/clusterrole.yaml", "manifests/limited/namespace/role.yaml"} {
-		var role rbacv1.Role
-		if err := yaml.Unmarshal([]byte(read(t, file)), &role); err != nil {
-			t.Fatal(err)
-		}
-		roles[file] = role.Rules
-	}
+	kinds := map[string]managerv1alpha1.CertificateProvider{}
 	for _, p := range issuers.Providers {
 		t.Run(string(p.Name), func(t *testing.T) {
-			if !strings.Contains(page, "\n| `"+string(p.Name)+"` | ") {
-				t.Error("the documentation has no row for it")
-			}
+			contains(t, "docs/admin/certificate-providers.md", "\n| `"+string(p.Name)+"` | ")
+			contains(t, "docs/glossary.md", "`"+string(p.Name)+"`")
 			if p.Name == managerv1alpha1.ProviderManager || p.Name == managerv1alpha1.ProviderNone {
-				if issuers.HasController(p.Name) {
+				if issuers.HasController(p.Name) || len(p.Kinds) > 0 {
 					t.Error("it has a controller")
 				}
 				return
 			}
-			checkController(t, p, page, roles)
+			checkController(t, p)
+			for _, kind := range p.Kinds {
+				if other, twice := kinds[kind.Name]; twice {
+					t.Errorf("%s is a kind of %s, too: decide/issuance.go and write/dynamic.go find resources by the name of the kind", kind.Name, other)
+				}
+				kinds[kind.Name] = p.Name
+				if p.CRD == "" && !kind.OnlyManaged {
+					t.Errorf("set OnlyManaged of %s in pkg/certs/issuers/providers.go: every cluster has the kind, and its objects need memory", kind.Name)
+				}
+				checkPermissions(t, kind)
+			}
 		})
 	}
 }
 
 // checkController checks what a provider with a controller needs.
-func checkController(t *testing.T, p issuers.Provider, page string, roles map[string][]rbacv1.PolicyRule) {
+func checkController(t *testing.T, p issuers.Provider) {
 	t.Helper()
-	if r := requests[p.Name]; !issuers.HasController(p.Name) || r.issue == nil || r.remove == nil || len(p.Requests) == 0 {
-		t.Error("it lacks the check of its Secrets, a request, its removal, or the kinds of its objects")
+	if !issuers.HasController(p.Name) || len(p.Kinds) == 0 {
+		t.Error("set issued and Kinds of its row in pkg/certs/issuers/providers.go")
 	}
-	if !strings.Contains(page, "\n## "+string(p.Name)+"\n") {
-		t.Error("the documentation has no section about it")
+	if r := requests[p.Name]; r.issue == nil || r.remove == nil {
+		t.Error("add issue and remove to requests in pkg/controller/decide/issuance.go")
 	}
-	for kind, resource := range p.Requests {
-		for file, rules := range roles {
-			for _, verb := range []string{"list", "watch", "create", "patch", "delete"} {
-				if !permits(rules, resource, verb) {
-					t.Errorf("%s does not permit to %s a %s", file, verb, kind)
-				}
+	contains(t, "docs/admin/certificate-providers.md", "\n## "+string(p.Name)+"\n")
+	contains(t, "test/integration/providers_test.go", "\n\t"+strconv.Quote(string(p.Name))+": {")
+}
+
+// checkPermissions checks what the manager, and a manager limited to namespaces, may do with a kind.
+func checkPermissions(t *testing.T, kind issuers.Kind) {
+	t.Helper()
+	limited, verbs := "manifests/limited/namespace/role.yaml", []string{"list", "watch", "create", "patch", "delete"}
+	if kind.ClusterScoped {
+		limited, verbs = "manifests/limited/clusterrole.yaml", []string{"list", "watch"}
+	}
+	for _, file := range []string{"manifests/manager/clusterrole.yaml", limited} {
+		var role rbacv1.Role
+		if err := yaml.Unmarshal([]byte(read(t, file)), &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, verb := range verbs {
+			if !permits(role.Rules, kind.Resource, verb) {
+				t.Errorf("permit %s of %s in %s", verb, kind.Resource.GroupResource(), file)
 			}
 		}
+	}
+	contains(t, "docs/admin/permissions.md", "| "+cmp.Or(kind.Resource.Group, "core")+" | "+kind.Resource.Resource+" |")
+}
+
+func contains(t *testing.T, file, text string) {
+	t.Helper()
+	if !strings.Contains(read(t, file), text) {
+		t.Errorf("add %q to %s", text, file)
 	}
 }
 
@@ -134,7 +158,7 @@ func TestNothingIsRequestedOfAnotherClientsIssuer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &decision{Facts: stageFacts(), now: now, answers: NewAnswers(), secrets: map[string]*corev1.Secret{}}
-			d.CertManager = true
+			d.Requestable = map[managerv1alpha1.CertificateProvider]bool{managerv1alpha1.ProviderCertManager: true}
 			c := &certifier{d, "server", "server-service"}
 			order, err := c.fromCertManager(issuers.Issuer{})
 			for ; err != nil; order, err = c.fromCertManager(issuers.Issuer{}) {

@@ -5,7 +5,6 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -36,37 +35,6 @@ func (c *certifier) removeOtherIssuers(provider managerv1alpha1.CertificateProvi
 		}
 	}
 	return steps, len(steps) > 0, nil
-}
-
-func (c *certifier) removeCertManager() (steps []rollout.Step, waits bool, err error) {
-	if !c.CertManager {
-		return nil, false, nil
-	}
-	var keys []ObjectKey
-	for _, o := range (issuers.CertManagerRequest{Service: c.service, Meta: csvspec.OwnedMeta(c.CSV, "")}).Objects() {
-		keys = append(keys, keyOf(o))
-	}
-	objects, err := c.watched(keys...)
-	for _, key := range keys {
-		steps = append(steps, c.deleteOwned(objects[key].Live)...)
-	}
-	return steps, false, err
-}
-
-// removeServiceCA deletes the ConfigMap for service-ca. The annotation of the Service is removed when
-// the Service is written.
-func (c *certifier) removeServiceCA() (steps []rollout.Step, waits bool, err error) {
-	live := c.Observed.Services[c.service]
-	waits = live != nil && live.Annotations[wellknown.AnnotationServingCertSecret] != ""
-	if !c.BundlesWatched && !waits {
-		return nil, false, nil
-	}
-	bundle := ObjectKey{issuers.ConfigMaps, c.CSV.Namespace, names.CA(c.service)}
-	objects, err := c.watched(bundle)
-	if err != nil {
-		return nil, false, err
-	}
-	return c.deleteOwned(objects[bundle].Live), waits, nil
 }
 
 func (c *certifier) deleteOwned(o *unstructured.Unstructured) []rollout.Step {

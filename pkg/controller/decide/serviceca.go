@@ -6,9 +6,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
 // orderedAt returns when a Service, whose annotation orders a certificate of service-ca, was created.
@@ -53,4 +56,20 @@ func (c *certifier) fromServiceCA(issuers.Issuer) (issuance, error) {
 	i.Finding, i.secret = issuers.FromServiceCA(facts), secret
 	i.steps = append(i.steps, c.adoptIssued(secret)...)
 	return i, nil
+}
+
+// removeServiceCA deletes the ConfigMap for service-ca. The annotation of the Service is removed when
+// the Service is written.
+func (c *certifier) removeServiceCA() (steps []rollout.Step, waits bool, err error) {
+	live := c.Observed.Services[c.service]
+	waits = live != nil && live.Annotations[wellknown.AnnotationServingCertSecret] != ""
+	if !c.Requestable[managerv1alpha1.ProviderServiceCA] && !waits {
+		return nil, false, nil
+	}
+	bundle := ObjectKey{issuers.ConfigMaps, c.CSV.Namespace, names.CA(c.service)}
+	objects, err := c.watched(bundle)
+	if err != nil {
+		return nil, false, err
+	}
+	return c.deleteOwned(objects[bundle].Live), waits, nil
 }

@@ -1,12 +1,15 @@
 package gather
 
 import (
+	"slices"
+
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
@@ -52,8 +55,16 @@ func (g *Gatherer) notUpgradeable(u rollout.Upgrade) (string, error) {
 	return "", nil
 }
 
-// hasCertManager reports whether the API server serves the kinds of cert-manager.
-func (g *Gatherer) hasCertManager() bool {
-	crd := g.Caches.CRDs.Get("", issuers.CertificatesCRD)
-	return crd != nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
+// requestable returns the providers whose kinds can have objects.
+func (g *Gatherer) requestable() map[managerv1alpha1.CertificateProvider]bool {
+	all := map[managerv1alpha1.CertificateProvider]bool{}
+	for _, p := range issuers.Providers {
+		if p.CRD == "" {
+			all[p.Name] = slices.ContainsFunc(p.Kinds, func(k issuers.Kind) bool { return g.OnDemand.IsWatched(k.Resource) })
+			continue
+		}
+		crd := g.Caches.CRDs.Get("", p.CRD)
+		all[p.Name] = crd != nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
+	}
+	return all
 }

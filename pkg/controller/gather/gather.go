@@ -10,7 +10,6 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
@@ -83,7 +82,7 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 		Issued:      map[string]*corev1.Secret{},
 		Definitions: g.ruleDefinitions(csv),
 		Condition:   g.condition(csv),
-		CertManager: g.hasCertManager(),
+		Requestable: g.requestable(),
 		Observed: rollout.Observed{
 			Deployments:    byName(g.Caches.Deployments.OfOwners(ids)),
 			Services:       byName(g.Caches.Services.OfOwners(ids)),
@@ -104,7 +103,6 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	}
 	s.Scope, s.Failure = g.Versions.ScopeOf(csv.Namespace)
 	s.Upgrade = g.Versions.UpgradeOf(csv, relatives, s.Scope.Group)
-	s.BundlesWatched = g.OnDemand.IsWatched(issuers.ConfigMaps)
 	if s.Rollout != nil {
 		s.Status = s.Rollout.Status
 	}

@@ -63,15 +63,15 @@ func (d *OnDemand) Watch(resource schema.GroupVersionResource) (filled Store[*un
 
 // informers returns the informers of a resource, one for each namespace.
 func (d *OnDemand) informers(resource schema.GroupVersionResource) []cache.SharedIndexInformer {
-	namespaces := orAll(d.namespaces)
-	if resource == issuers.ClusterIssuers {
+	kind, namespaces := issuers.KindOf(resource), orAll(d.namespaces)
+	if kind.ClusterScoped {
 		namespaces = orAll(nil)
 	}
 	var all []cache.SharedIndexInformer
 	for _, namespace := range namespaces {
 		all = append(all, dynamicinformer.NewFilteredDynamicInformer(d.client, resource, namespace, 0,
 			cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, func(o *metav1.ListOptions) {
-				if resource == issuers.Certificates || resource == issuers.ConfigMaps { // issuers of administrators are read, too
+				if kind.OnlyManaged {
 					o.LabelSelector = wellknown.LabelManaged + "=true"
 				}
 			}).Informer())

@@ -1,6 +1,8 @@
 package watch
 
 import (
+	"slices"
+
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -72,7 +74,8 @@ func (h *Handlers) servedChanged(before, after drift.Object) {
 // kind of its group, and the ones that convert it.
 func (h *Handlers) crdChanged(before, after drift.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
-	if crd.Name == issuers.CertificatesCRD || crd.Name == owners.OperatorConditions.Resource.GroupResource().String() {
+	isProvider := func(p issuers.Provider) bool { return p.CRD == crd.Name }
+	if slices.ContainsFunc(issuers.Providers, isProvider) || crd.Name == owners.OperatorConditions.Resource.GroupResource().String() {
 		h.enqueueAllCSVs()
 	}
 	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByCRD, crd.Name)...)
