@@ -30,8 +30,8 @@ func (e *env) certManager() {
 	e.must(runCertManager())
 }
 
-// controllers has what the tests need of each provider with a controller.
-var controllers = map[managerv1alpha1.CertificateProvider]struct {
+// issuingControllers has what the tests need of each provider with a controller.
+var issuingControllers = map[managerv1alpha1.CertificateProvider]struct {
 	start          func(*env)
 	asked          []string // the objects that request and contain the certificate of Deployment server
 	reportsRenewal bool     // when it renews
@@ -51,7 +51,7 @@ func startControllers(e *env) (all []managerv1alpha1.CertificateProvider) {
 	e.Helper()
 	for _, p := range issuers.Providers {
 		if issuers.HasController(p.Name) {
-			controllers[p.Name].start(e)
+			issuingControllers[p.Name].start(e)
 			all = append(all, p.Name)
 		}
 	}
@@ -166,7 +166,7 @@ func TestProvidersChange(t *testing.T) {
 		e.eventually("only "+string(next)+" is asked", func() (bool, any) { return asked(e, next) })
 		e.eventually("the ClusterServiceVersion says when "+string(next)+" renews, if it reports that", func() (bool, any) {
 			s := e.get("operator.v1").Status
-			return s.CertsLastUpdated != nil && (s.CertsRotateAt != nil) == (next == manager || controllers[next].reportsRenewal), s.CertsRotateAt
+			return s.CertsLastUpdated != nil && (s.CertsRotateAt != nil) == (next == manager || issuingControllers[next].reportsRenewal), s.CertsRotateAt
 		})
 	}
 	bundles.neverWithout(first, e.servingCA())
@@ -225,7 +225,7 @@ func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen 
 		seen = append(seen, "Service server-service")
 	}
 	slices.Sort(seen)
-	return slices.Equal(seen, controllers[provider].asked), seen
+	return slices.Equal(seen, issuingControllers[provider].asked), seen
 }
 
 // A choice that cannot be read changes nothing of what there is.
