@@ -26,8 +26,8 @@ type Removal struct {
 }
 
 // NewRemoval decides which manifests of an installation are deleted. objects counts the objects of each
-// existing definition, and others are the ClusterServiceVersions that stay in the namespace.
-func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]ObjectCounts, others []string, definitions bool) Removal {
+// existing definition, stored is in which versions they are stored, and others are the ClusterServiceVersions that stay in the namespace.
+func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]ObjectCounts, stored map[string]string, others []string, definitions bool) Removal {
 	var r Removal
 	var definitionsGo, groups, subscriptions []*unstructured.Unstructured
 	for _, o := range slices.Backward(manifests) {
@@ -49,7 +49,7 @@ func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]Objec
 				definitionsGo = append(definitionsGo, o)
 				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s is deleted, with %s", o.GetName(), population.byNamespace()))
 			case there:
-				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s stays, with %s", o.GetName(), population))
+				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s stays, with %s%s", o.GetName(), population, population.versions(stored[o.GetName()])))
 			}
 		default:
 			r.Delete = append(r.Delete, o)
