@@ -109,7 +109,7 @@ func TestOwn(t *testing.T) {
 		return o
 	}
 	recordOf := func(created bool, objects ...*unstructured.Unstructured) Record {
-		r := Record{Namespace: "mall", Package: "shop"}
+		r := Record{CSV: "shop.v1", Namespace: "mall", Package: "shop"}
 		for _, o := range objects {
 			r.Objects = append(r.Objects, Recorded{
 				TypeMeta:  metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: o.GetKind()},
