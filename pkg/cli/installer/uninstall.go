@@ -39,7 +39,10 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 	if err := deploy.CheckRemoval(record, i.Bundle.CSV.Name, i.Namespace()); err != nil {
 		return deploy.Removal{}, err
 	}
-	a := c.applier()
+	a, err := c.applier(ctx)
+	if err != nil {
+		return deploy.Removal{}, err
+	}
 	live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		served, err := a.inServedVersion(ctx, o)
 		if err != nil || served == nil {
@@ -157,7 +160,10 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 // Uninstall removes what goes, each when the previous one no longer exists. It returns what was
 // there to be removed.
 func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
-	a := c.applier()
+	a, err := c.applier(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var removed []*unstructured.Unstructured
 	for _, o := range removal.Delete {
 		there, err := c.delete(ctx, a, i, o)
