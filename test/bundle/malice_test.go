@@ -84,6 +84,7 @@ func TestMaliceIsShownBeforeTheQuestion(t *testing.T) {
 			"ClusterRole cluster-admin",
 			"Group system:unauthenticated",
 			"all who have ClusterRole view",
+			"*.*",
 			"dangerous/other-operator",
 			"ClusterRole unbound",
 			"hostPID, hostNetwork, privileged, capability SYS_ADMIN, hostPath /",
@@ -97,7 +98,8 @@ func TestMaliceIsShownBeforeTheQuestion(t *testing.T) {
 			}
 		}
 		for _, o := range manifests {
-			if !strings.Contains(shown, o.GetName()) {
+			generated := strings.HasPrefix(o.GetName(), b.CSV.Name+"-") // the permissions of the ClusterServiceVersion, shown by account
+			if !generated && !strings.Contains(shown, o.GetName()) {
 				t.Errorf("%s %s is not named before %q", o.GetKind(), o.GetName(), question)
 			}
 		}

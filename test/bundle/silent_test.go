@@ -50,15 +50,18 @@ func TestSilentDiscoveryEnds(t *testing.T) {
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters: [{name: a, cluster: {server: %q}}]\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a\n", server.URL)
 	must(t, os.WriteFile(kubeconfig, []byte(text), 0o600))
-	install := []string{"bundle", "install", allowedMalice(t), "-n", "dangerous", "--kubeconfig", kubeconfig}
+	install := []string{"bundle", "install", allowedMalice(t), "-n", "dangerous"}
 
 	cmd := webhooks(t, install...)
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
 	must(t, cmd.Start())
 	<-asked
 	must(t, cmd.Process.Signal(os.Interrupt))
 	endsWith(t, cmd.Wait(), 130)
 
-	out, err := webhooks(t, append(install, "--patience=1s")...).CombinedOutput()
+	cmd = webhooks(t, append(install, "--patience=1s")...)
+	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
+	out, err := cmd.CombinedOutput()
 	endsWith(t, err, 1)
 	if !strings.Contains(string(out), "has not answered within 1s (--patience)") {
 		t.Errorf("the cause is not named:\n%s", out)
