@@ -13,8 +13,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
 // expiryWarning is when a certificate's end is worth a word: every tool that renews them does
@@ -240,7 +238,7 @@ const (
 	HeadlessService = "HeadlessService"
 	// NodeLocalService means that internalTrafficPolicy of the Service is Local: API servers on nodes
 	// without an endpoint cannot call it.
-	NodeLocalService = managerv1alpha1.ReasonNodeLocalService
+	NodeLocalService = "NodeLocalService"
 	// WorkloadsUnread means that the objects that would create pods again could not be listed.
 	WorkloadsUnread = "WorkloadsUnread"
 	// Deadlock means that no endpoint is called, and that the webhooks intercept what their own pods
