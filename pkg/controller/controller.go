@@ -160,7 +160,7 @@ func (c *Controller) Fill(ctx context.Context) error {
 	if c.gather.Settings.Manager, err = live.UserName(ctx, c.Kube); err != nil {
 		return err
 	}
-	if err := c.caches.Aggregation.Discover(c.Kube.Discovery()); err != nil {
+	if err := c.caches.Aggregation.Discover(ctx, c.Kube.Discovery().RESTClient()); err != nil {
 		return err
 	}
 	c.caches.Start(ctx)

@@ -98,13 +98,13 @@ func TestConversionInUse(t *testing.T) {
 		want             string
 	}{
 		"one version stored, and a migration is incomplete": {[]string{"v2"}, []string{"-v1", "v2"}, "v1,v2",
-			"things.example.com has 7 objects, stored in v1 or v2, and serves v2: run `kubectl webhooks storage migrate things.example.com --to v2`"},
+			"things.example.com has 7 objects, which may be stored in v1 or v2, and serves v2: run `kubectl webhooks storage migrate things.example.com --to v2`"},
 		"two versions stored": {[]string{"v1", "v2"}, []string{"v1", "v2"}, "",
-			"things.example.com has 7 objects, stored in v1 or v2, and serves v1, v2: run `kubectl webhooks storage migrate things.example.com --to v2`, then set served: false in it for v1"},
+			"things.example.com has 7 objects, which may be stored in v1 or v2, and serves v1, v2: run `kubectl webhooks storage migrate things.example.com --to v2`, then set served: false in it for v1"},
 		"two versions served": {[]string{"v2"}, []string{"v1", "v2"}, "",
 			"things.example.com has 7 objects, stored in v2, and serves v1, v2: set served: false in it for v1"},
 		"one version served, two stored": {[]string{"v1", "v2"}, []string{"-v1", "v2"}, "",
-			"things.example.com has 7 objects, stored in v1 or v2, and serves v2: run `kubectl webhooks storage migrate things.example.com --to v2`"},
+			"things.example.com has 7 objects, which may be stored in v1 or v2, and serves v2: run `kubectl webhooks storage migrate things.example.com --to v2`"},
 		"what is stored is not served": {[]string{"v2"}, []string{"v1", "-v2"}, "",
 			"things.example.com has 7 objects, stored in v2, and serves v1: run `kubectl webhooks storage migrate things.example.com --to v1`"},
 	} {

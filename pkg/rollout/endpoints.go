@@ -27,6 +27,12 @@ func notCallable(service *corev1.Service, by route.By) string {
 	return fmt.Sprintf("service %s %s. Delete it, and the manager creates it with a cluster IP: kubectl -n %s delete service %[1]s", service.Name, cause, service.Namespace)
 }
 
+// nodeLocal explains which API servers cannot call a Service.
+func nodeLocal(service *corev1.Service) string {
+	return fmt.Sprintf(`internalTrafficPolicy of service %s is Local: API servers on nodes without an endpoint of it cannot call it: kubectl -n %s patch service %[1]s -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`,
+		service.Name, service.Namespace)
+}
+
 // endpointsOf returns the addresses at which API servers may call a webhook: the Service's own, and
 // each ready endpoint. The reason is why there is none.
 func (q *probes) endpointsOf(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {

@@ -313,6 +313,16 @@ func TestServiceNotCallable(t *testing.T) {
 	}
 }
 
+// Only some API servers call a Service whose traffic stays on the node.
+func TestNodeLocalService(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	service := c.Observed.Services["manager-service"]
+	service.Spec.InternalTrafficPolicy = new(corev1.ServiceInternalTrafficPolicyLocal)
+	installtest.Same(t, "on the node", []string{"v.manager.example.com Registered NodeLocalService: " + nodeLocal(service)}, webhooksOf(c.next()))
+	service.Spec.InternalTrafficPolicy = new(corev1.ServiceInternalTrafficPolicyCluster)
+	installtest.Same(t, "in the cluster", []string{"v.manager.example.com Registered Serving: "}, webhooksOf(c.next()))
+}
+
 // A webhook with its own port is dialled there, on pods and on the Service.
 func TestEndpointsOfASecondPort(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager", onTarget("9443")), webhookOf("manager", onTarget("9444"), mutatingNamed("m.manager.example.com")))

@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
 // reachability returns the state of a live registration. It stays registered when no endpoint
@@ -30,6 +31,9 @@ func (r *registrar) reachability(d render.Deployment, w render.Webhook, configur
 	}
 	if before := r.previousStatus(w.Description); before != nil && before.Reason == managerv1alpha1.ReasonProvedThroughAPIServer {
 		view.reason, view.message = managerv1alpha1.ReasonProvedThroughAPIServer, undialledMessage
+	}
+	if service := r.Observed.Services[d.Service.Name]; service != nil && route.NodeLocal(service) && view.reason == managerv1alpha1.ReasonServing {
+		view.reason, view.message = managerv1alpha1.ReasonNodeLocalService, nodeLocal(service)
 	}
 	reason, message := "", ""
 	switch {

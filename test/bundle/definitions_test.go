@@ -96,7 +96,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	must(t, err)
 	removal, err := c.Removal(t.Context(), installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifestsOf(t, crd)}, false)
 	must(t, err)
-	if want := fmt.Sprintf("CustomResourceDefinition %s stays, with %d objects", crd.Name, count); !slices.Contains(removal.Messages, want) {
+	if want := fmt.Sprintf("CustomResourceDefinition %s stays, with %d objects, stored in v1", crd.Name, count); !slices.Contains(removal.Messages, want) {
 		t.Errorf("a removal reports %q, want %q", removal.Messages, want)
 	}
 	for name, test := range map[string]struct {

@@ -2,12 +2,16 @@ package bundle
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
@@ -16,7 +20,14 @@ import (
 func TestMaliceIsRefused(t *testing.T) {
 	const malice = "../../pkg/cli/bundle/testdata/malice"
 	e := newEnv(t)
-	before := e.existing(t, malice)
+	b, err := bundle.Inspect(malice)
+	must(t, err)
+	_, err = bundle.Manifests(b, bundle.Options{})
+	var refused *bundle.RefusedError
+	if !errors.As(err, &refused) {
+		t.Fatal(err)
+	}
+	before := e.existing(t, refused.Manifests)
 	for _, flags := range [][]string{
 		nil,
 		{"--allow-kind=MutatingWebhookConfiguration.admissionregistration.k8s.io,ValidatingAdmissionPolicy.admissionregistration.k8s.io,APIService.apiregistration.k8s.io,OperatorGroup.operators.coreos.com,Namespace"},
@@ -29,24 +40,107 @@ func TestMaliceIsRefused(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(before, e.existing(t, malice)); diff != "" {
+	if diff := cmp.Diff(before, e.existing(t, refused.Manifests)); diff != "" {
 		t.Errorf("objects of the bundle that exist (-before +after)\n%s", diff)
 	}
 }
 
-// existing are the objects of a bundle that is refused which exist in the cluster, with their
-// resourceVersions: a few have names of the cluster's own.
-func (e *env) existing(t *testing.T, dir string) []string {
-	t.Helper()
+// With every kind allowed, each dangerous object is shown before the question, and nothing is written before the answer.
+func TestMaliceIsShownBeforeTheQuestion(t *testing.T) {
+	e := newEnv(t)
+	dir := allowedMalice(t)
 	b, err := bundle.Inspect(dir)
 	must(t, err)
-	_, err = bundle.Manifests(b, bundle.Options{})
-	var refused *bundle.RefusedError
-	if !errors.As(err, &refused) {
-		t.Fatal(err)
+	var kinds, adopted []string
+	for _, kind := range b.KindsToAllow() {
+		kinds = append(kinds, kind.String())
 	}
+	allowed := []string{"bundle", "install", dir, "--allow-kind=" + strings.Join(kinds, ",")}
+	for _, reference := range []string{"ClusterRole.rbac.authorization.k8s.io/view", "ClusterRole.rbac.authorization.k8s.io/edit", "APIService.apiregistration.k8s.io/v1.apps"} {
+		adopted = append(adopted, "--adopt", reference)
+	}
+	manifests, err := bundle.Manifests(b, bundle.Options{AllowKinds: b.KindsToAllow()})
+	must(t, err)
+	before := e.existing(t, manifests)
+	for question, flags := range map[string][]string{
+		"Overwrite ":                         nil,
+		"Install it in namespace dangerous?": adopted,
+	} {
+		cmd := webhooks(t, append(slices.Clone(allowed), flags...)...)
+		cmd.Stdin = strings.NewReader("n\n")
+		out, err := cmd.CombinedOutput()
+		shown, _, asked := strings.Cut(string(out), question)
+		if err == nil || !asked {
+			t.Errorf("%v, and %q is not asked:\n%s", err, question, out)
+			continue
+		}
+		for _, want := range []string{
+			"pods.evil.example.com (MutatingWebhookConfiguration evil, calls https://evil.example.com/)",
+			"ValidatingAdmissionPolicy evil",
+			"all requests for apps/v1",
+			"calls Service dangerous/shop, whose certificate is not verified",
+			"CustomResourceDefinition certificates.cert-manager.io, calls https://evil.example.com/convert",
+			"Group system:authenticated",
+			"ClusterRole cluster-admin",
+			"Group system:unauthenticated",
+			"all who have ClusterRole view",
+			"*.*",
+			"dangerous/other-operator",
+			"ClusterRole unbound",
+			"hostPID, hostNetwork, privileged, capability SYS_ADMIN, hostPath /",
+			"with labels pod-security.kubernetes.io/enforce=privileged",
+			"dangerous/token, a token of ServiceAccount dangerous/other-operator",
+			"everything, value 1, globalDefault",
+			"dangerous/dns, externalIPs 10.96.0.10",
+		} {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%q is not shown before %q:\n%s", want, question, out)
+			}
+		}
+		for _, o := range manifests {
+			generated := strings.HasPrefix(o.GetName(), b.CSV.Name+"-") // the permissions of the ClusterServiceVersion, shown by account
+			if !generated && !strings.Contains(shown, o.GetName()) {
+				t.Errorf("%s %s is not named before %q", o.GetKind(), o.GetName(), question)
+			}
+		}
+	}
+	if diff := cmp.Diff(before, e.existing(t, manifests)); diff != "" {
+		t.Errorf("objects of the bundle that exist (-before +after)\n%s", diff)
+	}
+}
+
+// allowedMalice returns a copy of the fixture without what no flag allows and what no API server accepts.
+func allowedMalice(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	must(t, os.CopyFS(dir, os.DirFS("../../pkg/cli/bundle/testdata/malice")))
+	for _, file := range []string{"group", "namespace", "subscription", "account", "foreigngroup"} {
+		must(t, os.Remove(filepath.Join(dir, "manifests", file+".yaml")))
+	}
+	for file, changes := range map[string][]string{
+		"csv":        {`"name": "shop"`, `"name": "dangerous"`, "  replaces: shop.v1.0.0\n", ""},
+		"apiservice": {"namespace: shop", "namespace: dangerous"},
+		"priority":   {"system-cluster-critical", "everything"},
+		"webhooks": {
+			`"evil\n\nWebhooks: none"`, "evil", "all.evil", "pods.evil",
+			`apiGroups: ["*"], apiVersions: ["*"], resources: ["*"]`, `apiGroups: [""], apiVersions: ["v1"], resources: [pods]`,
+		},
+	} {
+		path := filepath.Join(dir, "manifests", file+".yaml")
+		text, err := os.ReadFile(path)
+		must(t, err)
+		changed := strings.NewReplacer(changes...).Replace(string(text))
+		must(t, os.WriteFile(path, []byte(changed), 0o600))
+	}
+	return dir
+}
+
+// existing returns the objects that exist in the cluster, with their resourceVersions. A few have names of
+// the cluster's own.
+func (e *env) existing(t *testing.T, manifests []*unstructured.Unstructured) []string {
+	t.Helper()
 	var names []string
-	for _, o := range refused.Manifests {
+	for _, o := range manifests {
 		resource, err := e.resource(o)
 		if meta.IsNoMatchError(err) {
 			continue

@@ -32,7 +32,7 @@ func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
 			kinds, namespaced[kind] = append(kinds, kind), r.Namespaced
 		}
 	}
-	answered, err := c.Scopes(append(kinds, schema.GroupKind{Group: "nobody.example.com", Kind: "Thing"}))
+	answered, err := c.Scopes(t.Context(), append(kinds, schema.GroupKind{Group: "nobody.example.com", Kind: "Thing"}))
 	must(t, err)
 	for kind, want := range namespaced {
 		if got, there := answered[kind]; !there || got != want {

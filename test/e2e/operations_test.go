@@ -29,7 +29,10 @@ import (
 )
 
 // guidePages are the pages of docs/admin whose commands this package runs.
-var guidePages = []string{"command-line", "troubleshoot", "emergency", "operators", "upgrade", "offline", "policies", "some-namespaces", "monitor"}
+var guidePages = []string{"command-line", "troubleshoot", emergencyPage, "operators", "upgrade", "offline", "policies", "some-namespaces", "monitor"}
+
+// emergencyPage is the page of which every command is run.
+const emergencyPage = "emergency"
 
 // triedElsewhere are the commands of these pages that this cluster cannot run, or that other
 // tests run.
@@ -50,18 +53,12 @@ type guide struct {
 
 func newGuide(t *terminal) *guide {
 	t.Helper()
-	var text strings.Builder
+	g := &guide{t, map[string]bool{}}
 	for _, page := range guidePages {
 		content, err := os.ReadFile("../../docs/admin/" + page + ".md")
 		t.must(err)
-		text.Write(content)
-	}
-	g := &guide{t, map[string]bool{}}
-	for line := range strings.Lines(strings.ReplaceAll(text.String(), "\\\n", "")) {
-		command, _, _ := strings.Cut(strings.TrimSpace(line), " #")
-		program, _, _ := strings.Cut(command, " ")
-		if strings.HasPrefix(line, "    ") && slices.Contains([]string{"kubectl", "make", "ctr", "exec"}, program) {
-			g.left[strings.TrimSpace(command)] = true
+		for _, command := range commandsOf(string(content), page == emergencyPage) {
+			g.left[command] = true
 		}
 	}
 	for command := range triedElsewhere {
@@ -71,6 +68,27 @@ func newGuide(t *terminal) *guide {
 		delete(g.left, command)
 	}
 	return g
+}
+
+// commandsOf returns the commands of a page that the guide runs: the indented ones, and with fenced also those of
+// its sh blocks. A line that ends with a backslash or with && continues on the next one.
+func commandsOf(page string, fenced bool) []string {
+	var commands []string
+	inFence := false
+	page = strings.ReplaceAll(strings.ReplaceAll(page, "\\\n", ""), "&&\n", "&& ")
+	for line := range strings.Lines(page) {
+		if fence, opens := strings.CutPrefix(strings.TrimSpace(line), "```"); opens {
+			inFence = fenced && fence == "sh"
+			continue
+		}
+		command, _, _ := strings.Cut(strings.TrimSpace(line), " #")
+		program, _, _ := strings.Cut(command, " ")
+		isProgram := slices.Contains([]string{"kubectl", "make", "ctr", "exec", "old=$(kubectl"}, program)
+		if isProgram && (inFence || strings.HasPrefix(line, "    ")) {
+			commands = append(commands, strings.TrimSpace(command))
+		}
+	}
+	return commands
 }
 
 // find is the command of the guide that begins so, with words of its example replaced.
@@ -223,12 +241,53 @@ func leaveBehind(e *env, name string, changes ...func(*admissionregistrationv1.V
 func (g *guide) keepsAWebhookOff() {
 	g.Helper()
 	callsAre(g.env, failed)
-	g.works("kubectl -n shop patch subscriptions.operators.coreos.com shop --type=merge")
+	said := g.works("kubectl get validatingwebhookconfiguration CONFIGURATION -L olm.owner", "CONFIGURATION", g.registration().Name)
+	contains(g.env, said, "shop.v1")
+	if said := g.works("kubectl -n shop get webhookrollout shop.v1 "); said != "shop" {
+		g.Errorf("the Subscription is %q", said)
+	}
+	g.kubectl("-n", "shop", "patch", "subscriptions.operators.coreos.com", "shop", "--type=merge",
+		"-p", `{"spec":{"config":{"annotations":{"olm-webhook-manager.io/disabled-webhooks":"other.shop.io"}}}}`)
+	contains(g.env, g.works("old=$(kubectl -n shop get subscriptions.operators.coreos.com shop"), "before: other.shop.io\n")
+	g.disabledAre("other.shop.io,v.shop.io")
 	callsAre(g.env, uncovered)
 	g.works("kubectl -n shop patch subscriptions.operators.coreos.com shop --type=json")
+	g.disabledAre("")
+	g.acceptsTheSubscription()
 	scale(g.env, "shop", 2)
 	g.webhookIs("shop.v1", managerv1alpha1.WebhookRegistered, "Serving")
 	callsAre(g.env, denied)
+}
+
+// disabledAre checks the list of disabled webhooks in the Subscription.
+func (g *guide) disabledAre(want string) {
+	g.Helper()
+	subscription, err := olmClient.Subscriptions("shop").Get(g.ctx, "shop", metav1.GetOptions{})
+	g.must(err)
+	got := ""
+	if config := subscription.Spec.Config; config != nil {
+		got = config.Annotations["olm-webhook-manager.io/disabled-webhooks"]
+	}
+	if got != want {
+		g.Errorf("disabled webhooks are %q, want %q", got, want)
+	}
+}
+
+// acceptsTheSubscription dry-runs the Subscription of the page in a namespace that has none.
+func (g *guide) acceptsTheSubscription() {
+	g.Helper()
+	page, err := os.ReadFile("../../docs/admin/" + emergencyPage + ".md")
+	g.must(err)
+	_, after, _ := strings.Cut(string(page), "```yaml\n")
+	manifest, _, found := strings.Cut(after, "```")
+	if !found {
+		g.Fatal("the page has no manifest")
+	}
+	cmd := exec.CommandContext(g.ctx, "kubectl", "create", "--dry-run=server", "-f", "-")
+	cmd.Stdin = strings.NewReader(strings.Replace(manifest, "namespace: shop}", "namespace: stock}", 1))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		g.Errorf("%v: %s", err, output)
+	}
 }
 
 // leavesTheEmergency: every write in the Namespace fails because of a registration that no ClusterServiceVersion
@@ -246,18 +305,32 @@ func (g *guide) leavesTheEmergency() {
 	})
 	g.writesAre(false)
 	g.fails(2, []string{"ERROR ServiceMissing", name}, "doctor")
+	contains(g.env, g.works("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"), name, "left.behind.example.com")
 
 	saved := filepath.Join(g.TempDir(), "saved.yaml")
-	g.works("kubectl get validatingwebhookconfiguration CONFIGURATION", "CONFIGURATION.yaml", saved, "CONFIGURATION", name)
+	g.works("kubectl get validatingwebhookconfiguration CONFIGURATION -o yaml", "CONFIGURATION.yaml", saved, "CONFIGURATION", name)
 	g.works("kubectl delete validatingwebhookconfiguration CONFIGURATION", "CONFIGURATION", name)
 	g.writesAre(true)
 	if said := g.works("kubectl webhooks status -A"); strings.Contains(said, name) {
 		g.Errorf("%s is still registered:\n%s", name, said)
 	}
+	g.recovers()
+	contains(g.env, g.works("kubectl -n NS get endpointslices", "NS", "shop", "SERVICE", "shop-service"), "shop-service")
 	g.works("kubectl create -f CONFIGURATION.yaml", "CONFIGURATION.yaml", saved)
 	g.writesAre(false)
 	g.kubectl("delete", "validatingwebhookconfiguration", name)
 	g.writesAre(true)
+}
+
+// recovers: a write is tried, and controllers retry at once.
+func (g *guide) recovers() {
+	g.Helper()
+	g.works("kubectl -n NS run try-webhooks ", "NS", "shop", "KEY=VALUE", "app=try-webhooks")
+	g.works("kubectl -n NS rollout restart deployment/DEPLOYMENT", "NS", "shop", "deployment/DEPLOYMENT", "deployment/shop")
+	for range 2 {
+		g.works("kubectl get events -A --field-selector reason=FailedCreate")
+	}
+	callsAre(g.env, denied)
 }
 
 // writesAre waits until a write in the Namespace is possible, or fails for want of an answer.

@@ -35,6 +35,16 @@ func Possible(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	return versions
 }
 
+// Describe returns in which versions the objects of a definition are stored. The API server does not report the
+// version in which an object is stored: only with one possible version is it known.
+func Describe(crd *apiextensionsv1.CustomResourceDefinition) string {
+	versions := strings.Join(Possible(crd), " or ")
+	if len(Possible(crd)) > 1 {
+		return "which may be stored in " + versions
+	}
+	return "stored in " + versions
+}
+
 // Served returns the served versions of a definition.
 func Served(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	var versions []string

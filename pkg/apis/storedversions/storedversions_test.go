@@ -9,6 +9,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
+func TestDescribe(t *testing.T) {
+	for want, stored := range map[string][]string{"stored in v2": {"v2"}, "which may be stored in v1 or v2": {"v2", "v1"}} {
+		crd := &apiextensionsv1.CustomResourceDefinition{
+			Spec:   apiextensionsv1.CustomResourceDefinitionSpec{Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}, {Name: "v2"}}},
+			Status: apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: stored},
+		}
+		if got := Describe(crd); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestPossible(t *testing.T) {
 	condition := func(status apiextensionsv1.ConditionStatus, reason string) apiextensionsv1.CustomResourceDefinitionCondition {
 		return apiextensionsv1.CustomResourceDefinitionCondition{Type: apiextensionsv1.StorageMigrating, Status: status, Reason: reason}

@@ -43,7 +43,7 @@ func Open(ctx context.Context, reference string, registry Registry) (*Bundle, er
 	case err == nil && isLayout(reference):
 		return openLayout(ctx, reference)
 	case err == nil:
-		return Inspect(reference)
+		return inspect(ctx, reference)
 	case isPath || errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%s: %w", reference, cause(err))
 	default:
@@ -63,6 +63,7 @@ func InspectImage(ctx context.Context, image v1.Image, source string) (*Bundle, 
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	r := newReader(source)
+	r.ended = ctx.Err
 	err := r.unpack(ctx, image)
 	if errors.Is(err, errTooBig) {
 		return r.Bundle, nil
@@ -71,7 +72,7 @@ func InspectImage(ctx context.Context, image v1.Image, source string) (*Bundle, 
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
 	r.readAnnotations()
-	return r.read(), nil
+	return r.read(), ctx.Err()
 }
 
 // checkSize checks the sizes in the manifest, before any layer is downloaded.

@@ -136,6 +136,7 @@ func TestTheAuthorsNamespace(t *testing.T) {
 	for name, c := range map[string]struct{ annotation, want string }{
 		"a name":                             {`operatorframework.io/suggested-namespace: there`, "{name: there}"},
 		"a template":                         {`operatorframework.io/suggested-namespace-template: '{"metadata":{"name":"there","labels":{"a":"b"}}}'`, "{name: there, labels: {a: b}}"},
+		"a template with instructions":       {`operatorframework.io/suggested-namespace-template: '{"metadata":{"name":"there","labels":{"a":"b","olm-webhook-manager.io/x":"y"},"annotations":{"olm-webhook-manager.io/installation":"other/other"}}}'`, "{name: there, labels: {a: b}}"},
 		"both, of which the template counts": {"operatorframework.io/suggested-namespace: here\n    " + `operatorframework.io/suggested-namespace-template: '{"metadata":{"name":"there"}}'`, "{name: there}"},
 		"a name, and a template without one": {"operatorframework.io/suggested-namespace: here\n    " + `operatorframework.io/suggested-namespace-template: '{"metadata":{"labels":{"a":"b"}}}'`, "{name: here, labels: {a: b}}"},
 		"a template of something else":       {`operatorframework.io/suggested-namespace-template: '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"there"}}'`, "{name: shop}"},
@@ -153,6 +154,24 @@ func TestTheAuthorsNamespace(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// What the template of a Namespace loses is reported as it is for objects.
+func TestInstructionsInTheNamespaceTemplate(t *testing.T) {
+	const template = `{"metadata":{"nam":"x","labels":{"olm-webhook-manager.io/x":"y"},"annotations":{"olm-webhook-manager.io/installation":"a/b"}}}`
+	b := InspectFS(files(map[string]string{
+		"manifests/csv.yaml": strings.Replace(csvText, "  name: shop.v1.0.0\n", "  name: shop.v1.0.0\n  annotations:\n    "+NamespaceTemplateAnnotation+": '"+template+"'\n", 1),
+	}), "test")
+	_, leftOut, err := b.NamespaceTemplate()
+	must(t, err)
+	want := []string{
+		"metadata.annotations[olm-webhook-manager.io/installation] " + notTaken,
+		"metadata.labels[olm-webhook-manager.io/x] " + notTaken,
+		"metadata.nam is no field of a Namespace, and is left out",
+	}
+	if diff := cmp.Diff(want, leftOut); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

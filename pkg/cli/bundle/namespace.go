@@ -3,12 +3,15 @@ package bundle
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	strictjson "sigs.k8s.io/json"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
 
 // The annotations of a ClusterServiceVersion by which its author suggests a namespace. The template
@@ -33,9 +36,9 @@ func (b *Bundle) AuthorsNamespace() (name string, suggests bool) {
 // by their name alone, such as a Secret with a bootstrap token.
 func BelongsToKubernetes(namespace string) bool { return strings.HasPrefix(namespace, "kube-") }
 
-// NamespaceTemplate returns the author's Namespace, nil if there is none, and its unknown fields. The
-// error is why the template is invalid.
-func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, unknown []string, err error) {
+// NamespaceTemplate returns the author's Namespace, nil if there is none, and for each field that is left out the
+// reason. The error is why the template is invalid.
+func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, leftOut []string, err error) {
 	text := b.CSV.Annotations[NamespaceTemplateAnnotation]
 	if text == "" {
 		return nil, nil, nil
@@ -49,9 +52,15 @@ func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, unknown []stri
 		return nil, nil, fmt.Errorf("it is no Namespace of v1, but kind %s, apiVersion %q", kind.Kind, template.APIVersion)
 	}
 	for _, e := range extra {
-		unknown = append(unknown, fieldPath(e))
+		leftOut = append(leftOut, fieldPath(e)+" is no field of a Namespace, and is left out")
 	}
-	return template, unknown, nil
+	for field, pairs := range map[string]map[string]string{"annotations": template.Annotations, "labels": template.Labels} {
+		for _, path := range removeInstructions(groupkind.Namespace, field, pairs) {
+			leftOut = append(leftOut, path+" "+notTaken)
+		}
+	}
+	slices.Sort(leftOut)
+	return template, leftOut, nil
 }
 
 // namespaceMeta returns name, labels and annotations of the template; none if it is invalid.

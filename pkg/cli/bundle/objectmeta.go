@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -49,17 +51,27 @@ func (r *reader) dropClusterMetadata(o *Object) {
 // the list of the versions in which objects may be stored, or hide its ClusterServiceVersion from the manager.
 func (r *reader) dropInstructions(o *Object, metadata map[string]any, field string) {
 	pairs, _ := metadata[field].(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(pairs)) {
-		if !isInstruction(o, field, key) {
-			continue
-		}
-		r.addFieldProblem(UnknownField, o, keyPath{"metadata", field, key}.String(), "is not taken from a bundle: administrators and the manager set it", "remove it")
-		delete(pairs, key)
+	for _, path := range removeInstructions(groupkind.Of(o), field, pairs) {
+		r.addFieldProblem(UnknownField, o, path, notTaken, "remove it")
 	}
 }
 
-func isInstruction(o *Object, field, key string) bool {
-	if !groupkind.Is(o, groupkind.ClusterServiceVersion) {
+const notTaken = "is not taken from a bundle: administrators and the manager set it"
+
+// removeInstructions removes these labels or annotations from an object of a kind, and returns their paths.
+func removeInstructions[V any](kind schema.GroupKind, field string, pairs map[string]V) []string {
+	var removed []string
+	for _, key := range slices.Sorted(maps.Keys(pairs)) {
+		if isInstruction(kind, field, key) {
+			removed = append(removed, keyPath{"metadata", field, key}.String())
+			delete(pairs, key)
+		}
+	}
+	return removed
+}
+
+func isInstruction(kind schema.GroupKind, field, key string) bool {
+	if kind != groupkind.ClusterServiceVersion {
 		return strings.HasPrefix(key, wellknown.AnnotationPrefix)
 	}
 	ofAuthor := field == "annotations" && slices.Contains(annotationsOfAuthors, key)

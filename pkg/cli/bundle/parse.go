@@ -43,6 +43,9 @@ var kinds = func() *runtime.Scheme {
 func (r *reader) parse(file string) {
 	before := len(r.Objects)
 	for _, d := range documents(r.files[file]) {
+		if r.ended() != nil {
+			return
+		}
 		if r.documents++; r.documents > maxDocuments {
 			r.addProblem(TooBig, file, d.line, fmt.Sprintf("is not read from here on: the bundle has more than %d YAML documents", maxDocuments), oneVersion)
 			break

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,19 +32,25 @@ const (
 
 // Inspect reads the bundle in a folder. What cannot be read is reported as its Problems. The error is
 // about the folder itself.
-func Inspect(dir string) (*Bundle, error) {
+func Inspect(dir string) (*Bundle, error) { return inspect(context.Background(), dir) }
+
+// inspect is Inspect that ends with a context, between documents.
+func inspect(ctx context.Context, dir string) (*Bundle, error) {
 	// A root does not follow symbolic links that lead out of the bundle.
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read as a bundle: %w", dir, cause(err))
 	}
 	defer root.Close()
-	return InspectFS(root.FS(), dir), nil
+	r := newReader(dir)
+	r.ended = ctx.Err
+	return r.inspectFS(root.FS()), ctx.Err()
 }
 
 // InspectFS is Inspect for a file system. Messages name it as source.
-func InspectFS(fsys fs.FS, source string) *Bundle {
-	r := newReader(source)
+func InspectFS(fsys fs.FS, source string) *Bundle { return newReader(source).inspectFS(fsys) }
+
+func (r *reader) inspectFS(fsys fs.FS) *Bundle {
 	if r.walk(fsys, metadataFolder) != nil {
 		return r.Bundle
 	}
@@ -60,10 +67,12 @@ type reader struct {
 	reported  map[problemsOf]int
 	documents int
 	text      int // bytes of all rules (see limitCombinations)
+	// ended returns an error once the command is to end. The bundle is then incomplete.
+	ended func() error
 }
 
 func newReader(source string) *reader {
-	return &reader{Bundle: &Bundle{Source: source, files: map[string][]byte{}}, reported: map[problemsOf]int{}}
+	return &reader{Bundle: &Bundle{Source: source, files: map[string][]byte{}}, reported: map[problemsOf]int{}, ended: func() error { return nil }}
 }
 
 func (r *reader) unreadable(name string, err error) {
@@ -81,6 +90,8 @@ func (r *reader) walk(fsys fs.FS, folder string) error {
 			return nil
 		case entry.IsDir():
 			return nil
+		case r.ended() != nil:
+			return r.ended()
 		}
 		if err := regular(fsys, name); err != nil {
 			r.unreadable(name, err)
@@ -156,6 +167,9 @@ func (b *Bundle) manifestsFolder() string {
 func (r *reader) readManifests() {
 	folder := r.manifestsFolder()
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		if r.ended() != nil {
+			return
+		}
 		within, found := strings.CutPrefix(name, folder+"/")
 		switch {
 		case !found:

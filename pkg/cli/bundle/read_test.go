@@ -1,6 +1,8 @@
 package bundle
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -202,6 +204,34 @@ spec:
 	} {
 		if got := o.Line(path); got != want {
 			t.Errorf("Line(%q) = %d, want %d", path, got, want)
+		}
+	}
+}
+
+// A command that is to end reads no further document, and gets an error instead of a part of the bundle.
+func TestReadingEndsWithTheContext(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.CopyFS(dir, files(map[string]string{"manifests/csv.yaml": csvText})))
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	if _, err := Open(ctx, dir, Registry{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+
+	const document = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n"
+	for name, content := range map[string]map[string]string{
+		"documents": {"manifests/a.yaml": strings.Repeat(document, 20)},
+		"files":     {"manifests/a.yaml": document, "manifests/b.yaml": document, "manifests/c.yaml": document, "manifests/d.yaml": document},
+	} {
+		r := newReader("test")
+		r.ended = func() error {
+			if len(r.Objects) >= 2 {
+				return context.Canceled
+			}
+			return nil
+		}
+		if b := r.inspectFS(files(content)); len(b.Objects) != 2 {
+			t.Errorf("%s: %d objects are read after the end, want 2", name, len(b.Objects))
 		}
 	}
 }

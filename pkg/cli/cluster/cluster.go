@@ -132,7 +132,7 @@ func (c *Cluster) owners(ctx context.Context) (owners map[types.NamespacedName]b
 // csvs are the ClusterServiceVersions of a namespace. A cluster need not know the kind.
 func (c *Cluster) csvs(ctx context.Context, namespace string) (all []operatorsv1alpha1.ClusterServiceVersion, unknown bool, err error) {
 	list, err := c.OLM.ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
-	if c.isUnknownKind(err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")) {
+	if c.isUnknownKind(ctx, err, operatorsv1alpha1.SchemeGroupVersion.WithResource("clusterserviceversions")) {
 		return nil, true, nil
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,14 +11,18 @@ import (
 
 // isUnknownKind reports whether a list failed because the cluster does not know the kind. API servers
 // answer so to a user who may list the kind; for other users they answer "forbidden".
-func (c *Cluster) isUnknownKind(err error, kind schema.GroupVersionResource) bool {
+func (c *Cluster) isUnknownKind(ctx context.Context, err error, kind schema.GroupVersionResource) bool {
 	if apierrors.IsNotFound(err) {
 		return true
 	}
 	if !apierrors.IsForbidden(err) {
 		return false
 	}
-	known, err := c.Kube.Discovery().ServerResourcesForGroupVersion(kind.GroupVersion().String())
+	client, err := Discovery(ctx, c.Config)
+	if err != nil {
+		return false
+	}
+	known, err := client.ServerResourcesForGroupVersion(kind.GroupVersion().String())
 	if err != nil {
 		return apierrors.IsNotFound(err)
 	}

@@ -27,6 +27,14 @@ func (p ObjectCounts) String() string {
 	return countText(total)
 }
 
+// versions returns the end of a message about objects: in which versions they are stored.
+func (p ObjectCounts) versions(stored string) string {
+	if stored == "" || p.String() == countText(0) {
+		return ""
+	}
+	return ", " + stored
+}
+
 // byNamespace is the number of objects, and how many are in which namespace, the most first.
 func (p ObjectCounts) byNamespace() string {
 	namespaces := slices.SortedFunc(maps.Keys(p), func(a, b string) int { return cmp.Or(cmp.Compare(p[b], p[a]), cmp.Compare(a, b)) })

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,6 +129,36 @@ func TestMarked(t *testing.T) {
 	}
 	if len(o.GetAnnotations()) > 0 {
 		t.Error("the manifest itself was changed")
+	}
+}
+
+// A record without an installed version is of an interrupted installation, or of what a removal has kept.
+func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
+	interrupted := Record{Next: "shop.v1"}
+	if err := CheckRemoval(interrupted, "shop.v1", "mall"); err != nil {
+		t.Error(err)
+	}
+	if err := CheckRemoval(interrupted, "shop.v2", "mall"); err == nil || !strings.Contains(err.Error(), "remove shop.v1 with its own bundle") {
+		t.Errorf("the bundle of another version: %v", err)
+	}
+	kept := Record{Namespace: "mall", Package: "shop", Objects: []Recorded{{Name: "shops.example.com"}}}
+	for name, test := range map[string]struct {
+		record Record
+		told   bool
+	}{
+		"a removal kept objects": {kept, true},
+		"no record":              {Record{Namespace: "mall", Package: "shop"}, false},
+		"it is installed":        {Record{CSV: "shop.v1", Objects: kept.Objects}, false},
+	} {
+		var r Removal
+		none := func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return nil, nil }
+		if err := r.Restrict(test.record, nil, nil, none); err != nil {
+			t.Fatal(err)
+		}
+		told := slices.Contains(r.Messages, "no version of package shop is installed in namespace mall: only objects that an earlier removal kept can be removed")
+		if told != test.told || CheckRemoval(test.record, "shop.v1", "mall") != nil {
+			t.Errorf("%s: the messages are %q", name, r.Messages)
+		}
 	}
 }
 

@@ -26,8 +26,8 @@ type Removal struct {
 }
 
 // NewRemoval decides which manifests of an installation are deleted. objects counts the objects of each
-// existing definition, and others are the ClusterServiceVersions that stay in the namespace.
-func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]ObjectCounts, others []string, definitions bool) Removal {
+// existing definition, stored is in which versions they are stored, and others are the ClusterServiceVersions that stay in the namespace.
+func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]ObjectCounts, stored map[string]string, others []string, definitions bool) Removal {
 	var r Removal
 	var definitionsGo, groups, subscriptions []*unstructured.Unstructured
 	for _, o := range slices.Backward(manifests) {
@@ -49,7 +49,7 @@ func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]Objec
 				definitionsGo = append(definitionsGo, o)
 				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s is deleted, with %s", o.GetName(), population.byNamespace()))
 			case there:
-				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s stays, with %s", o.GetName(), population))
+				r.Messages = append(r.Messages, fmt.Sprintf("CustomResourceDefinition %s stays, with %s%s", o.GetName(), population, population.versions(stored[o.GetName()])))
 			}
 		default:
 			r.Delete = append(r.Delete, o)
@@ -88,6 +88,9 @@ func countText(n int) string {
 // an OperatorGroup may exist longer than the installation that created it. live returns the object that exists, or
 // nil. Each object to delete has the uid of the live object.
 func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, live func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
+	if message := record.remainder(); message != "" {
+		r.Messages = append([]string{message}, r.Messages...)
+	}
 	going, last := r.Delete, []*unstructured.Unstructured(nil)
 	if n := slices.IndexFunc(going, isDeletedLast); n >= 0 {
 		going, last = going[:n:n], going[n:]
@@ -176,10 +179,24 @@ func writtenBy(live *unstructured.Unstructured) string {
 	return " (written by " + strings.Join(others, ", ") + ")"
 }
 
-// CheckRemoval returns an error if the namespace has another version than the bundle.
+// CheckRemoval returns an error if the namespace has another version than the bundle, or if the installation of
+// another version was interrupted there.
 func CheckRemoval(record Record, csv, namespace string) error {
-	if record.CSV == "" || record.Has(csv) {
+	switch {
+	case record.Has(csv), record.CSV == "" && record.Next == "":
 		return nil
+	case record.CSV == "":
+		return fmt.Errorf("the installation of %s in namespace %s was interrupted, and the bundle has %s: remove %s with its own bundle", record.Next, namespace, csv, record.Next)
+	default:
+		return fmt.Errorf("%s is installed in namespace %s, and not %s: remove it with its own bundle", record.CSV, namespace, csv)
 	}
-	return fmt.Errorf("%s is installed in namespace %s, and not %s: remove it with its own bundle", record.CSV, namespace, csv)
+}
+
+// remainder returns a message about a removal without an installed version; empty if a version is installed, or if
+// nothing is recorded.
+func (r Record) remainder() string {
+	if r.CSV != "" || r.Next != "" || len(r.Objects) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("no version of package %s is installed in namespace %s: only objects that an earlier removal kept can be removed", r.Package, r.Namespace)
 }

@@ -26,6 +26,7 @@ func TestRemovalOf(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		objects     map[string]ObjectCounts
+		stored      string
 		others      []string
 		definitions bool
 		goes, told  []string
@@ -34,6 +35,16 @@ func TestRemovalOf(t *testing.T) {
 			objects: map[string]ObjectCounts{"shop": {"a": 1, "b": 1}},
 			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
 			told:    []string{"CustomResourceDefinition shop stays, with 2 objects", "Namespace shop stays"},
+		},
+		"definitions stay, and objects have one version": {
+			objects: map[string]ObjectCounts{"shop": {"a": 1, "b": 1}}, stored: "stored in v1",
+			goes: []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
+			told: []string{"CustomResourceDefinition shop stays, with 2 objects, stored in v1", "Namespace shop stays"},
+		},
+		"definitions stay without objects": {
+			objects: map[string]ObjectCounts{"shop": {}}, stored: "which may be stored in v1 or v2",
+			goes: []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
+			told: []string{"CustomResourceDefinition shop stays, with no objects", "Namespace shop stays"},
 		},
 		"they cannot be counted": {
 			objects: map[string]ObjectCounts{"shop": nil},
@@ -57,7 +68,7 @@ func TestRemovalOf(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := NewRemoval(manifests, test.objects, test.others, test.definitions)
+			r := NewRemoval(manifests, test.objects, map[string]string{"shop": test.stored}, test.others, test.definitions)
 			var goes []string
 			definitions := 0
 			for _, o := range r.Delete {
@@ -98,7 +109,7 @@ func TestOwn(t *testing.T) {
 		return o
 	}
 	recordOf := func(created bool, objects ...*unstructured.Unstructured) Record {
-		r := Record{Namespace: "mall", Package: "shop"}
+		r := Record{CSV: "shop.v1", Namespace: "mall", Package: "shop"}
 		for _, o := range objects {
 			r.Objects = append(r.Objects, Recorded{
 				TypeMeta:  metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: o.GetKind()},

@@ -70,7 +70,7 @@ func unavailable(w Webhook) []Finding {
 
 // headless reports a Service that only some API servers can call.
 func headless(w Webhook, f Facts) []Finding {
-	doubt := Doubt(w, f)
+	doubt := headlessDoubt(w, f)
 	if doubt == "" {
 		return nil
 	}
@@ -84,7 +84,7 @@ func nodeLocal(w Webhook, f Facts) []Finding {
 		return nil
 	}
 	return []Finding{{Unknown, NodeLocalService, []string{w.String()},
-		fmt.Sprintf("internalTrafficPolicy of Service %s is Local: an API server cannot call it from a node without an endpoint of the Service; on such a node %s", w.Service, consequence(w)),
+		fmt.Sprintf("%s; on such a node %s", nodeLocalDoubt(w), consequence(w)),
 		fmt.Sprintf(`kubectl -n %s patch service %s -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`, w.Service.Namespace, w.Service.Name)}}
 }
 

@@ -45,13 +45,33 @@ func outsideOf(w Webhook, f Facts) (address string, outside bool) {
 	return "", false
 }
 
-// Doubt is why it is not known whether API servers call a webhook that is not Broken; else empty.
-func Doubt(w Webhook, f Facts) string {
+// Doubt returns why it is not known whether every API server reaches a webhook that is not Broken: the code of a
+// finding, and a message. Both are empty if it is known, and for a webhook that is called by URL.
+func Doubt(w Webhook, f Facts) (code, message string) {
 	s, exists := f.Services[w.Service]
-	if _, outside := outsideOf(w, f); outside || !exists || s.By == route.ByClusterIP {
+	switch address, outside := outsideOf(w, f); {
+	case w.URL != "" || !exists:
+		return "", ""
+	case outside:
+		return NotAsked, fmt.Sprintf("API servers call %s: whether it answers was not checked", address)
+	case headlessDoubt(w, f) != "":
+		return HeadlessService, headlessDoubt(w, f)
+	case s.NodeLocal:
+		return NodeLocalService, nodeLocalDoubt(w)
+	default:
+		return "", ""
+	}
+}
+
+func headlessDoubt(w Webhook, f Facts) string {
+	if s, exists := f.Services[w.Service]; !exists || s.By == route.ByClusterIP {
 		return ""
 	}
 	return fmt.Sprintf("Service %s is headless: API servers call it only if all of them run with --enable-aggregator-routing, which cannot be read from the cluster", w.Service)
+}
+
+func nodeLocalDoubt(w Webhook) string {
+	return fmt.Sprintf("internalTrafficPolicy of Service %s is Local: an API server cannot call it from a node without an endpoint of the Service", w.Service)
 }
 
 func service(w Webhook, f Facts, _ time.Time) Reach {

@@ -11,12 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/restmapper"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
@@ -25,13 +27,19 @@ const fieldManager = deploy.FieldManager
 type applier struct {
 	dynamic     dynamic.Interface
 	mapper      *restmapper.DeferredDiscoveryRESTMapper
+	discovery   discovery.DiscoveryInterface
 	kube        kubernetes.Interface
 	definitions definitionStore
 }
 
-func (c *Installer) applier() applier {
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(c.Kube.Discovery()))
-	return applier{c.Dynamic, mapper, c.Kube, c.definitions}
+// applier returns an applier whose discovery ends with a context.
+func (c *Installer) applier(ctx context.Context) (applier, error) {
+	client, err := cluster.Discovery(ctx, c.Config)
+	if err != nil {
+		return applier{}, err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(client))
+	return applier{c.Dynamic, mapper, client, c.Kube, c.definitions}, nil
 }
 
 // absent is a resourceVersion that no object has: etcd gives the first write the revision 2. An object that is

@@ -35,7 +35,10 @@ func (c *Installer) DryRunInstall(p Plan) ([]*unstructured.Unstructured, error) 
 // DryRunUninstall asks the API server for its answer to each deletion, without effect, and
 // returns the objects that are there to be removed.
 func (c *Installer) DryRunUninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
-	a := c.applier()
+	a, err := c.applier(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var there []*unstructured.Unstructured
 	var refused []error
 	for _, o := range removal.Delete {

@@ -28,7 +28,10 @@ func (c *Installer) Install(ctx context.Context, p Plan) ([]*unstructured.Unstru
 	if foreign := deploy.Unadopted(p.steps, p.Adopted); len(foreign) > 0 {
 		return nil, errors.New(foreign[0].Describe())
 	}
-	a := c.applier()
+	a, err := c.applier(ctx)
+	if err != nil {
+		return nil, err
+	}
 	applied, err := c.writeAll(ctx, a, &p)
 	if err != nil {
 		return applied, err

@@ -45,8 +45,11 @@ func (p Plan) Err() error {
 
 // Plan decides about each object of an installation, by its record and by a dry run.
 func (c *Installer) Plan(ctx context.Context, i Installation) (Plan, error) {
-	p, a := Plan{Installation: i}, c.applier()
-	err := c.CheckDefinitions(ctx, i.Bundle)
+	p := Plan{Installation: i}
+	if err := c.CheckDefinitions(ctx, i.Bundle); err != nil {
+		return p, err
+	}
+	a, err := c.applier(ctx)
 	if err != nil {
 		return p, err
 	}

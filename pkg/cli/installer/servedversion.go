@@ -40,7 +40,7 @@ func (a applier) inServedVersion(ctx context.Context, o *unstructured.Unstructur
 // checkUnserved returns nil if a kind has no objects in the cluster. Discovery omits the kinds of
 // an aggregated API server that does not answer, and definitions that serve no version.
 func (a applier) checkUnserved(ctx context.Context, kind schema.GroupKind) error {
-	_, _, err := a.kube.Discovery().ServerGroupsAndResources()
+	_, _, err := a.discovery.ServerGroupsAndResources()
 	failed, some := discovery.GroupDiscoveryFailedErrorGroups(err)
 	if err != nil && !some {
 		return err

@@ -24,7 +24,7 @@ import (
 
 // Removal is what goes with an operator that is installed, and what stays.
 func (c *Installer) Removal(ctx context.Context, i Installation, definitions bool) (deploy.Removal, error) {
-	objects, err := c.countObjects(ctx, i)
+	objects, stored, err := c.countObjects(ctx, i)
 	if err != nil {
 		return deploy.Removal{}, err
 	}
@@ -39,7 +39,10 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 	if err := deploy.CheckRemoval(record, i.Bundle.CSV.Name, i.Namespace()); err != nil {
 		return deploy.Removal{}, err
 	}
-	a := c.applier()
+	a, err := c.applier(ctx)
+	if err != nil {
+		return deploy.Removal{}, err
+	}
 	live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 		served, err := a.inServedVersion(ctx, o)
 		if err != nil || served == nil {
@@ -61,7 +64,7 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 			kept = append(kept, deploy.KeptMessage(crd))
 		}
 	}
-	removal := deploy.NewRemoval(i.Manifests, objects, others, definitions)
+	removal := deploy.NewRemoval(i.Manifests, objects, stored, others, definitions)
 	removal.Messages = append(removal.Messages, kept...)
 	earlier, err := c.otherRecords(ctx, i)
 	if err != nil {
@@ -93,15 +96,20 @@ func csvObject(csv *operatorsv1alpha1.ClusterServiceVersion) *unstructured.Unstr
 	return o
 }
 
-func (c *Installer) countObjects(ctx context.Context, i Installation) (map[string]deploy.ObjectCounts, error) {
-	counts := map[string]deploy.ObjectCounts{}
+// countObjects counts the objects of each definition. For a definition with several versions, stored is in which
+// of them its objects are stored.
+func (c *Installer) countObjects(ctx context.Context, i Installation) (counts map[string]deploy.ObjectCounts, stored map[string]string, err error) {
+	counts, stored = map[string]deploy.ObjectCounts{}, map[string]string{}
 	for _, crd := range i.Bundle.CRDs() {
 		live, err := c.definitions.get(ctx, crd.Name)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if live == nil {
 			continue
+		}
+		if len(live.Spec.Versions) > 1 {
+			stored[crd.Name] = storedversions.Describe(live)
 		}
 		if !apihelpers.IsCRDConditionTrue(live, apiextensionsv1.Established) {
 			counts[crd.Name] = deploy.ObjectCounts{} // It was never served: it has no objects.
@@ -119,10 +127,10 @@ func (c *Installer) countObjects(ctx context.Context, i Installation) (map[strin
 		case apierrors.IsInternalError(err): // A conversion that fails does not keep its operator from going.
 		case apierrors.IsNotFound(err): // Nor does a version that is served in a moment.
 		default:
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return counts, nil
+	return counts, stored, nil
 }
 
 const countPage = 500
@@ -152,7 +160,10 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 // Uninstall removes what goes, each when the previous one no longer exists. It returns what was
 // there to be removed.
 func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
-	a := c.applier()
+	a, err := c.applier(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var removed []*unstructured.Unstructured
 	for _, o := range removal.Delete {
 		there, err := c.delete(ctx, a, i, o)

@@ -169,7 +169,8 @@ func others(f doctor.Facts, now time.Time) []Other {
 		if w.Owner.Name != "" && f.Owners[w.Owner] {
 			continue
 		}
-		problem := cmp.Or(doctor.ReachOf(w, f, now).Message, doctor.Doubt(w, f))
+		_, doubt := doctor.Doubt(w, f)
+		problem := cmp.Or(doctor.ReachOf(w, f, now).Message, doubt)
 		if w.Kind == doctor.APIService && problem == "" {
 			continue // aggregated by another client, and works
 		}

@@ -55,8 +55,8 @@ func (w *Webhook) check(all []registration, f doctor.Facts, now time.Time) {
 			w.State, w.Reason, w.Problem = string(managerv1alpha1.WebhookUnreachable), reach.Code, reach.Message
 			return
 		}
-		if doubt := doctor.Doubt(*r.webhook, f); doubt != "" {
-			w.State, w.Reason, w.Problem = "Unknown", doctor.HeadlessService, doubt
+		if code, doubt := doctor.Doubt(*r.webhook, f); doubt != "" {
+			w.State, w.Reason, w.Problem = "Unknown", code, doubt
 			return
 		}
 	}

@@ -95,6 +95,14 @@ func TestWebhooksThatWereLive(t *testing.T) {
 			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByEndpoint, Ports: map[int32]int{443: 1}, Ready: 1}}
 		},
 			"Unknown HeadlessService: Service shop/manager-service is headless: API servers call it only if all of them run with --enable-aggregator-routing, which cannot be read from the cluster"},
+		"its Service is called on its own node only": {func(f *Facts) {
+			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByClusterIP, NodeLocal: true, Ports: map[int32]int{443: 1}, Ready: 1}}
+		},
+			"Unknown NodeLocalService: internalTrafficPolicy of Service shop/manager-service is Local: an API server cannot call it from a node without an endpoint of the Service"},
+		"its Service is an external name": {func(f *Facts) {
+			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByExternalName, ExternalName: "hook.example.com"}}
+		},
+			"Unknown NotAsked: API servers call the external name hook.example.com of Service shop/manager-service: whether it answers was not checked"},
 		"its Service no longer exists": {func(f *Facts) { f.Services = nil }, "Unreachable ServiceMissing: Service shop/manager-service does not exist"},
 		"its registration is too":      {func(f *Facts) { f.Webhooks = nil }, "Waiting NotRegistered: ValidatingWebhookConfiguration v.shop.io-x no longer registers it"},
 	} {

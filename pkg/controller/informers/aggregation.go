@@ -1,10 +1,11 @@
 package informers
 
 import (
+	"context"
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
@@ -16,8 +17,8 @@ type Aggregation struct{ absent atomic.Bool }
 func (a *Aggregation) Absent() bool { return a.absent.Load() }
 
 // Discover asks the API server.
-func (a *Aggregation) Discover(client discovery.DiscoveryInterface) error {
-	_, err := client.ServerResourcesForGroupVersion(apiregistrationv1.SchemeGroupVersion.String())
+func (a *Aggregation) Discover(ctx context.Context, client rest.Interface) error {
+	err := client.Get().AbsPath("/apis/" + apiregistrationv1.SchemeGroupVersion.String()).Do(ctx).Error()
 	if apierrors.IsNotFound(err) {
 		a.absent.Store(true)
 		return nil

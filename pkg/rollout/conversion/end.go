@@ -93,7 +93,7 @@ const SomeObjects = -1
 func inUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
 	version := storedversions.Readable(crd)
 	others := slices.DeleteFunc(storedversions.Served(crd), func(v string) bool { return v == version })
-	why := fmt.Sprintf("%s has %s, stored in %s, and serves %s", crd.Name, counted(objects), strings.Join(storedversions.Possible(crd), " or "), strings.Join(storedversions.Served(crd), ", "))
+	why := fmt.Sprintf("%s has %s, %s, and serves %s", crd.Name, counted(objects), storedversions.Describe(crd), strings.Join(storedversions.Served(crd), ", "))
 	var do []string
 	if !storedversions.Only(crd, version) {
 		do = append(do, wellknown.StorageMigration(crd.Name, version))

@@ -8,6 +8,9 @@ const (
 	// ReasonProvedThroughAPIServer means that the API server checked the endpoints, because the
 	// manager cannot dial them.
 	ReasonProvedThroughAPIServer = "ProvedThroughAPIServer"
+	// ReasonNodeLocalService means that internalTrafficPolicy of the Service is Local: API servers on
+	// nodes without an endpoint cannot call it.
+	ReasonNodeLocalService = "NodeLocalService"
 	// ReasonServiceMissing means that the Service is being created.
 	ReasonServiceMissing = "ServiceMissing"
 	// ReasonCertificateMissing means that the serving certificate is being written.

@@ -112,7 +112,7 @@ func isEverything(rule rbacv1.PolicyRule) string {
 	}
 	var strong []string
 	for _, verb := range rule.Verbs {
-		if slices.Contains([]string{"escalate", "impersonate"}, verb) {
+		if slices.Contains([]string{"escalate", "bind", "impersonate"}, verb) {
 			strong = append(strong, verb)
 		}
 	}

@@ -154,7 +154,7 @@ with kube- belong to Kubernetes.`,
 }}
 
 func suggestionMistakes(s *subject) []mistake {
-	template, unknown, err := s.NamespaceTemplate()
+	template, leftOut, err := s.NamespaceTemplate()
 	inTemplate, name := annotation(bundle.NamespaceTemplateAnnotation), s.SuggestedNamespace()
 	if err != nil {
 		return []mistake{s.inCSV(inTemplate, fmt.Sprintf("%v: the namespace is made without the labels and annotations that it asks for, under the name %s", err, name),
@@ -164,8 +164,8 @@ func suggestionMistakes(s *subject) []mistake {
 	suggestion := metav1.ObjectMeta{Name: s.CSV.Annotations[bundle.NamespaceAnnotation]}
 	at := annotation(bundle.NamespaceAnnotation)
 	if template != nil {
-		for _, path := range unknown {
-			all = append(all, s.inCSV(inTemplate, fmt.Sprintf("%s is no field of a Namespace, and is left out", path), "correct or remove it"))
+		for _, what := range leftOut {
+			all = append(all, s.inCSV(inTemplate, what, "correct or remove it"))
 		}
 		if template.Name == "" {
 			all = append(all, s.inCSV(inTemplate, fmt.Sprintf("it has no metadata.name: the namespace is %s, or what another installer takes", name), "write the name"))

@@ -147,6 +147,16 @@ func suggest(template string) func(files) {
 	}
 }
 
+// grant adds a ClusterRole with one verb.
+func grant(resource, verb string) func(files) {
+	return func(f files) {
+		f["manifests/x.yaml"] = map[string]any{
+			"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": "x"},
+			"rules": list(map[string]any{"apiGroups": list("*"), "resources": list(resource), "verbs": list(verb)}),
+		}
+	}
+}
+
 const packageName = "operators.operatorframework.io.bundle.package.v1"
 
 const calling, admitting, converting = "Webhook", "Admission", "Conversion"
@@ -175,6 +185,9 @@ var breakages = []breakage{
 			"subjects": list(map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"}),
 		}
 	}, []string{"grants-to-others", "grants-everything"}},
+	{"a verb that binds any role", "", grant("clusterroles", "bind"), []string{"grants-everything"}},
+	{"a verb that escalates a role", "", grant("clusterroles", "escalate"), []string{"grants-everything"}},
+	{"a verb that impersonates", "", grant("users", "impersonate"), []string{"grants-everything"}},
 	{"a field misspelt", calling, func(f files) { f.webhook()["sideEfects"] = "None" }, []string{"unknown-field"}},
 	{"a bundle's annotation misspelt", "", func(f files) { rename(f.annotations(), "channels.v1", "chanels.v1") }, []string{"unknown-field", "no-annotation"}},
 	{"the annotations misspelt", "", func(f files) {

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
@@ -32,7 +34,7 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 		return nil, installer.Installation{}, err
 	}
 	out := o.output.Messages(cmd)
-	i, err := o.plan(cmd.Context(), c, b, options, complete)
+	i, err := o.planInTime(cmd.Context(), c, b, options, complete)
 	var refused *bundle.RefusedError
 	if errors.As(err, &refused) {
 		introduce(out, b, refused.Manifests, refused.Refusals...)
@@ -80,6 +82,18 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 	return b, options, err
 }
 
+// planInTime plans within --patience: nothing of it waits for a change in the cluster.
+func (o *installOptions) planInTime(ctx context.Context, c *installer.Installer, b *bundle.Bundle, options bundle.Options, complete completion) (installer.Installation, error) {
+	patience := cmp.Or(o.patience, deploy.DefaultTimeout)
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	i, err := o.plan(limited, c, b, options, complete)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return i, fmt.Errorf("the API server has not answered within %s (--patience): %w", patience, err)
+	}
+	return i, err
+}
+
 func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bundle.Bundle, options bundle.Options, complete completion) (installer.Installation, error) {
 	kept, err := complete(c, ctx, b, &options)
 	if err != nil {
@@ -89,7 +103,7 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 	if err := checkConfig(options.Config); err != nil {
 		return installer.Installation{}, err
 	}
-	if options.Namespaced, err = c.Scopes(b.Kinds()); err != nil {
+	if options.Namespaced, err = c.Scopes(ctx, b.Kinds()); err != nil {
 		return installer.Installation{}, err
 	}
 	manifests, err := bundle.Manifests(b, options)

@@ -13,10 +13,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
@@ -38,7 +38,7 @@ func (s apiServers) hashes(ctx context.Context, crd *apiextensionsv1.CustomResou
 	var hashes []string
 	for _, server := range servers {
 		server.Wrap(func(next http.RoundTripper) http.RoundTripper { return oneRequest{next} })
-		hash, err := hashFrom(server, crd, version)
+		hash, err := hashFrom(ctx, server, crd, version)
 		if err != nil {
 			return nil, fmt.Errorf("API server %s: %w", server.Host, err)
 		}
@@ -106,8 +106,8 @@ func (s apiServers) at(address, serverName string) *rest.Config {
 	return server
 }
 
-func hashFrom(server *rest.Config, crd *apiextensionsv1.CustomResourceDefinition, version string) (string, error) {
-	client, err := discovery.NewDiscoveryClientForConfig(server)
+func hashFrom(ctx context.Context, server *rest.Config, crd *apiextensionsv1.CustomResourceDefinition, version string) (string, error) {
+	client, err := cluster.Discovery(ctx, server)
 	if err != nil {
 		return "", err
 	}
