@@ -42,7 +42,9 @@ func (a applier) attributesOf(p Plan, s deploy.Step) (attributes authorizationv1
 		return attributes, true
 	}
 	crds := p.Bundle.CRDs()
-	if n := slices.IndexFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind }); n >= 0 {
+	if n := slices.IndexFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind
+	}); n >= 0 {
 		attributes.Resource = crds[n].Spec.Names.Plural
 		return attributes, true
 	}
