@@ -71,7 +71,7 @@ func (h *Handlers) crdChanged(before, after drift.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
 	isProvider := func(p issuers.Provider) bool { return p.CRD == crd.Name }
 	if slices.ContainsFunc(issuers.Providers, isProvider) || crd.Name == owners.OperatorConditions.Resource.GroupResource().String() {
-		h.enqueueAllCSVs()
+		h.Versions.Enqueue(h.Caches.CSVs.All()...)
 	}
 	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByCRD, crd.Name)...)
 	h.enqueueAPIServiceOwners(crd.Spec.Group)
