@@ -131,7 +131,9 @@ func (f *facts) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) boo
 // conversionsToEnd returns the conversions of previous versions that this version does not declare.
 func (x *remover) conversionsToEnd() conversion.End {
 	stale := slices.Collect(maps.Values(x.Observed.CRDs))
-	stale = slices.DeleteFunc(stale, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return csvspec.Converts(x.CSV, crd.Name) >= 0 })
+	stale = slices.DeleteFunc(stale, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return csvspec.Converts(x.CSV, crd.Name) >= 0
+	})
 	return conversion.EndAll(x.CSV.Namespace, x.Observed.serviceNames(), stale, x.Observed.ObjectCounts, x.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }
 
