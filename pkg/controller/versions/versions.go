@@ -45,10 +45,7 @@ func (r *Index) Exists(owner string) bool { return len(r.Caches.CSVs.OfOwner(own
 
 // IsDeleted includes the deletion of the Namespace, in which no object can be created any more.
 func (r *Index) IsDeleted(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	if csv.DeletionTimestamp != nil {
-		return true
-	}
-	return r.IsTerminating(csv.Namespace)
+	return csv.DeletionTimestamp != nil || r.IsTerminating(csv.Namespace)
 }
 
 // IsTerminating reports whether a Namespace is being deleted.
