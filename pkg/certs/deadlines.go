@@ -6,21 +6,18 @@ import (
 	"time"
 )
 
-// lostSecretTimeout is how long a lost Secret waits for a registration that can be written. It
-// exceeds the longest pause between two repairs of a contested registration.
+// lostSecretTimeout exceeds the longest pause between two repairs of a contested registration.
 const lostSecretTimeout = 15 * time.Minute
 
-// awaited returns the facts without the registrations that timed out: their trust and their
-// changes do not block the next generation.
+// awaited omits registrations that timed out: they do not block the next generation.
 func (m *decider) awaited() Facts {
 	counted, without := m.Facts, m.timedOut()
 	counted.Registrations = slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return slices.Contains(without, r.Name) })
 	return counted
 }
 
-// timedOut returns the registrations that do not trust the next generation and whose deadline has
-// passed, so that the others keep a valid certificate. If no registration is ready, all
-// are waited for: calls to pods with the new certificate would fail.
+// timedOut returns registrations whose deadline has passed, so that the others keep a valid certificate. If no
+// registration is ready, all are waited for: calls to pods with the new certificate would fail.
 func (m *decider) timedOut() []string {
 	var late []string
 	for _, r := range m.Registrations {
@@ -39,9 +36,8 @@ func (m *decider) ready(r Registration) bool {
 	return only.firstWithoutTrust(m.next.ca()) == "" && only.writtenForEarlier(m.next.Number) == ""
 }
 
-// deadline returns until when the next generation waits for a registration: a tenth of the
-// remaining validity of the current one. If the API server refuses to write the registration, and
-// its calls fail already or pods cannot start because the Secret is lost, there is no wait.
+// deadline is a tenth of the remaining validity of the current generation. There is no wait if the registration
+// cannot be written, and its calls fail already or pods cannot start because the Secret is lost.
 func (m *decider) deadline(r Registration) time.Time {
 	refused := r.Refused != ""
 	switch {
@@ -56,8 +52,7 @@ func (m *decider) deadline(r Registration) time.Time {
 	}
 }
 
-// tenth returns a tenth of the validity that the current generation had left when the next one was
-// stored.
+// tenth is measured when the next generation was stored.
 func (m *decider) tenth() time.Duration {
 	return max(0, expiry(m.current.chain).Sub(m.nextStoredAt)/10)
 }
@@ -70,8 +65,8 @@ func (m *decider) allCallsFail() bool {
 	return !m.now.Before(m.unverifiableAt())
 }
 
-// overdue reports whether the settle time no longer restarts when a registration changes. A
-// registration that changes all the time must not block the others.
+// overdue reports whether the settle time no longer restarts: a registration that changes all the time must not
+// block the others.
 func (m *decider) overdue() bool {
 	patience := lostSecretTimeout
 	if m.current != nil {
@@ -80,7 +75,6 @@ func (m *decider) overdue() bool {
 	return !m.nextTrustedAt.Before(m.nextStoredAt.Add(patience))
 }
 
-// waitMessage explains what the next generation waits for, and until when.
 func (m *decider) waitMessage(name, what string) string {
 	at := slices.IndexFunc(m.Registrations, func(r Registration) bool { return r.Name == name })
 	r := m.Registrations[at]

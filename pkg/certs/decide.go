@@ -18,9 +18,8 @@ type decider struct {
 	restart time.Time // when pods that do not reload are restarted; zero for never
 }
 
-// Decide returns the decision for the facts. The Secret determines the trust. Registrations count
-// only while the Secret may not show which CAs the pods serve (servedUnknown); at other times, a
-// caBundle that a client edited is reverted.
+// Decide returns the decision for the facts. The Secret determines the trust. Registrations count only while it
+// may not show which CAs the pods serve (servedUnknown); otherwise an edited caBundle is reverted.
 func Decide(f Facts, p Policy, now time.Time) Decision {
 	if f.Issuer == "" {
 		f.Issuer = managerv1alpha1.ProviderManager
@@ -84,8 +83,7 @@ func (m *decider) advance() {
 // otherClientInterval is how often the Secret of another client is read. It is not watched.
 const otherClientInterval = 30 * time.Second
 
-// ignoreSecret decides about a Secret that belongs to another client: nothing is issued, and
-// registrations keep their trust.
+// ignoreSecret issues nothing, and registrations keep their trust.
 func (m *decider) ignoreSecret(problem string) Decision {
 	trusted := trustworthy(newestFirst(m.registeredCAs()), m.now)
 	return Decision{
@@ -107,8 +105,7 @@ func (m *decider) requireLive() bool {
 	return m.Live
 }
 
-// requireIssued returns the generation to store. Without one, it requests that the manager mints
-// it; another issuer issues it later.
+// requireIssued requests a missing generation from the manager. Another issuer issues it later.
 func (m *decider) requireIssued() *keyPair {
 	issued := m.newlyIssued()
 	if issued == nil && m.managerIssues() {
@@ -117,7 +114,6 @@ func (m *decider) requireIssued() *keyPair {
 	return issued
 }
 
-// planWrite has a changed copy of the Secret written.
 func (m *decider) planWrite(change func(editor)) {
 	secret := &corev1.Secret{ObjectMeta: *m.SecretMeta.DeepCopy()}
 	if m.Secret != nil {

@@ -8,15 +8,13 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// Need is a fact that a decision lacks. The caller obtains it and calls Decide again in the same
-// reconciliation.
+// Need is a missing fact. The caller obtains it and calls Decide again in the same reconciliation.
 type Need string
 
 const (
 	// NeedNothing means that the decision is complete.
 	NeedNothing Need = ""
-	// NeedLive requests Facts.Secret and Facts.Registrations from the API server. Caches are not
-	// recent enough to give pods another certificate.
+	// NeedLive requests Facts.Secret and Facts.Registrations from the API server.
 	NeedLive Need = "Live"
 	// NeedEvidence requests the same and Facts.Evidence.
 	NeedEvidence Need = "Evidence"
@@ -33,10 +31,8 @@ type Decision struct {
 	// Mint is set with NeedIssued if the manager issues.
 	Mint *Request
 	// Write is the Secret to write before anything below is published; nil if it is up to date.
-	// Without a resourceVersion it is created.
 	Write *corev1.Secret
-	// Remove is a Secret to delete because it cannot be changed. Write is created in its place, by
-	// this decision or the next one.
+	// Remove is a Secret to delete because it cannot be changed. Write is created in its place.
 	Remove *corev1.Secret
 	// Reissue requests that the issuer deletes Facts.Issued and issues again.
 	Reissue bool
@@ -51,8 +47,7 @@ type Decision struct {
 	Trust []byte
 	// Trusted is the number of CAs in Trust.
 	Trusted int
-	// Generation is the number of the newest generation in Trust. A bundle never replaces one with
-	// a higher number.
+	// Generation is the newest in Trust. A bundle never replaces one with a higher number.
 	Generation int64
 
 	// ResyncPods are the pods whose kubelets must re-sync their volumes.
@@ -63,20 +58,17 @@ type Decision struct {
 	// RotateAtPending is set until Facts.RotateAt is carried out.
 	RotateAtPending bool
 
-	// Problem is why the Secret cannot be used, and the consequence; empty if it can be used or was
-	// never needed.
+	// Problem is why the Secret cannot be used; empty if it can be or was never needed.
 	Problem string
 	// Message is what the phase waits for.
 	Message string
-	// LostRegistrations are the registrations whose calls fail because their trust cannot be
-	// updated.
+	// LostRegistrations are those whose calls fail because their trust cannot be updated.
 	LostRegistrations []string
 	// Endpoints are the counts of Facts.Evidence during a promotion.
 	Endpoints *managerv1alpha1.CertificateEndpoints
 	// ChangesAt is when the decision changes without new facts; zero for never.
 	ChangesAt time.Time
-	// PollAt is when to decide again before ChangesAt, because the certificates that pods serve,
-	// and the Secret of another client, cannot be watched.
+	// PollAt is earlier than ChangesAt, for what pods serve and for the Secret of another client.
 	PollAt time.Time
 }
 

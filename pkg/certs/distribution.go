@@ -8,8 +8,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// distribute promotes the next generation after every registration trusts it in addition to the
-// current one.
+// distribute promotes the next generation after every registration trusts it, too.
 func (m *decider) distribute() {
 	if m.needsNumber() {
 		if m.requireLive() {
@@ -52,9 +51,8 @@ func (m *decider) distribute() {
 	}
 }
 
-// awaitingRepair returns the first registration that does not trust the current CA and will
-// soon: a client edited it, and it is being repaired. Its calls fail until then, or until pods
-// serve the next generation. The result is empty if waiting gains nothing.
+// awaitingRepair returns the first registration that a client edited, and that will trust the current CA soon.
+// Calls fail until then. It is empty if waiting gains nothing.
 func (m *decider) awaitingRepair() string {
 	if m.current == nil || m.urgent() || m.now.Sub(m.nextStoredAt) >= slotDuration {
 		return ""
@@ -62,21 +60,18 @@ func (m *decider) awaitingRepair() string {
 	return m.awaited().firstWithoutTrust(m.current.ca())
 }
 
-// needsNumber reports whether the annotations of the next generation were lost: its number, which
-// registrations need, or the time at which it was stored.
+// needsNumber reports whether the annotations of the next generation were lost.
 func (m *rotation) needsNumber() bool {
 	return m.nextStoredAt.IsZero() || m.next.Number == 0 && certgeneration.Later(m.registeredNumber(), m.number) || certgeneration.Later(m.writtenNumber(), m.number)
 }
 
-// settling reports whether the Secret records since when the present registrations trust the next
-// generation.
+// settling reports whether the Secret records since when the present registrations trust the next generation.
 func (m *decider) settling() bool {
 	return !m.nextTrustedAt.IsZero() && (m.trustedBy == m.awaited().fingerprint() || m.overdue())
 }
 
-// canPromote reports whether API servers trust the next generation: all registrations have trusted
-// it for the settle time. Without registrations, or with an expired current generation, there is
-// nothing to wait for.
+// canPromote requires that all registrations have trusted the next generation for the settle time. Without
+// registrations, or with an expired current generation, there is nothing to wait for.
 func (m *decider) canPromote() bool {
 	if len(m.Registrations) == 0 || m.policy.Settle == 0 {
 		return true

@@ -29,23 +29,20 @@ type Backend struct {
 	Message string
 	// ResyncedAt is when its kubelet was last made to re-sync its volumes; zero for never.
 	ResyncedAt time.Time
-	// Created is when the pod was created. It has mounted the Secret of that time, or a later one.
-	// Zero for an endpoint without a pod.
+	// Created bounds which Secret the pod has mounted. Zero for an endpoint without a pod.
 	Created time.Time
 }
 
 // Evidence is what the backends of a Service present, observed after the other facts were read.
 type Evidence struct {
-	// Leaf is the fingerprint of the expected certificate (see Serving.Leaf). Evidence about one
-	// certificate must not count for another.
+	// Leaf is the expected fingerprint (see Serving.Leaf), because evidence counts for one certificate.
 	Leaf string
-	// ThroughAPIServer is set if the API server was made to call the backends. This costs it some
-	// writes.
+	// ThroughAPIServer is set if the API server was made to call the backends, which costs some writes.
 	ThroughAPIServer bool
-	// Backends are the non-terminal pods behind the desired and the live Service, and every endpoint
-	// that serves or terminates. A pod without a port that the Service leads to counts only if it
-	// belongs to the Deployment. A pod that cannot be dialled counts as ServesUnknown. If pods were
-	// listed, an empty list proves that no pod serves another certificate.
+	// Backends are the non-terminal pods behind the desired and the live Service, and every endpoint that
+	// serves or terminates. A pod without a matching port counts only if it belongs to the Deployment. A pod
+	// that cannot be dialled is ServesUnknown. If pods were listed, an empty list proves that none serves
+	// another certificate.
 	Backends []Backend
 }
 
@@ -59,8 +56,7 @@ func (e Evidence) count(s Observation) int {
 	return n
 }
 
-// unknownSince counts the pods that existed at a time and are not known to serve what they were
-// given then.
+// unknownSince counts the pods of a time that are not known to serve what they were given then.
 func (e Evidence) unknownSince(given time.Time) int {
 	n := 0
 	for _, b := range e.Backends {
@@ -71,8 +67,7 @@ func (e Evidence) unknownSince(given time.Time) int {
 	return n
 }
 
-// complete reports whether every backend serves the current certificate. This includes the case
-// that there are no backends.
+// complete is true without backends, too.
 func (e Evidence) complete() bool { return e.count(ServesCurrent) == len(e.Backends) }
 
 func (e Evidence) counts() *managerv1alpha1.CertificateEndpoints {
@@ -105,9 +100,8 @@ func (e Evidence) missing() string {
 // maxResyncPause limits the backoff. A pod that takes a day to start must not wait another day.
 const maxResyncPause = 10 * time.Minute
 
-// resyncTimes returns the last time up to now at which a kubelet is made to re-sync, and the first
-// time after it. The intervals double from the promotion on. The first time can be too early,
-// because kubelets observe a Secret with delay.
+// resyncTimes returns the last and the next time to make a kubelet re-sync. The intervals double from the
+// promotion on, because kubelets observe a Secret with delay.
 func resyncTimes(promoted, now time.Time) (last, next time.Time) {
 	last, pause := promoted, time.Second
 	for next = promoted.Add(pause); !next.After(now); next = next.Add(pause) {
@@ -117,8 +111,7 @@ func resyncTimes(promoted, now time.Time) (last, next time.Time) {
 	return last, next
 }
 
-// podsToResync returns the pods whose kubelets must re-sync their volumes now. A recorded time in
-// the future comes from a clock that was set back.
+// A recorded time in the future comes from a clock that was set back.
 func (e Evidence) podsToResync(promoted, now time.Time) []string {
 	due, _ := resyncTimes(promoted, now)
 	var pods []string

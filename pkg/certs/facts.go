@@ -10,8 +10,7 @@ import (
 // Facts are the observed facts about the serving certificate of one Deployment.
 type Facts struct {
 	// Secret is the Secret with the name of the serving certificate; nil if there is none.
-	Secret *corev1.Secret
-	// SecretMeta is the metadata of a Secret that is created.
+	Secret        *corev1.Secret
 	SecretMeta    metav1.ObjectMeta
 	Registrations []Registration
 	// Names are the DNS names that the leaf must have.
@@ -20,41 +19,35 @@ type Facts struct {
 	Running bool
 	// Issuer issues the certificate; empty for the manager.
 	Issuer managerv1alpha1.CertificateProvider
-	// Issued is the generation that the issuer issued last; nil for none. The manager issues on
-	// Decision.Mint.
+	// Issued is what the issuer issued last; nil for none. The manager issues on Decision.Mint.
 	Issued *Generation
 	// RotationRequest is the value of wellknown.AnnotationRotate.
 	RotationRequest string
 	// RotateAt is the result of RotateAtRequest.
 	RotateAt string
-	// RestartedFor is the number of the generation for which the pods were last restarted, from
-	// their template.
+	// RestartedFor is the generation for which the pods were last restarted, from their template.
 	RestartedFor string
 	// RestartCosts is why a restart of the pods makes calls fail; empty if it does not.
 	RestartCosts string
 	// Paused is set if spec.paused of the Deployment prevents a restart.
 	Paused bool
 
-	// OtherWriter is a message about another client that writes the Secret, with a remedy; empty
-	// for none.
+	// OtherWriter is a message about another client that writes the Secret; empty for none.
 	OtherWriter string
 
 	// Live is set if Secret and Registrations were read from the API server in this reconciliation.
 	Live bool
 	// Evidence is nil if it was not obtained in this reconciliation.
 	Evidence *Evidence
-	// Rotating is the number of other certificates that are being replaced; nil if it was not
-	// obtained in this reconciliation.
+	// Rotating counts other certificates that are being replaced; nil if it was not obtained now.
 	Rotating *int
 	// ReadOnly is set if the API server refuses to write the Secret.
 	ReadOnly bool
-	// Recreated is set if another client has created the Secret again after each deletion: it is not
-	// deleted now.
+	// Recreated is set if another client recreated the Secret after each deletion: it is not deleted now.
 	Recreated bool
 }
 
-// Unused reports whether no pod and no registration can depend on a certificate. Caches are recent
-// enough here: the creation fails if the Secret exists already.
+// Unused reports whether nothing can depend on a certificate. Caches suffice: a creation may fail.
 func (f Facts) Unused() bool {
 	return f.Secret == nil && len(f.Registrations) == 0 && !f.Running
 }

@@ -18,14 +18,12 @@ import (
 
 // Generation is a CA and a leaf that it signed. The key of the CA is not a part of it.
 type Generation struct {
-	// Number counts generations from 1. A generation of another issuer gets its number when it is
-	// stored.
+	// Number counts generations from 1. That of another issuer gets it when it is stored.
 	Number int64
 	// CA and Certificate are PEM certificates. Key is the private key of the leaf, PEM.
 	CA, Certificate, Key []byte
 }
 
-// keyPair is a valid combination of leaf, key and CA.
 type keyPair struct {
 	Generation
 	chain []*x509.Certificate // from the leaf to the CA
@@ -35,14 +33,12 @@ func (h *keyPair) ca() *x509.Certificate { return h.chain[len(h.chain)-1] }
 
 func (h *keyPair) leaf() string { return hexSHA256(h.chain[0].Raw) }
 
-// sameAs reports whether two generations serve the same certificate, trusted by the same CA. A
-// leaf of a new CA that the previous CA cross-signed can be trusted by either.
+// A leaf of a new CA that the previous CA cross-signed can be trusted by either.
 func (h *keyPair) sameAs(o *keyPair) bool {
 	return h != nil && o != nil && h.chain[0].Equal(o.chain[0]) && h.ca().Equal(o.ca())
 }
 
-// assemble reads a generation: a pair, and the CA that signed it for serving. It does not check
-// whether it is valid now.
+// assemble does not check whether the generation is valid now.
 func assemble(g Generation, now time.Time) (*keyPair, error) {
 	switch {
 	case len(g.Certificate) == 0:
@@ -58,8 +54,7 @@ func assemble(g Generation, now time.Time) (*keyPair, error) {
 	if len(authorities) == 0 {
 		return nil, invalidError{ReasonNoCA, errors.New("the CA is missing, or no certificate that can be read")}
 	}
-	// A CA that is valid now comes first, then the one with the latest expiry. The trust in an
-	// earlier one would end before the certificate expires.
+	// The trust in a CA that expires earlier would end before the certificate expires.
 	slices.SortFunc(authorities, func(a, b *x509.Certificate) int {
 		return cmp.Or(strings.Compare(outsideValidity(a, now), outsideValidity(b, now)), b.NotAfter.Compare(a.NotAfter), bytes.Compare(a.Raw, b.Raw))
 	})
@@ -106,7 +101,6 @@ func verify(leaf *x509.Certificate, presented []byte, ca *x509.Certificate, at t
 	return chains[0], nil
 }
 
-// outsideValidity returns why a certificate is not valid at a time; empty if it is.
 func outsideValidity(c *x509.Certificate, now time.Time) string {
 	switch {
 	case now.Before(c.NotBefore):
@@ -119,8 +113,7 @@ func outsideValidity(c *x509.Certificate, now time.Time) string {
 
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// caKey returns the key of the CA that signed the leaf: OLM v0 writes no ca.crt, and its Secrets
-// are adopted as they are.
+// OLM v0 writes no ca.crt, and its Secrets are adopted as they are.
 func caKey(secret *corev1.Secret) string {
 	if len(secret.Data[wellknown.KeyCA]) == 0 && len(secret.Data[wellknown.KeyOLMCA]) > 0 {
 		return wellknown.KeyOLMCA

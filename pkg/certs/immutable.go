@@ -9,21 +9,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// immutable reports whether the API server refuses every change of a Secret's data.
 func immutable(secret *corev1.Secret) bool {
 	return secret != nil && secret.Immutable != nil && *secret.Immutable
 }
 
-// needsRecreation reports whether another client made the Secret immutable. It is recreated at
-// once: a kubelet does not read an immutable Secret again while a pod of its node mounts it. Once
-// for each certificate is enough, because an admission policy may make every Secret immutable.
+// A kubelet does not read an immutable Secret again while a pod of its node mounts it. Once for each certificate
+// is enough, because an admission policy may make every Secret immutable.
 func (m *rotation) needsRecreation() bool {
 	return immutable(m.Secret) && m.Secret.Annotations[wellknown.AnnotationRecreatedFor] != m.recreatedFor()
 }
 
-// recreate has an immutable Secret deleted before it is written, and created with the same content
-// in the same reconciliation. If the second write fails, its key is lost as if a client had
-// deleted the Secret, so this needs live facts.
+// recreate deletes and creates the Secret in one reconciliation. If the second write fails, the key is lost, so
+// this needs live facts.
 func (m *decider) recreate() {
 	if m.d.Write == nil || !immutable(m.Secret) {
 		return

@@ -18,8 +18,7 @@ type Inspection struct {
 	CAFingerprint string
 }
 
-// MissingCA explains the effect of a Secret with a certificate and without a CA, which some issuers
-// write.
+// MissingCA explains the effect of a Secret without a CA, which some issuers write.
 func MissingCA(secret *corev1.Secret) string {
 	return fmt.Sprintf("Secret %s/%s has no %s, so new pods cannot mount it; "+
 		"add the CA: kubectl -n %[1]s patch secret %[2]s --type=merge -p '{\"data\":{\"%[3]s\":\"'$(base64 -w0 CA-FILE)'\"}}'",

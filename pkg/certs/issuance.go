@@ -8,8 +8,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// newlyIssued returns what the issuer issued, if it is usable and the Secret does not contain it
-// yet.
+// newlyIssued returns what is usable and not in the Secret yet.
 func (m *rotation) newlyIssued() *keyPair {
 	if m.lastIssued == nil || m.lastIssued.invalid(m.Names, m.now) != "" || m.lastIssued.sameAs(m.current) || m.lastIssued.sameAs(m.next) {
 		return nil
@@ -17,8 +16,7 @@ func (m *rotation) newlyIssued() *keyPair {
 	return m.lastIssued
 }
 
-// notYetValid explains that the issuer's last certificate is not valid yet by this clock; empty if
-// it is, or if it would not be usable then either.
+// notYetValid explains that a certificate is not valid yet by this clock; empty if it is, or is unusable anyway.
 func (m *rotation) notYetValid() string {
 	if m.lastIssued == nil || m.lastIssued.sameAs(m.current) || m.lastIssued.sameAs(m.next) {
 		return ""
@@ -33,7 +31,6 @@ func (m *rotation) notYetValid() string {
 	return fmt.Sprintf("what %s issued %s; it is taken up then", m.Issuer, outsideValidity(last, m.now))
 }
 
-// issuedKeyPair returns what the issuer issued; nil if certificate, key and CA do not belong together.
 func issuedKeyPair(f Facts, now time.Time) *keyPair {
 	if f.Issued == nil {
 		return nil
@@ -45,14 +42,12 @@ func issuedKeyPair(f Facts, now time.Time) *keyPair {
 	return issued
 }
 
-// wrongProvider reports whether the issuer issued the current generation, but the Secret records
-// another provider.
+// The issuer issued the current generation, but the Secret records another provider.
 func (m *rotation) wrongProvider() bool {
 	return m.currentIssuer != m.Issuer && m.lastIssued.sameAs(m.current)
 }
 
-// nextReplaced reports whether the issuer replaced the next generation before any pod could serve
-// it, or whether it is unusable.
+// nextReplaced reports whether the issuer replaced the next generation, or whether that is unusable.
 func (m *rotation) nextReplaced() bool {
 	overtaken := m.newlyIssued() != nil
 	if m.managerIssues() {
@@ -61,16 +56,14 @@ func (m *rotation) nextReplaced() bool {
 	return overtaken || m.next.invalid(m.Names, m.now) != ""
 }
 
-// nextNumber returns the number after all known generations. It continues from the registrations,
-// too: an earlier generation is never written over a later one, and pods are restarted once for
-// each.
+// nextNumber continues from the registrations, too: an earlier generation is never written over a later one, and
+// pods are restarted once for each.
 func (m *rotation) nextNumber() int64 {
 	return certgeneration.After(certgeneration.Latest(m.number, m.registeredNumber(), certgeneration.Parse(m.RestartedFor)))
 }
 
-// numberFor returns the number of a generation. It is a new one if registrations were written or
-// pods were restarted for a later generation: after a client restored an earlier Secret, pods
-// could not be restarted again for the same number.
+// numberFor renumbers if registrations or pods have had a later generation: after a client restored an earlier
+// Secret, pods could not be restarted again for the same number.
 func (m *rotation) numberFor(g *keyPair) int64 {
 	if certgeneration.AtLeast(certgeneration.Parse(m.RestartedFor), g.Number) || certgeneration.Later(m.writtenNumber(), g.Number) {
 		return m.nextNumber()
@@ -78,15 +71,13 @@ func (m *rotation) numberFor(g *keyPair) int64 {
 	return g.Number
 }
 
-// awaitsIssuer reports whether another issuer must issue before a compromised CA can be replaced.
 func (m *rotation) awaitsIssuer() bool {
 	return !m.managerIssues() && m.current != nil && len(m.previous) == 0 && m.next == nil && m.newlyIssued() == nil
 }
 
 func (m *rotation) managerIssues() bool { return m.Issuer == managerv1alpha1.ProviderManager }
 
-// rejected returns why pods cannot be given what another issuer issued last; nil if they can, now
-// or when it becomes valid.
+// rejected is nil if pods can be given what was issued last, now or when it becomes valid.
 func (m *rotation) rejected() *Rejection {
 	if m.managerIssues() || m.Issued == nil {
 		return nil

@@ -24,8 +24,7 @@ type Request struct {
 	// Names are the DNS names of the leaf. The first one also names the CA.
 	Names []string
 	// Key is the kind of both keys; ECDSA P-256 if it is empty.
-	Key KeyType
-	// NotBefore and NotAfter are the validity of CA and leaf.
+	Key                 KeyType
 	NotBefore, NotAfter time.Time
 }
 
@@ -68,8 +67,7 @@ func Mint(r Request) (Generation, error) {
 	}, nil
 }
 
-// authority returns a CA for leaves only. Its subject is unique: verifiers look up issuers by
-// subject, and one bundle contains the CAs of two generations.
+// Verifiers look up issuers by subject, and one bundle has the CAs of two generations: the subject is unique.
 func authority(r Request) *x509.Certificate {
 	name := r.Names[0]
 	return &x509.Certificate{
@@ -87,8 +85,7 @@ func authority(r Request) *x509.Certificate {
 	}
 }
 
-// server returns a serving leaf. It has only alternative names: verifiers ignore a common name,
-// and it is too short for many Service names.
+// Verifiers ignore a common name, which is too short for many Service names.
 func server(r Request) *x509.Certificate {
 	usage := x509.KeyUsageDigitalSignature
 	if r.Key == KeyRSA3072 {
@@ -104,8 +101,7 @@ func server(r Request) *x509.Certificate {
 	}
 }
 
-// sign issues a certificate; it is self-signed without an issuer. The library derives serial
-// number and key identifiers.
+// Without an issuer the certificate is self-signed. The library derives serial number and key identifiers.
 func sign(template, issuer *x509.Certificate, key, issuerKey crypto.Signer) (*x509.Certificate, error) {
 	if issuer == nil {
 		issuer = template
@@ -125,8 +121,7 @@ const (
 	KeyECDSAP256 KeyType = "ECDSA-P256"
 	KeyECDSAP384 KeyType = "ECDSA-P384"
 	KeyRSA3072   KeyType = "RSA-3072"
-	// KeyEd25519 is refused by API servers and webhook servers that are built with a FIPS 140
-	// module without it.
+	// KeyEd25519 needs a FIPS 140 module with it, where API and webhook servers are built with one.
 	KeyEd25519 KeyType = "Ed25519"
 )
 
@@ -154,9 +149,8 @@ func newKey(kind KeyType) (crypto.Signer, error) {
 	return key, nil
 }
 
-// DNSNames returns the names that the serving certificate of a Service has to carry. The API
-// server calls "service.namespace.svc". OLM adds the others, and in-cluster clients may rely on
-// them.
+// DNSNames returns the names of a serving certificate. The API server calls "service.namespace.svc". OLM adds
+// the others, and in-cluster clients may rely on them.
 func DNSNames(service, namespace string) []string {
 	name := service + "." + namespace
 	return []string{name, name + ".svc", name + ".svc.cluster.local"}

@@ -11,9 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// otherOwner returns why the Secret belongs to another client; empty if it is the manager's or
-// becomes so again. While webhooks are registered, a Secret without an owner occupies the place of
-// the manager's: pods that reload would serve it, and calls fail.
+// otherOwner is empty if the Secret becomes the manager's again: while webhooks are registered, one without an
+// owner blocks the name, pods that reload would serve it, and calls fail.
 func (f Facts) otherOwner() string {
 	sign := notWrittenBy(f.Secret)
 	if sign == "" {
@@ -29,7 +28,6 @@ func (f Facts) otherOwner() string {
 		f.Secret.Namespace, f.Secret.Name, sign)
 }
 
-// notWrittenBy returns what shows that the manager did not write a Secret; empty for nothing.
 func notWrittenBy(secret *corev1.Secret) string {
 	switch {
 	case secret == nil:
@@ -46,8 +44,7 @@ func notWrittenBy(secret *corev1.Secret) string {
 // labelManagedBy is set by Helm and other tools.
 const labelManagedBy = "app.kubernetes.io/managed-by"
 
-// claimedBy returns which owner or tool claims the Secret; empty for none. Whether one of the
-// owning ClusterServiceVersions is active is not checked here.
+// claimedBy does not check whether an owning ClusterServiceVersion is active.
 func (f Facts) claimedBy() string {
 	for _, owner := range f.Secret.OwnerReferences {
 		if owner.Kind != operatorsv1alpha1.ClusterServiceVersionKind {
@@ -64,8 +61,7 @@ func (f Facts) claimedBy() string {
 	return ""
 }
 
-// mustDelete reports whether a Secret occupies the manager's name and cannot be changed into the
-// manager's Secret.
+// mustDelete reports whether the Secret cannot be changed into the manager's.
 func mustDelete(secret *corev1.Secret) bool {
 	return notWrittenBy(secret) != "" && (secret.Type != corev1.SecretTypeTLS || immutable(secret))
 }
@@ -82,7 +78,6 @@ func (m *decider) deleteBlocking() {
 	}
 }
 
-// keptByFinalizers returns why a Secret that was deleted still exists, and the remedy.
 func keptByFinalizers(secret *corev1.Secret) string {
 	return fmt.Sprintf(", and finalizers keep it from being deleted: %s. Remove them, so that it can be created again", strings.Join(secret.Finalizers, ", "))
 }

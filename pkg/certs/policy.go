@@ -16,17 +16,13 @@ import (
 
 // Policy is the configuration of the administrator.
 type Policy struct {
-	// Validity is the time from the mint of a generation to its expiry. CA and leaf expire
-	// together: a CA without its key can sign nothing else.
+	// Validity is of CA and leaf: a CA without its key can sign nothing else.
 	Validity time.Duration
-	// RenewBefore is how long before its expiry a certificate is replaced; 0 for a third of its
-	// validity.
+	// RenewBefore is measured from the expiry; 0 is a third of the validity.
 	RenewBefore time.Duration
-	// ClockSkew is by how much a generation is backdated, for API servers and nodes whose clocks
-	// are behind.
+	// ClockSkew is by how much a generation is backdated, for clocks that are behind.
 	ClockSkew time.Duration
-	// Key is the kind of the keys of CA and leaf.
-	Key KeyType
+	Key       KeyType
 	// Settle is how long API servers may take to observe a change of a registration.
 	Settle time.Duration
 	// Grace is how long pods may take to reload a mounted certificate before they are restarted.
@@ -35,9 +31,8 @@ type Policy struct {
 	Parallel int
 }
 
-// DefaultPolicy returns 90 days of validity, backdated by 5 minutes. A renewal has the last third,
-// 30 days, which is enough to notice that the manager is down. Servers that reload do so within
-// seconds after the kubelet's update.
+// DefaultPolicy renews in the last 30 days, which is enough to notice that the manager is down. Servers that
+// reload do so within seconds after the kubelet's update.
 func DefaultPolicy() Policy {
 	return Policy{
 		Validity: 90 * 24 * time.Hour, ClockSkew: 5 * time.Minute, Key: KeyECDSAP256,
@@ -55,8 +50,7 @@ func (p Policy) request(number int64, names []string, now time.Time) *Request {
 	}
 }
 
-// renewAt returns when a chain is due for renewal, measured on the certificates themselves, so
-// that OLM's certificates need no rule of their own.
+// renewAt uses the certificates themselves, so that OLM's need no rule of their own.
 func (p Policy) renewAt(chain []*x509.Certificate) time.Time {
 	return expiry(chain).Add(-p.renewBefore(chain)).Add(-jitter(chain))
 }
@@ -65,9 +59,8 @@ func (p Policy) renewBefore(chain []*x509.Certificate) time.Duration {
 	return RenewBefore(p.RenewBefore, expiry(chain).Sub(chain[0].NotBefore))
 }
 
-// RenewBefore returns how long before its expiry a certificate is replaced: the configured duration,
-// or a third of the validity. It is less than the validity, because a new certificate would be due
-// at once.
+// RenewBefore returns the configured duration, or a third of the validity, but less than the validity: a new
+// certificate would be due at once.
 func RenewBefore(configured, validity time.Duration) time.Duration {
 	if configured <= 0 {
 		return validity / 3
@@ -80,13 +73,11 @@ func jitter(chain []*x509.Certificate) time.Duration {
 	return time.Duration(fraction(chain) * float64(expiry(chain).Sub(chain[0].NotBefore)/30))
 }
 
-// fraction returns a number from 0 to 1 that is always the same for a certificate.
 func fraction(chain []*x509.Certificate) float64 {
 	sum := sha256.Sum256(chain[0].Raw)
 	return float64(binary.BigEndian.Uint64(sum[:])) / math.MaxUint64
 }
 
-// expiry returns when the first certificate of a chain expires.
 func expiry(chain []*x509.Certificate) time.Time {
 	first := chain[0].NotAfter
 	for _, c := range chain[1:] {
@@ -97,8 +88,7 @@ func expiry(chain []*x509.Certificate) time.Time {
 	return first
 }
 
-// PolicyFrom returns the policy of one operator: the manager's, changed by the annotations. It
-// reports invalid annotations, and keeps the manager's value for them.
+// PolicyFrom changes the policy by the annotations of one operator. It reports and ignores invalid ones.
 func PolicyFrom(defaults Policy, annotations map[string]string) (Policy, []string) {
 	p, problems := defaults, []string(nil)
 	for _, name := range slices.Sorted(maps.Keys(annotations)) {
@@ -146,8 +136,7 @@ func ParseKeyType(text string) (KeyType, error) {
 	return "", fmt.Errorf("%q is no kind of key: use one of %s", text, strings.Join(known, ", "))
 }
 
-// The limits of a policy. A certificate must outlive its rotation while the manager is down for a
-// while. An unlimited one would leak before it is replaced.
+// A certificate must outlive its rotation while the manager is down for a while. An unlimited one would leak.
 const (
 	minValidity = time.Hour
 	maxValidity = 10 * 365 * 24 * time.Hour
@@ -181,8 +170,7 @@ func (p Policy) Validate() error {
 	return err
 }
 
-// rotation returns how long one may take: API servers observe the next CA, pods get the grace time
-// to reload, and a restart may take as long again.
+// API servers observe the next CA, pods reload in the grace time, and a restart may take as long again.
 func (p Policy) rotation() time.Duration { return max(minRenewal, p.Settle+2*p.Grace) }
 
 // renewal returns how long before its expiry a minted certificate is replaced, at least.

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// untrustPrevious ends the trust in previous CAs: after every pod serves the current certificate, or
-// after all previous certificates have expired.
+// untrustPrevious waits until pods serve the current certificate, or the previous ones have expired.
 func (m *decider) untrustPrevious() {
 	expired := m.previousExpired()
 	if m.current.invalid(m.Names, m.now) != "" {
@@ -71,7 +70,6 @@ func (m *decider) explain(seen Evidence) string {
 // longestPoll is the longest pause between two checks of pods that the manager can dial.
 const longestPoll = 30 * time.Second
 
-// pollAt returns when pods are checked again.
 func (m *decider) pollAt(restart time.Time, costly bool) time.Time {
 	pause := m.pause(250*time.Millisecond, longestPoll)
 	if costly {
@@ -81,8 +79,7 @@ func (m *decider) pollAt(restart time.Time, costly bool) time.Time {
 	return earliest(m.now, m.now.Add(pause), resync, restart, m.previousExpiresAt)
 }
 
-// pause returns the time until the next check: short at first, then in proportion to the time since the
-// promotion.
+// pause is short at first, then in proportion to the time since the promotion.
 func (m *decider) pause(shortest, longest time.Duration) time.Duration {
 	return min(max(m.now.Sub(m.promotedAt)/8, shortest), longest)
 }

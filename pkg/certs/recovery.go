@@ -6,9 +6,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// recoverSecret starts again if pods are given nothing, or something that the manager did not write.
-// Without registrations, pods get the new generation at once. Otherwise it is distributed first,
-// and the unusable pair is emptied: a kubelet keeps the files as they are when a key is missing.
+// recoverSecret gives pods a new generation at once without registrations. Otherwise it is distributed first, and
+// the unusable pair is emptied: a kubelet keeps the files as they are when a key is missing.
 func (m *decider) recoverSecret() {
 	if !m.Unused() && !m.requireLive() {
 		return
@@ -34,9 +33,8 @@ func (m *decider) recoverSecret() {
 	}
 }
 
-// replaceCompromised is a rotation without a wait: the new generation alone is trusted, and calls to pods
-// that do not serve it yet fail. Who could read the compromised key in the Secret could also read
-// the prepared next one, so another generation is issued.
+// replaceCompromised does not wait: only the new generation is trusted, and calls to other pods fail. The
+// reader of the compromised key could read the prepared next one, so another generation is issued.
 func (m *decider) replaceCompromised() {
 	if !m.requireLive() {
 		return
@@ -63,8 +61,7 @@ func (m *decider) replaceCompromised() {
 	}
 }
 
-// incomplete reports whether the Secret lacks what the manager writes in addition to the current
-// certificate: OLM v0 wrote it, or another client removed a key or a label.
+// incomplete reports whether OLM v0 wrote the Secret, or another client removed a key or a label.
 func (m *rotation) incomplete() bool {
 	return m.current != nil && (len(m.Secret.Data[wellknown.KeyCA]) == 0 || m.Secret.Annotations[wellknown.AnnotationFingerprint] == "" || notWrittenBy(m.Secret) != "" || m.wrongProvider() || !m.managerIssues() && m.unusableCA != "")
 }

@@ -8,35 +8,28 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 )
 
-// Registration makes API servers call the webhooks of the Deployment: a webhook configuration, an
-// APIService, or the conversion of a CustomResourceDefinition.
+// Registration is a webhook configuration, an APIService, or a conversion.
 type Registration struct {
 	// Name is the kind and name for messages.
 	Name string
-	// Version changes with the registration, and with another object of the same name: uid and
-	// metadata.generation.
+	// Version is uid and metadata.generation, to distinguish another object of the same name.
 	Version string
 	// CABundle is the trust. An empty one counts, because the webhook is called.
 	CABundle []byte
-	// Generation is the number of the newest generation in CABundle, from the annotation of the
-	// registration. CAs of other issuers have none.
+	// Generation is the newest in CABundle, from the annotation. CAs of other issuers have none.
 	Generation int64
-	// Refused is why the API server refuses to write the registration, as far as it is known in
-	// this reconciliation.
+	// Refused is why the API server refuses to write the registration, as far as it is known.
 	Refused string
-	// Contested is which client reverts the writes of the registration, and when the manager writes again;
-	// empty once it is known that no client does.
+	// Contested is which client reverts the writes, and when the manager writes again; empty for none.
 	Contested string
 }
 
-// notWritable returns why the registration cannot be written now; empty if it can.
 func (r Registration) notWritable() string { return cmp.Or(r.Refused, r.Contested) }
 
 func (r Registration) trusts(ca *x509.Certificate) bool {
 	return slices.ContainsFunc(parse(r.CABundle), ca.Equal)
 }
 
-// registeredCAs returns the CAs that any registration trusts.
 func (f Facts) registeredCAs() []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, r := range f.Registrations {
@@ -45,13 +38,11 @@ func (f Facts) registeredCAs() []*x509.Certificate {
 	return all
 }
 
-// registeredNumber returns the number of the newest generation that a registration trusts. It
-// survives the loss of the Secret.
+// registeredNumber survives the loss of the Secret.
 func (f Facts) registeredNumber() int64 {
 	return certgeneration.Latest(latestNumber(f.registeredCAs()), f.writtenNumber())
 }
 
-// firstWithoutTrust returns the first registration that does not trust a CA; empty if all do.
 func (f Facts) firstWithoutTrust(ca *x509.Certificate) string {
 	for _, r := range f.Registrations {
 		if !r.trusts(ca) {
@@ -61,10 +52,9 @@ func (f Facts) firstWithoutTrust(ca *x509.Certificate) string {
 	return ""
 }
 
-// writtenForEarlier returns the first registration that a manager wrote for an earlier generation;
-// empty for none. Trust in the CA is not enough if an issuer reuses a CA that is still trusted: a
-// paused manager that was about to end that trust observes an unchanged registration, and its
-// write succeeds.
+// writtenForEarlier returns the first registration that a manager wrote for an earlier generation. Trust in the
+// CA is not enough if an issuer reuses a trusted CA: a paused manager that was about to end that trust observes
+// an unchanged registration, and its write succeeds.
 func (f Facts) writtenForEarlier(number int64) string {
 	for _, r := range f.Registrations {
 		if r.Generation != 0 && !certgeneration.AtLeast(r.Generation, number) {
@@ -74,7 +64,6 @@ func (f Facts) writtenForEarlier(number int64) string {
 	return ""
 }
 
-// fingerprint returns a value that changes with each registration.
 func (f Facts) fingerprint() string {
 	var all []string
 	for _, r := range f.Registrations {
@@ -88,8 +77,7 @@ func (f Facts) fingerprint() string {
 	return hexSHA256([]byte(text))[:16]
 }
 
-// writtenNumber returns the latest generation that a registration was written for. Registrations
-// are never written for an earlier one.
+// Registrations are never written for an earlier generation.
 func (f Facts) writtenNumber() int64 {
 	var latest int64
 	for _, r := range f.Registrations {

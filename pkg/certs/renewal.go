@@ -2,6 +2,7 @@ package certs
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// renewalDue reports whether a new generation has to replace the current one, now or when it gets a
-// slot.
+// renewalDue includes a wait for a slot.
 func (m *rotation) renewalDue() bool {
 	if !m.managerIssues() {
 		return m.newlyIssued() != nil
@@ -18,14 +18,12 @@ func (m *rotation) renewalDue() bool {
 	return m.currentIssuer != m.Issuer || m.rotationRequested() || m.unusableCA != "" || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
 }
 
-// bundleFull reports whether the trust bundle has no room for another generation before pods stop
-// serving previous ones. An urgent renewal does not wait (see bounded).
+// bundleFull reports whether previous generations fill the bundle. An urgent renewal does not wait (see bounded).
 func (m *rotation) bundleFull() bool {
 	return len(trustworthy(m.previous, m.now)) >= maxAuthorities-2 && !m.urgent()
 }
 
-// urgent reports whether the renewal cannot wait for a rotation slot: the current generation is
-// unusable, or nine tenths of the time to replace it are over.
+// urgent renewals wait for no slot: the current generation is unusable, or nine tenths of the time are over.
 func (m *rotation) urgent() bool {
 	return m.current.invalid(m.Names, m.now) != "" || !m.now.Before(m.urgentAt())
 }
@@ -34,8 +32,7 @@ func (m *rotation) urgentAt() time.Time {
 	return expiry(m.current.chain).Add(-m.policy.renewBefore(m.current.chain) / 10)
 }
 
-// startRotation stores the generation that replaces a usable one. A stale cache is harmless here:
-// the write fails, or adds a CA that was not necessary.
+// startRotation accepts a stale cache: the write fails, or adds a CA that was not necessary.
 func (m *decider) startRotation() {
 	if !m.rotationRequested() && m.unusableCA == "" && !m.urgent() && m.currentIssuer == m.Issuer && !m.mayStart() {
 		return
@@ -59,23 +56,18 @@ func (m *decider) mayStart() bool {
 	return false
 }
 
-// slotDuration is how long a rotation counts at most. A rotation whose pods do not become ready
-// must not block all others.
+// A rotation whose pods do not become ready must not block all others.
 const slotDuration = 2 * time.Minute
 
-// HasRotationSlot reports whether the certificate in a Secret is being replaced. Such a certificate
-// counts for Facts.Rotating.
+// HasRotationSlot reports whether a Secret's certificate counts for Facts.Rotating.
 func HasRotationSlot(secret *corev1.Secret, now time.Time) bool {
-	for _, step := range []string{wellknown.AnnotationNextStoredAt, wellknown.AnnotationPromotedAt} {
-		if at := instantIn(secret, step); !at.IsZero() && !at.After(now) && now.Sub(at) < slotDuration {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{wellknown.AnnotationNextStoredAt, wellknown.AnnotationPromotedAt}, func(step string) bool {
+		at := instantIn(secret, step)
+		return !at.IsZero() && !at.After(now) && now.Sub(at) < slotDuration
+	})
 }
 
-// RotationUnfinished reports whether a Secret records an unfinished rotation of any age.
-// HasRotationSlot is false for every other Secret.
+// RotationUnfinished is true for all Secrets with a slot, and for rotations of any age.
 func RotationUnfinished(secret *corev1.Secret) bool {
 	return secret.Annotations[wellknown.AnnotationNextStoredAt] != "" || secret.Annotations[wellknown.AnnotationPromotedAt] != ""
 }

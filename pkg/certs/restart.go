@@ -6,16 +6,14 @@ import (
 	"time"
 )
 
-// restarting is when pods are restarted that do not reload the current generation, or may not have
-// reloaded it; zero for never.
+// restarting is about pods that may not have reloaded the current generation; zero for never.
 type restarting struct {
 	at   time.Time
 	text string // for the message before it happens
 }
 
-// restartTime returns when pods are restarted: after the grace time, if they were observed to
-// serve another generation. If a restart makes calls fail, or if it is unknown what pods serve, it
-// is put off as long as possible.
+// restartTime is after the grace time, if pods were observed to serve another generation. A restart that
+// makes calls fail, or without knowledge of what pods serve, is put off as long as possible.
 func (m *rotation) restartTime(seen Evidence) restarting {
 	stale := seen.count(ServesOther) > 0
 	switch {
@@ -34,10 +32,9 @@ func (m *rotation) restartTime(seen Evidence) restarting {
 	}
 }
 
-// restartDeadline returns when a restart can be put off no longer: in the ninth tenth of the time
-// for which pods may serve another certificate. The moment is derived from the certificate, so
-// that certificates of the same age do not restart pods together. The grace time comes first, if
-// it is over by then.
+// restartDeadline is in the ninth tenth of the time for which pods may serve another certificate. It is derived
+// from the certificate, so that certificates of the same age do not restart pods together. The grace time comes
+// first, if it is over by then.
 func (m *rotation) restartDeadline() time.Time {
 	graceEnds := m.promotedAt.Add(m.policy.Grace)
 	if m.previousExpired() {
@@ -56,13 +53,11 @@ func (m *rotation) restartDeadline() time.Time {
 	}
 }
 
-// mayServeOther reports whether a pod may have mounted a previous certificate, and it is unknown
-// what it serves.
+// mayServeOther reports whether a pod may have mounted a previous certificate, and it is unknown what it serves.
 func (m *rotation) mayServeOther(seen Evidence) bool {
 	return seen.unknownSince(m.promotedAt.Add(m.policy.ClockSkew)) > 0
 }
 
-// awaitsRestart reports whether pods that may serve another certificate must still be restarted.
 func (m *rotation) awaitsRestart(seen Evidence) bool {
 	return m.Running && m.mayServeOther(seen) && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
 }

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// rotation is what is known when a decision is taken: the facts, the state that the Secret stores,
-// and the policy. Its methods do not change it.
+// rotation is what is known when a decision is taken. Its methods do not change it.
 type rotation struct {
 	Facts
 	state
@@ -20,8 +19,8 @@ func (m *rotation) unverifiableAt() time.Time {
 	return expiry(m.current.chain).Add(m.policy.ClockSkew)
 }
 
-// servedUntil returns until when pods may serve the current certificate. If it has expired, they
-// may serve another one of its CA, because a client restored the expired one.
+// If the current certificate has expired, pods may serve another one of its CA: a client restored the expired
+// one.
 func (m *rotation) servedUntil() time.Time {
 	if last := expiry(m.current.chain); last.After(m.now) {
 		return last
@@ -29,20 +28,17 @@ func (m *rotation) servedUntil() time.Time {
 	return m.current.ca().NotAfter
 }
 
-// timesInFuture reports whether a recorded time is in the future: this clock was set back, or
-// another manager's clock is ahead. A wait that starts at such a time would take too long.
+// This clock was set back, or another manager's is ahead: a wait from such a time would take too long.
 func (m *rotation) timesInFuture() bool {
 	return m.nextStoredAt.After(m.now) || m.nextTrustedAt.After(m.now) || m.promotedAt.After(m.now)
 }
 
-// previousExpired reports whether every certificate that pods may serve instead of the current one
-// has expired.
+// previousExpired is about all certificates that pods may serve instead of the current one.
 func (m *rotation) previousExpired() bool {
 	return !m.previousExpiresAt.IsZero() && !m.now.Before(m.previousExpiresAt)
 }
 
-// sharesCA reports whether pods may serve another certificate of the current CA, and of no other
-// CA.
+// sharesCA reports whether pods may serve another certificate of the current CA, and of no other CA.
 func (m *rotation) sharesCA() bool { return len(m.previous) == 0 && !m.previousExpiresAt.IsZero() }
 
 // lastExpiry returns when the last of the CAs expires; now if there is none.

@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,9 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// RotateAtRequest reads status.certsRotateAt as OLM v0 does: a time in the past that another
-// client wrote requests a rotation. The manager's own value requests nothing: it is in the past
-// when the manager was down. The result is empty if there is no request.
+// RotateAtRequest reads status.certsRotateAt as OLM v0 does: a past time of another client is a request. The
+// manager's own value is none: it is in the past when the manager was down. Empty for no request.
 func RotateAtRequest(rotateAt *metav1.Time, writers []metav1.ManagedFieldsEntry, now time.Time) string {
 	if rotateAt == nil || rotateAt.After(now) || !RotateAtByOther(writers) {
 		return ""
@@ -22,12 +22,9 @@ func RotateAtRequest(rotateAt *metav1.Time, writers []metav1.ManagedFieldsEntry,
 
 // RotateAtByOther reports whether another client wrote status.certsRotateAt.
 func RotateAtByOther(writers []metav1.ManagedFieldsEntry) bool {
-	for _, w := range writers {
-		if w.Manager != wellknown.FieldManager && w.FieldsV1 != nil && strings.Contains(w.FieldsV1.GetRawString(), `"f:certsRotateAt"`) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(writers, func(w metav1.ManagedFieldsEntry) bool {
+		return w.Manager != wellknown.FieldManager && w.FieldsV1 != nil && strings.Contains(w.FieldsV1.GetRawString(), `"f:certsRotateAt"`)
+	})
 }
 
 func (m *rotation) compromised() bool {
@@ -36,28 +33,24 @@ func (m *rotation) compromised() bool {
 
 func (m *rotation) rotationRequested() bool { return m.annotationRequest() || m.rotateAtRequest() }
 
-// annotationRequest reports whether the annotation requests a rotation. A Secret without
-// annotations has lost them: a request that was carried out must not be carried out again.
+// A Secret without annotations has lost them: a request must not be carried out again.
 func (m *rotation) annotationRequest() bool {
 	return m.annotated && m.RotationRequest != "" && m.RotationRequest != m.lastRequest
 }
 
-// rotateAtRequest reports whether status.certsRotateAt requests a rotation. Other issuers do not
-// know such requests.
+// Other issuers do not know such requests.
 func (m *rotation) rotateAtRequest() bool {
 	return m.annotated && m.RotateAt != "" && m.RotateAt != m.lastRotateAt && m.managerIssues()
 }
 
-// restartRequested reports whether pods are restarted for the current generation in any case. OLM
-// v0 does so with each rotation, and tools that request a rotation or write an expired CA into the
-// Secret wait for it.
+// OLM v0 restarts pods with each rotation, and tools that request one or write an expired CA into the Secret wait
+// for it.
 func (m *rotation) restartRequested() bool {
 	return (m.lastRotateAt != "" || m.restartCA != "") && m.Running && m.RestartedFor != strconv.FormatInt(m.current.Number, 10)
 }
 
-// needsReissue reports whether another issuer has to be asked for a new certificate. It was asked
-// already if what it issued last does not exist or is not what pods are given. A compromised
-// Secret contains the key of the next generation, too.
+// needsReissue is false if the issuer was asked already: what it issued last does not exist or is not what
+// pods are given. A compromised Secret contains the key of the next generation, too.
 func (m *rotation) needsReissue() bool {
 	if m.managerIssues() || !m.annotationRequest() {
 		return false

@@ -4,19 +4,16 @@ import (
 	"time"
 )
 
-// Sampling is what follows from calls that a Service distributes over its backends, and that trust
-// the CA of one certificate alone.
+// Sampling is about calls that a Service distributes, and that trust one certificate's CA alone.
 type Sampling struct {
 	// Worthwhile is set if the calls should be made.
 	Worthwhile bool
-	// Inconclusive is why successful calls prove nothing; empty if they prove that every backend
-	// serves the certificate.
+	// Inconclusive is why successful calls prove nothing; empty if they prove that all backends serve it.
 	Inconclusive string
 }
 
-// Sampling returns how to sample. unsampled is why calls do not reach every backend equally; empty
-// if they do. If success proves nothing, a failure still shows that a backend serves another
-// certificate, and pods are restarted soon.
+// Sampling returns how to sample. unsampled is why calls do not reach every backend equally. A failure shows
+// in any case that a backend serves another certificate, and pods are restarted soon.
 func (s *Serving) Sampling(unsampled string) Sampling {
 	switch {
 	case s.SharesCA:
@@ -28,6 +25,5 @@ func (s *Serving) Sampling(unsampled string) Sampling {
 	}
 }
 
-// searchDuration is how long calls whose success proves nothing are made to find backends with
-// another certificate. After that, the previous CA stays trusted until the pods are restarted.
+// After searchDuration, the previous CA stays trusted until the pods are restarted.
 const searchDuration = 10 * time.Minute

@@ -14,7 +14,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// editor changes a copy of the Secret for a step of a rotation.
 type editor struct {
 	*rotation
 	secret *corev1.Secret
@@ -28,8 +27,7 @@ func (e editor) renumber() {
 	}
 }
 
-// promote gives the next generation to pods, and keeps the trust in what they serve until they
-// reload.
+// promote keeps the trust in what pods serve until they reload.
 func (e editor) promote() {
 	previous, ends, annotations := slices.Clone(e.previous), e.previousExpiresAt, maps.Clone(e.secret.Annotations)
 	if e.current != nil {
@@ -51,7 +49,6 @@ func (e editor) promote() {
 	e.keepPrevious(previous, ends)
 }
 
-// keepPrevious keeps the trust in previous CAs until pods serve the current generation.
 func (e editor) keepPrevious(previous []*x509.Certificate, ends time.Time) {
 	if len(previous) > 0 {
 		e.secret.Data[wellknown.KeyPreviousCAs] = encode(newestFirst(trustworthy(previous, e.now))...)
@@ -60,7 +57,6 @@ func (e editor) keepPrevious(previous []*x509.Certificate, ends time.Time) {
 	e.recordTime(wellknown.AnnotationPreviousExpiresAt, ends)
 }
 
-// with returns m with the entries of more, which override those of m.
 func with[V any](m, more map[string]V) map[string]V {
 	if m == nil {
 		return more
@@ -98,7 +94,6 @@ func (e editor) recordRequests() {
 	}
 }
 
-// endRotation ends the trust in all CAs except the current one, and the rotation.
 func (e editor) endRotation() {
 	delete(e.secret.Data, wellknown.KeyPreviousCAs)
 	delete(e.secret.Annotations, wellknown.AnnotationPromotedAt)
@@ -106,9 +101,8 @@ func (e editor) endRotation() {
 	delete(e.secret.Annotations, wellknown.AnnotationUnusableCA)
 }
 
-// emptyPair removes an unusable pair, and records the CAs of what pods may serve. These include
-// the registered CAs, so this needs live facts. The API server requires the keys of the pair, so
-// they stay with empty values.
+// emptyPair records the CAs of what pods may serve. These include the registered CAs, so this needs live facts.
+// The API server requires the keys of the pair, so they stay with empty values.
 func (e editor) emptyPair() {
 	e.recordUnusableCA()
 	e.secret.Data[corev1.TLSCertKey], e.secret.Data[corev1.TLSPrivateKeyKey] = []byte{}, []byte{}
@@ -120,15 +114,13 @@ func (e editor) emptyPair() {
 	e.recordTime(wellknown.AnnotationPreviousExpiresAt, e.lastExpiry(served))
 }
 
-// endPreviousTrust ends the trust in all CAs except the current one, which another issuer has to
-// replace. Pods are still updated.
+// endPreviousTrust keeps the current CA, which another issuer has to replace. Pods are still updated.
 func (e editor) endPreviousTrust() {
 	delete(e.secret.Data, wellknown.KeyPreviousCAs)
 	delete(e.secret.Annotations, wellknown.AnnotationPreviousExpiresAt)
 }
 
-// complete adds what the Secret lacks. Pods mount ca.crt: without the key new pods do not start,
-// and running pods get no updates.
+// Pods mount ca.crt: without the key new pods do not start, and running pods get no updates.
 func (e editor) complete() {
 	if e.unidentified {
 		e.reconstruct()
@@ -143,9 +135,8 @@ func (e editor) complete() {
 	}
 }
 
-// reconstruct adds the annotations to a Secret that has lost them. Requests count as carried out.
-// It is unknown what pods serve: all registered CAs stay trusted until pods serve the current
-// certificate, so this needs live facts.
+// reconstruct adds lost annotations. Requests count as carried out. All registered CAs stay trusted until pods
+// serve the current certificate, so this needs live facts.
 func (e editor) reconstruct() {
 	others := slices.DeleteFunc(append(e.registeredCAs(), e.previous...), e.current.ca().Equal)
 	byOLM := len(e.secret.Data[wellknown.KeyCA]) == 0 // OLM v0 restarts pods with each rotation
@@ -164,8 +155,7 @@ func (e editor) reconstruct() {
 	e.keepPrevious(others, latest(e.lastExpiry(others), e.servedUntil()))
 }
 
-// recordUnusableCA has pods restarted for a generation that is stored because of an unusable CA.
-// Other rotations restart nothing.
+// Pods are restarted for a generation that replaces an unusable CA. Other rotations restart nothing.
 func (e editor) recordUnusableCA() {
 	switch {
 	case e.unusableCA != "":

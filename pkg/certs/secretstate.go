@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"slices"
@@ -14,9 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// restoredFrom returns why a client must have restored a Secret that predates a finished
-// rotation; empty if it did not. Its CA is not published any more, and pods serve another
-// certificate.
+// restoredFrom returns why the Secret must predate a finished rotation; empty if not. Its CA is not published any
+// more, and pods serve another certificate.
 func (s *state) restoredFrom(f Facts, current *keyPair) string {
 	if written := f.writtenNumber(); certgeneration.Later(written, certgeneration.Latest(s.number, numberOf(current.ca()))) {
 		return fmt.Sprintf("predates certificate generation %d", written)
@@ -29,7 +29,6 @@ func (s *state) restoredFrom(f Facts, current *keyPair) string {
 	return ""
 }
 
-// state is the state of a rotation that a Secret stores.
 type state struct {
 	current      *keyPair            // what pods are given; nil if the manager wrote no usable one
 	problem      string              // why there is none
@@ -83,16 +82,11 @@ func readSecret(f Facts, now time.Time) state {
 }
 
 func hasAnnotations(secret *corev1.Secret) bool {
-	for _, a := range []string{wellknown.AnnotationFingerprint, wellknown.AnnotationGeneration, wellknown.AnnotationNextGeneration} {
-		if secret.Annotations[a] != "" {
-			return true
-		}
-	}
-	return false
+	a := secret.Annotations
+	return cmp.Or(a[wellknown.AnnotationFingerprint], a[wellknown.AnnotationGeneration], a[wellknown.AnnotationNextGeneration]) != ""
 }
 
-// readCurrent reads what pods are given. It counts only if the manager wrote it: pods may serve
-// something else than a pair that another client wrote.
+// Pods may serve something else than a pair that another client wrote, so this does not count.
 func (s *state) readCurrent(f Facts, now time.Time) {
 	secret := f.Secret
 	s.emptied = len(secret.Data[corev1.TLSCertKey]) == 0
@@ -131,7 +125,6 @@ func (s *state) readNext(secret *corev1.Secret, now time.Time) {
 	}
 }
 
-// authorities returns the CAs of everything that pods serve, may serve or will serve.
 func (s *state) authorities() []*x509.Certificate {
 	return append(slices.Clone(s.previous), s.currentAndNext()...)
 }
@@ -170,9 +163,8 @@ func parseInstant(text string) time.Time {
 	return t
 }
 
-// readUnusableCA finds a CA that another client wrote into the Secret and that verifies nothing,
-// because it has expired or cannot be parsed. The CA of the current certificate expires with it
-// and is replaced anyway.
+// readUnusableCA finds a CA that another client wrote and that verifies nothing. The CA of the current
+// certificate expires with it and is replaced anyway.
 func (s *state) readUnusableCA(secret *corev1.Secret, now time.Time) {
 	for _, key := range []string{wellknown.KeyCA, wellknown.KeyOLMCA} {
 		text := secret.Data[key]

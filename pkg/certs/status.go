@@ -11,7 +11,6 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// conclude completes the decision after the step.
 func (m *decider) conclude() Decision {
 	m.recreate()
 	if m.ReadOnly || m.d.Remove != nil && m.Recreated {
@@ -69,8 +68,7 @@ func (m *decider) serving(c *keyPair) *Serving {
 	}
 }
 
-// trust returns the CAs that registrations have to trust according to the Secret. While the Secret
-// does not show what pods may serve, registrations keep what they trust.
+// While the Secret does not show what pods may serve, registrations keep what they trust.
 func (m *rotation) trust() []*x509.Certificate {
 	all := m.authorities()
 	if m.current == nil || m.servedUnknown() {
@@ -79,9 +77,8 @@ func (m *rotation) trust() []*x509.Certificate {
 	return newestFirst(all)
 }
 
-// servedUnknown reports whether pods may serve a certificate whose CA the Secret does not contain:
-// its annotations were lost, or pods are being given another certificate, while another client may
-// have removed the previous CAs.
+// servedUnknown reports whether the annotations were lost, or pods are being given another certificate while
+// another client may have removed the previous CAs.
 func (m *rotation) servedUnknown() bool {
 	return m.unidentified || !m.promotedAt.IsZero() && !m.previousExpiresAt.IsZero()
 }
@@ -101,20 +98,13 @@ func (m *decider) phase(trusted []*x509.Certificate) managerv1alpha1.Certificate
 	}
 }
 
-// trustsRetired reports whether a registration that can be written trusts a CA that it no longer
-// needs.
+// trustsRetired is about registrations that can be written.
 func (m *decider) trustsRetired(trusted []*x509.Certificate) bool {
 	needed := Registration{CABundle: encode(trusted...)}
 	writable := Facts{Registrations: slices.DeleteFunc(slices.Clone(m.Registrations), func(r Registration) bool { return r.notWritable() != "" })}
-	for _, ca := range writable.registeredCAs() {
-		if !needed.trusts(ca) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(writable.registeredCAs(), func(ca *x509.Certificate) bool { return !needed.trusts(ca) })
 }
 
-// changeTimes returns the times at which the decision changes without new facts.
 func (m *decider) changeTimes(trusted []*x509.Certificate) []time.Time {
 	var all []time.Time
 	if c := m.current; c != nil {
@@ -142,7 +132,6 @@ func (m *decider) changeTimes(trusted []*x509.Certificate) []time.Time {
 	return all
 }
 
-// earliest returns the first time after now; zero if there is none.
 func earliest(now time.Time, instants ...time.Time) time.Time {
 	var first time.Time
 	for _, t := range instants {
@@ -153,8 +142,7 @@ func earliest(now time.Time, instants ...time.Time) time.Time {
 	return first
 }
 
-// failing returns the registrations that cannot be written and that do not trust what pods are
-// given: their calls fail.
+// failing registrations cannot be written and do not trust what pods are given.
 func (m *decider) failing() []Registration {
 	if m.current == nil {
 		return nil

@@ -16,12 +16,10 @@ import (
 
 const certificateBlock = "CERTIFICATE"
 
-// maxAuthorities limits a trust bundle. A rotation needs two CAs. The rest is for Secrets that are
-// lost repeatedly.
+// A rotation needs two CAs. The rest is for Secrets that are lost repeatedly.
 const maxAuthorities = 8
 
-// parse reads every certificate of a PEM text. It skips what it cannot parse, as the API server
-// does: one bad block must not end the trust in the good ones.
+// As in the API server, one bad block must not end the trust in the good ones.
 func parse(text []byte) []*x509.Certificate {
 	var found []*x509.Certificate
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
@@ -43,9 +41,8 @@ func encode(certificates ...*x509.Certificate) []byte {
 	return text
 }
 
-// trustworthy returns what a bundle contains of the CAs: each once, none that has expired, at most
-// maxAuthorities. It never cuts the needed ones. A CA that is not valid yet stays: if this clock
-// was set back, pods serve under it already.
+// trustworthy keeps each CA once, none that has expired, and all needed ones. A CA that is not valid yet
+// stays: if this clock was set back, pods serve under it already.
 func trustworthy(authorities []*x509.Certificate, now time.Time, needed ...*x509.Certificate) []*x509.Certificate {
 	var kept []*x509.Certificate
 	for _, ca := range authorities {
@@ -56,10 +53,9 @@ func trustworthy(authorities []*x509.Certificate, now time.Time, needed ...*x509
 	return bounded(kept, needed)
 }
 
-// bounded cuts CAs, newest first, down to maxAuthorities by removing the middle. If every
-// generation reached its pods, they serve one of the newest. If the Secret could not be written
-// although generations were published, they serve the oldest. The CAs of the current and the next
-// generation always stay: those of another issuer can be older than all others.
+// bounded removes the middle of CAs, newest first. If every generation reached its pods, they serve one of the
+// newest. If generations were published and the Secret could not be written, they serve the oldest. The CAs of
+// the current and the next generation stay: those of another issuer can be older than all others.
 func bounded(authorities, needed []*x509.Certificate) []*x509.Certificate {
 	kept := slices.Clone(authorities)
 	for i := maxAuthorities / 2; len(kept) > maxAuthorities && i < len(kept); {
@@ -72,8 +68,7 @@ func bounded(authorities, needed []*x509.Certificate) []*x509.Certificate {
 	return kept
 }
 
-// newestFirst orders CAs of unknown origin. The order depends on the CAs alone, so that the bundle
-// is the same in every reconciliation.
+// The order depends on the CAs alone, so that the bundle is the same in every reconciliation.
 func newestFirst(authorities []*x509.Certificate) []*x509.Certificate {
 	return slices.SortedFunc(slices.Values(authorities), func(a, b *x509.Certificate) int {
 		return cmp.Or(b.NotBefore.Compare(a.NotBefore), cmp.Compare(numberOf(b), numberOf(a)), bytes.Compare(a.Raw, b.Raw))
@@ -94,8 +89,7 @@ func numberOf(ca *x509.Certificate) int64 {
 	return certgeneration.Parse(number)
 }
 
-// latestNumber returns the number of the newest generation among CAs; 0 if none has a number. CAs
-// keep the number when the Secret with the annotation is lost.
+// CAs keep the number when the Secret with the annotation is lost; 0 if none has a number.
 func latestNumber(authorities []*x509.Certificate) int64 {
 	var latest int64
 	for _, ca := range authorities {

@@ -34,7 +34,6 @@ type invalidError struct {
 
 func (f invalidError) Unwrap() error { return f.error }
 
-// notSigned returns why no CA of a generation verifies its certificate.
 func notSigned(err error) error {
 	flaw := ReasonWrongCA
 	var invalid x509.CertificateInvalidError
@@ -58,8 +57,7 @@ type Rejection struct {
 	Message string
 }
 
-// validate returns what makes a generation useless for serving; nil for nothing. It judges a
-// generation that is not valid yet by the time at which it becomes valid.
+// validate judges a generation that is not valid yet by the time at which it becomes valid.
 func validate(g Generation, names []string, now time.Time) *Rejection {
 	h, err := assemble(g, now)
 	if err != nil {
@@ -76,8 +74,7 @@ func validate(g Generation, names []string, now time.Time) *Rejection {
 	return nil
 }
 
-// ValidateSecret is validate for a Secret that pods mount and another client writes. It skips a
-// Secret without a CA: the trust in it is that client's concern (see MissingCA).
+// ValidateSecret is for a Secret of another client. That client is responsible for a CA (see MissingCA).
 func ValidateSecret(secret *corev1.Secret, names []string, now time.Time) *Rejection {
 	g := Generation{CA: secret.Data[caKey(secret)], Certificate: secret.Data[corev1.TLSCertKey], Key: secret.Data[corev1.TLSPrivateKeyKey]}
 	if len(g.CA) == 0 {

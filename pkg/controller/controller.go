@@ -1,5 +1,4 @@
-// Package controller reconciles: it gathers facts from caches, decides in pure packages, executes the
-// plan and reports.
+// Package controller reconciles: it gathers facts, decides in pure packages, executes plans and reports.
 package controller
 
 import (
@@ -41,10 +40,8 @@ import (
 // Options are the administrator's choices.
 type Options struct {
 	// Namespaces are those whose ClusterServiceVersions the manager reconciles; none means all.
-	Namespaces []string
-	// Rollout is when a webhook may be registered, and how long each stage may take.
-	Rollout rollout.Policy
-	// Certificates are the validity and the key of serving certificates.
+	Namespaces   []string
+	Rollout      rollout.Policy
 	Certificates certs.Policy
 	// Probe is how endpoints are probed; empty is ProbeDial.
 	Probe prober.Mode
@@ -55,10 +52,8 @@ type Options struct {
 	// LiftRoles grants in the namespaces of an OperatorGroup what installers of bundles granted in the
 	// namespace of the operator.
 	LiftRoles bool
-	// Workers is the number of concurrent reconciliations.
-	Workers int
-	// CacheGrace is how long a reconciliation waits for the caches to show the writes of the previous
-	// one; zero means a second.
+	Workers   int
+	// CacheGrace is how long a reconciliation waits for the caches to show earlier writes; zero means a second.
 	CacheGrace time.Duration
 }
 
@@ -102,7 +97,6 @@ func New(set clients.Set, events record.EventRecorder, measured *metrics.Metrics
 	return c, c.handlers.Register()
 }
 
-// newController returns a controller without caches and clients.
 func newController(options Options) *Controller {
 	c := &Controller{
 		Options: options,
@@ -153,8 +147,7 @@ func (c *Controller) wireExecutor() {
 	}
 }
 
-// Fill starts the caches and waits until they are filled. They stay current until
-// the context ends. A standby fills them, too, so that it can lead at once.
+// Fill starts the caches and waits until they are filled. A standby fills them, too, so that it can lead at once.
 func (c *Controller) Fill(ctx context.Context) error {
 	var err error
 	if c.gather.Settings.Manager, err = live.UserName(ctx, c.Kube); err != nil {

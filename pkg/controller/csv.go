@@ -18,9 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// reconcileCSV reconciles one ClusterServiceVersion, according to its position among the versions of
-// its operator. While there are several, one of them is reconciled at a time, and the others wait in no
-// worker.
+// reconcileCSV reconciles one version of an operator at a time. The others wait in no worker.
 func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Requeue, error) {
 	defer c.locks.Next(k.Namespace)
 	csv := c.caches.CSVs.Get(k.Namespace, k.Name)
@@ -50,8 +48,7 @@ func (c *Controller) reconcileCSV(ctx context.Context, k queue.Key) (rollout.Req
 	return c.reconcileVersion(ctx, k, csv, c.versions.LineageOf(csv))
 }
 
-// errLocked ends a reconciliation while another one has the lock of the namespace. The end of that one
-// adds the key to the queue.
+// errLocked ends a reconciliation while another one, which later adds the key, has the lock of the namespace.
 var errLocked = fmt.Errorf("another version of the operator is being reconciled: %w", informers.ErrStale)
 
 func (c *Controller) reconcileVersion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (rollout.Requeue, error) {
@@ -80,8 +77,7 @@ func (c *Controller) execute(ctx context.Context, k queue.Key, csv *operatorsv1a
 	return facts, outcome, err
 }
 
-// showWrites reports whether the caches show the latest writes for a ClusterServiceVersion, the other
-// versions of its operator, and its contenders.
+// showWrites includes the writes for the other versions of the operator and for the contenders.
 func (c *Controller) showWrites(k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	l := c.versions.LineageOf(csv)
 	for _, relative := range slices.Concat(l.Older, l.Newer, c.versions.Contenders(csv, l)) {

@@ -90,8 +90,7 @@ func (c *Controller) reportRefusedEnd(ctx context.Context, k queue.Key, csv *ope
 	return requeue.Earliest(contested), cmp.Or(failed, err)
 }
 
-// countPause is the interval at which the objects that block a deletion are counted, and refused
-// deletions are tried. The manager does not watch the objects, nor the policies.
+// countPause is the interval of what no watch reports: the objects that block a deletion, and the policies.
 const countPause = 15 * time.Second
 
 func (c *Controller) retryDeletion() rollout.Requeue {
@@ -105,9 +104,8 @@ func converters(relatives lineage.Lineage, backends owners.Backends) []*operator
 	return append(older, relatives.Newer...)
 }
 
-// endConversions removes the conversion webhooks from CustomResourceDefinitions, unless another version
-// converts or will convert their objects. Where objects would lose fields, the finalizer stays, and
-// with it the backend. inUse names these definitions.
+// endConversions returns the definitions whose objects would lose fields. For them the finalizer stays, and
+// with it the backend.
 func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	crds, err := c.live.Definitions(ctx, c.gather.ConvertibleNames(csv))
 	if err != nil || len(crds) == 0 {
@@ -131,10 +129,8 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 	return inUse, err
 }
 
-// reconcileBlockedDeletion reconciles a ClusterServiceVersion whose deletion waits: objects need its
-// conversion, or the API server refuses to unregister webhooks. This may take long, so its certificates
-// are renewed. While its Namespace is being deleted, nothing can be created in it, and only the status of
-// the ClusterServiceVersion may be left.
+// reconcileBlockedDeletion reconciles a ClusterServiceVersion whose deletion waits, which may take long: its
+// certificates are renewed. In a Namespace that is being deleted, nothing can be created.
 func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, inUse string, refused uninstall.RefusedError) (rollout.Requeue, error) {
 	requeue := c.retryDeletion()
 	current := c.caches.Rollouts.Get(csv.Namespace, csv.Name)
@@ -181,8 +177,7 @@ func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, 
 	return requeue.Earliest(contested), cmp.Or(err, deferred)
 }
 
-// ownedByDefinitions reports whether definitions may own objects of a ClusterServiceVersion that no
-// other version of the operator adopts.
+// ownedByDefinitions ignores objects that another version of the operator adopts.
 func (c *Controller) ownedByDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) bool {
 	// A newer version that has begun may not have adopted the Deployment yet.
 	if !relatives.Superseded() && slices.ContainsFunc(relatives.Newer, func(newer *operatorsv1alpha1.ClusterServiceVersion) bool {

@@ -12,8 +12,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// reconcileReplaced reconciles a version that a newer one replaces. It is deleted when the newer one has
-// succeeded. The oldest version is deleted first, so that the chain of versions stays connected.
+// reconcileReplaced deletes a version when its successor has succeeded: the oldest version first, so that the
+// chain of versions stays connected.
 func (c *Controller) reconcileReplaced(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, l lineage.Lineage, newer string) (requeue rollout.Requeue, err error) {
 	if current := c.caches.Rollouts.Get(csv.Namespace, csv.Name); current != nil {
 		if requeue, err = c.reporter.UpdateRollout(ctx, k, csv, current, rollout.Replaced(csv, newer, current.Status, c.now())); err != nil {

@@ -22,15 +22,14 @@ const (
 	allowedFor = time.Minute
 	// allowedTokens is how many such tokens are remembered.
 	allowedTokens = 64
-	// reviewTimeout, reviewRate and reviewBurst bound the reviews that unknown callers cause: even
-	// if the API server does not answer, the connections that wait for it are fewer than the limit.
+	// reviewTimeout, reviewRate and reviewBurst bound what unknown callers cause: even without answers of the API
+	// server, fewer connections wait for it than the limit.
 	reviewTimeout = 5 * time.Second
 	reviewRate    = 5
 	reviewBurst   = 10
 )
 
-// access lets a caller pass if its bearer token belongs to a user (TokenReview) who may get the
-// path of the request (SubjectAccessReview).
+// access checks a bearer token (TokenReview) and the path (SubjectAccessReview).
 type access struct {
 	kube    kubernetes.Interface
 	next    http.Handler
@@ -39,8 +38,7 @@ type access struct {
 	reviews flowcontrol.RateLimiter
 }
 
-// Authorized puts delegated authentication and authorization before a handler. Only refusals are
-// reviewed every time: they occupy no memory.
+// Authorized delegates authentication and authorization. Refusals are not remembered: they occupy no memory.
 func Authorized(kube kubernetes.Interface, next http.Handler, log *logrus.Entry) http.Handler {
 	return &access{
 		kube: kube, next: next, log: log,
@@ -64,7 +62,6 @@ func (a *access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.next.ServeHTTP(w, r)
 }
 
-// refusal is the answer to a caller who may not pass.
 type refusal struct {
 	code    int
 	message string

@@ -22,12 +22,10 @@ const (
 	rereadPeriod = 10 * time.Second
 )
 
-// SelfSignedTLS returns a configuration with a certificate that this process signs itself. The
-// key stays in memory. A new certificate is made when a third of the validity is left.
+// SelfSignedTLS keeps the key in memory. It makes a new certificate when a third of the validity is left.
 func SelfSignedTLS(host string) (*tls.Config, error) { return fromItself(host).config() }
 
-// FilesTLS returns a configuration with the certificate of two PEM files, which are read again
-// when they change. If they cannot be read, the previous certificate is served.
+// FilesTLS serves two PEM files, read again when they change; the previous ones if they cannot be read.
 func FilesTLS(certFile, keyFile string, log *logrus.Entry) (*tls.Config, error) {
 	return fromFiles(certFile, keyFile, func(err error) { log.WithError(err).Warn("the previous metrics certificate is served") }).config()
 }

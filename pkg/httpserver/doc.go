@@ -1,5 +1,3 @@
-// Package httpserver runs the manager's own HTTP servers, for health probes and for metrics.
-//
-// A client of these servers can be any pod of the cluster. Each server therefore has a limit for
-// the size of a header, for the number of connections, and for the time that each step takes.
+// Package httpserver runs servers for health probes and metrics. Any pod may be a client: headers,
+// connections and the time of each step are limited.
 package httpserver

@@ -15,7 +15,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/connlimit"
 )
 
-// limits bound what the clients of a server can occupy.
 type limits struct {
 	headerBytes int           // size of the header of a request
 	connections int           // connections that are open
@@ -24,9 +23,8 @@ type limits struct {
 	idle        time.Duration // between two requests of a connection
 }
 
-// defaultLimits leave room for the tokens of large identity providers in a header, and for a
-// scraper that keeps its connection between two scrapes. All connections together hold less than
-// 5 MiB.
+// defaultLimits have room for tokens of large identity providers, and for a scraper that keeps its
+// connection. All connections together hold less than 5 MiB.
 var defaultLimits = limits{headerBytes: 16 << 10, connections: 64, readTimeout: 5 * time.Second, writing: 30 * time.Second, idle: 90 * time.Second}
 
 // Server is an HTTP server that listens.
@@ -82,8 +80,7 @@ func (s *Server) Address() string { return s.listener.Addr().String() }
 // Close closes the listener and all connections.
 func (s *Server) Close() { s.server.Close() }
 
-// withoutBody refuses a request with a body, and closes its connection. Otherwise net/http would
-// wait for the body, to be able to read the next request.
+// Otherwise net/http would wait for a body, to be able to read the next request.
 func withoutBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength == 0 {

@@ -1,7 +1,5 @@
-// Package leader decides from Leases whether managers run. It is pure.
-//
-// Each Lease stands for one manager: several can be limited to namespaces of their own. Who may write
-// Leases in some namespace can create one of the same name there. So no Lease answers for another.
+// Package leader decides from Leases whether managers run. Each Lease stands for one manager, and for no
+// other: a client that writes Leases in a namespace can create one of the same name there.
 package leader
 
 import (
@@ -16,8 +14,7 @@ import (
 // skew is the maximum difference between the clocks of the holder and of the reader.
 const skew = 5 * time.Second
 
-// Held reports whether a manager holds a Lease now. A time of renewal in the future is not
-// one that a manager wrote.
+// Held reports whether a manager holds a Lease. No manager writes a time of renewal in the future.
 func Held(l coordinationv1.Lease, now time.Time) bool {
 	s := l.Spec
 	if s.HolderIdentity == nil || *s.HolderIdentity == "" || s.RenewTime == nil || s.LeaseDurationSeconds == nil {

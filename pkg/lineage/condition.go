@@ -10,9 +10,8 @@ import (
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
 )
 
-// NotUpgradeable returns why an operator must not be upgraded now; empty if it may be. The
-// administrator's override counts first, then spec.conditions of the operator, which OLM v0 reads
-// after they are copied to the status, and then what the operator or OLM v0 wrote to the status.
+// NotUpgradeable reads the administrator's override first, then spec.conditions of the operator, as OLM v0
+// after their copy, and then the status. Empty if an upgrade is allowed.
 func NotUpgradeable(condition *operatorsv2.OperatorCondition) string {
 	if condition == nil {
 		return ""
@@ -41,8 +40,7 @@ func unless(upgradeable bool, c *metav1.Condition) string {
 	return "The operator is not upgradeable: " + c.Message
 }
 
-// Mirrored returns the conditions of an OperatorCondition's status with those of its spec copied to
-// them, and whether they differ from the live ones.
+// Mirrored returns the conditions of spec and status in one list, and whether the live ones differ.
 func Mirrored(condition *operatorsv2.OperatorCondition) (conditions []metav1.Condition, differ bool) {
 	mirrored := condition.DeepCopy().Status.Conditions
 	for _, said := range condition.Spec.Conditions {

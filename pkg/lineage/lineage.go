@@ -1,7 +1,5 @@
-// Package lineage decides which ClusterServiceVersions are versions of one operator,
-// and which of them is active.
-//
-// It is pure: ClusterServiceVersions in, an answer out.
+// Package lineage decides which ClusterServiceVersions are versions of one operator, and which one is active.
+// It is pure.
 package lineage
 
 import (
@@ -22,19 +20,16 @@ type Namespace struct {
 	TakenBy func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion
 }
 
-// Lineage has the other versions of an operator. A version that is being deleted counts until it is
-// deleted.
+// Lineage has the other versions of an operator. One that is being deleted counts until it is deleted.
 type Lineage struct {
-	// Older are the versions that it replaces, directly or through others, the nearest
-	// first.
+	// Older are the versions that it replaces, directly or through others, the nearest first.
 	Older []*operatorsv1alpha1.ClusterServiceVersion
 	// Newer are the versions that replace it, likewise.
 	Newer []*operatorsv1alpha1.ClusterServiceVersion
 }
 
-// Of returns the lineage of a ClusterServiceVersion: by spec.replaces and spec.skips, and by the
-// owners of Deployments. The latter holds when a version between two others is deleted, or
-// spec.replaces is edited after the upgrade has begun. The owners do not count between versions that
+// Of uses spec.replaces and spec.skips, and the owners of Deployments: a version between two others may be
+// deleted, or spec.replaces edited after the upgrade has begun. The owners do not count between versions that
 // replace each other the other way round: an upgrade that is undone gives Deployments back. They do not
 // count either while spec.replaces or spec.skips of any version names the older one: its phase then
 // belongs to that upgrade and proves no other one.
@@ -62,8 +57,7 @@ func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
 	return Lineage{Older: follow(csv, older), Newer: follow(csv, newer)}
 }
 
-// Replaced returns the names of the versions that a ClusterServiceVersion replaces or skips. A catalog that skips a version
-// writes its name into spec.replaces; a bundle that is applied by hand does not.
+// Replaced includes skipped versions. Only a catalog writes these into spec.replaces.
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	names := append([]string{csv.Spec.Replaces}, csv.Spec.Skips...)
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" || name == csv.Name })
@@ -83,8 +77,7 @@ func follow(from *operatorsv1alpha1.ClusterServiceVersion, next func(*operatorsv
 	return all
 }
 
-// Began reports whether a ClusterServiceVersion reports that it has begun to install
-// itself: from then on the versions that it replaces do not modify it.
+// Began reports whether a version has begun to install itself, and other versions do not modify it any more.
 func Began(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return slices.Contains(begunPhases, csv.Status.Phase) || slices.Contains(begunReasons, csv.Status.Reason)
 }
@@ -100,16 +93,14 @@ var (
 	}
 )
 
-// Superseded reports whether a newer version has been installed. Its objects are then not
-// transferred to an older one.
+// Superseded reports whether a newer version has been installed. Older ones then adopt nothing.
 func (l Lineage) Superseded() bool {
 	return slices.ContainsFunc(l.Newer, func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return c.DeletionTimestamp == nil && c.Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded
 	})
 }
 
-// Successor returns the version that adopts the objects of a ClusterServiceVersion that is deleted
-// before the older ones: the nearest older version that was installed; nil if there is none.
+// Successor returns the nearest older version that was installed, which adopts the objects, or nil.
 func (l Lineage) Successor(installed func(*operatorsv1alpha1.ClusterServiceVersion) bool) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, c := range l.Older {
 		if c.DeletionTimestamp == nil && installed(c) {

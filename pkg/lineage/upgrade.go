@@ -2,12 +2,12 @@ package lineage
 
 import (
 	"fmt"
+	"slices"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// NotReady says which of the versions that a ClusterServiceVersion replaces cannot be
-// replaced yet, and why; empty when all can. As under OLM v0, a version that was never
+// NotReady returns which version cannot be replaced yet, and why. As under OLM v0, a version that was never
 // installed is not replaced, unless the group's upgradeStrategy lets failed ones be.
 func NotReady(csv *operatorsv1alpha1.ClusterServiceVersion, l Lineage) string {
 	for _, older := range l.Older {
@@ -26,23 +26,14 @@ func NotReady(csv *operatorsv1alpha1.ClusterServiceVersion, l Lineage) string {
 	return ""
 }
 
-// Announced reports whether all versions that a ClusterServiceVersion replaces have
-// announced that they are being replaced.
+// Announced reports whether all replaced versions have announced that.
 func Announced(csv *operatorsv1alpha1.ClusterServiceVersion, l Lineage) bool {
-	for _, older := range l.Older {
+	return !slices.ContainsFunc(l.Older, func(older *operatorsv1alpha1.ClusterServiceVersion) bool {
 		phase := older.Status.Phase
-		if older.DeletionTimestamp == nil && replaces(csv, older) && phase != operatorsv1alpha1.CSVPhaseReplacing && phase != operatorsv1alpha1.CSVPhaseDeleting {
-			return false
-		}
-	}
-	return true
+		return older.DeletionTimestamp == nil && replaces(csv, older) && phase != operatorsv1alpha1.CSVPhaseReplacing && phase != operatorsv1alpha1.CSVPhaseDeleting
+	})
 }
 
 func replaces(newer, older *operatorsv1alpha1.ClusterServiceVersion) bool {
-	for _, name := range Replaced(newer) {
-		if name == older.Name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(Replaced(newer), older.Name)
 }

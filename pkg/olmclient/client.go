@@ -1,5 +1,4 @@
-// Package olmclient is the client of OLM's kinds and the manager's own. It decodes objects of
-// tenants: no object hangs the client, independent of the schemas of the cluster's definitions.
+// Package olmclient is the client of OLM's kinds and the manager's own. No object of a tenant hangs it.
 package olmclient
 
 import (
@@ -22,8 +21,7 @@ type Client struct {
 	operatorsV1alpha1 rest.Interface
 }
 
-// New returns the client of a configuration. It does not connect: an error means that the
-// configuration is invalid or that a file that it names cannot be read.
+// New does not connect: an error means an invalid configuration or an unreadable file.
 func New(config *rest.Config) (*Client, error) {
 	own := rest.CopyConfig(config)
 	if own.UserAgent == "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/quantities"
 )
 
-// refused is decoded in place of a quantity that takes hours to decode. No field of a pod may be
-// negative: the API server refuses the Deployment, and its answer names the field.
+// refused replaces a quantity that takes hours to decode. The API server refuses it in a pod, and names the
+// field.
 const refused = "-1"
 
 type boundedSerializer struct{ runtime.NegotiatedSerializer }
@@ -32,8 +32,7 @@ func (d decoder) Decode(text []byte, defaults *schema.GroupVersionKind, into run
 	return d.Decoder.Decode(text, defaults, into)
 }
 
-// withRefused returns an object of OLM's kinds, or a list of them, without undecodable quantities.
-// Other texts are returned as they are.
+// withRefused is for OLM's kinds. Other texts are returned as they are.
 func withRefused(text []byte) []byte {
 	var object map[string]any
 	if strictjson.UnmarshalCaseSensitivePreserveInts(text, &object) != nil {

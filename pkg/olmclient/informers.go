@@ -10,8 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// NewInformer returns an informer of the objects of one kind, with an index of their namespaces. It
-// covers the namespace of the client, or all. It does not resync.
+// NewInformer covers the namespace of the client, or all, with an index by namespace, and does not resync.
 func NewInformer[O any, P object[O], L runtime.Object](client *gentype.ClientWithList[P, L]) cache.SharedIndexInformer {
 	source := &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
@@ -30,8 +29,7 @@ func NewInformer[O any, P object[O], L runtime.Object](client *gentype.ClientWit
 // Informers are informers that are started together.
 type Informers []cache.SharedIndexInformer
 
-// StartWithContext runs each informer in a goroutine of its own until the context ends. Call it
-// once: an informer runs once.
+// StartWithContext runs each informer until the context ends. Call it once: an informer runs once.
 func (i Informers) StartWithContext(ctx context.Context) {
 	for _, informer := range i {
 		go informer.RunWithContext(ctx)

@@ -12,8 +12,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// WebhookRollouts returns the client of the WebhookRollouts in a namespace. The empty namespace
-// lists and watches all namespaces, here and for the other kinds.
+// WebhookRollouts returns a client. The empty namespace is all, here and for the other kinds.
 func (c *Client) WebhookRollouts(namespace string) *gentype.ClientWithList[*managerv1alpha1.WebhookRollout, *managerv1alpha1.WebhookRolloutList] {
 	return kind[managerv1alpha1.WebhookRollout, managerv1alpha1.WebhookRolloutList](c.manager, "webhookrollouts", namespace)
 }
@@ -38,14 +37,12 @@ func (c *Client) InstallPlans(namespace string) *gentype.ClientWithList[*operato
 	return kind[operatorsv1alpha1.InstallPlan, operatorsv1alpha1.InstallPlanList](c.operatorsV1alpha1, "installplans", namespace)
 }
 
-// object is a pointer to a type of object.
 type object[T any] interface {
 	*T
 	runtime.Object
 	metav1.Object
 }
 
-// list is a pointer to a type of list.
 type list[T any] interface {
 	*T
 	runtime.Object

@@ -5,15 +5,10 @@ import (
 	"strings"
 )
 
-// FromAPIServer is what the API server found out about a target when it called a
-// webhook of the given name at a path that does not exist. An answer of HTTP means
-// that it got through the handshake; what the webhook answers does not matter. That the
-// request passed, a nil error, means nothing: so it does with an API server that has not
-// learned of the webhook, and called no endpoint.
-//
-// API servers report their errors as text only. A call that was made and got no answer is an
-// error of Go's HTTP client, which begins with the method and the URL. Any other failure is an
-// answer only if the text says that the call was made.
+// FromAPIServer is the result of a call that the API server made to a webhook at a path that does not exist.
+// An answer of HTTP means that the handshake succeeded. A nil error means nothing: the API server may not
+// have observed the webhook. Errors are text only: one of Go's HTTP client begins with the method and the
+// URL. Any other failure is an answer only if the text says that the call was made.
 func FromAPIServer(target Target, webhook string, err error) Result {
 	if err == nil {
 		return because(Interrupted, target, "was not proved through the API server, which lets the request for it pass, as one does that has not learned of the webhook: "+
@@ -70,10 +65,8 @@ func unansweredCall(target Target, cause string) Result {
 	}
 }
 
-// badCertificateOfCall distinguishes a certificate that the CAs did not sign from one that is of no use for
-// another reason. The API server checks the time before the signature, by its own clock: an
-// expired certificate may be signed by any CA. The time of the check is left out: it would make
-// another text of every call.
+// The API server checks the time before the signature: an expired certificate may be signed by any CA. The
+// time of the check is left out: it would make another text of every call.
 func badCertificateOfCall(target Target, cause string) Result {
 	_, flaw, _ := strings.Cut(cause, "x509: ")
 	flaw, _, _ = strings.Cut(flaw, ": current time")
@@ -85,10 +78,8 @@ func badCertificateOfCall(target Target, cause string) Result {
 		"let the webhook server serve the certificate mounted into its container, and reload it when it changes; compare the clocks of the nodes", flaw)
 }
 
-// PathFromAPIServer is what the API server found out about a path of a target which it
-// reaches, when it called a webhook of the given name at that path. Only the answer that
-// there is nothing at the path counts: the object under review is none that the server
-// expects, and an API server that lets it pass may not have learned of the webhook.
+// PathFromAPIServer is the result of a call of a path. Only the answer that there is nothing at the path
+// counts: the server does not expect the object, and the API server may not have observed the webhook.
 func PathFromAPIServer(target Target, webhook string, err error) Result {
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("failed calling webhook %q", webhook)) {
 		return Result{Target: target, Reason: Serving}
@@ -104,8 +95,7 @@ func PathFromAPIServer(target Target, webhook string, err error) Result {
 	return Result{Target: target, Reason: Serving}
 }
 
-// withoutPorts is the last part of a network error, which names the cause; before it are
-// local ports, which change with each attempt.
+// The last part of a network error names the cause. Local ports before it change with each attempt.
 func withoutPorts(cause string) string {
 	parts := strings.Split(cause, ": ")
 	return parts[len(parts)-1]

@@ -8,11 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// authenticating is a connection to a server that may authenticate its callers by a client
-// certificate. API servers may have one (--admission-control-config-file); the manager has none.
-//
-// Under TLS 1.2 such a server ends the handshake with an alert. Under TLS 1.3 the client's
-// handshake is complete by then, and the alert is the answer to what the client writes first.
+// authenticating is a connection to a server that may demand a client certificate, which API servers may have
+// (--admission-control-config-file) and the manager has not. Under TLS 1.2 the server ends the handshake with an
+// alert. Under TLS 1.3 the alert is the answer to the first write.
 type authenticating struct {
 	*tls.Conn
 	asked, refused *atomic.Bool
@@ -30,15 +28,13 @@ func authenticates(raw net.Conn, config *tls.Config) authenticating {
 	return c
 }
 
-// Read notes the alert.
 func (c authenticating) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.note(err)
 	return n, err
 }
 
-// Write looks for the alert when the server has closed the connection: nothing reads it
-// afterwards.
+// Nothing reads the alert after the server has closed the connection.
 func (c authenticating) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err != nil {
@@ -60,8 +56,7 @@ func (c authenticating) note(err error) {
 	}
 }
 
-// refusals are the alerts of RFC 8446, section 6.2, by which servers refuse a caller that has not
-// the certificate that they asked for. OpenSSL sends the first under TLS 1.2.
+// Alerts of RFC 8446, section 6.2, for a missing certificate. OpenSSL sends the first under TLS 1.2.
 var refusals = []tls.AlertError{
 	40,  // handshake_failure
 	42,  // bad_certificate

@@ -6,14 +6,11 @@ import (
 	"time"
 )
 
-// firstPatience is how long the first connection to an address may take. Each one after it may
-// take twice as long as the previous one.
+// firstPatience is for the first connection. Each next one may take twice as long.
 const firstPatience = 100 * time.Millisecond
 
-// connect gives up a connection without an answer, and starts another. Nodes learn of new
-// endpoints one after the other, and swallow until then what is sent to their Service; TCP
-// repeats what was swallowed only after a second (RFC 6298), for which a webhook that serves
-// would have to wait.
+// connect retries early: nodes swallow what is sent to a Service until they observe new endpoints, and TCP
+// repeats it only after a second (RFC 6298).
 func (o Options) connect(ctx context.Context, address string) (net.Conn, error) {
 	for patience := firstPatience; ; patience *= 2 {
 		within, cancel := context.WithTimeout(ctx, patience)

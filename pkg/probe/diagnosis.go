@@ -11,18 +11,13 @@ import (
 	"time"
 )
 
-// because is the result of a probe that failed. The format goes on from the name of
-// the target and its address.
-//
-// What one state of the cluster makes of it is always the same text: messages end up in
-// a status, where a new text is a write. So no errors are quoted that name a local
-// port or the time.
+// because appends to the name of the target. The same state always has the same text, without local ports or
+// times: messages end up in a status, where a new text is a write.
 func because(reason Reason, target Target, format string, args ...any) Result {
 	finding := fmt.Sprintf(format, args...)
 	return Result{Target: target, Reason: reason, Err: fmt.Errorf("%s at %s %s", target.What, target.Address, finding)}
 }
 
-// notConnected says why no connection came about.
 func notConnected(target Target, err error, timeout time.Duration) Result {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -39,7 +34,6 @@ func notConnected(target Target, err error, timeout time.Duration) Result {
 	}
 }
 
-// notTrusted says why a connection did not get through its handshake.
 func notTrusted(target Target, err error, expected trust, timeout time.Duration) Result {
 	var plain tls.RecordHeaderError
 	var rejected *tls.CertificateVerificationError
@@ -60,8 +54,7 @@ func notTrusted(target Target, err error, expected trust, timeout time.Duration)
 	}
 }
 
-// badCertificate says what is wrong with the certificate that was presented. What identifies the
-// certificate comes last: a condition's message may be cut there.
+// What identifies the certificate comes last: a condition's message may be cut there.
 func badCertificate(target Target, rejected *tls.CertificateVerificationError, expected trust) Result {
 	leaf := rejected.UnverifiedCertificates[0]
 	if !expected.signed(rejected.UnverifiedCertificates) {

@@ -8,8 +8,7 @@ import (
 	"fmt"
 )
 
-// one probes a target over a connection of its own: a resumed session would not
-// show the certificate that is served now.
+// A resumed session would not show the certificate that is served now.
 func one(ctx context.Context, target Target, expected trust, o Options) Result {
 	timeout := o.Timeout
 	within, cancel := context.WithTimeout(ctx, timeout)
@@ -25,8 +24,7 @@ func one(ctx context.Context, target Target, expected trust, o Options) Result {
 		MinVersion: tls.VersionTLS12,
 		// Only where API servers do not verify it either.
 		InsecureSkipVerify: o.AnyCertificate,
-		// What API servers offer to the Service of a webhook, so that their
-		// connections spread over its pods.
+		// API servers offer this to a Service, so that their connections spread over its pods.
 		NextProtos: []string{"http/1.1"},
 	})
 	defer conn.Close()

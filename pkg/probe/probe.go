@@ -1,7 +1,5 @@
-// Package probe finds out who answers at the addresses of a webhook, and with which
-// certificate. It asks what an API server would find out: whether a TLS handshake
-// under a given caBundle and server name comes to its end, and, where a target has a Call,
-// whether a review that is sent to the webhook's path is answered with a review.
+// Package probe finds out whether an address of a webhook finishes a TLS handshake under a caBundle and a
+// server name, as an API server does it, and answers a review.
 package probe
 
 import (
@@ -16,11 +14,9 @@ import (
 type Target struct {
 	// Address is IP and port, as net.JoinHostPort joins them.
 	Address string
-	// ServerName is the name that the certificate must carry: for a Service, what the
-	// API server asks for, which is "name.namespace.svc".
+	// ServerName is the name in the certificate: for a Service "name.namespace.svc".
 	ServerName string
-	// What names the pod behind the address for a reader: "pod shop/manager-7d9f",
-	// "Service shop/manager-service".
+	// What names the pod for a reader: "pod shop/manager-7d9f", "Service shop/manager-service".
 	What string
 	// Call is the review to send after the handshake; the zero value sends nothing.
 	Call Call
@@ -30,15 +26,13 @@ type Target struct {
 type Reason string
 
 const (
-	// Serving means that the endpoint finishes the handshake with a certificate that the bundle
-	// trusts, and answers the review, if there is one to send.
+	// Serving means that the handshake succeeds, and that the review, if there is one, is answered.
 	Serving Reason = "Serving"
 	// Refused means that no process listens on the port.
 	Refused Reason = "Refused"
 	// Unreachable means that there is no route to the address, or that it is no address.
 	Unreachable Reason = "Unreachable"
-	// TimedOut means that the endpoint did not accept the connection, or did not finish the
-	// handshake, in time.
+	// TimedOut means that the connection or the handshake took too long.
 	TimedOut Reason = "TimedOut"
 	// NotTLS means that the endpoint does not answer with TLS, but most often with plain HTTP.
 	NotTLS Reason = "NotTLS"
@@ -46,16 +40,13 @@ const (
 	HandshakeFailed Reason = "HandshakeFailed"
 	// ForeignCertificate means that no CA of the bundle signed the certificate of the endpoint.
 	ForeignCertificate Reason = "ForeignCertificate"
-	// UnfitCertificate means that a CA of the bundle signed the certificate, and that it has expired,
-	// is for another name, or is not for serving.
+	// UnfitCertificate means that the bundle's CA signed it, but it has expired or is for another use or name.
 	UnfitCertificate Reason = "UnfitCertificate"
-	// PathNotServed means that the endpoint answers the review with a redirect, or with the status
-	// that there is nothing at the path.
+	// PathNotServed means a redirect, or the status that there is nothing at the path.
 	PathNotServed Reason = "PathNotServed"
 	// NoReview means that the endpoint does not answer the review, or that its answer is no review.
 	NoReview Reason = "NoReview"
-	// Interrupted means that the endpoint was not probed to the end, because the caller's context was
-	// cancelled, or because the time for all targets was over.
+	// Interrupted means that the context was cancelled, or that the time for all targets was over.
 	Interrupted Reason = "Interrupted"
 )
 
@@ -67,13 +58,11 @@ type Result struct {
 	Target
 	// Reason is Serving, or says what is in the way.
 	Reason Reason
-	// Leaf is the hex SHA-256 of the DER form of the certificate that was presented. Empty
-	// when that is not known.
+	// Leaf is the hex SHA-256 of the DER form of the presented certificate; empty if not known.
 	Leaf string
 	// NotAfter is when the certificate that is served ends; zero unless Serving.
 	NotAfter time.Time
-	// Err is nil for Serving. Else it names the target, what was found, what was
-	// expected, and what to do about it, for a person to read.
+	// Err is nil for Serving. Else it has the fact, the expectation and the remedy.
 	Err error
 }
 
@@ -85,18 +74,15 @@ type Options struct {
 	Timeout time.Duration
 	// Review is how long the answer to a review may take after the handshake; zero is Timeout.
 	Review time.Duration
-	// Total is how long all of them may take; the remaining ones are Interrupted. Zero is
-	// no bound.
+	// Total is for all targets; the remaining ones are Interrupted. Zero is no bound.
 	Total time.Duration
-	// AnyCertificate accepts each certificate, as an API server does for an APIService with
-	// insecureSkipTLSVerify.
+	// AnyCertificate accepts each certificate, as for an APIService with insecureSkipTLSVerify.
 	AnyCertificate bool
 	// Dial connects to an address; nil is the network as it is.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 }
 
-// All probes every target once, under the CAs of trust (PEM) and no others. The
-// results are in the order of the targets.
+// All probes every target once, under these CAs (PEM). The results are in the order of the targets.
 func All(ctx context.Context, targets []Target, trust []byte, o Options) []Result {
 	if o.Total > 0 {
 		within, cancel := context.WithTimeout(ctx, o.Total)
@@ -126,9 +112,8 @@ func All(ctx context.Context, targets []Target, trust []byte, o Options) []Resul
 	return results
 }
 
-// NoneDialled reports whether no target could be reached at all: network policies, or an API
-// server in another network, are the likely cause, and all may serve. Who was not waited for,
-// because so many others swallowed what was sent to them, was not reached.
+// NoneDialled reports whether no target could be reached at all. All may serve: network policies, or an API
+// server in another network, are the likely cause.
 func NoneDialled(results []Result) bool {
 	return !slices.ContainsFunc(results, func(r Result) bool {
 		return r.Reason != TimedOut && r.Reason != Unreachable && r.Reason != Interrupted

@@ -22,8 +22,7 @@ type Call struct {
 	Body string
 	// APIVersion, Kind and UID are the values that the answer must have.
 	APIVersion, Kind, UID string
-	// AnyAnswer accepts every answer but the one that the path is not served. It is for a
-	// body that the server does not expect.
+	// AnyAnswer accepts every answer except that the path is not served.
 	AnyAnswer bool
 }
 
@@ -33,8 +32,7 @@ const (
 	maxBodyBytes   = 1 << 20
 )
 
-// reviewed sends the review and returns nil when the answer shows that the path is served, or
-// when the server authenticates its callers.
+// reviewed returns nil if the path is served, or if the server authenticates its callers.
 func reviewed(ctx context.Context, conn authenticating, target Target, timeout time.Duration) *Result {
 	within, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -60,8 +58,7 @@ func reviewed(ctx context.Context, conn authenticating, target Target, timeout t
 	return nil
 }
 
-// post sends the review over the connection. It follows no redirects: a redirect could lead
-// the manager to any address that it reaches.
+// It follows no redirects, which could lead the manager to any address.
 func post(ctx context.Context, conn net.Conn, call Call) (*http.Response, error) {
 	transport := &http.Transport{
 		DialTLSContext:         func(context.Context, string, string) (net.Conn, error) { return conn, nil },
@@ -80,8 +77,7 @@ func post(ctx context.Context, conn net.Conn, call Call) (*http.Response, error)
 	return transport.RoundTrip(request)
 }
 
-// accepted reports whether the status alone shows that the path is served: the server
-// authenticates its callers, or any answer is enough.
+// The server authenticates its callers, or any answer is enough.
 func accepted(call Call, response *http.Response) bool {
 	return call.AnyAnswer || response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden
 }
@@ -134,9 +130,8 @@ func flawOf(call Call, contentType string, body []byte) string {
 	}
 }
 
-// wrongContentType reports whether an answer says that it is something other than JSON. API
-// servers do not compare the content type, and servers that set none send the text/plain or
-// the application/octet-stream that net/http and others guess.
+// API servers do not compare the content type. Servers that set none send what net/http and others guess:
+// text/plain or application/octet-stream.
 func wrongContentType(contentType string) (media string, wrong bool) {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -177,7 +172,6 @@ func noReview(target Target, found string) *Result {
 	return &result
 }
 
-// shortened bounds what a message quotes of an answer.
 func shortened(text string) string {
 	const longest = 100
 	if len(text) > longest {

@@ -14,8 +14,7 @@ type trust struct {
 	subjects []string
 }
 
-// readTrust reads the certificates of a caBundle and passes over what is none, as
-// API servers do.
+// As API servers do, it skips what is no certificate.
 func readTrust(bundle []byte) trust {
 	read := trust{pool: x509.NewCertPool()}
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
@@ -30,7 +29,6 @@ func readTrust(bundle []byte) trust {
 	return read
 }
 
-// String names the CAs.
 func (t trust) String() string {
 	if len(t.subjects) == 0 {
 		return "the caBundle has none"
@@ -38,9 +36,7 @@ func (t trust) String() string {
 	return strings.Join(t.subjects, " or ")
 }
 
-// signed reports whether a CA of the bundle signed what was presented, independent of what else is
-// wrong with it. It looks from the leaf's first moment: one that has ended since
-// is no stranger.
+// signed ignores other flaws. The time is the leaf's first moment, so that an expired one counts.
 func (t trust) signed(presented []*x509.Certificate) bool {
 	leaf := presented[0]
 	intermediates := x509.NewCertPool()

@@ -11,7 +11,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// block reports a ClusterServiceVersion that may not be installed as it is.
 func (p *planner) block() {
 	why := p.Verdict.Invalid()
 	setFirst(&why, p.Verdict.Conflict)
@@ -29,7 +28,6 @@ func (p *planner) block() {
 	p.blockBecause(why)
 }
 
-// blockBecause reports what stays registered, and why the rest is blocked.
 func (p *planner) blockBecause(why string) {
 	for _, name := range p.deploymentNames() {
 		view := deploymentView{name: name, progress: workload.ProgressOf(p.Observed.Deployments[name], p.Observed.Pods[name])}
@@ -45,8 +43,7 @@ func (p *planner) blockBecause(why string) {
 	}
 }
 
-// blockWebhook returns the state of a webhook that stays as it was registered. It unregisters one
-// that is switched off.
+// blockWebhook keeps a webhook as it was registered, but unregisters one that is switched off.
 func (p *planner) blockWebhook(d operatorsv1alpha1.WebhookDescription, backend workload.Progress, why string) webhookView {
 	if view, kept := p.maintainer.reregistered[csvspec.IdentityOf(d)]; kept {
 		return view
@@ -72,8 +69,7 @@ func (p *planner) blockWebhook(d operatorsv1alpha1.WebhookDescription, backend w
 	return view
 }
 
-// blockedConversion returns the state of a conversion webhook that stays as it is. It is registered
-// if Services of the namespace convert all its definitions.
+// blockedConversion counts as registered if Services of the namespace convert all definitions.
 func (p *planner) blockedConversion(view webhookView, why string) webhookView {
 	view.gap = p.gapOf(view.Description)
 	for _, name := range view.Description.ConversionCRDs {

@@ -18,7 +18,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// planBuilder collects the steps and questions of a plan.
 type planBuilder struct {
 	*facts
 	Plan
@@ -28,8 +27,7 @@ type planBuilder struct {
 // repeatPause is the pause before the result of a repeated write is read.
 const repeatPause = time.Second
 
-// ensure adds the write that makes an object as desired. It reports whether a write is necessary
-// and possible.
+// ensure reports whether a write is necessary and possible.
 func (b *planBuilder) ensure(desired, live drift.Object) bool {
 	step, ok := b.Observed.stepTo(b.Upgrade.withLiveOwners(desired, live), live)
 	if !ok && step.Verb == "" && !step.Drift.None() {
@@ -38,8 +36,7 @@ func (b *planBuilder) ensure(desired, live drift.Object) bool {
 	return ok && b.add(step)
 }
 
-// addAccepted adds the writes for issuers and operators, except writes that only revert what
-// admission changed.
+// addAccepted omits writes that only revert what admission changed.
 func (b *planBuilder) addAccepted(steps ...Step) {
 	for _, step := range steps {
 		if step.Desired != nil && step.Live != nil && b.Observed.Writes[step.Key()].Accepts(step.Desired, step.Live, drift.Compare(step.Desired, step.Live)) {
@@ -50,8 +47,7 @@ func (b *planBuilder) addAccepted(steps ...Step) {
 	}
 }
 
-// add adds a step, unless the API server refused it in this reconciliation, it registers a reserved
-// or occupied API group, or another client contests the object.
+// add skips a step that was refused, that adds to a reserved or occupied API group, or that is contested.
 func (b *planBuilder) add(step Step) bool {
 	if b.Observed.Refused[step.Key()] != "" || step.Verb != Delete && b.Observed.isReserved(step.Object) || b.Observed.isOccupied(step) {
 		return false
@@ -71,7 +67,6 @@ func (b *planBuilder) delete(live drift.Object) bool {
 	return b.add(Step{Verb: Delete, Object: live, Live: live})
 }
 
-// resyncVolumes makes the kubelets of pods re-sync the volumes with a new certificate.
 func (b *planBuilder) resyncVolumes() {
 	for _, pod := range b.ResyncPods {
 		b.add(Step{Verb: ResyncVolumes, Object: pod, Live: pod})
@@ -96,8 +91,7 @@ func (b *planBuilder) probe(e backends.Endpoint) {
 	}
 }
 
-// writeSecret writes the serving certificate of a Deployment. Pods mount it, and registrations
-// trust it.
+// Pods mount the Secret, and registrations trust it.
 func (b *planBuilder) writeSecret(deployment string) {
 	secret := b.Secrets[deployment]
 	if secret == nil {
@@ -110,8 +104,7 @@ func (b *planBuilder) writeSecret(deployment string) {
 	b.add(step)
 }
 
-// ensureDelegation binds a server of APIServices to the roles by which it authenticates its
-// callers.
+// A server of APIServices authenticates its callers by these roles.
 func (b *planBuilder) ensureDelegation(d render.Deployment) {
 	if d.AuthDelegator != nil {
 		b.ensure(d.AuthDelegator, lookUp(b.Observed.AuthDelegators, d.AuthDelegator.Name))
@@ -119,8 +112,7 @@ func (b *planBuilder) ensureDelegation(d render.Deployment) {
 	}
 }
 
-// ensureOperatorCondition writes the OperatorCondition and the permissions for it. Pods must find
-// them when they start.
+// Pods must find the OperatorCondition when they start.
 func (b *planBuilder) ensureOperatorCondition() {
 	c := b.Desired.Condition
 	if c == nil {
@@ -144,17 +136,15 @@ func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
 	}
 }
 
-// ensureRegistration repairs a live registration. A registration with a later generation was
-// written by a manager with newer facts. Generations of different Services cannot be compared,
-// because each Secret counts its own.
+// A registration with a later generation was written by a manager with newer facts. Generations of different
+// Services cannot be compared, because each Secret counts its own.
 func (b *planBuilder) ensureRegistration(desired, live drift.Object) {
 	if !registration.TrustsLater(live, desired) || !registration.CallSameService(desired, live) {
 		b.ensure(b.Observed.withLiveSelector(desired, live), live)
 	}
 }
 
-// ensureTrust gives a registration the desired caBundle and nothing else. It also records the
-// generation, so that a late write for an earlier generation fails.
+// ensureTrust also records the generation, so that a late write for an earlier generation fails.
 func (b *planBuilder) ensureTrust(desired, live drift.Object) {
 	said := live.GetAnnotations()[wellknown.AnnotationGeneration] == desired.GetAnnotations()[wellknown.AnnotationGeneration]
 	if said && bytes.Equal(registration.BundleOf(live), registration.BundleOf(desired)) || registration.TrustsLater(live, desired) {
@@ -178,8 +168,7 @@ func (b *planBuilder) restartPods(desired, live *appsv1.Deployment) {
 	}
 }
 
-// ensureCertificate updates the certificate of a Deployment that is not rolled out. live is nil if
-// the Deployment is absent.
+// The Deployment is not rolled out. live is nil if it is absent.
 func (b *planBuilder) ensureCertificate(d render.Deployment, live *appsv1.Deployment) {
 	if secret := b.Secrets[d.Object.Name]; secret != nil && !b.writes(drift.KeyOf(secret)) {
 		b.writeSecret(d.Object.Name)
@@ -189,8 +178,7 @@ func (b *planBuilder) ensureCertificate(d render.Deployment, live *appsv1.Deploy
 	}
 }
 
-// repair repairs or recreates an object that a maintained webhook needs. Its owners stay: they can
-// be several versions.
+// repair keeps the owners of a maintained object, which can be several versions.
 func (b *planBuilder) repair(declared bool, desired, live drift.Object) {
 	if b.writes(drift.KeyOf(desired)) {
 		return
@@ -209,8 +197,7 @@ func (b *planBuilder) repair(declared bool, desired, live drift.Object) {
 	}
 }
 
-// ensureUnlessChanged repairs an object that a webhook needs. A change in the ClusterServiceVersion
-// waits until the requirements are met.
+// A change in the ClusterServiceVersion waits until the requirements are met.
 func (b *planBuilder) ensureUnlessChanged(declared bool, desired, live drift.Object) {
 	if declared || live == nil {
 		b.ensure(desired, live)

@@ -26,8 +26,7 @@ type caller struct {
 // moves reports whether the registration has to call another port, or is removed.
 func (c caller) moves() bool { return c.webhook == nil || c.webhook.Port != c.port }
 
-// swaps reports whether the new port of a registration exists and has another target. Two
-// registrations that exchange their ports would otherwise wait for each other.
+// swaps prevents that two registrations which exchange their ports wait for each other.
 func (c caller) swaps(d render.Deployment, live *corev1.Service) bool {
 	return c.webhook != nil && slices.ContainsFunc(live.Spec.Ports, func(p corev1.ServicePort) bool {
 		return p.Port == c.webhook.Port && slices.ContainsFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool {
@@ -71,8 +70,7 @@ func targetField(p corev1.ServicePort) *fieldpath.Set {
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "ports", key, "targetPort"))
 }
 
-// callersOf returns the callers of a Deployment's Service. A port that another client wrote into a
-// registration does not count: it is repaired at once.
+// A port that another client wrote into a registration does not count: it is repaired at once.
 func (k *ports) callersOf(d render.Deployment) []caller {
 	var all []caller
 	for _, live := range k.Observed.registrations() {

@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// callOf returns where API servers call a webhook, for the status. While no registration exists, it
-// is where they called it last.
+// callOf returns, while no registration exists, where API servers called last.
 func (f *facts) callOf(d operatorsv1alpha1.WebhookDescription) string {
 	called := ""
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
@@ -28,8 +27,7 @@ func (f *facts) callOf(d operatorsv1alpha1.WebhookDescription) string {
 	return called
 }
 
-// conversionCallOf returns where API servers call a conversion webhook; empty if no definition names
-// it, or if they call it in several ways, as during a change.
+// conversionCallOf is empty if no definition names it, or if they call it in several ways, as during a change.
 func (f *facts) conversionCallOf(d operatorsv1alpha1.WebhookDescription) string {
 	called := ""
 	for _, name := range d.ConversionCRDs {
@@ -46,8 +44,7 @@ func (f *facts) conversionCallOf(d operatorsv1alpha1.WebhookDescription) string 
 	return called
 }
 
-// isCalled reports whether API servers call a registration: a webhook configuration without rules, which
-// waits for a delegated caBundle, is called for nothing.
+// A webhook configuration without rules, which waits for a delegated caBundle, is called for nothing.
 func isCalled(live drift.Object) bool {
 	if live == nil {
 		return false
@@ -56,8 +53,7 @@ func isCalled(live drift.Object) bool {
 	return api || len(registration.RulesOf(live)) > 0
 }
 
-// lastCall returns where API servers called a webhook in the previous status; empty if it is not
-// known.
+// lastCall is empty if the previous status does not know it.
 func (f *facts) lastCall(d operatorsv1alpha1.WebhookDescription) string {
 	if before := f.previousStatus(d); before != nil {
 		return before.Calls
@@ -65,9 +61,8 @@ func (f *facts) lastCall(d operatorsv1alpha1.WebhookDescription) string {
 	return ""
 }
 
-// isCalledOtherwise reports whether API servers call a webhook at another Service, port or path
-// than its description names. Without a registration, the last known call counts, because another
-// client may have deleted the registration after an edit. An unknown call is another one.
+// Without a registration, the last known call counts, because another client may have deleted the registration
+// after an edit. An unknown call is another one.
 func (f *facts) isCalledOtherwise(w render.Webhook) bool {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
 		return slices.ContainsFunc(w.Conversions, func(c render.Conversion) bool {

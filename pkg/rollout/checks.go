@@ -27,9 +27,8 @@ var writeChecks = []check{
 	{candidate.accepted, managerv1alpha1.WebhookBlocked},
 }
 
-// callChecks apply to a webhook that API servers do not call yet, or that they call at another Service,
-// port or path. The first check that blocks decides. API servers call the webhook as before until
-// all checks pass.
+// callChecks are for a first call, or one at another Service, port or path. The first check that blocks decides.
+// Until all checks pass, API servers call as before.
 var callChecks = []check{
 	{run: candidate.certificateUsable},
 	{run: candidate.deploymentAvailable},
@@ -41,7 +40,6 @@ var callChecks = []check{
 	{run: candidate.endpointsServe},
 }
 
-// candidate is a webhook with the facts on which the checks depend.
 type candidate struct {
 	*registrar
 	deployment render.Deployment
@@ -50,8 +48,7 @@ type candidate struct {
 	live       drift.Object // the registration; nil when there is none, and for a conversion
 }
 
-// candidateFor returns the facts about a webhook. A webhook whose caBundle the administrator
-// injects has the caBundle that its registration has.
+// Where the administrator injects the caBundle, a webhook has that of its registration.
 func (r *registrar) candidateFor(d render.Deployment, w render.Webhook, backend workload.Progress) candidate {
 	c := candidate{registrar: r, deployment: d, webhook: w, backend: backend}
 	if !c.converts() {
@@ -67,7 +64,6 @@ func (c candidate) converts() bool {
 	return c.webhook.Description.Type == operatorsv1alpha1.ConversionWebhook
 }
 
-// firstBlocking returns the result of the first check that blocks the webhook.
 func (c candidate) firstBlocking(checks []check) (view webhookView, blocked bool) {
 	for _, check := range checks {
 		if reason, message, blocked := check.run(c); blocked {
@@ -112,8 +108,7 @@ func (c candidate) certificateUsable() (reason, message string, blocked bool) {
 	return managerv1alpha1.ReasonCertificateUnusable, certificate.Message, !c.webhook.Delegated && certificate.CAFingerprint == "" && certificate.Message != ""
 }
 
-// deploymentAvailable: the Deployment is rolled out. A webhook that was in service, and whose
-// registration another client deleted, needs available pods only.
+// deploymentAvailable requires only available pods for a webhook that was in service and deleted.
 func (c candidate) deploymentAvailable() (reason, message string, blocked bool) {
 	inService := c.backend.Available
 	if c.webhook.Delegated {
@@ -155,8 +150,7 @@ func (c candidate) portFree() (reason, message string, blocked bool) {
 	return held.reason, held.message, held.reason != ""
 }
 
-// serviceUnchanged: the Service leads to the desired pods. Endpoints of a Service that another client
-// changed prove nothing about the pods that are called after its repair.
+// serviceUnchanged: endpoints before a repair of the Service prove nothing about the pods after it.
 func (c candidate) serviceUnchanged() (reason, message string, blocked bool) {
 	if !c.isProbed() {
 		return "", "", false
@@ -168,8 +162,7 @@ func (c candidate) serviceUnchanged() (reason, message string, blocked bool) {
 	return managerv1alpha1.ReasonServiceChanged, fmt.Sprintf("service %s does not lead to the pods that it should: it is being repaired", live.Name), true
 }
 
-// endpointsServe: the Service has ready endpoints, and each presents a trusted certificate and answers
-// the review. The plan asks for endpoints that were not dialled in this reconciliation.
+// endpointsServe: each endpoint presents a trusted certificate and answers. The plan asks for missing answers.
 func (c candidate) endpointsServe() (reason, message string, blocked bool) {
 	if !c.isProbed() {
 		return "", "", false
@@ -181,8 +174,7 @@ func (c candidate) endpointsServe() (reason, message string, blocked bool) {
 	return reason, message, reason != ""
 }
 
-// isProbed reports whether endpoints must serve before the next write. The first registration of a
-// webhook whose caBundle the administrator injects has no rules: nothing calls it.
+// A first registration without rules, into which the administrator injects a caBundle, is called by nothing.
 func (c candidate) isProbed() bool {
 	firstWithoutRules := c.webhook.Delegated && !c.converts() && c.live == nil
 	return c.Policy.Gate == GateServing && !firstWithoutRules

@@ -19,8 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// SetCondition sets a condition, by default with the status True and its type as the reason. Without
-// a message, it removes the condition.
+// SetCondition defaults to the status True and the type as reason. Without a message, it removes the condition.
 func SetCondition(status *managerv1alpha1.WebhookRolloutStatus, c metav1.Condition, generation int64, now time.Time) {
 	if c.Message == "" {
 		meta.RemoveStatusCondition(&status.Conditions, c.Type)
@@ -33,8 +32,7 @@ func SetCondition(status *managerv1alpha1.WebhookRolloutStatus, c metav1.Conditi
 	meta.SetStatusCondition(&status.Conditions, c)
 }
 
-// setConditions sets the conditions of a status with Deployments. Nothing is compared for a blocked
-// version, so its previous condition about admission stays.
+// Nothing is compared for a blocked version, so its previous condition about admission stays.
 func (r *reporter) setConditions(status *managerv1alpha1.WebhookRolloutStatus, f phase.Facts) {
 	conditions := []metav1.Condition{
 		ready(*status, f),
@@ -80,8 +78,7 @@ func ready(status managerv1alpha1.WebhookRolloutStatus, f phase.Facts) metav1.Co
 	return metav1.Condition{Type: managerv1alpha1.ConditionReady, Reason: managerv1alpha1.ReasonAllWebhooksServe, Message: "every declared webhook is registered and reachable"}
 }
 
-// rejected reports what issuers issued that cannot be served. Pods keep the previous certificate
-// until it expires.
+// Pods keep the previous certificate until it expires.
 func rejected(status managerv1alpha1.WebhookRolloutStatus) metav1.Condition {
 	c := metav1.Condition{Type: managerv1alpha1.ConditionCertificateRejected}
 	var messages []string
@@ -118,8 +115,7 @@ func (r *reporter) changedByAdmission() string {
 		"To have the fields as the ClusterServiceVersion describes them, exclude the object from that webhook or policy"
 }
 
-// rulesMatchNothing reports rules for resources that the API server does not serve. The
-// registration stays, because they may be served later.
+// The registration stays, because the resources may be served later.
 func (r *reporter) rulesMatchNothing() string {
 	const mostRules, mostText = 100, 8000 // more are not read
 	var messages []string

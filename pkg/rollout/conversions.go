@@ -3,6 +3,7 @@ package rollout
 import (
 	"cmp"
 	"crypto/x509"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -24,8 +25,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// unconverted returns the conversions that are not registered with this webhook. A conversion by
-// another version stays until this version serves it.
+// A conversion by another version stays until this version serves it.
 func (f *facts) unconverted(w render.Webhook) []render.Conversion {
 	ours := len(f.Upgrade.From) == 0 && f.wasRegistered(w)
 	return slices.DeleteFunc(slices.Clone(w.Conversions), func(c render.Conversion) bool {
@@ -34,15 +34,13 @@ func (f *facts) unconverted(w render.Webhook) []render.Conversion {
 	})
 }
 
-// notNamed reports whether the definition of a conversion does not name its Service.
 func (f *facts) notNamed(c render.Conversion) bool {
 	live := f.Observed.CRDs[c.CRD]
 	return live == nil || !conversion.Calls(live, c)
 }
 
-// upToDate reports whether a definition has the desired conversion and records its generation.
-// Without the record, a late write for an earlier generation could succeed. The owner of the
-// annotation does not matter: another client may apply the same value.
+// upToDate requires the recorded generation: without it, a late write for an earlier one could succeed. Another
+// client may own the same annotation value.
 func (f *facts) upToDate(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	is := live.Spec.Conversion.DeepCopy()
 	if is != nil && is.Webhook != nil && is.Webhook.ClientConfig != nil && f.verifies(live, c) {
@@ -52,8 +50,7 @@ func (f *facts) upToDate(live *apiextensionsv1.CustomResourceDefinition, c rende
 		(c.Delegated || registration.AnnotatedGeneration(live) == c.Generation)
 }
 
-// verifies reports whether the caBundle of another client contains all desired CAs, and no CA that
-// the manager may have retired.
+// verifies requires all desired CAs, and no CA that the manager may have retired.
 func (f *facts) verifies(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	has, wanted := conversion.CertificatesOf(live.Spec.Conversion.Webhook.ClientConfig.CABundle), conversion.CertificatesOf(c.Spec.Webhook.ClientConfig.CABundle)
 	if len(wanted) == 0 || drift.LastWriter(live, conversion.BundleField) == "" {
@@ -74,8 +71,7 @@ func (f *facts) converted(w render.Webhook) []render.Conversion {
 	return slices.DeleteFunc(slices.Clone(w.Conversions), f.notNamed)
 }
 
-// conversionRouteEdited reports whether the manager wrote the previous port or path of a conversion. A port
-// or path of another client is repaired at once.
+// A port or path that another client wrote is repaired at once.
 func (f *facts) conversionRouteEdited(c render.Conversion) bool {
 	live := f.Observed.CRDs[c.CRD]
 	if live == nil || !conversion.Calls(live, c) {
@@ -92,7 +88,6 @@ func (f *facts) conversionRouteEdited(c render.Conversion) bool {
 	return is != desired && drift.SoleOwner(live, edited)
 }
 
-// asRouted returns conversions with the ports and paths that API servers call now.
 func (f *facts) asRouted(conversions []render.Conversion) []render.Conversion {
 	routed := slices.Clone(conversions)
 	for i, c := range routed {
@@ -106,8 +101,7 @@ func (f *facts) asRouted(conversions []render.Conversion) []render.Conversion {
 	return routed
 }
 
-// mayReconvert reports whether a definition has a conversion of this webhook, or had it until
-// another client removed it. An edited port or path is not called without checks.
+// mayReconvert includes a conversion that another client removed. An edited route needs checks first.
 func (f *facts) mayReconvert(w render.Webhook, c render.Conversion) bool {
 	live := f.Observed.CRDs[c.CRD]
 	if live == nil {
@@ -128,8 +122,7 @@ func (f *facts) withoutConversion(d operatorsv1alpha1.WebhookDescription) (lost 
 	return lost
 }
 
-// convertedHere reads the definition alone. A Service that is recreated is missing for a moment,
-// which is no gap.
+// A Service that is recreated is missing for a moment, which is no gap.
 func (f *facts) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	namespace, _ := owners.ConvertedBy(crd)
 	return namespace == f.CSV.Namespace && conversion.HasBundle(crd, f.Provider == managerv1alpha1.ProviderNone)
@@ -137,12 +130,10 @@ func (f *facts) convertedHere(crd *apiextensionsv1.CustomResourceDefinition) boo
 
 // conversionsToEnd returns the conversions of previous versions that this version does not declare.
 func (x *remover) conversionsToEnd() conversion.End {
-	var stale []*apiextensionsv1.CustomResourceDefinition
-	for _, crd := range x.Observed.CRDs {
-		if csvspec.Converts(x.CSV, crd.Name) < 0 {
-			stale = append(stale, crd)
-		}
-	}
+	stale := slices.Collect(maps.Values(x.Observed.CRDs))
+	stale = slices.DeleteFunc(stale, func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return csvspec.Converts(x.CSV, crd.Name) >= 0
+	})
 	return conversion.EndAll(x.CSV.Namespace, x.Observed.serviceNames(), stale, x.Observed.ObjectCounts, x.CSV.Annotations[wellknown.AnnotationForceConversion] == "true")
 }
 
@@ -200,8 +191,7 @@ func microTime(t time.Time) metav1.MicroTime {
 	return metav1.NewMicroTime(t.Truncate(time.Microsecond))
 }
 
-// gapOf returns the last period without the conversion webhook. It starts when the previous status
-// reports a live conversion, and ends with the reconciliation that observes it again.
+// gapOf starts a gap when a live conversion was last reported, and ends it with the next observation.
 func (f *facts) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.ConversionGap {
 	before := f.previousStatus(d)
 	if before == nil {
@@ -221,8 +211,7 @@ func (f *facts) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.C
 	}
 }
 
-// newGap returns a gap that starts with the write that removed the conversion, if field ownership
-// shows it, but not before the conversion was last observed.
+// The write that removed the conversion starts the gap, if field ownership shows it.
 func (f *facts) newGap(lost []*apiextensionsv1.CustomResourceDefinition, before managerv1alpha1.WebhookStatus) *managerv1alpha1.ConversionGap {
 	gap := &managerv1alpha1.ConversionGap{From: microTime(f.now)}
 	for _, crd := range lost {

@@ -65,7 +65,6 @@ func (q *probes) endpointsOf(d render.Deployment, w render.Webhook) (all []backe
 	return all, "", ""
 }
 
-// noEndpoints explains why no endpoint of a port is ready.
 func (q *probes) noEndpoints(deployment string, service *corev1.Service, number int32, behind route.Backend) (reason, message string) {
 	if !behind.Port {
 		return managerv1alpha1.ReasonPortMissing, fmt.Sprintf("service %s has no port %d", service.Name, number)
@@ -103,8 +102,7 @@ func (q *probes) endpointsAt(d render.Deployment, w render.Webhook, to corev1.Se
 	return all, "", ""
 }
 
-// podOf returns the pod behind an endpoint. A pod that is not observed is taken from the template
-// of the Deployment.
+// podOf uses the template of the Deployment for a pod that is not observed.
 func (q *probes) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
 	pods := q.Observed.Pods[d.Object.Name]
 	if i := slices.IndexFunc(pods, func(pod *corev1.Pod) bool { return e.Ref != nil && e.Ref.Name == pod.Name }); i >= 0 {
@@ -113,8 +111,7 @@ func (q *probes) podOf(d render.Deployment, e route.Endpoint) *corev1.Pod {
 	return &corev1.Pod{Spec: d.Object.Spec.Template.Spec}
 }
 
-// injectedInto returns the caBundle that another client injects for a webhook; empty if the manager
-// writes it. For a conversion, it is that of the first definition.
+// injectedInto is empty if the manager writes the caBundle. The first definition of a conversion counts.
 func (q *probes) injectedInto(w render.Webhook) string {
 	switch {
 	case !w.Delegated:
@@ -128,8 +125,7 @@ func (q *probes) injectedInto(w render.Webhook) string {
 	return ""
 }
 
-// toProbe returns the endpoints of a webhook, each with the review that it has to answer. A webhook
-// that was in service at the same Service, port and path is registered again without a review.
+// toProbe returns reviews, but none for a webhook that was in service at the same Service, port and path.
 func (q *probes) toProbe(d render.Deployment, w render.Webhook) (all []backends.Endpoint, reason, message string) {
 	all, reason, message = q.endpointsOf(d, w)
 	if reason != "" || q.servedBefore(w) && !q.isCalledOtherwise(w) {
@@ -150,8 +146,7 @@ type probes struct {
 	plan *planBuilder
 }
 
-// unanswered returns why endpoints cannot be called. It requests the missing answers, and retries
-// after a pause.
+// unanswered requests the missing answers, and retries after a pause.
 func (q *probes) unanswered(endpoints []backends.Endpoint, pause time.Duration) (reason, message string) {
 	for _, e := range endpoints {
 		answer, asked := q.Observed.Answers[e]
@@ -168,9 +163,8 @@ func (q *probes) unanswered(endpoints []backends.Endpoint, pause time.Duration) 
 	return reason, message
 }
 
-// probePause returns the pause before endpoints are dialled again. It is short at first, because
-// the cluster IP answers just after the endpoints do, and then grows with the wait since the last
-// progress.
+// probePause is short at first, because the cluster IP answers just after the endpoints, and then grows with the
+// wait since the last progress.
 func (q *probes) probePause(w render.Webhook, backend workload.Progress) time.Duration {
 	const shortest, longest = 100 * time.Millisecond, 30 * time.Second
 	since := workload.Later(backend.Since, q.sinceOf(w.Description, managerv1alpha1.WebhookWaiting))

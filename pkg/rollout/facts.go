@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// facts are the input of a plan and what follows from it.
 type facts struct {
 	Input
 	now      time.Time
@@ -25,13 +24,11 @@ type facts struct {
 	changes  map[string]map[csvspec.Identity]render.Change       // by previous version
 }
 
-// yields reports whether another operator has the right to what the ClusterServiceVersion provides.
-// Both must not run.
+// Two operators with the same APIs must not run.
 func (f *facts) yields() bool {
 	return f.Failure != nil && scope.Yields(f.Failure.Reason) || f.Verdict.Conflict != ""
 }
 
-// deploymentNames returns the Deployments that the ClusterServiceVersion lists or names, each once.
 func (p *planner) deploymentNames() []string {
 	all := csvspec.DeploymentNames(p.CSV)
 	for _, d := range p.CSV.Spec.APIServiceDefinitions.Owned {
@@ -43,8 +40,7 @@ func (p *planner) deploymentNames() []string {
 	return eachOnce(all)
 }
 
-// refused returns why the API server refused a write in this reconciliation. If a webhook did not
-// answer, the installation does not fail.
+// An installation does not fail because a webhook did not answer.
 func (f *facts) refused(key string) (reason, message string) {
 	switch message = f.Observed.Refused[key]; {
 	case message == "":
@@ -84,8 +80,7 @@ func (f *facts) progressOf(d render.Deployment) workload.Progress {
 	return progress
 }
 
-// lacksLabels reports whether namespaces of the scope lack the label that a webhook selects. An
-// APIService selects no namespaces.
+// An APIService selects no namespaces.
 func (o Observed) lacksLabels(w render.Webhook) bool {
 	return len(o.UnlabelledNamespaces) > 0 && !registration.IsAPIService(w)
 }
@@ -99,9 +94,8 @@ func (o Observed) missingLabels() (reason, message string) {
 	return managerv1alpha1.ReasonNamespacesNotLabelled, message
 }
 
-// withLiveSelector returns the desired registration as it may be written now. While namespaces of
-// the scope lack its label, a live registration keeps its selector: otherwise the namespaces that
-// it covers would lose it.
+// withLiveSelector keeps the live selector while namespaces lack the label: otherwise the covered ones would
+// lose the webhook.
 func (o Observed) withLiveSelector(desired, live drift.Object) drift.Object {
 	if len(o.UnlabelledNamespaces) == 0 {
 		return desired
@@ -109,21 +103,18 @@ func (o Observed) withLiveSelector(desired, live drift.Object) drift.Object {
 	return registration.WithLiveSelector(desired, live)
 }
 
-// SecretContested reports whether a Secret must not be written now, because another client reverts
-// each write.
+// SecretContested reports whether another client reverts each write of a Secret.
 func (o Observed) SecretContested(secret *corev1.Secret, now time.Time) bool {
 	return o.Contests[drift.KeyOf(secret)].Blocks(secret, nil, drift.Drift{}, now)
 }
 
-// RecreatedByOther reports whether a live object must not be deleted now, because another client
-// creates it again after each deletion.
+// RecreatedByOther reports whether another client creates an object again after each deletion.
 func (o Observed) RecreatedByOther(live drift.Object, now time.Time) bool {
 	_, ok := o.unlessContested(Step{Verb: Delete, Object: live, Live: live}, now)
 	return !ok
 }
 
-// eachOnce returns names in their order without duplicates. The status is also written for a
-// ClusterServiceVersion that lists a name twice.
+// A ClusterServiceVersion may list a name twice.
 func eachOnce(names []string) []string {
 	known := make(map[string]bool, len(names))
 	var all []string

@@ -14,7 +14,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// planner decides Deployment by Deployment.
 type planner struct {
 	*facts
 	*outcome
@@ -25,7 +24,6 @@ type planner struct {
 	remover    *remover
 }
 
-// outcome is what the status reports in addition to the steps.
 type outcome struct {
 	deployments  []deploymentView
 	relaxed      string    // why the order of the Deployments was given up; empty if it was not
@@ -47,8 +45,7 @@ func newPlanner(in Input, now time.Time) *planner {
 	return p
 }
 
-// install rolls out the Deployments in their order. The webhooks of each one are registered before
-// the next Deployment starts, unless it takes too long.
+// The webhooks of each Deployment are registered before the next one starts, unless it takes too long.
 func (p *planner) install() {
 	p.compares = true
 	p.ports.keepPorts("")
@@ -80,11 +77,10 @@ func (p *planner) install() {
 	p.plan.resyncVolumes()
 }
 
-// rollOut writes what one Deployment and its webhooks need, and returns their progress.
 func (p *planner) rollOut(d render.Deployment) deploymentView {
 	name := d.Object.Name
 	if p.remover.unregisterChanged(d) && p.Upgrade.notStarted(p.Observed.Deployments[name]) {
-		return p.awaitDeregistration(d)
+		return p.notStartedView(d, managerv1alpha1.ReasonUnregistering, "starts when no API server calls the webhooks that it serves differently than in the previous version")
 	}
 	p.maintainer.rolledOut[name] = true
 	if d.Service != nil {
@@ -115,15 +111,8 @@ func (p *planner) postpone(d render.Deployment, blocker string) {
 	p.deployments = append(p.deployments, p.notStartedView(d, managerv1alpha1.ReasonEarlierDeployment, "starts after deployment "+blocker+" and its webhooks"))
 }
 
-// awaitDeregistration keeps a Deployment of the previous version until no API server calls a
-// webhook that this version does not serve.
-func (p *planner) awaitDeregistration(d render.Deployment) deploymentView {
-	return p.notStartedView(d, managerv1alpha1.ReasonUnregistering, "starts when no API server calls the webhooks that it serves differently than in the previous version")
-}
-
-// notStartedView returns the state of a Deployment that this version has not started. Webhooks of
-// the previous version stay registered. The certificate is written before they trust it, also
-// without the Deployment: a CA that is not stored would be replaced in each reconciliation.
+// notStartedView keeps webhooks of the previous version. The certificate is written before they trust it, also
+// without a Deployment: a CA that is not stored would be replaced in each reconciliation.
 func (p *planner) notStartedView(d render.Deployment, reason, message string) deploymentView {
 	view := deploymentView{name: d.Object.Name, progress: workload.Progress{State: managerv1alpha1.DeploymentPending, Reason: reason, Message: message}}
 	if slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return p.liveOf(w) != nil }) {
@@ -155,8 +144,7 @@ func (p *planner) mayStartUpgrade() bool {
 	return p.forbidden == "" && len(p.plan.Count) == 0
 }
 
-// relax reports whether a Deployment has delayed the next ones for long enough. Some operators have
-// a first Deployment that needs a webhook of the second one to become ready.
+// Some operators have a first Deployment that needs a webhook of the second one to become ready.
 func (p *planner) relax(v deploymentView, waits string, behind []render.Deployment) bool {
 	if len(behind) == 0 || v.progress.Since.IsZero() {
 		return false
@@ -186,8 +174,7 @@ func (p *planner) waitingSince(v deploymentView) time.Time {
 	return since
 }
 
-// starts reports whether some of the Deployments do not exist yet. To skip existing ones is not
-// reported: they started in their order.
+// Skipped Deployments that exist are not reported: they started in their order.
 func (p *planner) starts(deployments []render.Deployment) bool {
 	return slices.ContainsFunc(deployments, func(d render.Deployment) bool { return p.Observed.Deployments[d.Object.Name] == nil })
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Lift returns the writes for lifted permissions. Permissions of a previous version stay until this
-// version replaces it.
+// Lift keeps permissions of a previous version until this version replaces it.
 func Lift(csv *operatorsv1alpha1.ClusterServiceVersion, desired, live []drift.Object, o Observed, u Upgrade, now time.Time) []Step {
 	var steps []Step
 	add := func(step Step) {

@@ -12,7 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// maintainer repairs what is in service and is not rolled out.
 type maintainer struct {
 	*facts
 	ports        *ports
@@ -22,8 +21,7 @@ type maintainer struct {
 	reregistered map[csvspec.Identity]webhookView // webhooks whose registration was deleted while a requirement is not met
 }
 
-// repairInService repairs the webhooks in service and what they need. It starts nothing new and
-// rolls out no Deployment.
+// repairInService starts nothing new and rolls out no Deployment.
 func (m *maintainer) repairInService() {
 	m.reregistered = map[csvspec.Identity]webhookView{}
 	m.ports.keepPorts("a requirement is not met")
@@ -79,8 +77,7 @@ func (m *maintainer) repairWebhook(d render.Deployment, w render.Webhook) {
 	}
 }
 
-// maintain repairs what is registered and not called as desired yet. It skips what the plan already
-// writes.
+// maintain skips what the plan already writes.
 func (m *maintainer) maintain() {
 	for _, d := range m.Maintained {
 		if live := m.Observed.Deployments[d.Object.Name]; live != nil && !m.rolledOut[d.Object.Name] {
@@ -121,8 +118,7 @@ func (m *maintainer) maintainWebhook(w render.Webhook) {
 	}
 }
 
-// maintainConversions keeps live conversions. If the description changed, it updates the caBundle
-// only.
+// If the description changed, only the caBundle is updated.
 func (m *maintainer) maintainConversions(w render.Webhook) {
 	for _, c := range m.converted(w) {
 		live := m.Observed.CRDs[c.CRD]
@@ -138,7 +134,6 @@ func (m *maintainer) maintainConversions(w render.Webhook) {
 	}
 }
 
-// keepTrust updates certificates and the trust in them.
 func (m *maintainer) keepTrust() {
 	m.plan.addAccepted(m.Issuance...)
 	for _, d := range slices.Concat(m.Desired.Deployments, m.Maintained) {

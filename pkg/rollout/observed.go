@@ -44,15 +44,13 @@ const (
 // Policy is the configuration of the administrator.
 type Policy struct {
 	Gate Gate
-	// Settle is how long API servers may take to observe a registration. A ClusterServiceVersion is
-	// not Succeeded before.
+	// Settle is how long API servers may take to observe a registration. Succeeded waits for it.
 	Settle time.Duration
 	// No flag sets the other fields. Tests shorten them.
 
 	// OrderTimeout is how long a Deployment that does not become available delays the next one.
 	OrderTimeout time.Duration
-	// RunningTimeout is the same for a Deployment whose containers run and are not ready: it may
-	// need a webhook of a later Deployment.
+	// RunningTimeout is for a running, not ready Deployment, which may need a webhook of a later one.
 	RunningTimeout time.Duration
 	// StatusDelay is how long an installation takes before the status reports what it waits for.
 	StatusDelay time.Duration
@@ -60,8 +58,7 @@ type Policy struct {
 	InstallTimeout time.Duration
 }
 
-// DefaultPolicy returns the policy without flags. The timeouts exceed the usual initial delay of a
-// readiness probe. InstallTimeout is OLM v0's.
+// DefaultPolicy has timeouts above the usual initial delay of a readiness probe. InstallTimeout is OLM v0's.
 func DefaultPolicy() Policy {
 	return Policy{
 		Gate:           GateServing,
@@ -80,8 +77,7 @@ type Input struct {
 	Failure *scope.Failure // why there is no scope; nil if there is one
 	Verdict requirements.Verdict
 	Upgrade Upgrade
-	// DeletionBlocked is set while the ClusterServiceVersion is deleted and registrations of it
-	// stay.
+	// DeletionBlocked is set while the version is deleted and registrations of it stay.
 	DeletionBlocked bool
 	Desired         render.Desired
 	// Maintained are the Deployments of ToMaintain, as they are served.
@@ -102,8 +98,7 @@ type Input struct {
 	Previous   managerv1alpha1.WebhookRolloutStatus
 }
 
-// Observed is the observed state of the desired objects. The objects belong to caches and must not
-// be changed.
+// Observed is the observed state. The objects belong to caches and must not be changed.
 type Observed struct {
 	Deployments  map[string]*appsv1.Deployment           // by name
 	Services     map[string]*corev1.Service              // by name
@@ -112,69 +107,53 @@ type Observed struct {
 	Roles        map[string]*rbacv1.Role                 // by name
 	RoleBindings map[string]*rbacv1.RoleBinding          // by name
 
-	// AuthDelegators and AuthReaders are the bindings for servers of APIServices with the owner
-	// labels of the ClusterServiceVersion, by name.
+	// The bindings for servers of APIServices with the owner labels, by name.
 	AuthDelegators map[string]*rbacv1.ClusterRoleBinding
 	AuthReaders    map[string]*rbacv1.RoleBinding
 
-	// Validating, Mutating and APIServices are all registrations with the owner labels of the
-	// ClusterServiceVersion.
+	// All registrations with the owner labels.
 	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
 	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
 	APIServices []*apiregistrationv1.APIService
-	// ServedKinds reports for the kinds of available APIServices whether they are served.
 	ServedKinds map[schema.GroupVersionKind]bool
-	// Undiscovered are the versions for which the API server has not answered which kinds it
-	// serves.
+	// Undiscovered are the versions of groups about which the API server has not answered.
 	Undiscovered map[schema.GroupVersion]bool
 	// Announced is when an API group last announced a change of its versions.
 	Announced map[schema.GroupVersion]time.Time
 
-	// Lifted are the roles and bindings that were lifted for the ClusterServiceVersion.
 	Lifted []drift.Object
 
-	// ReservedGroups are the API groups that no operator may serve (see
-	// requirements.ReservedGroup).
+	// ReservedGroups are the API groups of requirements.ReservedGroup.
 	ReservedGroups map[string]bool
-	// OccupiedGroups are the API groups to which the ClusterServiceVersion must not add a version,
-	// and why (see requirements.OccupiedGroup).
+	// OccupiedGroups are reasons by API group (see requirements.OccupiedGroup).
 	OccupiedGroups map[string]string
 
-	// CRDs are the CustomResourceDefinitions that the ClusterServiceVersion or its Services
-	// convert, by name.
+	// CRDs are the definitions that the ClusterServiceVersion or its Services convert, by name.
 	CRDs map[string]*apiextensionsv1.CustomResourceDefinition
-	// ObjectCounts are the numbers of objects of CustomResourceDefinitions, or SomeObjects, as far
-	// as they are known.
+	// ObjectCounts are known numbers of objects, or SomeObjects, by CustomResourceDefinition.
 	ObjectCounts map[string]int
 
-	// Catalog lists the resources of the groups in the rules.
 	Catalog rules.Catalog
 
 	// UnlabelledNamespaces are the namespaces of the scope without its label.
 	UnlabelledNamespaces []string
 	// LabelRefusals are the reasons why the API server refuses the label.
 	LabelRefusals map[string]string
-	// Answers are the answers of endpoints in this reconciliation.
-	Answers map[backends.Endpoint]backends.Answer
-	// Refused are the writes that the API server refused in this reconciliation and will refuse
-	// again, by the object's key (see KeyOf).
+	Answers       map[backends.Endpoint]backends.Answer
+	// Refused are final refusals in this reconciliation, by the object's key (see KeyOf).
 	Refused map[string]string
 	// Unanswered are the refused writes for which a webhook did not answer. A retry may succeed.
 	Unanswered map[string]bool
-	// JustCreated are the objects that were created in this reconciliation. Caches do not show them
-	// yet.
+	// JustCreated are objects of this reconciliation, which caches do not show yet.
 	JustCreated map[string]bool
-	// CreationTimes are the exact creation times of registrations, as far as this process knows
-	// them.
+	// CreationTimes are exact and only known for objects that this process created.
 	CreationTimes map[types.UID]time.Time
 	// Writes are the manager's latest writes, as far as this process knows them.
-	Writes map[string]drift.Write
-	// Contests are the records of reverted repairs.
+	Writes   map[string]drift.Write
 	Contests map[string]drift.Contest
 }
 
-// Adopt adds an object that the caches do not have. A refusal is why it cannot belong to the
-// ClusterServiceVersion.
+// Adopt adds an object that the caches do not have. A refusal is why it cannot belong to the version.
 func (o *Observed) Adopt(object drift.Object, refusal string) {
 	if refusal != "" {
 		o.Refused[drift.KeyOf(object)] = refusal

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,8 +42,7 @@ func (r *reporter) details() string {
 	return DescribeCommand(r.CSV)
 }
 
-// failure returns a failure that ends only with a change of the ClusterServiceVersion or of its
-// environment.
+// failure ends only with a change of the ClusterServiceVersion or of its environment.
 func (r *reporter) failure(unmet string) *phase.Phase {
 	switch {
 	case r.Failure != nil:
@@ -80,24 +80,17 @@ func (r *reporter) deploymentFacts(d deploymentView, f *phase.Facts) {
 	}
 }
 
-// extended reports whether a Succeeded ClusterServiceVersion declares a webhook that was never
-// registered.
+// extended reports whether a Succeeded ClusterServiceVersion declares a webhook that was never registered.
 func (r *reporter) extended() bool {
 	if r.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
 		return false
 	}
-	for _, d := range r.deployments {
-		for _, w := range d.webhooks {
-			if w.missing() && !r.wasRegistered(w.Webhook) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.deployments, func(d deploymentView) bool {
+		return slices.ContainsFunc(d.webhooks, func(w webhookView) bool { return w.missing() && !r.wasRegistered(w.Webhook) })
+	})
 }
 
-// awaitedVersions returns the versions that must be added to the definitions now that the webhooks
-// convert to them; empty for none.
+// Definitions need these versions now that the webhooks convert to them.
 func (r *reporter) awaitedVersions(f phase.Facts) string {
 	if len(r.Verdict.Awaited) == 0 || f.Incomplete != "" {
 		return ""
@@ -105,8 +98,7 @@ func (r *reporter) awaitedVersions(f phase.Facts) string {
 	return strings.Join(r.Verdict.Awaited, ", ") + " to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
 }
 
-// awaitVersions delays the installation until all versions are served, at most as long as for a
-// Deployment.
+// awaitVersions waits at most as long as for a Deployment.
 func (r *reporter) awaitVersions(f *phase.Facts) {
 	f.AwaitedVersions = r.awaitedVersions(*f)
 	if f.AwaitedVersions == "" {
@@ -122,9 +114,8 @@ func (r *reporter) awaitVersions(f *phase.Facts) {
 	}
 }
 
-// deadline returns when a Deployment and its webhooks have taken too long to install; zero if
-// nothing is being installed. The time starts with the installation, because a Deployment may be
-// older.
+// deadline is zero if nothing is being installed. The time starts with the installation, because a Deployment
+// may be older.
 func (r *reporter) deadline(d deploymentView) time.Time {
 	if r.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseInstalling || d.progress.Since.IsZero() {
 		return time.Time{}

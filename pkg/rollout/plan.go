@@ -15,20 +15,17 @@ type Plan struct {
 	// Probes are the endpoints to dial for the next decision.
 	Probes []backends.Endpoint
 	// Count are the CustomResourceDefinitions whose objects must be counted for the next decision.
-	Count []string
-	// Status is the status of the WebhookRollout.
+	Count  []string
 	Status managerv1alpha1.WebhookRolloutStatus
-	// Phases are the transitions of the ClusterServiceVersion.
 	Phases []phase.Phase
 	// Requeue is when the plan may change although nothing else changes.
 	Requeue Requeue
 }
 
-// Next returns the plan for one ClusterServiceVersion. If it has no scope, is invalid, or has unmet
-// requirements, nothing new is started. What is live stays as it is, and its certificates are
-// renewed. While only a requirement is not met, webhooks in service and their Services, Roles and
-// bindings are also repaired; of the Deployments, only deleted ones are. Only an operator that must
-// yield to another one is withdrawn.
+// Next returns the plan for one ClusterServiceVersion. Without a scope, or with unmet requirements, it starts
+// nothing new, and renews the certificates of what is live. While only a requirement is not met, webhooks in
+// service and their Services, Roles and bindings are also repaired, and deleted Deployments. Only an operator
+// that must yield to another one is withdrawn.
 func Next(in Input, now time.Time) Plan {
 	p := newPlanner(in, now)
 	report := reporter{facts: p.facts, plan: p.plan, outcome: p.outcome}

@@ -15,7 +15,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// ports keeps the ports of Services that live registrations call.
 type ports struct {
 	*facts
 	probes  *probes
@@ -23,9 +22,8 @@ type ports struct {
 	blocked map[portKey]blockedPort // ports with another target than desired
 }
 
-// keepPorts changes the desired Services. Each keeps the ports that live registrations call and
-// that an edit removes or retargets, until API servers call the new port. waits is why no edit may
-// take effect now; empty if it may.
+// Each Service keeps the ports that live registrations call and that an edit removes or retargets, until API
+// servers call the new port. waits is why no edit may take effect now; empty if it may.
 func (k *ports) keepPorts(waits string) {
 	if k.Policy.Gate != GateServing || len(k.Upgrade.From) > 0 {
 		return
@@ -44,7 +42,6 @@ func (k *ports) keepPorts(waits string) {
 	}
 }
 
-// withKeptPorts returns the desired Service with the kept ports of the live one, and their record.
 func (k *ports) withKeptPorts(d render.Deployment, live *corev1.Service, waits string) *corev1.Service {
 	before, callers := backends.KeptPortsOf(live), k.callersOf(d)
 	record := backends.KeptPorts{Pending: pendingPorts(d, callers)}
@@ -67,7 +64,6 @@ func (k *ports) withKeptPorts(d render.Deployment, live *corev1.Service, waits s
 	return service
 }
 
-// keepsPort decides about one port of a live Service.
 func (k *ports) keepsPort(d render.Deployment, live *corev1.Service, port corev1.ServicePort, callers []caller, before backends.KeptPorts, waits string) (backends.KeptPort, bool) {
 	record, recorded := before.Find(port.Port)
 	desired := slices.IndexFunc(d.Service.Spec.Ports, func(q corev1.ServicePort) bool { return q.Port == port.Port })
@@ -91,8 +87,7 @@ func (k *ports) keepsPort(d render.Deployment, live *corev1.Service, port corev1
 	return k.stillCalled(kept, record, recorded, key)
 }
 
-// stillCalled reports whether an API server may still call a port that no registration names. The
-// first reconciliation records the time.
+// No registration names the port any more. The first reconciliation records the time.
 func (k *ports) stillCalled(kept, record backends.KeptPort, recorded bool, key portKey) (backends.KeptPort, bool) {
 	if !recorded || !record.Left {
 		return backends.KeptPort{}, false
@@ -110,8 +105,7 @@ func (k *ports) stillCalled(kept, record backends.KeptPort, recorded bool, key p
 	return kept, true
 }
 
-// unservedTarget returns why the pods cannot be called at another port yet: a webhook of the port
-// is not served there. A port without a live registration is free.
+// A port without a live registration is free. Otherwise its webhooks must be served at the new target.
 func (k *ports) unservedTarget(d render.Deployment, to corev1.ServicePort, callers []caller, waits string) blockedPort {
 	for _, c := range callers {
 		if c.webhook == nil || c.port != to.Port || c.moves() || !c.edited {
@@ -127,14 +121,12 @@ func (k *ports) unservedTarget(d render.Deployment, to corev1.ServicePort, calle
 	return blockedPort{}
 }
 
-// blockedPortOf returns why the port of a webhook does not have the desired target; empty if it
-// has.
+// blockedPortOf is empty if the port has the desired target.
 func (k *ports) blockedPortOf(d render.Deployment, w render.Webhook) blockedPort {
 	return k.blocked[portKey{d.Service.Name, w.Port}]
 }
 
-// unservedAt returns why a webhook cannot be called at the target of a port. All pods behind the
-// Service are dialled there.
+// All pods behind the Service are dialled at the target.
 func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.ServicePort) (reason, message string) {
 	if w.Delegated && w.Registration != nil {
 		w = registration.WithLiveBundle(w, k.registered(w))
@@ -147,9 +139,8 @@ func (k *ports) unservedAt(d render.Deployment, w render.Webhook, to corev1.Serv
 	return k.probes.unanswered(endpoints, k.probes.probePause(w, k.progressOf(d)))
 }
 
-// askToCompare dials the pods at the current port. If the manager reaches them there, a new port
-// that drops packets is not served. Otherwise the API server would be asked, which calls the
-// current port.
+// If the manager reaches the pods at the current port, a new port that drops packets is not served. Otherwise
+// the API server would be asked, which calls the current port.
 func (k *ports) askToCompare(d render.Deployment, w render.Webhook) {
 	endpoints, _, _ := k.probes.endpointsOf(d, w)
 	for _, e := range endpoints {

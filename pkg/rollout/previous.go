@@ -23,7 +23,6 @@ func (f *facts) previousStatus(d operatorsv1alpha1.WebhookDescription) *managerv
 	return f.previous[csvspec.IdentityOf(d)]
 }
 
-// sinceOf returns when a webhook was first observed in a state.
 func (f *facts) sinceOf(d operatorsv1alpha1.WebhookDescription, state managerv1alpha1.WebhookState) time.Time {
 	if before := f.previousStatus(d); before != nil && before.State == state && before.Since != nil {
 		return before.Since.Time
@@ -37,9 +36,8 @@ func (f *facts) wasRegistered(w render.Webhook) bool {
 	return before != nil && (isRegistered(*before) || before.Configuration != "")
 }
 
-// servedBefore reports whether the current Deployment served the webhook before. If so, a
-// registration that another client deleted is recreated as soon as its endpoints serve. Otherwise
-// pods of the previous version may answer.
+// If the current Deployment served the webhook, a deleted registration is recreated as soon as its endpoints
+// serve. Otherwise pods of the previous version may answer.
 func (f *facts) servedBefore(w render.Webhook) bool {
 	for _, older := range f.Upgrade.From {
 		if change, declared := f.changesFrom(older)[csvspec.IdentityOf(w.Description)]; declared && change != render.Same {
@@ -49,8 +47,7 @@ func (f *facts) servedBefore(w render.Webhook) bool {
 	return f.wasRegistered(w)
 }
 
-// registeredSince returns when a registration became as it is. A registration that was switched in
-// place is older than that.
+// registeredSince is later than the creation of a registration that was switched in place.
 func (f *facts) registeredSince(w render.Webhook, created time.Time) time.Time {
 	if len(f.Upgrade.From) == 0 {
 		return created
@@ -62,8 +59,7 @@ func (f *facts) registeredSince(w render.Webhook, created time.Time) time.Time {
 	return workload.Later(created, endOfSecond(before.Since.Time))
 }
 
-// createdAt returns when a registration was created. metadata.creationTimestamp has a resolution of
-// one second, so it returns the end of that second if the exact time is unknown.
+// metadata.creationTimestamp has whole seconds: the end of that second counts if the exact time is unknown.
 func (f *facts) createdAt(live drift.Object) time.Time {
 	if born, known := f.Observed.CreationTimes[live.GetUID()]; known {
 		return born

@@ -22,8 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-// reachability returns the state of a live registration. It stays registered when no endpoint
-// answers: otherwise requests would pass that the webhook has to refuse.
+// reachability keeps the webhook registered: otherwise requests would pass that it has to refuse.
 func (r *registrar) reachability(d render.Deployment, w render.Webhook, configuration string, registered time.Time, backend workload.Progress) webhookView {
 	view := webhookView{
 		Webhook: w, configuration: configuration, registered: registered,
@@ -65,8 +64,7 @@ func (r *registrar) availability(view webhookView) webhookView {
 	return view
 }
 
-// unavailable returns why API servers do not forward requests to a registered APIService; empty if
-// they do.
+// unavailable is empty if API servers forward requests to the APIService.
 func (r *registrar) unavailable(w render.Webhook) (reason, message string) {
 	live, ok := r.liveRegistration(w.Description).(*apiregistrationv1.APIService)
 	if !ok {
@@ -83,9 +81,8 @@ func (r *registrar) unavailable(w render.Webhook) (reason, message string) {
 	return managerv1alpha1.ReasonNotAvailable, "the API server has not found out yet whether it answers"
 }
 
-// unserved returns which kind an available APIService does not serve. No watch reports when that
-// changes. Without an answer of discovery, an APIService that was registered before counts as
-// served.
+// No watch reports a kind that an available APIService does not serve. Without an answer of discovery, an
+// APIService that was registered before counts as served.
 func (r *registrar) unserved(w render.Webhook) (reason, message string) {
 	for _, owned := range csvspec.OwnedKinds(r.CSV, w.Description.GenerateName) {
 		kind := schema.GroupVersionKind{Group: owned.Group, Version: owned.Version, Kind: owned.Kind}
@@ -105,8 +102,7 @@ func (r *registrar) unserved(w render.Webhook) (reason, message string) {
 	return "", ""
 }
 
-// backendOf returns the backend that a live registration calls. Nothing is rendered for a blocked
-// ClusterServiceVersion.
+// Nothing is rendered for a blocked ClusterServiceVersion.
 func backendOf(live drift.Object, d operatorsv1alpha1.WebhookDescription) render.Deployment {
 	backend := render.Deployment{Object: &appsv1.Deployment{}, Service: &corev1.Service{}}
 	backend.Object.Name = d.DeploymentName

@@ -21,8 +21,7 @@ type registrar struct {
 
 const undialledMessage = "the API server reached it and trusted its certificate; the manager did not dial its pods itself"
 
-// register decides about one webhook. A live registration stays as desired, whether endpoints
-// answer or not. A webhook that is not called as desired must pass callChecks first.
+// A live registration stays as desired, whether endpoints answer or not. Another call must pass callChecks first.
 func (r *registrar) register(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	if w.Description.Type == operatorsv1alpha1.ConversionWebhook {
 		return r.convert(d, w, backend)
@@ -48,7 +47,6 @@ func (r *registrar) register(d render.Deployment, w render.Webhook, backend work
 	return r.proceed(c, use)
 }
 
-// useKind is how API servers call a webhook now.
 type useKind int
 
 const (
@@ -61,14 +59,12 @@ const (
 	usedAtRoute      // at another port or path of the Service
 )
 
-// use is how API servers call a webhook now, and where.
 type use struct {
 	kind     useKind
 	older    string // the version that registered it
 	servedBy string // the Deployment or Service that serves it
 }
 
-// useOf returns how API servers call a webhook now.
 func (r *registrar) useOf(c candidate) use {
 	switch {
 	case c.live == nil:
@@ -103,16 +99,14 @@ func (r *registrar) otherService(c candidate) string {
 	return called.Name
 }
 
-// routeEdited reports whether the description names another port or path than before. API servers call
-// the previous one until the new one is served. A port or path that another client wrote into the
-// registration is repaired at once.
+// API servers call the previous port or path until the new one is served. One that another client wrote is
+// repaired at once.
 func (r *registrar) routeEdited(c candidate) bool {
 	desired := c.webhook.Registration
 	edited := registration.RouteOf(desired) != registration.RouteOf(c.live) || r.ports.blockedPortOf(c.deployment, c.webhook).reason != ""
 	return r.Policy.Gate == GateServing && edited && registration.DescriptionHash(desired) != registration.DescriptionHash(c.live)
 }
 
-// keep repairs the live registration, and returns whether its endpoints serve.
 func (r *registrar) keep(c candidate) webhookView {
 	desired := c.webhook.Registration
 	if c.webhook.Delegated {
@@ -155,7 +149,6 @@ func (r *registrar) awaitRoute(c candidate, blocked webhookView) webhookView {
 	return moving(view, blocked.reason, registration.RouteOf(c.live).Until(registration.RouteOf(desired))+": "+blocked.message)
 }
 
-// proceed writes the registration of a webhook that passes all checks.
 func (r *registrar) proceed(c candidate, is use) webhookView {
 	desired := c.webhook.Registration
 	switch is.kind {
@@ -180,8 +173,7 @@ func (r *registrar) proceed(c candidate, is use) webhookView {
 	}
 }
 
-// withConfigurationName keeps the name of a deleted registration, by which later reconciliations know that it
-// existed.
+// The name shows later reconciliations that the deleted registration existed.
 func (r *registrar) withConfigurationName(view webhookView) webhookView {
 	if r.wasRegistered(view.Webhook) {
 		view.configuration = view.Registration.GetName()
@@ -189,8 +181,7 @@ func (r *registrar) withConfigurationName(view webhookView) webhookView {
 	return view
 }
 
-// disable keeps a webhook out of service that the administrator has switched off. What serves it stays
-// as it is, so that the webhook is registered as soon as it is switched on.
+// disable keeps what serves the webhook, so that it is registered as soon as it is switched on.
 func (r *registrar) disable(w render.Webhook, live drift.Object) webhookView {
 	if live != nil {
 		r.plan.delete(live)

@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// convert decides about a conversion webhook. It is registered if each of its definitions names its
-// Service.
+// A conversion webhook is registered if each of its definitions names its Service.
 func (r *registrar) convert(d render.Deployment, w render.Webhook, backend workload.Progress) webhookView {
 	view := r.converting(d, w, backend)
 	view.gap = r.gapOf(w.Description)
@@ -47,8 +46,7 @@ func (r *registrar) converting(d render.Deployment, w render.Webhook, backend wo
 	return r.reachability(d, w, "", endOfSecond(since), backend)
 }
 
-// awaitConversionRoute reports live conversions whose description names another port or path than
-// before. API servers call the previous one until callChecks pass.
+// API servers call the previous port or path until callChecks pass.
 func (r *registrar) awaitConversionRoute(c candidate) (view webhookView, awaits bool) {
 	w := c.webhook
 	i, held := slices.IndexFunc(w.Conversions, r.conversionRouteEdited), r.ports.blockedPortOf(c.deployment, w)

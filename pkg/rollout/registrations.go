@@ -85,8 +85,7 @@ func (o Observed) TrustsOf(namespace, service string) []registration.Trust {
 	return all
 }
 
-// registrationIndex finds the live registrations of webhooks. A plan looks up each webhook several
-// times.
+// A plan looks up each webhook several times.
 type registrationIndex struct {
 	named          map[registrationName]drift.Object
 	configurations map[csvspec.Identity]string
@@ -97,7 +96,6 @@ type registrationName struct {
 	name string
 }
 
-// indexed returns the index of the live registrations.
 func (f *facts) indexed() *registrationIndex {
 	if f.index == nil {
 		f.index = &registrationIndex{named: map[registrationName]drift.Object{}, configurations: f.Observed.Configurations(f.CSV)}
@@ -108,7 +106,6 @@ func (f *facts) indexed() *registrationIndex {
 	return f.index
 }
 
-// registered returns the live registration of a webhook; nil for none.
 func (f *facts) registered(w render.Webhook) drift.Object {
 	if w.Registration == nil {
 		return nil
@@ -116,7 +113,6 @@ func (f *facts) registered(w render.Webhook) drift.Object {
 	return f.indexed().named[registrationName{w.Description.Type, w.Registration.GetName()}]
 }
 
-// liveRegistration returns the live registration of a description; nil for none.
 func (f *facts) liveRegistration(d operatorsv1alpha1.WebhookDescription) drift.Object {
 	index := f.indexed()
 	name := index.configurations[csvspec.IdentityOf(d)]
@@ -126,8 +122,7 @@ func (f *facts) liveRegistration(d operatorsv1alpha1.WebhookDescription) drift.O
 	return index.named[registrationName{d.Type, name}]
 }
 
-// liveOf returns the registration of a webhook, or the first definition that it converts; nil for
-// none.
+// liveOf returns for a conversion the first definition.
 func (f *facts) liveOf(w render.Webhook) drift.Object {
 	for _, c := range w.Conversions {
 		if live := f.Observed.CRDs[c.CRD]; live != nil && conversion.Calls(live, c) {
@@ -140,7 +135,6 @@ func (f *facts) liveOf(w render.Webhook) drift.Object {
 	return f.registered(w)
 }
 
-// asDeclared reports whether a webhook is declared as it was registered.
 func (f *facts) asDeclared(w render.Webhook) bool {
 	if w.Registration == nil {
 		return true
@@ -153,8 +147,7 @@ func (f *facts) declares(live registration.Registration) bool {
 	return slices.ContainsFunc(f.Desired.Deployments, func(d render.Deployment) bool { return registeredBy(d, live) != nil })
 }
 
-// Created returns the objects of the ClusterServiceVersion that no garbage collection deletes, with
-// their uids. Those of previous versions are recorded there.
+// Created returns objects that no garbage collection deletes. Previous versions record their own.
 func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []managerv1alpha1.CreatedObject {
 	var all []managerv1alpha1.CreatedObject
 	note := func(live drift.Object) {
@@ -177,7 +170,6 @@ func (o Observed) Created(csv *operatorsv1alpha1.ClusterServiceVersion) []manage
 	return slices.Compact(all)
 }
 
-// isReserved reports whether an object is an APIService of a reserved group.
 func (o Observed) isReserved(object drift.Object) bool {
 	service, ok := object.(*apiregistrationv1.APIService)
 	return ok && o.ReservedGroups[service.Spec.Group]

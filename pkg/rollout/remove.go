@@ -31,7 +31,6 @@ func (x *remover) unregister(live registration.Registration) {
 	}
 }
 
-// unregisterStale unregisters what the ClusterServiceVersion does not declare.
 func (x *remover) unregisterStale() {
 	for _, live := range x.Observed.registrations() {
 		if !x.declares(live) {
@@ -40,8 +39,7 @@ func (x *remover) unregisterStale() {
 	}
 }
 
-// unregisterReserved removes APIServices of reserved groups. API servers would call them instead of
-// the server of the group.
+// API servers would call them instead of the server of the group.
 func (x *remover) unregisterReserved() {
 	for _, live := range x.Observed.APIServices {
 		if x.Observed.isReserved(live) && x.Upgrade.olderOwner(live) == nil {
@@ -50,7 +48,6 @@ func (x *remover) unregisterReserved() {
 	}
 }
 
-// unconvertStale ends the conversions that the ClusterServiceVersion does not declare.
 func (x *remover) unconvertStale() {
 	ended := x.conversionsToEnd()
 	for _, step := range EndConversionSteps(ended.CRDs) {
@@ -77,9 +74,8 @@ func (x *remover) undelegateStale() {
 	}
 }
 
-// removeStale removes the Deployments that the ClusterServiceVersion does not list, after
-// everything else is written and complete. Until then they may serve webhooks that others take
-// over, or conversions that objects need.
+// removeStale removes unlisted Deployments after all else is complete: until then they may serve webhooks that
+// others take over, or conversions that objects need.
 func (x *remover) removeStale() {
 	if len(x.plan.Steps) > 0 {
 		return
@@ -93,8 +89,8 @@ func (x *remover) removeStale() {
 	}
 }
 
-// awaitUncalled records on a Deployment when the last registration stopped naming it, and reports
-// whether an API server may still call it.
+// awaitUncalled records when the last registration stopped naming the Deployment. It reports whether an API
+// server may still call it.
 func (x *remover) awaitUncalled(live *appsv1.Deployment) bool {
 	if x.Policy.Gate == GateAvailable || !x.hasService(live.Name) {
 		return false
@@ -108,8 +104,7 @@ func (x *remover) awaitUncalled(live *appsv1.Deployment) bool {
 	return x.now.Before(settled)
 }
 
-// recordUncalled returns a live Deployment with the record that nothing calls it. The record is for
-// one generation of the ClusterServiceVersion: a later one may call the Deployment again.
+// The record is for one generation of the ClusterServiceVersion: a later one may call the Deployment again.
 func (x *remover) recordUncalled(live *appsv1.Deployment) *appsv1.Deployment {
 	marked := live.DeepCopy()
 	if marked.Annotations == nil {
@@ -130,9 +125,8 @@ func (x *remover) uncalledPrefix() string {
 	return fmt.Sprintf("generation %d since ", x.CSV.Generation)
 }
 
-// unregisterChanged unregisters, before a Deployment is rolled out, the webhooks that are called in
-// another way afterwards. It reports whether the Deployment has to wait until every API server has
-// observed it.
+// unregisterChanged precedes a rollout after which webhooks are called in another way. It reports whether the
+// Deployment has to wait until every API server has observed that.
 func (x *remover) unregisterChanged(d render.Deployment) bool {
 	for _, live := range x.Observed.registrations() {
 		older := x.Upgrade.olderOwner(live.Object)
@@ -164,8 +158,7 @@ func (x *remover) waitsForAny() bool {
 	})
 }
 
-// withdraw removes an operator that must not run. Webhooks come first, because they would refuse
-// requests without their Deployments. A Deployment with a needed conversion stays.
+// withdraw removes webhooks first, which would refuse requests. A Deployment with a needed conversion stays.
 func (x *remover) withdraw() {
 	registered := false
 	for _, live := range x.Observed.registrations() {
@@ -195,8 +188,7 @@ func (x *remover) withdraw() {
 	}
 }
 
-// deletionsSettled reports whether no API server calls a webhook any more. The status records times
-// in whole seconds, so one second is added.
+// The status records times in whole seconds, so one second is added.
 func (x *remover) deletionsSettled() bool {
 	if x.Policy.Gate == GateAvailable {
 		return true

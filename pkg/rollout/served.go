@@ -20,9 +20,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// withUndeclaredConversions adds the conversions that are not declared, that objects need, and that
-// a listed Deployment serves. The Deployment must serve them until spec.conversion ends
-// (docs/adr/0056-conversions-left-out.md).
+// withUndeclaredConversions adds conversions that objects need and a listed Deployment serves. It must serve them
+// until spec.conversion ends (docs/adr/0056-conversions-left-out.md).
 func (in Input) withUndeclaredConversions(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	inUse := slices.DeleteFunc(in.undeclaredOfListed(csv), func(crd *apiextensionsv1.CustomResourceDefinition) bool { return in.endOf(crd) == conversion.Ends })
 	if len(inUse) == 0 {
@@ -35,8 +34,7 @@ func (in Input) withUndeclaredConversions(csv *operatorsv1alpha1.ClusterServiceV
 	return s.csv
 }
 
-// crdsToCount returns the definitions whose objects must be counted before it is known what a
-// Deployment has to serve.
+// The counts decide what a Deployment has to serve.
 func (in Input) crdsToCount() (names []string) {
 	for _, crd := range in.undeclaredOfListed(in.CSV) {
 		if in.endOf(crd) == conversion.EndUnknown {
@@ -46,7 +44,6 @@ func (in Input) crdsToCount() (names []string) {
 	return names
 }
 
-// undeclaredOfListed returns the undeclared definitions that listed Deployments convert.
 func (in Input) undeclaredOfListed(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
 	s := asServed{csv: csv, observed: in.Observed}
 	return slices.DeleteFunc(s.undeclared(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
@@ -54,8 +51,7 @@ func (in Input) undeclaredOfListed(csv *operatorsv1alpha1.ClusterServiceVersion)
 	})
 }
 
-// undeclared returns the definitions that Deployments of the namespace convert without a
-// declaration, sorted.
+// undeclared is sorted.
 func (s asServed) undeclared() (all []*apiextensionsv1.CustomResourceDefinition) {
 	for _, name := range slices.Sorted(maps.Keys(s.observed.CRDs)) {
 		if crd := s.observed.CRDs[name]; csvspec.Converts(s.csv, name) < 0 && s.converter(crd) != "" {
@@ -74,7 +70,6 @@ func (s asServed) converter(crd *apiextensionsv1.CustomResourceDefinition) strin
 	return s.deploymentBehind(service)
 }
 
-// declare adds the description of a conversion as API servers call it.
 func (s asServed) declare(crd *apiextensionsv1.CustomResourceDefinition, deployment string) {
 	called := crd.Spec.Conversion.Webhook.ClientConfig.Service
 	d := operatorsv1alpha1.WebhookDescription{
@@ -102,9 +97,8 @@ func (s asServed) targetOf(service string, port int32) *intstr.IntOrString {
 	return nil
 }
 
-// ToRender returns the ClusterServiceVersion whose objects the plan needs. A blocked one is
-// rendered as it is called: an edit may omit a webhook or name another Deployment, and the
-// certificate in service expires nevertheless.
+// ToRender returns a blocked version as it is called: an edit may omit a webhook or name another Deployment, and
+// the certificate in service expires nevertheless.
 func (in Input) ToRender() *operatorsv1alpha1.ClusterServiceVersion {
 	if in.RendersAsServed() {
 		return in.asServed(in.CSV)
@@ -112,11 +106,9 @@ func (in Input) ToRender() *operatorsv1alpha1.ClusterServiceVersion {
 	return in.withUndeclaredConversions(in.CSV)
 }
 
-// RendersAsServed reports whether the ClusterServiceVersion is rendered as it is called, because it
-// may not be installed as it is.
+// RendersAsServed reports whether the version is rendered as it is called, because it must not be installed.
 func (in Input) RendersAsServed() bool { return in.RepairsInService() || in.KeepsTrustOnly() }
 
-// asServed returns a version as its registrations show that it is served.
 func (in Input) asServed(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	s := asServed{csv: csv.DeepCopy(), observed: in.Observed}
 	for _, live := range in.Observed.registrations() {
@@ -152,7 +144,6 @@ func (s asServed) deploymentBehind(service string) string {
 	return ""
 }
 
-// list adds a live Deployment to the declared ones.
 func (s asServed) list(deployment string) {
 	specs := &s.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	if !csvspec.HasDeployment(s.csv, deployment) {
@@ -193,7 +184,6 @@ func (s asServed) registerAPI(live *apiregistrationv1.APIService, deployment str
 	}
 }
 
-// convert declares a conversion webhook for the Deployment that converts.
 func (s asServed) convert(d *operatorsv1alpha1.WebhookDescription) {
 	for _, name := range d.ConversionCRDs {
 		crd := s.observed.CRDs[name]
@@ -235,8 +225,7 @@ func (f *facts) hasService(deployment string) bool {
 	return false
 }
 
-// servedByOther reports whether pods of another Deployment serve the live registration of a
-// webhook, after an upgrade or an edit.
+// This happens after an upgrade or an edit.
 func (f *facts) servedByOther(d render.Deployment, w render.Webhook) bool {
 	live := f.liveOf(w)
 	if live == nil || len(w.Conversions) > 0 {

@@ -20,8 +20,7 @@ type reporter struct {
 	plan *planBuilder
 }
 
-// refusalPause is the pause before a refused write is retried. The cause, as a quota or an
-// admission policy, is not watched.
+// refusalPause is for causes without a watch, as a quota or an admission policy.
 const refusalPause = time.Minute
 
 // report writes the status and the phases.
@@ -61,9 +60,8 @@ func (r *reporter) report() {
 	r.plan.Status = status
 }
 
-// messageLimit returns the maximum length of each message in the status. Together the messages have
-// 256 KiB, or 100 bytes each: etcd accepts 1.5 MiB for an object by default, and each message can
-// contain the same cause.
+// Together the messages have 256 KiB, or 100 bytes each: etcd accepts 1.5 MiB for an object by default, and each
+// message can contain the same cause.
 func (r *reporter) messageLimit() int {
 	texts := 0
 	for _, d := range r.deployments {
@@ -101,8 +99,7 @@ func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1
 	return reported
 }
 
-// interception returns what a webhook intercepts. Nothing is rendered for a blocked webhook, so its
-// previous value stays.
+// Nothing is rendered for a blocked webhook, so its previous value stays.
 func (r *reporter) interception(w render.Webhook) render.Interception {
 	if before := r.previousStatus(w.Description); w.Interception.Text == "" && before != nil {
 		return render.Interception{Text: before.Intercepts, BeyondScope: before.BeyondScope, Exempt: before.Exempt}
@@ -124,8 +121,7 @@ func (r *reporter) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
 	}
 }
 
-// reportDeletionBlocked reports a ClusterServiceVersion whose deletion is blocked: the previous
-// status with new certificates. Without a previous status, it reports the Deployments.
+// reportDeletionBlocked keeps the previous status with new certificates, or reports the Deployments.
 func (r *reporter) reportDeletionBlocked() {
 	r.plan.Status = *r.Previous.DeepCopy()
 	if len(r.plan.Status.Deployments) == 0 {

@@ -22,14 +22,11 @@ const (
 	Create Verb = "create"
 	// Apply sets the manager's fields and keeps all others.
 	Apply Verb = "apply"
-	// Update replaces an object. It is for content that apply refuses, and it removes fields of
-	// other clients.
+	// Update replaces an object: for content that apply refuses, and to remove fields of others.
 	Update Verb = "update"
-	// Convert writes spec.conversion of a CustomResourceDefinition and nothing else. The definition
-	// belongs to the bundle.
+	// Convert writes spec.conversion of a definition, which belongs to the bundle, and nothing else.
 	Convert Verb = "convert"
-	// Patch writes single fields of an object that the manager does not own: Step.Fields, or without
-	// them the conditions in the status of an OperatorCondition.
+	// Patch writes Step.Fields of another owner's object, or else the conditions of an OperatorCondition.
 	Patch Verb = "patch"
 	// ResyncVolumes annotates a pod, so that its kubelet re-syncs its volumes.
 	ResyncVolumes Verb = "resync"
@@ -42,13 +39,11 @@ type Step struct {
 	Verb   Verb
 	Object drift.Object
 	// Live is the observed object, the base of an update; nil if absent.
-	Live drift.Object
-	// Drift is what differs in Live.
+	Live  drift.Object
 	Drift drift.Drift
 	// Desired is compared with the API server's answer, if it is set.
 	Desired drift.Object
-	// Repeated is set if another client reverted the manager's latest write: the content is the
-	// same, or the written object has to be created again.
+	// Repeated is set if another client reverted the same write, or deleted the object.
 	Repeated bool
 	// NeedsDryRun is set if admission may have changed Live, and no write of this process shows it.
 	NeedsDryRun bool
@@ -79,9 +74,8 @@ func (s Step) Registers() bool {
 	return s.Verb == Convert || s.Verb != Delete && drift.IsRegistration(s.Object)
 }
 
-// Repairs reports whether the step reverts a change of another client: to a field, by a deletion,
-// or by the creation of what the manager deletes. A registration that is deleted before the status
-// reports it is known by its contest.
+// Repairs reports whether the step reverts a change of another client. A registration that is deleted before the
+// status reports it is known by its contest.
 func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests map[string]drift.Contest) bool {
 	switch {
 	case s.Verb == Delete:
@@ -103,17 +97,9 @@ func (s Step) Repairs(previous managerv1alpha1.WebhookRolloutStatus, contests ma
 }
 
 func registers(status managerv1alpha1.WebhookRolloutStatus, configuration string) bool {
-	for _, d := range status.Deployments {
-		for _, w := range d.Registrations() {
-			if w.Configuration == configuration {
-				return true
-			}
-		}
-	}
-	return false
+	return anyWebhook(status, func(w managerv1alpha1.WebhookStatus) bool { return w.Configuration == configuration })
 }
 
-// reconverts reports whether the definition has another conversion, or none.
 func (s Step) reconverts() bool {
 	haveNamespace, have := owners.ConvertedBy(s.Live.(*apiextensionsv1.CustomResourceDefinition))
 	wantNamespace, want := owners.ConvertedBy(s.Object.(*apiextensionsv1.CustomResourceDefinition))
@@ -121,17 +107,14 @@ func (s Step) reconverts() bool {
 }
 
 func registersCRD(status managerv1alpha1.WebhookRolloutStatus, crd string) bool {
-	for _, d := range status.Deployments {
-		for _, w := range d.Webhooks {
-			if isRegistered(w) && slices.Contains(w.CRDs, crd) {
-				return true
-			}
-		}
-	}
-	return false
+	return anyWebhook(status, func(w managerv1alpha1.WebhookStatus) bool { return isRegistered(w) && slices.Contains(w.CRDs, crd) })
 }
 
-// isRegistered reports whether API servers call a webhook.
+// An APIService counts as a webhook.
+func anyWebhook(status managerv1alpha1.WebhookRolloutStatus, is func(managerv1alpha1.WebhookStatus) bool) bool {
+	return slices.ContainsFunc(status.Deployments, func(d managerv1alpha1.DeploymentStatus) bool { return slices.ContainsFunc(d.Registrations(), is) })
+}
+
 func isRegistered(w managerv1alpha1.WebhookStatus) bool {
 	return w.State == managerv1alpha1.WebhookRegistered || w.State == managerv1alpha1.WebhookUnreachable
 }
@@ -153,8 +136,7 @@ func (s Step) Why() string {
 	}
 }
 
-// stepTo returns the write that makes live as desired. ok is false if nothing differs, admission
-// made the difference, or the object was created in this reconciliation.
+// ok is false if nothing differs, admission made the difference, or the object was just created.
 func (o Observed) stepTo(desired, live drift.Object) (step Step, ok bool) {
 	if live == nil {
 		return Step{Verb: Create, Object: desired, Desired: desired}, true
@@ -177,8 +159,7 @@ func (o Observed) stepTo(desired, live drift.Object) (step Step, ok bool) {
 	return step, true
 }
 
-// unlessContested adds what the latest write to the object shows. ok is false if another client
-// contests the object. A write of single fields has a record of its own (see drift.FieldContest).
+// ok is false if the object is contested. A write of single fields has its own record (see drift.FieldContest).
 func (o Observed) unlessContested(step Step, now time.Time) (_ Step, ok bool) {
 	if step.Verb != Delete && step.Desired == nil {
 		return step, true

@@ -11,9 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// ToMaintain returns the versions, as they are served, that have a registration which the
-// ClusterServiceVersion declares otherwise: for another Deployment, or to be called in another way.
-// The registration keeps its policy, caBundle and certificate until the new declaration is served.
+// ToMaintain returns versions with a registration that is now declared for another Deployment or another call. It
+// keeps its policy, caBundle and certificate until the new declaration is served.
 func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	versions := in.Upgrade.From
 	switch {
@@ -36,8 +35,7 @@ func (in Input) ToMaintain() []*operatorsv1alpha1.ClusterServiceVersion {
 	return all
 }
 
-// ServedOtherwise returns the live descriptions of a Deployment that the ClusterServiceVersion
-// declares otherwise.
+// ServedOtherwise returns the live descriptions that are now declared otherwise.
 func (in Input) ServedOtherwise(served *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	live, otherwise := in.Observed.registrations(), in.declaresOtherwise(served)
 	return slices.DeleteFunc(csvspec.Descriptions(served, deployment), func(d operatorsv1alpha1.WebhookDescription) bool {
@@ -45,7 +43,6 @@ func (in Input) ServedOtherwise(served *operatorsv1alpha1.ClusterServiceVersion,
 	})
 }
 
-// isServed reports whether a version registered a description.
 func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, registrations []registration.Registration) bool {
 	s := asServed{csv: served, observed: in.Observed}
 	if d.Type == operatorsv1alpha1.ConversionWebhook {
@@ -65,8 +62,7 @@ func (in Input) isServed(served *operatorsv1alpha1.ClusterServiceVersion, d oper
 	})
 }
 
-// declaresOtherwise returns whether the ClusterServiceVersion declares what is served, in another
-// way. Undeclared webhooks are unregistered. An undeclared conversion ends when no object needs it.
+// Undeclared webhooks are unregistered. An undeclared conversion ends when no object needs it.
 func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) bool {
 	if served.UID != in.CSV.UID {
 		changes := render.Changes(served, in.CSV)
@@ -85,7 +81,6 @@ func (in Input) declaresOtherwise(served *operatorsv1alpha1.ClusterServiceVersio
 	}
 }
 
-// declared returns the Deployments for which webhooks are declared.
 func (in Input) declared() map[csvspec.Identity]string {
 	declared := map[csvspec.Identity]string{}
 	for _, spec := range csvspec.Deployments(in.CSV) {
@@ -98,8 +93,7 @@ func (in Input) declared() map[csvspec.Identity]string {
 	return declared
 }
 
-// MaintainedDeployments returns the rendered Deployments of a version with the webhooks to maintain
-// (see ToMaintain).
+// MaintainedDeployments returns Deployments with the webhooks of ToMaintain.
 func (in Input) MaintainedDeployments(served *operatorsv1alpha1.ClusterServiceVersion, rendered []render.Deployment) []render.Deployment {
 	var all []render.Deployment
 	for _, d := range rendered {

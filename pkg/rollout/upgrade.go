@@ -31,8 +31,7 @@ type Upgrade struct {
 	NotReady string
 	// ReplacementUnknown is set until the phase of a replaced version shows that it is replaced.
 	ReplacementUnknown bool
-	// ReplacedBy is the name of the version that replaces this one.
-	ReplacedBy string
+	ReplacedBy         string
 	// FailForward allows the replacement of a failed version.
 	FailForward bool
 }
@@ -81,8 +80,7 @@ func (u Upgrade) olderOwner(live drift.Object) *operatorsv1alpha1.ClusterService
 	return nil
 }
 
-// changeOf returns how the upgrade changes a live registration of a previous version, and the
-// Deployment that serves it now.
+// changeOf also returns the Deployment that serves the registration now.
 func (f *facts) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live registration.Registration) (render.Change, string) {
 	for _, spec := range csvspec.Deployments(older) {
 		for _, d := range csvspec.Descriptions(older, spec.Name) {
@@ -94,8 +92,7 @@ func (f *facts) changeOf(older *operatorsv1alpha1.ClusterServiceVersion, live re
 	return render.Removed, ""
 }
 
-// changesFrom returns the changes of the webhooks of a previous version. Each call of render.Changes
-// renders all webhooks of both versions.
+// Each call of render.Changes renders all webhooks of both versions.
 func (f *facts) changesFrom(older *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.Identity]render.Change {
 	if f.changes == nil {
 		f.changes = map[string]map[csvspec.Identity]render.Change{}
@@ -113,8 +110,7 @@ func (u Upgrade) notStarted(live *appsv1.Deployment) bool {
 	return live == nil || u.olderOwner(live) != nil
 }
 
-// withLiveOwners returns a desired object with the previous versions that own the live one. The
-// object must exist until both versions are deleted.
+// The object must exist until all versions that own it are deleted.
 func (u Upgrade) withLiveOwners(desired, live drift.Object) drift.Object {
 	if live == nil || len(desired.GetOwnerReferences()) == 0 {
 		return desired
@@ -133,8 +129,7 @@ func (u Upgrade) withLiveOwners(desired, live drift.Object) drift.Object {
 	return shared
 }
 
-// selectorConflict returns why a Deployment cannot be adopted: its selector cannot be changed, and
-// its Service must not select other pods.
+// The selector of a Deployment cannot be changed, and its Service must not select other pods.
 func (p *planner) selectorConflict() string {
 	for _, d := range p.Desired.Deployments {
 		live := p.Observed.Deployments[d.Object.Name]
@@ -145,7 +140,6 @@ func (p *planner) selectorConflict() string {
 	return ""
 }
 
-// lastUnregistered returns when the upgrade last unregistered a webhook.
 func (f *facts) lastUnregistered() time.Time {
 	if u := f.Previous.Upgrade; u != nil && u.LastUnregistered != nil && len(f.Upgrade.From) > 0 {
 		return u.LastUnregistered.Time

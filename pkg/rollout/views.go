@@ -31,8 +31,7 @@ type webhookView struct {
 
 func (w webhookView) live() bool { return !w.registered.IsZero() }
 
-// missing reports whether a webhook that should be registered is not, or an APIService is not
-// available.
+// Or an APIService is not available.
 func (w webhookView) missing() bool {
 	if registration.IsAPIService(w.Webhook) {
 		return w.state != managerv1alpha1.WebhookRegistered
@@ -40,8 +39,7 @@ func (w webhookView) missing() bool {
 	return !w.live() && w.state != managerv1alpha1.WebhookDisabled
 }
 
-// missing returns what a Deployment and its webhooks lack; empty if they are complete. until is when
-// that changes; zero if it is not known.
+// missing is empty if all is complete. until is when that changes; zero if it is not known.
 func (v deploymentView) missing(p Policy, now time.Time) (what string, until time.Time) {
 	if !v.progress.Complete() {
 		return fmt.Sprintf("deployment %s to become ready: %s", v.name, v.progress.Message), time.Time{}
@@ -87,7 +85,6 @@ func (w webhookView) title() string {
 	return managerv1alpha1.Title(w.Description.Type, w.Description.GenerateName)
 }
 
-// unavailable returns which APIService is not available, and why.
 func (v deploymentView) unavailable() string {
 	for _, w := range v.webhooks {
 		if registration.IsAPIService(w.Webhook) && w.missing() {
@@ -106,7 +103,6 @@ func (v deploymentView) has(of csvspec.Identity) bool {
 	return slices.ContainsFunc(v.webhooks, func(w webhookView) bool { return csvspec.IdentityOf(w.Description) == of })
 }
 
-// missingForNext returns what a Deployment lacks before the next one may start.
 func (v deploymentView) missingForNext() string {
 	if !v.progress.Complete() {
 		return v.progress.Message

@@ -1,6 +1,6 @@
-// Package route decides where API servers send calls of a port of a Service. It follows
-// ResolveCluster in k8s.io/apiserver/pkg/util/proxy: they call the first cluster IP, or the
-// external name, and kube-proxy forwards to the ready endpoints of that port.
+// Package route decides where API servers send calls of a Service, as ResolveCluster in
+// k8s.io/apiserver/pkg/util/proxy: to the first cluster IP or the external name. kube-proxy forwards to the
+// ready endpoints.
 package route
 
 import (
@@ -23,8 +23,7 @@ const (
 	ByClusterIP By = "ClusterIP"
 	// ByExternalName is the name of a Service of type ExternalName, at any port.
 	ByExternalName By = "ExternalName"
-	// ByEndpoint is possible only for API servers with --enable-aggregator-routing: the Service is
-	// headless. Other API servers refuse the call.
+	// ByEndpoint needs --enable-aggregator-routing: the Service is headless. Others refuse the call.
 	ByEndpoint By = "Endpoint"
 )
 
@@ -48,7 +47,6 @@ func NodeLocal(service *corev1.Service) bool {
 
 // Endpoint is a ready endpoint of a Service, at one port.
 type Endpoint struct {
-	// IP and Port are the endpoint's own.
 	IP   string
 	Port int32
 	// Ref is the object behind the endpoint, most often a Pod; nil when the slice does not name one.
@@ -77,8 +75,7 @@ func (e Endpoint) IsPod() bool { return e.Ref != nil && e.Ref.Kind == "Pod" }
 type Backend struct {
 	// Port reports whether the Service has the port.
 	Port bool
-	// Target reports whether an EndpointSlice has it: a pod has a port by the name that the
-	// Service targets.
+	// Target reports whether an EndpointSlice has it: a pod has a port by the targeted name.
 	Target bool
 	// Ready are the ready endpoints at that port, in the order of their addresses.
 	Ready []Endpoint
@@ -107,8 +104,7 @@ func Behind(service *corev1.Service, port int32, all []*discoveryv1.EndpointSlic
 	return backend
 }
 
-// Pods returns the ready endpoints of a Service, for any port: each address once, without
-// a port, in the order of the addresses.
+// Pods returns the ready endpoints for any port, each address once, in their order.
 func Pods(service *corev1.Service, all []*discoveryv1.EndpointSlice) []Endpoint {
 	var ready []Endpoint
 	for _, slice := range all {
@@ -135,15 +131,13 @@ func readyIn(slice *discoveryv1.EndpointSlice, port int32) []Endpoint {
 // Ready reports whether an endpoint accepts calls. An unknown condition counts as ready.
 func Ready(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
 
-// called reports whether API servers reach the endpoints of a slice. They call the first
-// cluster IP, so of a dual-stack Service only the endpoints of that address's family.
+// API servers call the first cluster IP: of a dual-stack Service only the endpoints of that family.
 func called(service *corev1.Service, slice *discoveryv1.EndpointSlice) bool {
 	families := service.Spec.IPFamilies
 	return len(families) == 0 || string(families[0]) == string(slice.AddressType)
 }
 
-// target returns the port of a slice that belongs to a named port of the Service, or 0. A Service
-// of a single port need not name it.
+// A Service of a single port need not name it. 0 for none.
 func target(slice *discoveryv1.EndpointSlice, name string) int32 {
 	for _, port := range slice.Ports {
 		tcp := port.Protocol == nil || *port.Protocol == corev1.ProtocolTCP

@@ -11,9 +11,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
 
-// referToAccount writes to a group's status which ServiceAccount spec.serviceAccountName
-// names, or that there is none. OLM's catalog half, which installs bundles, reports the
-// same: what it says in its own words stays.
+// referToAccount keeps what OLM's catalog half, which installs bundles, reports of the ServiceAccount.
 func referToAccount(status *operatorsv1.OperatorGroupStatus, group *operatorsv1.OperatorGroup, account *corev1.ServiceAccount, at metav1.Time) {
 	const wayOut = ", or remove spec.serviceAccountName"
 	name := group.Spec.ServiceAccountName

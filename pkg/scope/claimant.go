@@ -15,10 +15,9 @@ type Claimant struct {
 	Began bool
 }
 
-// Precedes reports which of two operators keeps what only one can have: one that is
-// installed, else one that has not had to yield yet, else the elder. The API server records
-// creations in whole seconds: of two of the same second, the first by namespace and name counts
-// as the elder. Of any two exactly one precedes the other, whichever of them asks.
+// Precedes reports which of two operators keeps what only one can have: one that is installed, else one that
+// has not had to yield yet, else the elder, by creation, namespace and name. Exactly one of any two precedes
+// the other.
 func (c Claimant) Precedes(other Claimant) bool {
 	if c.standing() != other.standing() {
 		return c.standing() > other.standing()
@@ -40,8 +39,7 @@ func (c Claimant) standing() int {
 	}
 }
 
-// Yields reports whether an operator fails for a reason that makes it give up what it has: another
-// operator has the better right to provide the same APIs.
+// Yields reports whether an operator gives up what it has: another one has the better right.
 func Yields(reason operatorsv1alpha1.ConditionReason) bool {
 	switch reason {
 	case operatorsv1alpha1.CSVReasonOwnerConflict,

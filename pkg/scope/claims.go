@@ -10,15 +10,13 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Claims is an index of which operators provide which APIs for which namespaces. To ask it costs in
-// proportion to the APIs and namespaces of the operator that is asked about, and to change it in
-// proportion to the operators that the change concerns, however many others there are.
+// Claims is an index of which operators provide which APIs for which namespaces. Its costs do not depend on the
+// number of other operators.
 type Claims struct {
 	claims map[string]*claim
 	apis   map[string]*claimants
 }
 
-// claim is what an operator, or the administrator of an OperatorGroup, provides.
 type claim struct {
 	key      string
 	rival    Rival
@@ -26,16 +24,14 @@ type claim struct {
 	covered  []string
 }
 
-// claimants are the operators that provide one API, the one with the best right first. An API is known by its
-// name, and to the lists of administrators by its kind.
+// claimants provide one API. It is known by its name, and to the lists of administrators by its kind.
 type claimants struct {
 	all        []*claim
 	everywhere []*claim            // claims that cover all namespaces
 	in         map[string][]*claim // the others, by the namespaces that they cover
 }
 
-// Set replaces the claim of a key, which is nil when there is none. It returns the operators whose right
-// to their APIs may be another than before.
+// Set replaces the claim of a key; nil for none. It returns operators whose right to their APIs may change.
 func (c *Claims) Set(key string, rival *Rival) []*operatorsv1alpha1.ClusterServiceVersion {
 	before := c.claims[key]
 	after := newClaim(key, rival)
@@ -60,8 +56,7 @@ func (c *Claims) Set(key string, rival *Rival) []*operatorsv1alpha1.ClusterServi
 	return all
 }
 
-// Rivals returns those with the best right to an API that the operator of a scope provides as well, for
-// one of the same namespaces. An operator of the same OperatorGroup is none.
+// Rivals returns those with the best right to an API, for one of the same namespaces, of other groups.
 func (c *Claims) Rivals(s Scope, own Claimant) []Rival {
 	var found []*claim
 	add := func(list []*claim) {
@@ -184,7 +179,6 @@ func (c *Claims) remove(removed *claim) {
 
 func (c *claim) everywhere() bool { return slices.Contains(c.covered, metav1.NamespaceAll) }
 
-// concerned adds the operators to which it matters that a claim is there.
 func (c *Claims) concerned(by *claim, affected map[string]*operatorsv1alpha1.ClusterServiceVersion) {
 	note := func(among, others []*claim) {
 		if !leads(among, by) {
@@ -209,8 +203,7 @@ func (c *Claims) concerned(by *claim, affected map[string]*operatorsv1alpha1.Clu
 	}
 }
 
-// leads reports whether a claim is the best of some, or the best of another namespace than that one's:
-// no right depends on the others.
+// leads reports whether a claim is the best, or the best of another namespace. No right depends on the others.
 func leads(all []*claim, one *claim) bool {
 	for _, other := range all {
 		if other == one {

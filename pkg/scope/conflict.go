@@ -10,15 +10,13 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Rival is an operator of another OperatorGroup. CSV is nil for a group whose administrator lists
-// what it provides.
+// Rival is an operator of another OperatorGroup. CSV is nil for a group with an administrator's list.
 type Rival struct {
 	Claimant
 	Scope Scope
 }
 
-// Conflict returns why an operator may not provide its APIs in its scope: another operator provides
-// them for one of the same namespaces, or the administrator's list of its group lacks them.
+// Conflict returns why an operator may not provide its APIs: a rival, or the list of its group, forbids them.
 func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {
 	var unlisted []string
 	if s.Group.Spec.StaticProvidedAPIs {
@@ -35,8 +33,7 @@ func (s Scope) Conflict(own Claimant, rivals []Rival) *Failure {
 	}
 }
 
-// rival returns the first rival that provides one of the APIs for one of the same namespaces and has
-// the better right.
+// It has the better right to an API, for one of the same namespaces.
 func (s Scope) rival(own Claimant, rivals []Rival) *Rival {
 	for i, r := range rivals {
 		if r.Scope.Group.UID != s.Group.UID && len(r.provides(own)) > 0 && s.meets(r.Scope) != "" &&
@@ -47,9 +44,8 @@ func (s Scope) rival(own Claimant, rivals []Rival) *Rival {
 	return nil
 }
 
-// provides returns the kinds, as kind.version.group, of the APIs of an operator that the rival
-// provides, too. They are compared by name, because a ClusterServiceVersion may have another kind or
-// version. A group lists only kinds.
+// provides compares names, because a ClusterServiceVersion may have another kind or version. A group lists
+// only kinds.
 func (r Rival) provides(own Claimant) []string {
 	if r.CSV == nil {
 		return common(kindsOf(own.apis()), annotatedAPIs(r.Scope.Group))
@@ -77,8 +73,7 @@ func (r Rival) String() string {
 	return fmt.Sprintf("ClusterServiceVersion %s/%s of %s", r.CSV.Namespace, r.CSV.Name, group)
 }
 
-// meets returns a namespace that two scopes have in common, for messages; empty if there is none. As
-// in OLM v0, a group covers its own namespace, too.
+// As in OLM v0, a group covers its own namespace, too. Empty without a namespace in common.
 func (s Scope) meets(other Scope) string {
 	switch one, two := s.covered(), other.covered(); {
 	case slices.Contains(one, metav1.NamespaceAll) || slices.Contains(two, metav1.NamespaceAll):

@@ -9,9 +9,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Failure is why a ClusterServiceVersion has no scope: the reason and the message
-// of its Failed phase. The message begins with OLM v0's text to the letter, since
-// scripts look for it; the cause and the way out follow.
+// Failure is why there is no scope. The message begins with OLM v0's text to the letter, since scripts look
+// for it.
 type Failure struct {
 	Reason  operatorsv1alpha1.ConditionReason
 	Message string

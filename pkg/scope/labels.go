@@ -9,17 +9,13 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
 
-// NamespaceLabels is an index of the labels that OperatorGroups put on Namespaces: each target has
-// its group's olm.operatorgroup.uid/<uid>, with the value "", unless the group targets all namespaces.
-//
-// It is built once from the groups and then used for each Namespace. The cost for all Namespaces is
-// proportional to the groups, targets and Namespaces, plus one match for each pair of Namespace and
-// selector.
+// NamespaceLabels is an index of the labels that OperatorGroups put on their targets, unless these are all
+// namespaces. The cost for all Namespaces is proportional to the groups, targets and Namespaces, plus one
+// match for each pair of Namespace and selector.
 type NamespaceLabels struct {
 	named    map[string][]string // by Namespace, the labels of the groups that name it
 	selected []selectedLabel
-	// removable has the label of every group, and whether it is removed from Namespaces that are no
-	// targets.
+	// removable has the labels of all groups, and whether Namespaces that are no targets lose them.
 	removable map[string]bool
 }
 
@@ -29,10 +25,8 @@ type selectedLabel struct {
 	selector labels.Selector
 }
 
-// LabelsOf returns the Namespace labels of OperatorGroups.
-//
-// A group that is being deleted has no targets. The labels of a group with an invalid spec stay: a
-// mistake in it must not remove webhooks from namespaces.
+// LabelsOf ignores the targets of a group that is being deleted. The labels of a group with an invalid spec
+// stay: a mistake in it must not remove webhooks from namespaces.
 func LabelsOf(groups []*operatorsv1.OperatorGroup) NamespaceLabels {
 	index := NamespaceLabels{named: map[string][]string{}, removable: map[string]bool{}}
 	for _, group := range groups {
@@ -78,9 +72,8 @@ func (l NamespaceLabels) Change(namespace *corev1.Namespace) (add, remove []stri
 	return add, remove
 }
 
-// Orphaned returns a Namespace's labels of groups that LabelsOf was not given, sorted. If it was
-// given all groups of the cluster, these groups are deleted. A manager of some namespaces cannot
-// distinguish them from groups of other managers.
+// Orphaned returns labels of groups that LabelsOf was not given, which may be deleted. A manager of some
+// namespaces cannot distinguish them from groups of other managers.
 func (l NamespaceLabels) Orphaned(namespace *corev1.Namespace) []string {
 	var orphaned []string
 	for key := range namespace.Labels {
@@ -102,10 +95,8 @@ func (l NamespaceLabels) wanted(namespace *corev1.Namespace) []string {
 	return wanted
 }
 
-// Unlabelled returns the existing target namespaces that do not have the group's label yet, sorted.
-// The scope's webhooks would not be called for them, so a registration waits.
-//
-// With spec.selector there are none: webhooks use the selector itself.
+// Unlabelled returns the existing targets that do not have the group's label yet, sorted. There are none with
+// spec.selector: webhooks use the selector itself.
 func (s Scope) Unlabelled(namespaces []*corev1.Namespace) []string {
 	if len(s.Group.Spec.TargetNamespaces) == 0 {
 		return nil

@@ -9,9 +9,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// ProvidedAPIs returns the annotation olm.providedAPIs of an OperatorGroup: the kinds that the
-// operators of its namespace own, as kind.version.group, sorted. Copies, operators that are being
-// deleted, and operators that may not provide their APIs in the group do not count.
+// ProvidedAPIs returns the annotation olm.providedAPIs: the kinds that operators of the namespace own,
+// sorted. Copies, deleted operators, and operators that may not provide their APIs in the group do not count.
 func ProvidedAPIs(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
 	var kinds []string
 	for _, csv := range csvs {
@@ -23,16 +22,14 @@ func ProvidedAPIs(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
 	return strings.Join(slices.Compact(kinds), ",")
 }
 
-// API is what an operator provides. Name identifies it: the name of the CustomResourceDefinition, which
-// is resource and group, or of the APIService, which is version and group. Kind is
-// kind.version.group, for people and for the annotation olm.providedAPIs.
+// API is what an operator provides. Name is that of the CustomResourceDefinition or APIService. Kind is
+// kind.version.group.
 type API struct {
 	Name string
 	Kind string
 }
 
-// apis returns what a claimant provides. If a definition exists, its kind counts instead of the one
-// in the ClusterServiceVersion.
+// The kind of an existing definition counts.
 func (c Claimant) apis() []API {
 	var all []API
 	for _, d := range c.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -47,7 +44,6 @@ func (c Claimant) apis() []API {
 	return slices.Compact(all)
 }
 
-// annotatedAPIs returns the kinds in the annotation of an OperatorGroup.
 func annotatedAPIs(group *operatorsv1.OperatorGroup) []string {
 	text := group.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey]
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
@@ -65,8 +61,7 @@ func outsider(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	}
 }
 
-// ProvidedAPIsDiffer reports whether the annotation of a group has to be written. With
-// spec.staticProvidedAPIs, the administrator writes it.
+// ProvidedAPIsDiffer is false with spec.staticProvidedAPIs: the administrator writes the annotation.
 func ProvidedAPIsDiffer(group *operatorsv1.OperatorGroup, provided string) bool {
 	return !group.Spec.StaticProvidedAPIs && group.DeletionTimestamp == nil &&
 		group.Annotations[operatorsv1.OperatorGroupProvidedAPIsAnnotationKey] != provided

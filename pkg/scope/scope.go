@@ -1,5 +1,4 @@
-// Package scope determines what the OperatorGroup of a namespace covers: the namespaces of its
-// operators' webhooks, the label of these namespaces, and the namespaceSelector.
+// Package scope determines which namespaces an OperatorGroup covers, their label, and the namespaceSelector.
 package scope
 
 import (
@@ -22,15 +21,12 @@ type Scope struct {
 	Group *operatorsv1.OperatorGroup
 	// Namespaces are the group's targets, sorted. [""] is all namespaces.
 	Namespaces []string
-	// Mode is the install mode that corresponds to Namespaces.
-	Mode operatorsv1alpha1.InstallModeType
+	Mode       operatorsv1alpha1.InstallModeType
 }
 
-// ForNamespace returns the scope of the ClusterServiceVersions in a namespace, or why they have none.
-// groups are the groups of that namespace. namespaces are all of the cluster.
-//
-// A group that is being deleted does not count: it labels no namespace, so a webhook that selects by
-// its label would match nothing.
+// ForNamespace returns the scope of a namespace with some groups. One that is being deleted does not count:
+// it labels no namespace, so a webhook that selects by its label would match nothing. namespaces are all of
+// the cluster.
 func ForNamespace(namespace string, groups []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) (Scope, *Failure) {
 	live := notDeleting(groups)
 	switch {
@@ -55,8 +51,7 @@ func ForNamespace(namespace string, groups []*operatorsv1.OperatorGroup, namespa
 	return Scope{Group: group, Namespaces: targets, Mode: mode(namespace, targets)}, nil
 }
 
-// Supported returns nil if the ClusterServiceVersion supports the install mode of the scope, and
-// otherwise which ones it supports.
+// Supported returns nil if the ClusterServiceVersion supports the install mode of the scope.
 func (s Scope) Supported(csv *operatorsv1alpha1.ClusterServiceVersion) *Failure {
 	modes, err := operatorsv1alpha1.NewInstallModeSet(csv.Spec.InstallModes)
 	if err != nil {
@@ -68,8 +63,7 @@ func (s Scope) Supported(csv *operatorsv1alpha1.ClusterServiceVersion) *Failure 
 	return nil
 }
 
-// WebhookSelector returns the namespaceSelector of the scope's webhooks. For all namespaces it is the
-// empty selector, as the API server stores it.
+// WebhookSelector returns the selector for webhooks: for all namespaces an empty one, as it is stored.
 func (s Scope) WebhookSelector() *metav1.LabelSelector {
 	switch spec := s.Group.Spec; {
 	case len(spec.TargetNamespaces) > 0:
@@ -81,15 +75,13 @@ func (s Scope) WebhookSelector() *metav1.LabelSelector {
 	}
 }
 
-// MayCover reports whether webhooks of the scope may be called for objects in a namespace.
-// Where the group selects by labels, those come and go: any namespace may be covered.
+// MayCover is true for any namespace where the group selects by labels, which come and go.
 func (s Scope) MayCover(namespace string) bool {
 	return s.Group != nil && s.Group.Spec.Selector != nil && len(s.Group.Spec.TargetNamespaces) == 0 ||
 		slices.Contains(s.Namespaces, metav1.NamespaceAll) || slices.Contains(s.Namespaces, namespace)
 }
 
-// Annotations returns the annotations of a ClusterServiceVersion with its scope. The manager copies
-// them to the pods, where operators read which namespaces to watch.
+// Annotations returns the scope, which the manager copies to pods for the operators to read.
 func (s Scope) Annotations() map[string]string {
 	return map[string]string{
 		wellknown.AnnotationOperatorGroup:     s.Group.Name,
@@ -98,7 +90,6 @@ func (s Scope) Annotations() map[string]string {
 	}
 }
 
-// mode returns the install mode of an operator in a namespace whose group has targets.
 func mode(namespace string, targets []string) operatorsv1alpha1.InstallModeType {
 	switch {
 	case len(targets) > 1:
@@ -113,11 +104,5 @@ func mode(namespace string, targets []string) operatorsv1alpha1.InstallModeType 
 }
 
 func notDeleting(groups []*operatorsv1.OperatorGroup) []*operatorsv1.OperatorGroup {
-	var live []*operatorsv1.OperatorGroup
-	for _, group := range groups {
-		if group.DeletionTimestamp.IsZero() {
-			live = append(live, group)
-		}
-	}
-	return live
+	return slices.DeleteFunc(slices.Clone(groups), func(group *operatorsv1.OperatorGroup) bool { return !group.DeletionTimestamp.IsZero() })
 }

@@ -11,9 +11,8 @@ import (
 // anyNamespace is the key of the OperatorGroups that may select a Namespace with any labels.
 const anyNamespace = "*"
 
-// SelectionKeys returns the keys under which to index an OperatorGroup that selects Namespaces by
-// labels: each Namespace that it selects has one of them among its own (SelectableBy). There are none
-// for a group that names its targets, or targets all namespaces.
+// SelectionKeys returns index keys of an OperatorGroup with a selector: each Namespace that it selects has
+// one of them (SelectableBy). There are none for other groups.
 func SelectionKeys(group *operatorsv1.OperatorGroup) []string {
 	wanted, err := selectionOf(group)
 	if err != nil || len(wanted.names) > 0 || wanted.everything() {
@@ -28,8 +27,7 @@ func SelectionKeys(group *operatorsv1.OperatorGroup) []string {
 	return []string{anyNamespace}
 }
 
-// requiredLabels returns the labels of which a Namespace must bear one to meet a requirement; none where
-// it can be met without any.
+// A Namespace must have one of the labels; none where it needs none.
 func requiredLabels(r labels.Requirement) []string {
 	switch r.Operator() {
 	case operator.Exists:

@@ -21,8 +21,8 @@ import (
 const (
 	// ConditionInvalidSelection is True while the namespaces that spec selects cannot be determined.
 	ConditionInvalidSelection = "olm-webhook-manager.io/InvalidNamespaceSelection"
-	// ConditionLabelRefused is True while the label of the OperatorGroup cannot be written to a
-	// Namespace, or removed from it.
+	// ConditionLabelRefused is True while the label of the group cannot be written to or removed from a
+	// Namespace.
 	ConditionLabelRefused = "olm-webhook-manager.io/NamespaceLabelRefused"
 	// ConditionAnnotationRefused is True while the annotation olm.providedAPIs cannot be written.
 	ConditionAnnotationRefused = "olm-webhook-manager.io/AnnotationRefused"
@@ -43,12 +43,9 @@ type Refused struct {
 	ProvidedAPIs string
 }
 
-// GroupStatus returns the desired status of an OperatorGroup, and whether it differs from the live
-// one. The peers are all groups of its namespace. account is the ServiceAccount that it names, if
-// that exists.
-//
-// Fields of other clients stay, and so do the namespaces of a group whose spec is invalid. The
-// status of a group that is being deleted is not changed.
+// GroupStatus returns the desired status, and whether it differs. The peers are all groups of the namespace.
+// account is the named ServiceAccount, if it exists. Fields of other clients stay, and so do the namespaces
+// of a group whose spec is invalid. The status of a group that is being deleted is not changed.
 func GroupStatus(
 	group *operatorsv1.OperatorGroup, peers []*operatorsv1.OperatorGroup, namespaces []*corev1.Namespace, account *corev1.ServiceAccount,
 	refused Refused, now time.Time,
@@ -115,8 +112,7 @@ func multipleGroups(groups []*operatorsv1.OperatorGroup) string {
 	return "Multiple OperatorGroup found in the same namespace: " + groupNames(groups) + "; keep one of them"
 }
 
-// RefusedLabels returns why a label could not be changed on some Namespaces, and the remedy; empty if
-// nothing was refused. It names at most three.
+// RefusedLabels names at most three Namespaces; empty if nothing was refused.
 func RefusedLabels(namespaces []string, refused map[string]string) string {
 	const most = 3
 	var causes []string

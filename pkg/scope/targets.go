@@ -11,9 +11,8 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 )
 
-// Targets returns the namespaces that an OperatorGroup covers, sorted: the ones that
-// spec.targetNamespaces names, whether they exist or not; otherwise the ones that spec.selector
-// matches; otherwise [""], which is all. The error names the invalid part of the spec and the remedy.
+// Targets returns the namespaces of spec.targetNamespaces, whether they exist or not; else those of
+// spec.selector; else [""], which is all. The error names the invalid part of the spec and the remedy.
 func Targets(group *operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) ([]string, error) {
 	wanted, err := selectionOf(group)
 	switch {
@@ -34,8 +33,7 @@ func Targets(group *operatorsv1.OperatorGroup, namespaces []*corev1.Namespace) (
 	return matched, nil
 }
 
-// Concerns reports whether a change of a Namespace may change what an OperatorGroup covers. before is
-// nil for a new Namespace, after for a deleted one.
+// Concerns reports whether a change of a Namespace may change the targets. nil is for none.
 func Concerns(group *operatorsv1.OperatorGroup, before, after *corev1.Namespace) bool {
 	wanted, err := selectionOf(group)
 	switch {
@@ -48,8 +46,7 @@ func Concerns(group *operatorsv1.OperatorGroup, before, after *corev1.Namespace)
 	return was != is || is && before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 }
 
-// Named returns the namespaces that the targets of OperatorGroups depend on; all is set if they
-// depend on every namespace.
+// Named returns the namespaces that targets depend on; all is set for every namespace.
 func Named(groups []*operatorsv1.OperatorGroup) (names []string, all bool) {
 	for _, group := range groups {
 		if len(group.Spec.TargetNamespaces) == 0 && group.Spec.Selector != nil {
@@ -83,9 +80,8 @@ func (s selection) matches(namespace *corev1.Namespace) bool {
 // everything reports whether all namespaces are selected, as by an empty selector in OLM v0.
 func (s selection) everything() bool { return len(s.names) == 0 && s.labels.Empty() }
 
-// targetNames refuses "" among spec.targetNamespaces, as OLM v0 does: status.namespaces
-// has it for all namespaces, but webhooks select by the label of the named ones,
-// and no namespace would carry it.
+// As in OLM v0, targetNames refuses "": it stands for all namespaces in the status, but no namespace would
+// have the label.
 func targetNames(group *operatorsv1.OperatorGroup) ([]string, error) {
 	if slices.Contains(group.Spec.TargetNamespaces, metav1.NamespaceAll) {
 		return nil, fmt.Errorf(
@@ -97,8 +93,7 @@ func targetNames(group *operatorsv1.OperatorGroup) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// namespaceSelector refuses a selector that asks for labels that the manager
-// derives from selectors: one that asks for the absence of its own group's label
+// namespaceSelector refuses labels that the manager derives from selectors: the absence of its own label
 // would have it set and removed for ever.
 func namespaceSelector(group *operatorsv1.OperatorGroup) (labels.Selector, error) {
 	if group.Spec.Selector == nil {

@@ -27,8 +27,7 @@ type CertManagerRequest struct {
 	Service  string
 	Names    []string
 	Validity time.Duration
-	// RenewBefore is how long before its expiry the certificate is replaced; 0 for a third of its
-	// validity.
+	// RenewBefore is how long before its expiry the certificate is replaced; 0 for a third.
 	RenewBefore time.Duration
 	Key         certs.KeyType
 	Issuer      Issuer
@@ -36,12 +35,10 @@ type CertManagerRequest struct {
 	Meta metav1.ObjectMeta
 }
 
-// caValidity exceeds the validity of many leaves. cert-manager does not reissue a leaf when its CA
-// is renewed, so a leaf must not outlive its CA.
+// cert-manager does not reissue a leaf when its CA is renewed, so a leaf must not outlive its CA.
 const caValidity = 5 * 365 * 24 * time.Hour
 
-// Objects returns the objects of cert-manager. Without a selected issuer, a CA comes first: if the
-// leaf were self-signed, each renewal would be a new root.
+// Objects includes a CA without a selected issuer: each renewal of a self-signed leaf would be a new root.
 func (o CertManagerRequest) Objects() []*unstructured.Unstructured {
 	if o.Issuer != (Issuer{}) {
 		return []*unstructured.Unstructured{o.leaf(o.Issuer)}
@@ -56,8 +53,7 @@ func (o CertManagerRequest) Objects() []*unstructured.Unstructured {
 	}
 }
 
-// leaf returns the serving certificate. Each renewal has a new key, so that the use of a leaked key
-// ends.
+// Each renewal has a new key, so that the use of a leaked key ends.
 func (o CertManagerRequest) leaf(issuer Issuer) *unstructured.Unstructured {
 	dnsNames := make([]any, 0, len(o.Names))
 	for _, name := range o.Names {
@@ -137,7 +133,8 @@ func CertificateOf(secret *corev1.Secret) string {
 	return secret.Annotations["cert-manager.io/certificate-name"]
 }
 
-// RemoveCertManagerMetadata removes the labels and annotations of cert-manager from a Secret that it no longer writes.
+// RemoveCertManagerMetadata removes the labels and annotations of cert-manager from a Secret that it no
+// longer writes.
 func RemoveCertManagerMetadata(secret *corev1.Secret) {
 	for _, marks := range []map[string]string{secret.Annotations, secret.Labels} {
 		maps.DeleteFunc(marks, func(mark, _ string) bool {

@@ -13,7 +13,6 @@ import (
 
 // CertManagerFacts are the observed objects of a CertManagerRequest. An absent object is nil.
 type CertManagerFacts struct {
-	// Installed reports whether cert-manager's definitions exist.
 	Installed bool
 	Request   CertManagerRequest
 	// Objects are the existing objects of the request, by kind and name: "Certificate x".
@@ -39,7 +38,6 @@ func FromCertManager(f CertManagerFacts) Finding {
 	return found
 }
 
-// renewAt returns the renewal time in the status of the leaf's Certificate.
 func (f CertManagerFacts) renewAt() time.Time {
 	leaf := f.Objects["Certificate "+names.Secret(f.Request.Service)]
 	if leaf == nil {

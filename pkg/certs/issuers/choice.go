@@ -11,8 +11,7 @@ import (
 // Choice is the provider that an administrator selected for an operator.
 type Choice struct {
 	Provider managerv1alpha1.CertificateProvider
-	// Issuer signs if the provider is cert-manager. Without it, a CA is created for each
-	// Deployment.
+	// Issuer signs if the provider is cert-manager. Without it, a CA is created.
 	Issuer Issuer
 }
 
@@ -26,8 +25,7 @@ type Issuer struct {
 // certManagerGroup is the API group of cert-manager's own issuers.
 const certManagerGroup = "cert-manager.io"
 
-// ChoiceOf reads the annotations in the config of a Subscription. The error names an invalid
-// annotation and its valid values; the previous provider then has to stay.
+// ChoiceOf reads a Subscription. After an error, which names the valid values, the previous provider stays.
 func ChoiceOf(annotations map[string]string) (Choice, error) {
 	choice := Choice{Provider: Providers[0].Name}
 	if value, given := annotations[wellknown.AnnotationCertificateProvider]; given {
@@ -56,7 +54,6 @@ func ChoiceOf(annotations map[string]string) (Choice, error) {
 	return choice, nil
 }
 
-// unknown reports whether cert-manager does not have such a kind.
 func (i Issuer) unknown() bool {
 	return i.Group == certManagerGroup && i.Kind != "Issuer" && i.Kind != "ClusterIssuer"
 }

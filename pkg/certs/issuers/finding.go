@@ -11,16 +11,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// ServerName returns the name that API servers verify, which every issuer has to put into a
-// certificate. Unlike the manager, service-ca omits the name without ".svc".
+// ServerName returns the name that API servers verify. service-ca omits the one without ".svc".
 func ServerName(service, namespace string) string { return service + "." + namespace + ".svc" }
 
 // Finding is the progress of an issuer.
 type Finding struct {
 	// Published is the certificate to serve; nil if there is none.
 	Published *Published
-	// Problem is what the issuer waits for or could not do, and the remedy; empty for nothing. A
-	// renewal can fail although a certificate is published.
+	// Problem is what the issuer waits for, and the remedy; empty for nothing. A renewal can fail.
 	Problem string
 	// RenewAt is when the issuer reissues; zero if it does not report it.
 	RenewAt time.Time

@@ -11,11 +11,9 @@ import (
 
 // Provider describes who issues the serving certificates of an operator.
 type Provider struct {
-	Name managerv1alpha1.CertificateProvider
-	// SelectsIssuer reports whether the administrator can name an issuer.
+	Name          managerv1alpha1.CertificateProvider
 	SelectsIssuer bool
-	// issued reports whether another controller issued the certificate in a Secret, and reissues it on
-	// request; nil for a provider without such a controller.
+	// issued reports whether this issuer issued a Secret, and reissues on request; nil for none.
 	issued func(*corev1.Secret) bool
 	// CRD is the CustomResourceDefinition that exists if the controller is installed; empty if every
 	// cluster has the kinds.
@@ -36,8 +34,7 @@ type Kind struct {
 	ClusterScoped bool
 }
 
-// Providers is the list of all providers, the default first. ARCHITECTURE.md lists what else a new one
-// needs.
+// Providers is the list of all, the default first. ARCHITECTURE.md lists what else a new one needs.
 var Providers = []Provider{
 	{Name: managerv1alpha1.ProviderManager},
 	{

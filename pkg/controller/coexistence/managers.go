@@ -21,7 +21,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
 
-// labelName is the label of Deployments and pods of the manager.
 const labelName = "app.kubernetes.io/name"
 
 // RefuseOtherManagers returns an error if a manager other than the Deployment own works in one of
@@ -61,8 +60,7 @@ func RefuseOtherManagers(ctx context.Context, kube kubernetes.Interface, own typ
 	return nil
 }
 
-// holderOf returns the pod that holds a Lease, in the form of a Deployment. If the holder is not a
-// pod, it counts as a manager of all namespaces.
+// holderOf returns the pod that holds a Lease, as a Deployment. Another holder manages all namespaces.
 func holderOf(ctx context.Context, kube kubernetes.Interface, l coordinationv1.Lease) (appsv1.Deployment, error) {
 	name, _, _ := strings.Cut(*l.Spec.HolderIdentity, "_")
 	d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: name}}
@@ -80,8 +78,7 @@ func holderOf(ctx context.Context, kube kubernetes.Interface, l coordinationv1.L
 	return d, nil
 }
 
-// sharedWith returns the namespaces in which a manager works, too. A manager whose limit cannot be
-// read counts as a manager of all namespaces.
+// sharedWith assumes all namespaces for a manager whose limit cannot be read.
 func sharedWith(d appsv1.Deployment, namespaces []string) string {
 	limits, err := LimitedTo(d)
 	if err != nil {

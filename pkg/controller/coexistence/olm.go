@@ -34,16 +34,13 @@ func RefuseBesideOLM(ctx context.Context, kube kubernetes.Interface, namespaces 
 		if d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
 			continue
 		}
-		if both := overlap(watchedBy(d), namespaces); both != "" {
+		if both := overlap(listedBy(d, olmWatches), namespaces); both != "" {
 			return fmt.Errorf("deployment %s/%s is an OLM v0 that watches %s too: "+
 				"scale it to zero, or give each its own namespaces, this manager with --namespaces, OLM v0 with --%s", d.Namespace, d.Name, both, olmWatches)
 		}
 	}
 	return nil
 }
-
-// watchedBy are the namespaces that an OLM v0 is limited to; none means all.
-func watchedBy(d appsv1.Deployment) []string { return listedBy(d, olmWatches) }
 
 // LimitedTo are the namespaces that a manager is limited to by the arguments of its Deployment; none
 // means all. An argument that is not the list itself, but names a variable that holds it, is an error.
@@ -75,7 +72,6 @@ func listedBy(d appsv1.Deployment, flag string) (listed []string) {
 	return listed
 }
 
-// overlap names what two lists of namespaces have in common; an empty list is all.
 func overlap(theirs, ours []string) string {
 	switch {
 	case len(theirs) == 0 && len(ours) == 0:

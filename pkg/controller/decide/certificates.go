@@ -25,7 +25,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/workload"
 )
 
-// certificate is what the decision about a serving certificate means for the plan.
 type certificate struct {
 	status  managerv1alpha1.CertificateStatus
 	trust   render.Trust
@@ -117,7 +116,6 @@ func (c *certifier) addNeeded(facts *certs.Facts, decided certs.Decision) (pods 
 	return pods, nil
 }
 
-// readTrust returns the question for the trust in the certificate of a Deployment.
 func (c *certifier) readTrust(secret string) ReadTrust {
 	read := ReadTrust{
 		Deployment: c.deployment, Secret: secret,
@@ -129,7 +127,6 @@ func (c *certifier) readTrust(secret string) ReadTrust {
 	return read
 }
 
-// takeTrust replaces what the caches show by what the API server has.
 func (c *certifier) takeTrust(facts *certs.Facts, trust Trust) {
 	result := trusted{facts.SecretMeta.Name, trust}
 	result.addTo(c.decision)
@@ -137,15 +134,13 @@ func (c *certifier) takeTrust(facts *certs.Facts, trust Trust) {
 	facts.Secret, facts.Registrations, facts.Live = trust.Secret, c.registered(), true
 }
 
-// ask adds questions, which end the decision.
 func (d *decision) ask(questions ...Question) error {
 	d.questions = append(d.questions, questions...)
 	return errUndecided
 }
 
-// secret returns a Secret, which is nil if it does not exist. Caches show only Secrets with the label
-// of the manager. The trust in a new certificate must not be published when a Secret of another
-// client has the name.
+// secret asks the API server where the caches show nothing: they lack Secrets without the manager's label.
+// A new certificate must not be trusted when a Secret of another client has the name.
 func (c *certifier) secret(name string) (*corev1.Secret, error) {
 	known, ok := c.secrets[name]
 	if !ok {
@@ -154,7 +149,6 @@ func (c *certifier) secret(name string) (*corev1.Secret, error) {
 	return known, nil
 }
 
-// certificateFacts returns what the caches show.
 func (c *certifier) certificateFacts() (certs.Facts, error) {
 	live := c.Observed.Deployments[c.deployment]
 	blank := csvspec.OwnedMeta(c.CSV, names.Secret(c.service))
@@ -201,8 +195,7 @@ func (c *certifier) judge(facts certs.Facts) certs.Decision {
 	return certs.Decide(facts, policy, c.now)
 }
 
-// policy returns the policy of the manager with the changes of the Subscription, and what is wrong
-// with these.
+// policy returns the policy with the changes of the Subscription, and what is wrong with these.
 func (c *certifier) policy() (certs.Policy, string) {
 	policy, problems := certs.PolicyFrom(c.Settings.Certificates, c.Config.Annotations)
 	for i, problem := range problems {
@@ -246,8 +239,7 @@ func (c *certifier) certificateOf(facts certs.Facts, decided certs.Decision, pod
 	return result
 }
 
-// afterDeletion requests the next reconciliation at once if a plan deletes a Secret of another client
-// that has the name of a serving certificate: caches show neither the Secret nor its deletion.
+// afterDeletion reconciles at once after the deletion of an unlabelled Secret, which caches do not show.
 func (d *decision) afterDeletion(plan []rollout.Step) rollout.Requeue {
 	if slices.ContainsFunc(plan, func(step rollout.Step) bool { return step.Verb == rollout.Delete && d.blocking[step.Key()] }) {
 		return rollout.Requeue{At: d.now, Reason: "a Secret of another client was deleted"}
@@ -259,8 +251,7 @@ func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), "; ")
 }
 
-// startedFor returns the annotations of the pod template for the certificate. They change only when
-// pods must be replaced.
+// startedFor returns the annotations of the pod template. They change only when pods must be replaced.
 func (c *certifier) startedFor(decided certs.Decision) (caHash, generation string) {
 	caHash, generation = c.template()
 	if decided.Serving == nil {
@@ -275,7 +266,6 @@ func (c *certifier) startedFor(decided certs.Decision) (caHash, generation strin
 	return caHash, generation
 }
 
-// template returns what the live pod template records about the certificate.
 func (c *certifier) template() (caHash, restartedFor string) {
 	live := c.Observed.Deployments[c.deployment]
 	if live == nil {
@@ -285,9 +275,8 @@ func (c *certifier) template() (caHash, restartedFor string) {
 	return annotations[wellknown.AnnotationCAHash], annotations[wellknown.AnnotationRestartedFor]
 }
 
-// owned makes the ClusterServiceVersion the owner of the Secret to write, or else of the live one:
-// garbage collection deletes a Secret with its last owner. While the ClusterServiceVersion is being
-// deleted, it becomes the owner of nothing: what was orphaned stays.
+// owned adds an owner, because garbage collection deletes a Secret with its last owner. A ClusterServiceVersion
+// that is being deleted becomes the owner of nothing: what was orphaned stays.
 func (c *certifier) owned(write, there *corev1.Secret) *corev1.Secret {
 	keepsOwners := c.Deleting && there != nil
 	if write != nil {
@@ -306,7 +295,6 @@ func (c *certifier) owned(write, there *corev1.Secret) *corev1.Secret {
 	return nil
 }
 
-// instant returns a time for a status, in whole seconds; nil for the zero time.
 func instant(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil

@@ -28,7 +28,6 @@ func (d *decision) nameServices(csv *operatorsv1alpha1.ClusterServiceVersion, un
 	}
 }
 
-// serviceNames returns the names of the Services of a version, by Deployment.
 func (d *decision) serviceNames(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	services := map[string]string{}
 	for _, spec := range csvspec.Deployments(csv) {
@@ -37,8 +36,7 @@ func (d *decision) serviceNames(csv *operatorsv1alpha1.ClusterServiceVersion) ma
 	return services
 }
 
-// serviceName returns the name of the Service of a Deployment: the alternate one if a Service of that
-// name exists, even of a replaced version.
+// serviceName returns the alternate name if a Service of that name exists, even of a replaced version.
 func (d *decision) serviceName(deployment string) string {
 	for _, csv := range d.Versions() {
 		if d.Observed.Services[csvspec.AlternateServiceName(csv, deployment)] != nil {
@@ -48,8 +46,7 @@ func (d *decision) serviceName(deployment string) string {
 	return csvspec.ServiceName(d.CSV, deployment, d.occupiedServices[deployment], false)
 }
 
-// learn adds an object that the API server has although the caches do not show it. services are the
-// names of the Services at that time, by Deployment.
+// learn adds an object that the caches do not show. services are the names of that time, by Deployment.
 func (d *decision) learn(o drift.Object, services map[string]string) {
 	switch o := o.(type) {
 	case *corev1.Secret:
@@ -78,8 +75,7 @@ func (d *decision) learn(o drift.Object, services map[string]string) {
 	d.Observed.Adopt(o, d.refusal(o))
 }
 
-// learnOccupied reports whether a Service of another client has the usual name of a Service. The
-// Deployment gets a Service of another name, unless that one belongs to another client, too.
+// learnOccupied gives the Deployment a Service of another name, unless that one belongs to another client, too.
 func (d *decision) learnOccupied(o *corev1.Service, services map[string]string) bool {
 	if d.refusal(o) == "" {
 		return false
@@ -93,8 +89,7 @@ func (d *decision) learnOccupied(o *corev1.Service, services map[string]string) 
 	return false
 }
 
-// learnDelegation does not adopt a binding of another client. The Deployment gets one of another name,
-// unless that one belongs to another client, too.
+// learnDelegation gives the Deployment a binding of another name, unless that one belongs to another client, too.
 func (d *decision) learnDelegation(o drift.Object) {
 	if d.adopter().OwnsDelegation(o) {
 		d.Observed.Adopt(o, "")
@@ -106,14 +101,12 @@ func (d *decision) learnDelegation(o drift.Object) {
 	d.occupiedBindings[o.GetName()] = true
 }
 
-// refusal returns why an object with a name that the ClusterServiceVersion needs cannot belong to it;
-// empty when it can.
+// refusal returns why an existing object cannot belong to the ClusterServiceVersion; empty when it can.
 func (d *decision) refusal(o drift.Object) string { return d.adopter().Refusal(o) }
 
 func (d *decision) adopter() adoption.Adopter { return d.Adopter(d.exists) }
 
-// exists reports whether the ClusterServiceVersion with an owner ID exists. If that is unknown, the
-// decision is void: it asks.
+// exists asks if it is unknown whether the owner exists. The decision is then void.
 func (d *decision) exists(owner string) bool {
 	if slices.ContainsFunc(d.Versions(), func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return owner == csv.Namespace+"/"+names.LabelValue(csv.Name)
@@ -127,7 +120,6 @@ func (d *decision) exists(owner string) bool {
 	return found
 }
 
-// nameDelegations chooses the names of the bindings for the Service of each Deployment.
 func (d *decision) nameDelegations() map[string]permissions.Delegation {
 	named := map[string]permissions.Delegation{}
 	for deployment, service := range d.services {

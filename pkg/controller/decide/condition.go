@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// conditionStep returns the write of an OperatorCondition that is not as desired. What its operator and
-// administrators have written in it stays.
+// conditionStep keeps what the operator and administrators have written.
 func (d *decision) conditionStep(desired *render.Condition) (*rollout.Step, error) {
 	if desired == nil {
 		return nil, nil
@@ -44,8 +43,7 @@ func (d *decision) conditionStep(desired *render.Condition) (*rollout.Step, erro
 	return nil, nil
 }
 
-// mirrorStep returns the write that copies the conditions in spec of the OperatorCondition to its
-// status, as OLM v0 does.
+// mirrorStep copies conditions from spec to status, as OLM v0 does.
 func (d *decision) mirrorStep(plan rollout.Plan) (*rollout.Step, error) {
 	live := d.Condition.Live
 	if live == nil {
@@ -82,9 +80,8 @@ func TypedCondition(live *unstructured.Unstructured) (*operatorsv2.OperatorCondi
 	return condition, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, condition)
 }
 
-// adoptCondition adopts the OperatorCondition that a deleted ClusterServiceVersion of the same name, or OLM v0,
-// has left. It sets the owner reference, without which garbage collection deletes the object, and the
-// labels. It is an update: an apply does not remove what a creation wrote.
+// adoptCondition sets the owner reference, without which garbage collection deletes the object, and the labels.
+// It is an update: an apply does not remove what a creation wrote.
 func adoptCondition(live *unstructured.Unstructured, csv *operatorsv1alpha1.ClusterServiceVersion) *rollout.Step {
 	adopted := live.DeepCopy()
 	csvspec.SetOwner(adopted, csv)

@@ -42,14 +42,11 @@ type Plan struct {
 	Services map[string]string
 	// Deployments are the observed Deployments, and the ones of the results.
 	Deployments map[string]*appsv1.Deployment
-	// Learned are the results of live reads. The next decisions need them.
-	Learned []Result
+	Learned     []Result
 }
 
-// errUndecided ends a decision that has asked questions.
 var errUndecided = errors.New("questions must be answered first")
 
-// errStale ends a decision that needs a cache which is not filled.
 var errStale = errors.New("a cache is not filled yet")
 
 // decision is a decision in progress. Its Facts are a copy, to which the results are added.
@@ -64,8 +61,7 @@ type decision struct {
 	desired  map[string]*corev1.Service  // by Deployment; none while the Services stay as they are
 	patched  map[string]bool             // keys of the steps of early stages that were carried out
 
-	// uncached are the objects that have a name which an issuer's object needs, and that the caches do not
-	// have.
+	// uncached are objects that the caches do not have and whose names an issuer's object needs.
 	uncached map[ObjectKey]*unstructured.Unstructured
 
 	// blocking are the keys of Secrets that have the name of a serving certificate and are deleted for it.
@@ -80,7 +76,6 @@ type decision struct {
 	learned         []Result
 }
 
-// newDecision returns a decision about facts with what was learned since. It changes neither.
 func newDecision(facts Facts, results Results, now time.Time) *decision {
 	d := &decision{
 		Facts: facts, now: now, answers: results.Answers,
@@ -103,7 +98,6 @@ func newDecision(facts Facts, results Results, now time.Time) *decision {
 	return d
 }
 
-// clone returns a copy of a map, which is never nil.
 func clone[K comparable, V any](m map[K]V) map[K]V {
 	if m == nil {
 		return map[K]V{}
@@ -111,8 +105,7 @@ func clone[K comparable, V any](m map[K]V) map[K]V {
 	return maps.Clone(m)
 }
 
-// Decide returns the plan that the facts and the results lead to, or the questions that must be
-// answered first.
+// Decide returns the plan, or the questions that must be answered first.
 func Decide(facts Facts, results Results, now time.Time) (Plan, error) {
 	d := newDecision(facts, results, now)
 	steps := d.firstStage()
@@ -134,8 +127,7 @@ func Decide(facts Facts, results Results, now time.Time) (Plan, error) {
 	}, nil
 }
 
-// firstStage returns the steps of the first stage that has any. Each stage depends on what the
-// previous one wrote. It sets the verdict.
+// firstStage returns the steps of the first stage that has any, because each depends on the previous one.
 func (d *decision) firstStage() []rollout.Step {
 	if steps := d.metadataSteps(); len(steps) > 0 {
 		return steps
@@ -156,7 +148,6 @@ func (d *decision) check(access permissions.Access) {
 	d.verdict = requirements.Check(facts)
 }
 
-// decide returns the plan after the early stages.
 func (d *decision) decide() (rollout.Plan, error) {
 	plan, err := d.install()
 	if err != nil {
@@ -169,7 +160,6 @@ func (d *decision) decide() (rollout.Plan, error) {
 	return plan, err
 }
 
-// install returns the plan for everything that is rendered.
 func (d *decision) install() (rollout.Plan, error) {
 	in := d.input()
 	idle := in.Failure != nil || !in.Verdict.Passes() || in.Upgrade.Waits()
@@ -197,7 +187,6 @@ func (d *decision) install() (rollout.Plan, error) {
 	return plan, nil
 }
 
-// next is the plan, with the record of what no garbage collection removes.
 func (d *decision) next(in rollout.Input) rollout.Plan {
 	plan := rollout.Next(in, d.now)
 	if !in.DeletionBlocked { // Then the record stays as it is.
@@ -206,7 +195,6 @@ func (d *decision) next(in rollout.Input) rollout.Plan {
 	return plan
 }
 
-// input is what is known before anything is rendered.
 func (d *decision) input() rollout.Input {
 	return rollout.Input{
 		CSV:             d.CSV,
@@ -225,8 +213,7 @@ func (d *decision) input() rollout.Input {
 	}
 }
 
-// refresh replaces the definitions by the live ones. The registrations are still the cached ones: the
-// next decision has the live ones.
+// refresh replaces the definitions by the live ones. The next decision has the live registrations.
 func (d *decision) refresh(in *rollout.Input) {
 	in.Observed.CRDs, in.Observed.Refused = d.Observed.CRDs, d.Observed.Refused
 }
@@ -244,8 +231,7 @@ func (d *decision) rendering(csv *operatorsv1alpha1.ClusterServiceVersion) rende
 	return in
 }
 
-// certify adds the certificate of each Deployment that serves webhooks. It returns when to reconcile
-// them again.
+// certify returns when to reconcile the certificates again.
 func (d *decision) certify(in *rollout.Input, rendering *render.Input) (requeue rollout.Requeue, err error) {
 	d.rotateAtPending = false
 	for _, spec := range csvspec.Deployments(rendering.CSV) {
@@ -274,8 +260,7 @@ func (d *decision) certifyOne(in *rollout.Input, rendering *render.Input, deploy
 	return certificate.requeue, nil
 }
 
-// maintain adds what is registered and is to be called in another way, with the certificates of
-// the Deployments that serve it until then.
+// maintain adds what is registered and is to be called in another way, with the certificates until then.
 func (d *decision) maintain(in *rollout.Input, desired render.Input) (requeue rollout.Requeue, err error) {
 	d.refresh(in)
 	for _, served := range in.ToMaintain() {

@@ -11,9 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// definitionOwnerSteps returns the writes that make definitions the owners of what converts their
-// objects, and that remove them where nothing converts any more. Of several versions, the active one
-// writes them.
+// definitionOwnerSteps also removes owners where nothing converts any more. Only the active version writes.
 func (d *decision) definitionOwnerSteps() []rollout.Step {
 	if len(d.Upgrade.From) > 0 && !d.Upgrade.Started {
 		return nil

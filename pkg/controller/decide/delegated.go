@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// delegated returns the serving certificate of a Deployment that the administrator provides. The
-// manager only reads it.
+// delegated reads a serving certificate that the administrator provides.
 func (c *certifier) delegated() (certificate, error) {
 	secret, err := c.secret(names.Secret(c.service))
 	if err != nil {

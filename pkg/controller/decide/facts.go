@@ -31,8 +31,7 @@ type Settings struct {
 	LiftRoles bool
 }
 
-// Facts are what was gathered about a ClusterServiceVersion for one reconciliation. Nothing changes them:
-// what the reconciliation learns is in Results.
+// Facts are what was gathered for one reconciliation, and do not change: what that one learns is in Results.
 type Facts struct {
 	Settings Settings
 
@@ -41,18 +40,15 @@ type Facts struct {
 	Failure *scope.Failure       // why the ClusterServiceVersion cannot be installed into its scope; nil if it can
 	Config  subscriptions.Config // of the Subscription
 	Upgrade rollout.Upgrade
-	// Requirements are what the verdict depends on, except for the finalizer, lifted permissions and the
-	// time.
+	// Requirements exclude the finalizer, lifted permissions and the time.
 	Requirements requirements.Facts
 	// Rollout is the WebhookRollout; nil if there is none.
-	Rollout *managerv1alpha1.WebhookRollout
-	// Status is the recorded status of the WebhookRollout.
+	Rollout  *managerv1alpha1.WebhookRollout
 	Status   managerv1alpha1.WebhookRolloutStatus
 	Observed rollout.Observed
 	// Deleting is set when the ClusterServiceVersion is being deleted while registrations of it stay.
 	Deleting bool
 
-	// Ownership proves that an object belongs to the versions of the operator.
 	Ownership owners.Ownership
 
 	// Definitions are those of the custom resources that the rules of webhooks name.
@@ -66,8 +62,7 @@ type Facts struct {
 	Grants permissions.Grants
 	// Owned are the objects of the ClusterServiceVersion that definitions may own.
 	Owned map[owners.Kind][]metav1.Object
-	// FieldContests are the contests over fields of the ClusterServiceVersion and over owner references,
-	// by key.
+	// FieldContests are by key: those over fields of the ClusterServiceVersion and over owner references.
 	FieldContests map[string]drift.FieldContest
 
 	// Secrets are the cached Secrets that pods serve from, by name.
@@ -81,8 +76,7 @@ func (f Facts) Versions() []*operatorsv1alpha1.ClusterServiceVersion {
 	return append([]*operatorsv1alpha1.ClusterServiceVersion{f.CSV}, f.Upgrade.From...)
 }
 
-// Adopter decides about existing objects whose names the ClusterServiceVersion needs. exists reports
-// whether the ClusterServiceVersion with an owner ID exists.
+// Adopter decides about existing objects whose names are needed. exists takes an owner ID.
 func (f Facts) Adopter(exists func(owner string) bool) adoption.Adopter {
 	return adoption.Adopter{
 		Versions: f.Versions(),

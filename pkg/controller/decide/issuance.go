@@ -17,7 +17,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// chosen is the provider of an operator's certificates.
 type chosen struct {
 	issuers.Choice
 	// mistake is why the choice cannot be read. Until it is fixed, the previous provider continues,
@@ -28,7 +27,6 @@ type chosen struct {
 // unknownProvider is the provider before there was a choice that can be read.
 const unknownProvider managerv1alpha1.CertificateProvider = "undecided"
 
-// choice returns the provider that the Subscription chooses.
 func (d *decision) choice() chosen {
 	choice, err := issuers.ChoiceOf(d.Config.Annotations)
 	if err == nil {
@@ -72,8 +70,7 @@ func (c *certifier) addIssuance(i issuance, to *certificate, decided certs.Decis
 	i.explain(&to.status)
 }
 
-// explain adds when an issuer renews, and what is wrong. A problem replaces the message while no
-// certificate can be served.
+// explain replaces the message by a problem while no certificate can be served.
 func (i issuance) explain(status *managerv1alpha1.CertificateStatus) {
 	if i.provider != managerv1alpha1.ProviderManager {
 		status.RotatesAt = instant(i.RenewAt)
@@ -91,7 +88,6 @@ func (i issuance) explain(status *managerv1alpha1.CertificateStatus) {
 	}
 }
 
-// issuanceFor returns what the issuer of a Deployment's certificate reads and has issued.
 func (c *certifier) issuance() (issuance, error) {
 	choice := c.choice()
 	steps, waits, err := c.removeOtherIssuers(choice.Provider)
@@ -132,15 +128,15 @@ var requests = map[managerv1alpha1.CertificateProvider]request{
 	managerv1alpha1.ProviderServiceCA:   {(*certifier).fromServiceCA, (*certifier).removeServiceCA},
 }
 
-// retryAt returns when to retry what no event announces: often at first, then in proportion to the
-// wait so far, and at least every 30 s.
+// No event announces the result: retries are frequent at first, then in proportion to the wait, at least
+// every 30 s.
 func retryAt(since, now time.Time) rollout.Requeue {
 	const shortest, longest = time.Second, 30 * time.Second
 	return rollout.Requeue{At: now.Add(min(max(now.Sub(since), shortest), longest)), Reason: "an issuer has not issued"}
 }
 
-// order adds the write of an object that an issuer reads, and returns the live object. Another client's
-// object is not written and not returned. No event reports its deletion.
+// order returns the live object, but neither writes nor returns that of another client, whose deletion no event
+// reports.
 func (c *certifier) order(i *issuance, desired, live *unstructured.Unstructured) *unstructured.Unstructured {
 	if live != nil {
 		if refusal := c.refusal(live); refusal != "" {
@@ -172,15 +168,13 @@ func (c *certifier) watched(keys ...ObjectKey) (map[ObjectKey]Object, error) {
 	return objects, nil
 }
 
-// issuerResources are the resources of the objects that issuers read, by kind.
 var issuerResources = issuers.Resources()
 
 func keyOf(o *unstructured.Unstructured) ObjectKey {
 	return ObjectKey{issuerResources[o.GetKind()], o.GetNamespace(), o.GetName()}
 }
 
-// adoptIssued labels a Secret that an issuer created, so that the caches show it, and makes the
-// ClusterServiceVersion its owner.
+// adoptIssued labels a Secret of an issuer, so that the caches show it, and adds the owner.
 func (c *certifier) adoptIssued(secret *corev1.Secret) []rollout.Step {
 	if secret == nil || c.refusal(secret) != "" {
 		return nil

@@ -12,8 +12,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// liftsRoles reports whether the permissions of the ClusterServiceVersion are granted in the
-// namespaces of its OperatorGroup.
 func (d *decision) liftsRoles() bool {
 	return d.Settings.LiftRoles && d.Failure == nil && d.verdict.Invalid() == "" && d.verdict.Conflict == "" && !d.Deleting
 }
@@ -57,12 +55,10 @@ func isBinding(o drift.Object) bool {
 	}
 }
 
-// notLift records why a lifted role or binding is not written.
 func (d *decision) notLift(key, why string) {
 	d.notLifted[key], d.Observed.Refused[key] = why, why
 }
 
-// learnLifted adds an existing object that has the name of a lifted one.
 func (d *decision) learnLifted(desired, existing drift.Object) {
 	key := drift.KeyOf(existing)
 	if !permissions.IsLifted(existing) || !csvspec.HasOwnerLabels(existing, d.CSV) || !d.Ownership.Proves(existing) && !permissions.IsLiftedAs(desired, existing) {
@@ -72,7 +68,6 @@ func (d *decision) learnLifted(desired, existing drift.Object) {
 	d.Observed.Lifted = append(d.Observed.Lifted, existing)
 }
 
-// replaceLifted replaces a lifted object by what the API server returned.
 func (d *decision) replaceLifted(step rollout.Step, written drift.Object) {
 	d.patched[step.Key()] = true
 	d.Observed.Lifted = slices.DeleteFunc(d.Observed.Lifted, func(o drift.Object) bool { return drift.KeyOf(o) == step.Key() })

@@ -18,8 +18,7 @@ const (
 	annotationsPrefix = "metadata.annotations."
 )
 
-// metadataSteps returns the write of the finalizer and of the annotations of the scope that the
-// ClusterServiceVersion lacks. Nothing is created without the finalizer.
+// metadataSteps precedes all others: nothing is created without the finalizer.
 func (d *decision) metadataSteps() []rollout.Step {
 	key := drift.KeyOf(d.CSV)
 	lacking := d.lackingMetadata()
@@ -47,7 +46,6 @@ func (d *decision) metadataSteps() []rollout.Step {
 	return []rollout.Step{patch(&desired, d.CSV, lacking)}
 }
 
-// lackingMetadata returns the metadata that the ClusterServiceVersion lacks, with its values.
 func (d *decision) lackingMetadata() map[string]string {
 	lacking := map[string]string{}
 	if !d.hasFinalizer() {
@@ -68,14 +66,12 @@ func (d *decision) hasFinalizer() bool {
 	return slices.Contains(d.CSV.Finalizers, wellknown.FinalizerCSV)
 }
 
-// hasScope reports whether there is a scope, even if it is not supported or another operator has
-// precedence in it.
+// hasScope is true also for a scope that is not supported, or in which another operator has precedence.
 func (d *decision) hasScope() bool {
 	return d.Failure == nil || d.Failure.Reason == operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup || scope.Yields(d.Failure.Reason)
 }
 
-// finalizerProblem returns why the ClusterServiceVersion does not have the finalizer. An installation
-// that has started continues without it, because API servers call its webhooks.
+// An installation that has started continues without the finalizer: API servers call its webhooks.
 func (d *decision) finalizerProblem() string {
 	if d.hasFinalizer() || d.Upgrade.Started {
 		return ""
@@ -94,8 +90,7 @@ func (d *decision) finalizerProblem() string {
 	}
 }
 
-// carriedOut reports whether a step of an early stage was carried out or refused in this
-// reconciliation. It is not repeated before the next one.
+// carriedOut includes refused steps, which are not repeated in the same reconciliation.
 func (d *decision) carriedOut(key string) bool {
 	return d.patched[key] || d.Observed.Refused[key] != ""
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// removeOtherIssuers deletes what other issuers than the chosen one read for a Deployment, and then
-// what they issued: otherwise they would reissue it. Pods serve a copy in a Secret of their own. The
-// removal is finished when there are no steps, and nothing waits.
+// removeOtherIssuers deletes the requests, and then what was issued: otherwise it would be reissued. Pods serve
+// a copy. The removal is finished when there are no steps, and nothing waits.
 func (c *certifier) removeOtherIssuers(provider managerv1alpha1.CertificateProvider) (steps []rollout.Step, waits bool, err error) {
 	for _, other := range issuers.Providers {
 		r, has := requests[other.Name]

@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Question is what a decision lacks: a read, a dial, a key or a rotation slot. The next decision has
-// its answer, in Results.
+// Question is what a decision lacks. The next decision has its answer, in Results.
 type Question any
 
 // MintCertificate asks for a new generation.
@@ -27,8 +26,7 @@ type MintCertificate struct {
 	Request certs.Request
 }
 
-// ReserveRotation asks how many other certificates are being replaced. If that is less than the limit,
-// a slot is reserved for this one.
+// ReserveRotation reserves a slot unless too many other certificates are being replaced.
 type ReserveRotation struct{ Secret types.NamespacedName }
 
 // ReadSecret asks the API server for a Secret.
@@ -42,8 +40,7 @@ type ReadTrust struct {
 	CRDs               []string
 }
 
-// ProbeCertificate asks every pod behind the Service of a Deployment, and every endpoint, which
-// certificate it serves.
+// ProbeCertificate asks every pod behind the Service, and every endpoint, which certificate it serves.
 type ProbeCertificate struct {
 	ReadTrust
 	ServiceName      string
@@ -61,8 +58,7 @@ type WatchObject struct{ ObjectKey }
 // FindOwner asks whether the ClusterServiceVersion with an owner ID exists.
 type FindOwner struct{ Owner string }
 
-// Answers are the answers to the questions of the current round. They are void once a step is carried
-// out.
+// Answers are void once a step is carried out.
 type Answers struct {
 	// Rotations is how many other certificates are being replaced, by Secret.
 	Rotations map[string]int
@@ -70,8 +66,7 @@ type Answers struct {
 	Trust map[string]Trust
 	// Evidence is which certificate the pods serve, by Deployment.
 	Evidence map[string]Evidence
-	// Targets are the names of the Secrets into which Certificates of cert-manager issue; empty for a
-	// Certificate that does not exist.
+	// Targets are the names of Secrets by Certificate of cert-manager; empty if that does not exist.
 	Targets map[types.NamespacedName]string
 	// Objects are those of caches that are filled on demand.
 	Objects map[ObjectKey]Object
@@ -94,22 +89,20 @@ type Trust struct {
 	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
 	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
 	APIServices []*apiregistrationv1.APIService
-	// Unlabelled are recorded registrations without these labels. A client that may write the status
-	// of the WebhookRollout chooses them.
+	// Unlabelled are recorded registrations without these labels. Clients with write access to the status
+	// choose them.
 	Unlabelled []drift.Object
 	CRDs       map[string]*apiextensionsv1.CustomResourceDefinition
 }
 
-// Evidence is which certificate each backend of a Deployment serves, and the Trust that was read
-// immediately before.
+// Evidence is which certificate each backend serves, and the Trust that was read immediately before.
 type Evidence struct {
 	Trust
 	Found *certs.Evidence
 	Pods  map[string]*corev1.Pod // by name
 }
 
-// ObjectKey identifies an object in a cache that is filled on demand. An empty name identifies the
-// cache itself.
+// ObjectKey identifies an object of a cache that is filled on demand, or with an empty name the cache.
 type ObjectKey struct {
 	Resource        schema.GroupVersionResource
 	Namespace, Name string

@@ -127,8 +127,7 @@ type Accepted struct {
 
 func (r Accepted) addTo(d *decision) { d.Observed.Writes[r.Key] = r.Write }
 
-// Completed is a plan that only created objects, and created all of them. The next decision continues
-// as if the caches showed them and its report were written.
+// Completed is a plan that created all its objects. The next decision continues as if the caches showed them.
 type Completed struct {
 	Plan    Plan
 	Created []drift.Object
@@ -166,7 +165,6 @@ func (r Counted) addTo(d *decision) {
 	}
 }
 
-// trusted replaces what the caches show by what the API server has.
 type trusted struct {
 	secret string
 	Trust

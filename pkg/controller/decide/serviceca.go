@@ -14,7 +14,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// orderedAt returns when a Service, whose annotation orders a certificate of service-ca, was created.
 func orderedAt(service *corev1.Service, now time.Time) time.Time {
 	if service == nil {
 		return now

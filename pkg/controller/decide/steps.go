@@ -19,7 +19,6 @@ func deletion(secret *corev1.Secret) []rollout.Step {
 	return []rollout.Step{{Verb: rollout.Delete, Object: secret, Live: secret}}
 }
 
-// applyIfDiffers returns the write of an object that is not as desired.
 func applyIfDiffers(desired, live *unstructured.Unstructured) []rollout.Step {
 	if live == nil {
 		return []rollout.Step{{Verb: rollout.Apply, Object: desired, Desired: desired}}

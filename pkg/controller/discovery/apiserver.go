@@ -44,7 +44,6 @@ func NewAPIServer(client discovery.DiscoveryInterface, log *logrus.Entry, wake f
 	}
 }
 
-// kubernetesVersion is the version of the API server, as it says itself.
 func kubernetesVersion(ctx context.Context, client rest.Interface, path string) (string, error) {
 	body, err := client.Get().AbsPath(path).DoRaw(ctx)
 	if err != nil {
@@ -55,8 +54,7 @@ func kubernetesVersion(ctx context.Context, client rest.Interface, path string) 
 	return info.String(), err
 }
 
-// servedResources are the resources of a version of a group. A version that the API server does not
-// know, or that it passes on to a server that is not available, has none.
+// A version that the API server does not know, or whose own server is not available, has no resources.
 func servedResources(ctx context.Context, client rest.Interface, group schema.GroupVersion) ([]metav1.APIResource, error) {
 	var list metav1.APIResourceList
 	err := client.Get().AbsPath(requirements.DiscoveryPath(group)).Do(ctx).Into(&list)

@@ -12,21 +12,18 @@ import (
 )
 
 const (
-	// MaxAge is how old an answer may be. A change of an APIService makes the answers about its
-	// group void before that.
+	// MaxAge is how old an answer may be, unless a change of an APIService makes it void earlier.
 	MaxAge = 250 * time.Millisecond
-	// askTimeout ends a question. It is the timeout of the API server itself when it checks whether
-	// an APIService is available.
+	// askTimeout is the timeout of the API server itself for the availability of an APIService.
 	askTimeout = 5 * time.Second
-	// answerWait limits how long a reconciliation waits for all its answers, and for each of them. A
-	// healthy API server answers in milliseconds.
+	// answerWait is for all answers of a reconciliation, too. A healthy API server answers in milliseconds.
 	answerWait = time.Second
 	// slowKept is how long nothing waits for the answers to a question that once took longer.
 	slowKept = 10 * time.Minute
 )
 
-// Questions asks the API server in the background: one question at a time about each subject. It keeps
-// the last answer. A subject that is not answered is asked about again after requirements.DiscoveryInterval.
+// Questions asks in the background: one question at a time about each subject. A subject
+// without an answer is asked about again after requirements.DiscoveryInterval.
 type Questions[K comparable, A any] struct {
 	ask  func(context.Context, K) (A, error)
 	wake func(queue.Key) // queues what was reconciled without an answer that has come since
@@ -42,8 +39,7 @@ func newQuestions[K comparable, A any](ask func(context.Context, K) (A, error), 
 // Reply is the last answer about a subject.
 type Reply[A any] struct {
 	Answer A
-	// known is false before the first answer.
-	Known bool
+	Known  bool
 	// announced is when a change last announced another answer, or the subject was first asked about.
 	Announced time.Time
 }
@@ -57,8 +53,8 @@ type Asker struct {
 // NewAsker returns the asker for the reconciliation of a key, which begins now.
 func NewAsker(k queue.Key) Asker { return Asker{k, time.Now().Add(answerWait)} }
 
-// Of returns the last answer about a subject. It asks when that is older than age, and waits a short
-// time for the new one. The Asker is queued when the new one comes later, and is another.
+// Of asks when the last answer is older than age, and waits a short time for the new one. The Asker is queued
+// when the new one comes later, and is another.
 func (q *Questions[K, A]) Of(subject K, by Asker, age time.Duration) Reply[A] {
 	for {
 		done, wait := q.begin(subject, by, age)
@@ -80,8 +76,7 @@ func await(done <-chan struct{}, wait time.Duration) {
 	}
 }
 
-// begin asks, if it is time to. It returns what is closed when the question is answered, and how long
-// to wait for that.
+// begin returns what is closed when the question is answered, and how long to wait for that.
 func (q *Questions[K, A]) begin(subject K, by Asker, age time.Duration) (done <-chan struct{}, wait time.Duration) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -110,7 +105,6 @@ func (q *Questions[K, A]) run(subject K, asked *question[A]) {
 	}
 }
 
-// last returns the last answer, and whether a change has announced another one since it was asked for.
 func (q *Questions[K, A]) last(subject K, by Asker) (last Reply[A], void bool) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -121,8 +115,7 @@ func (q *Questions[K, A]) last(subject K, by Asker) (last Reply[A], void bool) {
 	return asked.last, asked.void
 }
 
-// Announce makes the answer about a subject void, because a change announces another. The last one
-// is used until that comes.
+// Announce makes an answer void because of a change. It is used until the next one.
 func (q *Questions[K, A]) Announce(subject K) {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
@@ -131,7 +124,6 @@ func (q *Questions[K, A]) Announce(subject K) {
 	}
 }
 
-// question is what has been asked about a subject.
 type question[A any] struct {
 	last   Reply[A]
 	began  time.Time // of the last question
@@ -161,7 +153,6 @@ func (a *question[A]) begin(now time.Time) {
 	a.done, a.without = make(chan struct{}), map[queue.Key]bool{}
 }
 
-// wait is how long an Asker waits for the answer.
 func (a *question[A]) wait(now time.Time, by Asker) time.Duration {
 	if a.done == nil || !a.slow.IsZero() && now.Sub(a.slow) < slowKept {
 		return 0

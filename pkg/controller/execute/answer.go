@@ -40,7 +40,6 @@ func (r *run) answer(ctx context.Context, question decide.Question, now time.Tim
 	return err
 }
 
-// watchObject returns an object from a cache that is filled on demand.
 func (r *run) watchObject(key decide.ObjectKey) decide.Object {
 	store, cached := r.OnDemand.Watch(key.Resource)
 	object := decide.Object{Cached: cached, Since: store.Began}

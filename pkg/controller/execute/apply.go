@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// apply executes the steps of a plan in their order, until an answer contradicts the facts. learned
-// reports whether the next decision need not wait until the caches show what was written.
+// apply stops when an answer contradicts the facts. learned: the next decision need not wait for the caches.
 func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err error) {
 	var created []drift.Object
 	changed := false
@@ -58,7 +57,8 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	if failed != nil || changed || len(created) == 0 {
 		return false, failed // the caches will show what was changed
 	}
-	r.complete(plan, created)
+	r.learn(decide.Completed{Plan: plan, Created: created, At: r.Now()})
+	r.status, r.phases = plan.Status, append(r.phases, plan.Phases...)
 	return true, nil
 }
 
@@ -71,26 +71,17 @@ func (r *run) send(ctx context.Context, step rollout.Step) (written, existing dr
 	return written, existing, err
 }
 
-// complete continues after a plan that only created objects.
-func (r *run) complete(plan decide.Plan, created []drift.Object) {
-	r.learn(decide.Completed{Plan: plan, Created: created, At: r.Now()})
-	r.status, r.phases = plan.Status, append(r.phases, plan.Phases...)
-}
-
-// isRendered reports whether the object of a step is rendered for the operator. The next decision does
-// not wait for the others: objects of issuers, fields and lifted permissions.
+// isRendered is false for objects of issuers, fields and lifted permissions: the next decision waits for them.
 func isRendered(step rollout.Step) bool {
 	_, dynamic := step.Object.(*unstructured.Unstructured)
 	return !dynamic && step.Fields == nil && !permissions.IsLifted(step.Object)
 }
 
-// mirrors reports whether a step copies the conditions of an OperatorCondition. The next reconciliation
-// repeats it: it must not keep the status from being written.
+// The next reconciliation repeats this step, which must not keep the status from being written.
 func mirrors(step rollout.Step) bool { return step.Verb == rollout.Patch && step.Fields == nil }
 
-// learnRefusal records that the API server did not accept a step. The reconciliation continues
-// without it. If the reason is a webhook that does not answer, a later step may be what makes it
-// answer. The reconciliation then fails at its end, and is retried as any other that fails.
+// learnRefusal continues without the step: a later one may make the webhook answer that did not. The
+// reconciliation fails at its end, and is retried.
 func (r *run) learnRefusal(step rollout.Step, err error) {
 	key := step.Key()
 	refused := decide.Refused{Step: step, Why: fmt.Sprintf("the API server refuses %s: %v", key, err)}

@@ -17,9 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// refuseOrphaned returns an error if the steps would write to objects that a deletion of their
-// ClusterServiceVersion has orphaned. The caches may show the objects before the deletion. If the
-// ClusterServiceVersion became their owner again, the garbage collector would delete them.
+// refuseOrphaned refuses to write to objects that a deletion has orphaned, which the caches may not show:
+// garbage collection would delete them if they had their owner again.
 func (r *run) refuseOrphaned(ctx context.Context, steps []rollout.Step) error {
 	lostOwner := func(step rollout.Step) bool {
 		return step.Live != nil && csvspec.HasOwnerLabels(step.Live, r.csv) && !csvspec.Owns(r.csv, step.Live) && csvspec.Owns(r.csv, step.Object)
@@ -41,9 +40,8 @@ func (r *run) refuseOrphaned(ctx context.Context, steps []rollout.Step) error {
 	return nil
 }
 
-// dryRun asks by dry runs whether admission made live objects differ from what is desired. A
-// process does so once for an object that it has not written itself. What a dry run does not
-// show, because a webhook does not take part in one, the write itself shows.
+// dryRun asks, once for an object that the process has not written, whether admission changed it. Webhooks that
+// do not take part in dry runs are seen in the write itself.
 func (r *run) dryRun(ctx context.Context, steps []rollout.Step) (accepted bool) {
 	for _, step := range steps {
 		if !step.NeedsDryRun || r.dryRuns[step.Key()] {

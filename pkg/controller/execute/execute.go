@@ -52,9 +52,8 @@ type Outcome struct {
 	Deferred error
 }
 
-// Run decides and executes until nothing new is learned. The results of a plan are facts for the next
-// one: probes, counts, objects that the caches did not show, and objects that were created. What follows
-// from a creation need not wait until the caches show it.
+// Run decides and executes until nothing new is learned. The results of a plan are facts for the next one, so
+// that what follows from a creation need not wait for the caches.
 func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Outcome, error) {
 	r := &run{
 		Executor: e, key: k, facts: facts, csv: facts.CSV, status: facts.Status,
@@ -77,7 +76,6 @@ func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Ou
 	}
 }
 
-// run is one execution of Run.
 type run struct {
 	*Executor
 	key     queue.Key
@@ -97,8 +95,7 @@ func (r *run) learn(result ...decide.Result) {
 	r.results.Learned = append(r.results.Learned, result...)
 }
 
-// nextPlan returns the plan that the facts and the results lead to. It answers the questions that must be
-// answered first.
+// nextPlan answers the questions that must be answered first.
 func (r *run) nextPlan(ctx context.Context, now time.Time) (decide.Plan, error) {
 	r.results.Answers = decide.NewAnswers()
 	for {
@@ -120,7 +117,7 @@ func (r *run) nextPlan(ctx context.Context, now time.Time) (decide.Plan, error) 
 	}
 }
 
-// decideOnProcessor renders and compares, which takes a processor and memory.
+// decideOnProcessor frees the processor also when the code panics.
 func (r *run) decideOnProcessor(now time.Time) (decide.Plan, error) {
 	defer r.Processors.take()()
 	return decide.Decide(r.facts, r.results, now)
@@ -151,9 +148,7 @@ func (r *run) execute(ctx context.Context, plan decide.Plan) (learned bool, err 
 	return applied || len(plan.Probes) > 0 || len(plan.Count) > 0, nil
 }
 
-// Processors are places to render and compare in, as many as can be used at once. More passes
-// than that would only hold in memory what they have made while they wait for a processor; and
-// with each pass done in one go, fewer are needed.
+// Processors limits concurrent rendering to what can run at once. More would only hold memory while they wait.
 type Processors chan struct{}
 
 // NewProcessors returns one place for each processor.

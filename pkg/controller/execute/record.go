@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// record records what the API server returned for a step: for the next decisions, and for
-// reconciliations before the caches show it.
+// record is for the next decisions, and for reconciliations before the caches show the write.
 func (r *run) record(step rollout.Step, written drift.Object) {
 	now := r.Now()
 	_, dynamic := written.(*unstructured.Unstructured)
@@ -44,8 +43,7 @@ func (r *run) record(step rollout.Step, written drift.Object) {
 	r.learn(result)
 }
 
-// recordFields records a write of fields. The next decision has the ClusterServiceVersion that the API
-// server returned.
+// recordFields replaces the ClusterServiceVersion by the one that the API server returned.
 func (r *run) recordFields(step rollout.Step, written drift.Object) {
 	r.Contested.Wrote(records.FieldObject{Title: step.Key(), UID: written.GetUID()}, step.Fields, r.Now())
 	csv, ok := written.(*operatorsv1alpha1.ClusterServiceVersion)
@@ -60,8 +58,7 @@ func (r *run) recordFields(step rollout.Step, written drift.Object) {
 	r.csv = csv
 }
 
-// recordRepair records the result of a write. It counts a repair if another client reverted the previous
-// write, or if admission changed what it must not change.
+// recordRepair counts a repair if another client, or admission where it must not, reverted the previous write.
 func (r *run) recordRepair(result decide.Written) {
 	step, csv, object := result.Step, records.NameOf(r.csv), result.Step.Key()
 	switch {
@@ -79,7 +76,6 @@ func (r *run) recordRepair(result decide.Written) {
 	}
 }
 
-// revertedMetadata returns the finalizers and annotations that admission removed or changed.
 func revertedMetadata(desired, written drift.Object) []string {
 	var reverted []string
 	for name, value := range desired.GetAnnotations() {
@@ -94,7 +90,6 @@ func revertedMetadata(desired, written drift.Object) []string {
 	return reverted
 }
 
-// reportNotLifted emits an event for each permission that is not lifted.
 func (r *run) reportNotLifted(reasons map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(reasons)) {
 		r.Events.Event(r.csv, corev1.EventTypeWarning, managerv1alpha1.EventPermissionsNotLifted, reasons[key])

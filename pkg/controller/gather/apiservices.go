@@ -20,8 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// occupiedGroups returns the groups in which a ClusterServiceVersion must not register an
-// APIService, and why. An existing APIService is not affected by later APIServices of the same group.
+// occupiedGroups returns reasons by group. Later APIServices of a group do not affect an existing one.
 func (g *Gatherer) occupiedGroups(s *decide.Facts, relatives lineage.Lineage) map[string]string {
 	occupied := map[string]string{}
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
@@ -35,8 +34,7 @@ func (g *Gatherer) occupiedGroups(s *decide.Facts, relatives lineage.Lineage) ma
 	return occupied
 }
 
-// others is what serves versions of groups and belongs neither to a ClusterServiceVersion nor to
-// another version of the same operator.
+// others are the servers of API groups that belong to no version of the operator.
 func (g *Gatherer) others(s *decide.Facts, relatives lineage.Lineage) requirements.OtherServers {
 	family := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{s.CSV}, relatives.Older, relatives.Newer)
 	ownership := g.Versions.OwnershipOf(family...)
@@ -61,8 +59,7 @@ func (g *Gatherer) apiServicesOf(group string) []*apiregistrationv1.APIService {
 	return g.Caches.APIServices.By(informers.ByGroup, group)
 }
 
-// ownedElsewhere reports whether a ClusterServiceVersion of another operator owns a definition with
-// the better right.
+// ownedElsewhere reports whether another operator owns a definition with the better right.
 func (g *Gatherer) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServiceVersion, family []*operatorsv1alpha1.ClusterServiceVersion) bool {
 	own := g.Versions.ClaimantOf(csv)
 	return slices.ContainsFunc(g.Caches.CSVs.By(informers.ByCRD, crd), func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
@@ -70,7 +67,6 @@ func (g *Gatherer) ownedElsewhere(crd string, csv *operatorsv1alpha1.ClusterServ
 	})
 }
 
-// addServedKinds asks which kinds the available APIServices of a ClusterServiceVersion serve.
 func (g *Gatherer) addServedKinds(s *decide.Facts, by discovery.Asker) {
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		live := g.Caches.APIServices.Get("", csvspec.APIServiceName(owned.Group, owned.Version))
@@ -84,8 +80,7 @@ func (g *Gatherer) addServedKinds(s *decide.Facts, by discovery.Asker) {
 	}
 }
 
-// reservedAPI is why a ClusterServiceVersion must not own its APIServices; nil when it may. It
-// holds for one that is installed, too: an edit must not do what an installation may not. That
+// reservedAPI also holds for an installed version: an edit must not do what an installation may not. That
 // one keeps its webhooks, which its author has not given up.
 func (g *Gatherer) reservedAPI(s *decide.Facts) *scope.Failure {
 	reserved := requirements.ReservedAPI(s.CSV, g.apiServicesOf)
@@ -102,8 +97,7 @@ func (g *Gatherer) reservedAPI(s *decide.Facts) *scope.Failure {
 	}
 }
 
-// occupiedAPI is why a ClusterServiceVersion that has not begun cannot own its
-// APIServices; nil when it can.
+// occupiedAPI is only about a ClusterServiceVersion that has not begun.
 func (g *Gatherer) occupiedAPI(s *decide.Facts) *scope.Failure {
 	if s.Upgrade.Started {
 		return nil
@@ -123,8 +117,7 @@ func cannotAdopt(why string) *scope.Failure {
 	return &scope.Failure{Reason: operatorsv1alpha1.CSVReasonOwnerConflict, Message: "unable to adopt APIService: " + why}
 }
 
-// reservedGroups are the groups that no operator may serve, among those of the APIServices that
-// a ClusterServiceVersion has or wants.
+// reservedGroups are groups of its APIServices that no operator may serve.
 func (g *Gatherer) reservedGroups(s *decide.Facts) map[string]bool {
 	groups := map[string]bool{}
 	for _, owned := range s.CSV.Spec.APIServiceDefinitions.Owned {

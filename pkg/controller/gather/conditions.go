@@ -18,8 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// HasOperatorConditions reports whether the cluster has the kind OperatorCondition. A cluster with an
-// old OLM lacks it.
+// HasOperatorConditions is false in a cluster with an old OLM.
 func (g *Gatherer) HasOperatorConditions() bool {
 	crd := g.Caches.CRDs.Get("", owners.OperatorConditions.Resource.GroupResource().String())
 	return crd != nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) && apihelpers.HasServedCRDVersion(crd, operatorsv2.GroupVersion.Version)
@@ -33,8 +32,7 @@ func (g *Gatherer) condition(csv *operatorsv1alpha1.ClusterServiceVersion) decid
 	return decide.Condition{Supported: true, Cached: filled, Live: cache.Get(csv.Namespace, csv.Name)}
 }
 
-// notUpgradeable returns why the OperatorConditions of older versions do not allow the upgrade; empty
-// if they do. It fails while the cache is being filled.
+// notUpgradeable returns why older versions do not allow the upgrade. It fails while the cache is being filled.
 func (g *Gatherer) notUpgradeable(u rollout.Upgrade) (string, error) {
 	if u.Started {
 		return "", nil

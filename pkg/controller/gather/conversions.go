@@ -19,8 +19,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
 
-// Convertible returns the CustomResourceDefinitions whose conversion a ClusterServiceVersion declares, or
-// that call its Services or the Services of older versions. A Service that another client deleted is known by the Deployment that it was for.
+// Convertible returns the definitions whose conversion a ClusterServiceVersion declares, or that call a Service
+// of its versions. A Service that another client deleted is known by its Deployment.
 func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) map[string]*apiextensionsv1.CustomResourceDefinition {
 	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
 	for _, d := range csv.Spec.WebhookDefinitions {
@@ -38,8 +38,7 @@ func (g *Gatherer) Convertible(csv *operatorsv1alpha1.ClusterServiceVersion, ids
 	return found
 }
 
-// ConvertibleNames returns the names of the definitions that may call a ClusterServiceVersion. The ones
-// that it declares, and the recorded ones, are known before a cache shows their conversion.
+// ConvertibleNames includes declared and recorded definitions before a cache shows their conversion.
 func (g *Gatherer) ConvertibleNames(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	all := map[string]bool{}
 	for name := range g.Convertible(csv, []string{informers.OwnerID(csv.Namespace, csv.Name)}) {
@@ -62,8 +61,7 @@ func (g *Gatherer) ConvertibleNames(csv *operatorsv1alpha1.ClusterServiceVersion
 	return slices.Sorted(maps.Keys(all))
 }
 
-// ownServiceNames returns the names of the Services of some owners, and of the missing Services of their
-// Deployments.
+// ownServiceNames includes missing Services, by their Deployments.
 func (g *Gatherer) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion, ids []string) []string {
 	var all []string
 	for _, service := range g.Caches.Services.OfOwners(ids) {
@@ -79,7 +77,6 @@ func (g *Gatherer) ownServiceNames(csv *operatorsv1alpha1.ClusterServiceVersion,
 	return all
 }
 
-// withRequired adds the existing definitions that a ClusterServiceVersion owns or requires.
 func (g *Gatherer) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]*apiextensionsv1.CustomResourceDefinition {
 	all := maps.Clone(crds)
 	for _, name := range csvspec.RequiredCRDs(csv) {
@@ -90,8 +87,7 @@ func (g *Gatherer) withRequired(csv *operatorsv1alpha1.ClusterServiceVersion, cr
 	return all
 }
 
-// otherConverters are the Services of other ClusterServiceVersions than these that
-// convert any of the definitions, as namespace/name.
+// otherConverters are Services, as namespace/name, of other ClusterServiceVersions that convert the definitions.
 func (g *Gatherer) otherConverters(own []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	others := map[string]bool{}
 	for _, crd := range crds {
@@ -109,9 +105,8 @@ func (g *Gatherer) otherConverters(own []string, crds map[string]*apiextensionsv
 	return others
 }
 
-// foreignConversions are the definitions that a ClusterServiceVersion means to convert and whose
-// conversion, which another client has set up, calls no Service of its versions. A Service that does
-// not exist converts nothing.
+// foreignConversions are declared conversions that another client set up, and that call an existing Service
+// of others.
 func (g *Gatherer) foreignConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) (map[string]bool, error) {
 	versions := slices.Concat([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older, relatives.Newer)
 	foreign, decided := map[string]bool{}, map[string]bool{}
@@ -135,9 +130,8 @@ func (g *Gatherer) foreignConversions(ctx context.Context, csv *operatorsv1alpha
 	return foreign, nil
 }
 
-// callsAnother reports whether a Service exists and belongs to none of some versions, nor to any other
-// ClusterServiceVersion (see otherConverters). One that the manager must not read counts as one, and
-// so does a URL.
+// callsAnother reports whether a Service exists and belongs to no ClusterServiceVersion of the manager. A URL,
+// and a Service that the manager must not read, count as such.
 func (g *Gatherer) callsAnother(ctx context.Context, namespace, name string, versions []*operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
 	if name == "" {
 		return true, nil

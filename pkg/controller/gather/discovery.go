@@ -19,8 +19,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// addAPIs fills in what the API server says of itself, as far as the
-// ClusterServiceVersion depends on it.
 func (g *Gatherer) addAPIs(facts *requirements.Facts, by discovery.Asker) {
 	if facts.CSV.Spec.MinKubeVersion != "" {
 		facts.Kubernetes = g.Served.Version.Of("/version", by, discovery.MaxAge).Answer
@@ -48,8 +46,7 @@ const (
 	emptyAge = 30 * time.Second
 )
 
-// builtIn returns what the API server serves of a version of a group of Kubernetes; nil when it has not
-// answered. That changes with the version of the API server, which then changes the APIService.
+// builtIn returns nil before an answer. A new version of the API server changes the APIService.
 func (g *Gatherer) builtIn(version schema.GroupVersion, by discovery.Asker) []rules.Resource {
 	reply := g.Served.Resources.Of(version, by, builtInAge)
 	if reply.Known && len(reply.Answer) == 0 {
@@ -73,9 +70,8 @@ func (g *Gatherer) builtIn(version schema.GroupVersion, by discovery.Asker) []ru
 	return resources
 }
 
-// catalog lists what the API server serves of the groups that the rules of a
-// ClusterServiceVersion name. It reads caches, and asks once for what Kubernetes itself
-// serves. It does not know what other API servers serve.
+// catalog reads caches, and asks once for what Kubernetes itself serves. It does not know what other API servers
+// serve.
 func (g *Gatherer) catalog(csv *operatorsv1alpha1.ClusterServiceVersion, by discovery.Asker) rules.Catalog {
 	groups := rules.Groups(csv)
 	catalog := rules.Catalog{Closed: len(groups) > 0 && !g.Caches.Aggregation.Absent()}

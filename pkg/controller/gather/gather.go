@@ -36,9 +36,8 @@ type Gatherer struct {
 	Versions *versions.Index
 }
 
-// Gather reads the caches, and from the API server what it serves and which Services the conversions of
-// other clients call. It starts the caches that are filled on demand. deleting is set if the
-// ClusterServiceVersion is being deleted while registrations of it stay.
+// Gather reads the caches and the API server. It starts the caches that are filled on demand. deleting is set if
+// the ClusterServiceVersion is being deleted while registrations of it stay.
 func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, deleting bool, now time.Time) (decide.Facts, error) {
 	s := g.cached(csv, relatives, now)
 	s.Deleting = deleting
@@ -68,7 +67,6 @@ func (g *Gatherer) Gather(ctx context.Context, csv *operatorsv1alpha1.ClusterSer
 	return *s, err
 }
 
-// cached returns what the caches show of a ClusterServiceVersion, and of what it and older versions own.
 func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, now time.Time) *decide.Facts {
 	ids := informers.OwnerIDs(csv, relatives.Older)
 	ownership := g.Versions.OwnershipOf(append([]*operatorsv1alpha1.ClusterServiceVersion{csv}, relatives.Older...)...)
@@ -111,8 +109,7 @@ func (g *Gatherer) cached(csv *operatorsv1alpha1.ClusterServiceVersion, relative
 	return s
 }
 
-// failure is why a ClusterServiceVersion cannot be installed where its OperatorGroup wants it;
-// nil when it can.
+// failure is why the OperatorGroup does not allow the installation; nil if it does.
 func (g *Gatherer) failure(s *decide.Facts) *scope.Failure {
 	if failure := s.Scope.Supported(s.CSV); failure != nil {
 		return failure
@@ -127,13 +124,11 @@ func (g *Gatherer) failure(s *decide.Facts) *scope.Failure {
 	return g.occupiedAPI(s)
 }
 
-// refusal returns why an object with a name that the ClusterServiceVersion needs cannot belong to it;
-// empty when it can.
+// refusal returns why an existing object cannot belong to the ClusterServiceVersion; empty when it can.
 func (g *Gatherer) refusal(s *decide.Facts, o drift.Object) string {
 	return s.Adopter(g.Versions.Exists).Refusal(o)
 }
 
-// requirements are what a ClusterServiceVersion needs, as far as it is there.
 func (g *Gatherer) requirements(ctx context.Context, s *decide.Facts, relatives lineage.Lineage) (requirements.Facts, error) {
 	csv := s.CSV
 	facts := requirements.Facts{

@@ -23,8 +23,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// ruleDefinitions are those of the custom resources that the webhooks of a
-// ClusterServiceVersion name.
 func (g *Gatherer) ruleDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion) []*apiextensionsv1.CustomResourceDefinition {
 	var found []*apiextensionsv1.CustomResourceDefinition
 	for _, d := range csv.Spec.WebhookDefinitions[:csvspec.WebhooksWithinLimit(csv)] {
@@ -45,8 +43,7 @@ func delegating[T drift.Object](objects []T, do bool) []T {
 	return slices.DeleteFunc(objects, func(o T) bool { return permissions.Delegates(o) != do })
 }
 
-// Owned are the objects of the kinds that definitions may own, as far as they belong to a
-// ClusterServiceVersion.
+// Owned are the objects that definitions may own and that belong to a ClusterServiceVersion.
 func (g *Gatherer) Owned(csv *operatorsv1alpha1.ClusterServiceVersion) map[owners.Kind][]metav1.Object {
 	all := map[owners.Kind][]metav1.Object{
 		owners.Deployments:     ownedBy(csv, g.Caches.Deployments),
@@ -62,7 +59,6 @@ func (g *Gatherer) Owned(csv *operatorsv1alpha1.ClusterServiceVersion) map[owner
 	return all
 }
 
-// addOwned adds the objects that definitions may own, and the contests over fields.
 func (g *Gatherer) addOwned(s *decide.Facts) {
 	s.Owned, s.FieldContests = g.Owned(s.CSV), map[string]drift.FieldContest{}
 	add := func(key string, uid types.UID) {
@@ -79,26 +75,17 @@ func (g *Gatherer) addOwned(s *decide.Facts) {
 }
 
 func ownedBy[T drift.Object](csv *operatorsv1alpha1.ClusterServiceVersion, cache informers.Store[T]) (all []metav1.Object) {
-	for _, o := range cache.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
-		if o.GetNamespace() == csv.Namespace {
-			all = append(all, o)
-		}
+	for _, o := range inNamespace(csv.Namespace, cache.OfOwner(informers.OwnerID(csv.Namespace, csv.Name))) {
+		all = append(all, o)
 	}
 	return all
 }
 
 // inNamespace are the objects of a namespace: what was lifted is called like what it was made of.
 func inNamespace[T drift.Object](namespace string, objects []T) []T {
-	var there []T
-	for _, o := range objects {
-		if o.GetNamespace() == namespace {
-			there = append(there, o)
-		}
-	}
-	return there
+	return slices.DeleteFunc(slices.Clone(objects), func(o T) bool { return o.GetNamespace() != namespace })
 }
 
-// podsByDeployment returns the pods that the selector of each Deployment matches.
 func podsByDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, pods []*corev1.Pod) map[string][]*corev1.Pod {
 	found := map[string][]*corev1.Pod{}
 	for _, spec := range csvspec.Deployments(csv) {
@@ -132,7 +119,6 @@ func byService(all []*discoveryv1.EndpointSlice) map[string][]*discoveryv1.Endpo
 	return grouped
 }
 
-// addSecrets adds the Secrets of each Deployment, by all names that its Service may have.
 func (g *Gatherer) addSecrets(s *decide.Facts) {
 	deployments := map[string]bool{}
 	for name := range s.Observed.Deployments {

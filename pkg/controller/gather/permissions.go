@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// access is what the ServiceAccounts of a ClusterServiceVersion may do everywhere, and
-// in the namespaces that matter, not counting some bindings.
+// access does not count the bindings in but.
 func (g *Gatherer) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets []string, but map[string]bool) permissions.Access {
 	access := permissions.Access{Everywhere: map[string][]rbacv1.PolicyRule{}, In: map[string]map[string][]rbacv1.PolicyRule{}}
 	namespaces := permissions.GrantedIn(csv.Namespace, targets)
@@ -43,8 +42,6 @@ func (g *Gatherer) access(csv *operatorsv1alpha1.ClusterServiceVersion, targets 
 	return access
 }
 
-// accounts are the ServiceAccounts that a ClusterServiceVersion's permissions speak
-// of, as far as they exist.
 func (g *Gatherer) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]*corev1.ServiceAccount {
 	accounts := map[string]*corev1.ServiceAccount{}
 	for _, name := range csvspec.ServiceAccounts(csv) {
@@ -55,8 +52,7 @@ func (g *Gatherer) accounts(csv *operatorsv1alpha1.ClusterServiceVersion) map[st
 	return accounts
 }
 
-// rules are those of the role that a binding in a namespace refers to; none when it
-// does not exist.
+// rules are none if the role does not exist.
 func (g *Gatherer) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
 	if ref.Kind == "ClusterRole" {
 		if role := g.Caches.ClusterRoles.Get("", ref.Name); role != nil {
@@ -68,7 +64,6 @@ func (g *Gatherer) rules(namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRu
 	return nil
 }
 
-// lifted returns the lifted roles and bindings of a ClusterServiceVersion and of its replaced versions.
 func (g *Gatherer) lifted(s *decide.Facts) []drift.Object {
 	proven, alleged := g.labelledAsLifted(s)
 	if len(alleged) == 0 {
@@ -83,8 +78,7 @@ func (g *Gatherer) lifted(s *decide.Facts) []drift.Object {
 	return proven
 }
 
-// labelledAsLifted returns the objects with the labels of lifted permissions. Ownership proves that some
-// belong to the ClusterServiceVersion; the others only have the labels.
+// proven objects belong to the ClusterServiceVersion; alleged ones only have its labels.
 func (g *Gatherer) labelledAsLifted(s *decide.Facts) (proven, alleged []drift.Object) {
 	ids := informers.OwnerIDs(s.CSV, s.Upgrade.From)
 	for _, o := range slices.Concat(
@@ -102,8 +96,7 @@ func (g *Gatherer) labelledAsLifted(s *decide.Facts) (proven, alleged []drift.Ob
 	return proven, alleged
 }
 
-// grants are what the installer granted to the ServiceAccounts of a ClusterServiceVersion in
-// its namespace.
+// grants are from the installer, not from lifted objects.
 func (g *Gatherer) grants(s *decide.Facts, lifted []drift.Object) permissions.Grants {
 	ours := map[string]bool{}
 	for _, o := range lifted {
@@ -134,8 +127,7 @@ func (g *Gatherer) grants(s *decide.Facts, lifted []drift.Object) permissions.Gr
 	return granted
 }
 
-// sameNames are the objects in some namespaces that are called as a binding and its role; ""
-// is the cluster.
+// sameNames are objects with the name of a binding or its role. The namespace "" is the cluster.
 func (g *Gatherer) sameNames(namespaces []string, b *rbacv1.RoleBinding) (found []drift.Object) {
 	for _, namespace := range namespaces {
 		if namespace == metav1.NamespaceAll {

@@ -74,9 +74,8 @@ func (r *Reconciler) updateStatus(ctx context.Context, k queue.Key, group *opera
 	return requeue, err
 }
 
-// updateProvidedAPIs writes the annotation with the APIs of the group's operators. It returns the
-// updated group, nil if it is deleted; why the annotation is not as desired; and when to write an
-// annotation that another client contests.
+// updateProvidedAPIs returns the group, nil if it is deleted; why the annotation is not as desired; and when to
+// write an annotation that another client contests.
 func (r *Reconciler) updateProvidedAPIs(ctx context.Context, k queue.Key, group *operatorsv1.OperatorGroup) (updated *operatorsv1.OperatorGroup, why string, at rollout.Requeue, err error) {
 	provided := scope.ProvidedAPIs(r.Caches.CSVs.In(k.Namespace))
 	if !scope.ProvidedAPIsDiffer(group, provided) {

@@ -20,8 +20,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// ReconcileNamespace updates the labels of a Namespace for its OperatorGroups. Each Namespace has
-// its own key and retries, so that a refused change does not delay the labels of other Namespaces.
+// ReconcileNamespace updates the labels of a Namespace for its OperatorGroups. Each Namespace has its own
+// retries, so that a refused change does not delay the labels of others.
 func (r *Reconciler) ReconcileNamespace(ctx context.Context, k queue.Key) (requeue rollout.Requeue, err error) {
 	if r.Caches.Namespaces.Get("", k.Name) != nil && !r.Writes.Fulfilled(k, r.Caches, r.Now()) {
 		return requeue, informers.ErrStale
@@ -51,7 +51,6 @@ func (r *Reconciler) labelChanges(namespace *corev1.Namespace) (add, remove []st
 	return add, slices.DeleteFunc(remove, func(label string) bool { return r.isSelected(label) && !r.isDesired(label) })
 }
 
-// without returns the labels whose fields are not held.
 func without(labels, held []string) []string {
 	return slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return slices.Contains(held, labelField(label)) })
 }
@@ -69,8 +68,7 @@ func labelFields(add, remove []string) map[string]string {
 	return fields
 }
 
-// recordRefusal records why the labels of a Namespace could not be changed, or which other client
-// contests them. It returns the labels whose record has changed.
+// recordRefusal returns the labels whose record has changed.
 func (r *Reconciler) recordRefusal(namespace string, labels []string, contest string, err error) []string {
 	switch {
 	case err == nil && contest != "":
@@ -84,8 +82,7 @@ func (r *Reconciler) recordRefusal(namespace string, labels []string, contest st
 	}
 }
 
-// enqueueLabels enqueues the OperatorGroups with some labels and the ClusterServiceVersions in
-// their namespaces, which report the Namespaces without a label.
+// enqueueLabels enqueues what reports the Namespaces without a label.
 func (r *Reconciler) enqueueLabels(labels []string) {
 	for _, label := range labels {
 		for _, group := range r.Caches.Groups.By(informers.ByGroupLabel, label) {
@@ -95,7 +92,6 @@ func (r *Reconciler) enqueueLabels(labels []string) {
 	}
 }
 
-// label changes labels of a Namespace under its observed resourceVersion.
 func (r *Reconciler) label(ctx context.Context, k queue.Key, namespace *corev1.Namespace, add, remove []string) error {
 	if len(add)+len(remove) == 0 {
 		return nil
@@ -119,8 +115,7 @@ func (r *Reconciler) label(ctx context.Context, k queue.Key, namespace *corev1.N
 	return revertedLabels(labelled, add, remove)
 }
 
-// revertedLabels returns an error if admission reverted a change of labels: the response lacks the
-// change.
+// revertedLabels returns an error if admission reverted the change.
 func revertedLabels(written *corev1.Namespace, add, remove []string) error {
 	back := slices.DeleteFunc(slices.Concat(add, remove), func(label string) bool {
 		_, borne := written.Labels[label]
@@ -137,8 +132,7 @@ func (r *Reconciler) isSelected(label string) bool {
 	return len(r.Caches.Validating.By(informers.ByGroupLabel, label))+len(r.Caches.Mutating.By(informers.ByGroupLabel, label)) > 0
 }
 
-// isDesired reports whether a group that is not being deleted sets the label on its targets. It
-// reads the spec: the status may belong to a previous spec.
+// isDesired reads the spec: the status of a group may belong to a previous spec.
 func (r *Reconciler) isDesired(label string) bool {
 	return slices.ContainsFunc(r.Caches.Groups.By(informers.ByGroupLabel, label), func(g *operatorsv1.OperatorGroup) bool {
 		if g.DeletionTimestamp != nil {

@@ -9,8 +9,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// Aggregation records whether the API server aggregates APIs. One that does not has no
-// APIServices, and needs a restart to get them.
+// Aggregation records whether the API server aggregates APIs. One that does not needs a restart to do so.
 type Aggregation struct{ absent atomic.Bool }
 
 // Absent reports whether the API server does not aggregate APIs.

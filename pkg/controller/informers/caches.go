@@ -27,8 +27,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Caches hold what decisions need, and no more: derived objects by their label, other objects
-// stripped to what is read of them.
+// Caches hold derived objects by their label, and other objects stripped to what decisions read.
 type Caches struct {
 	CSVs        Store[*operatorsv1alpha1.ClusterServiceVersion]
 	Groups      Store[*operatorsv1.OperatorGroup]
@@ -46,8 +45,7 @@ type Caches struct {
 
 	Subscriptions Store[*operatorsv1alpha1.Subscription]
 
-	// All of the cluster, including the manager's own: what ServiceAccounts may do, whichever
-	// client granted it, and all APIServices.
+	// All of the cluster, including the manager's own, whichever client granted it.
 	Roles               Store[*rbacv1.Role]
 	ClusterRoles        Store[*rbacv1.ClusterRole]
 	RoleBindings        Store[*rbacv1.RoleBinding]
@@ -63,9 +61,8 @@ type factory interface {
 	StartWithContext(context.Context)
 }
 
-// NewCaches returns the caches of a manager of some namespaces; none means all. Workloads and
-// Secrets are read in these namespaces only. What can conflict with an operator, or grant it
-// permissions, is read in all.
+// NewCaches reads workloads and Secrets in the namespaces of the manager only; none means all. What can conflict
+// with an operator, or grant it permissions, is read in all.
 func NewCaches(clients clients.Set, namespaces []string) *Caches {
 	all := informers.NewSharedInformerFactory(clients.Kube, 0)
 	managed := informers.NewSharedInformerFactoryWithOptions(clients.Kube, 0, selecting(wellknown.LabelManaged+"=true"))
@@ -103,10 +100,10 @@ func NewCaches(clients clients.Set, namespaces []string) *Caches {
 
 		Subscriptions: NewStore[*operatorsv1alpha1.Subscription](withoutCatalog, subscriptions),
 
-		Roles:               NewStore[*rbacv1.Role](unlessManaged(onlyRules), all.Rbac().V1().Roles().Informer()),
-		ClusterRoles:        NewStore[*rbacv1.ClusterRole](unlessManaged(onlyRules), all.Rbac().V1().ClusterRoles().Informer()),
-		RoleBindings:        NewStore[*rbacv1.RoleBinding](unlessManaged(onlySubjects), all.Rbac().V1().RoleBindings().Informer()),
-		ClusterRoleBindings: NewStore[*rbacv1.ClusterRoleBinding](unlessManaged(onlySubjects), all.Rbac().V1().ClusterRoleBindings().Informer()),
+		Roles:               NewStore[*rbacv1.Role](unlessManaged(onlyGrant), all.Rbac().V1().Roles().Informer()),
+		ClusterRoles:        NewStore[*rbacv1.ClusterRole](unlessManaged(onlyGrant), all.Rbac().V1().ClusterRoles().Informer()),
+		RoleBindings:        NewStore[*rbacv1.RoleBinding](unlessManaged(onlyGrant), all.Rbac().V1().RoleBindings().Informer()),
+		ClusterRoleBindings: NewStore[*rbacv1.ClusterRoleBinding](unlessManaged(onlyGrant), all.Rbac().V1().ClusterRoleBindings().Informer()),
 		APIServices:         NewStore[*apiregistrationv1.APIService](unlessManaged(withoutManagedFields), apis.Apiregistration().V1().APIServices().Informer()),
 
 		factories: append(own.factories(), all, managed, extensions, olmclient.Informers{csvs, groups, rollouts, subscriptions}), aggregator: apis, Aggregation: &Aggregation{},
@@ -151,8 +148,7 @@ func (c *Caches) find(kind drift.Object, namespace, name string) drift.Object {
 	return nil
 }
 
-// Synced reports whether the caches are filled. Nothing fills the cache of APIServices if the API server
-// does not aggregate APIs.
+// Synced does not wait for APIServices if the API server does not aggregate APIs.
 func (c *Caches) Synced() bool {
 	for _, store := range c.stores() {
 		if !store.synced() && !(c.Aggregation.Absent() && store.holds(&apiregistrationv1.APIService{})) {

@@ -14,13 +14,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// ErrStale reports that a reconciliation waits until the caches show a previous write, or a deletion
-// that the API server has already executed. The change that they then show triggers the next one.
+// ErrStale ends a reconciliation that waits until the caches show a write or a deletion, which triggers the next.
 var ErrStale = errors.New("the caches do not show the last writes yet")
 
-// Expectations records what the controller wrote until the caches show it. A reconciliation
-// with caches older than its own writes would repeat them. A lost record is harmless: a
-// repeated write changes nothing.
+// Expectations records writes until the caches show them, because older caches would repeat them. A lost
+// record is harmless: a repeated write changes nothing.
 type Expectations struct {
 	// Grace is how long the caches may lag behind a write.
 	Grace   time.Duration
@@ -36,8 +34,7 @@ type Write struct {
 	At      time.Time
 }
 
-// expectation identifies the cached object that shows a write. Whole objects of many
-// installations at once would take more memory than the caches.
+// expectation identifies a cached object. Many whole objects would take more memory than the caches.
 type expectation struct {
 	kind             drift.Object // nil, of the object's type
 	namespace, name  string
@@ -62,8 +59,7 @@ func (e *Expectations) Add(k queue.Key, write Write) {
 	})
 }
 
-// Fulfilled reports whether the caches show everything that was written for the key, or the
-// grace is over.
+// Fulfilled reports whether the caches show all writes for the key, or the grace is over.
 func (e *Expectations) Fulfilled(k queue.Key, caches *Caches, now time.Time) bool {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
@@ -76,8 +72,7 @@ func (e *Expectations) Fulfilled(k queue.Key, caches *Caches, now time.Time) boo
 	return true
 }
 
-// IsEcho reports whether an object is as a reconciliation of the key created it, or wrote its
-// status. That reconciliation has already used it.
+// IsEcho reports whether an object is as a reconciliation of the key wrote it, which has already used it.
 func (e *Expectations) IsEcho(k queue.Key, o drift.Object) bool {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()

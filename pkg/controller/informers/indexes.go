@@ -32,8 +32,7 @@ import (
 const (
 	// ByOwner indexes objects by their owner ID.
 	ByOwner = "owner"
-	// ByCRD indexes ClusterServiceVersions by the CustomResourceDefinitions that they
-	// own, require, or convert.
+	// ByCRD indexes ClusterServiceVersions by the definitions that they own, require, or convert.
 	ByCRD = "crd"
 	// ByReplaced indexes ClusterServiceVersions by the versions that they replace.
 	ByReplaced = "replaced"
@@ -43,13 +42,11 @@ const (
 	ByOwned = "owned"
 	// ByAPI indexes ClusterServiceVersions by the APIServices that they depend on.
 	ByAPI = "api"
-	// BySubject indexes bindings by their subjects, and ClusterServiceVersions by the subjects
-	// that match their ServiceAccounts.
+	// BySubject indexes bindings by subject, and ClusterServiceVersions by the subjects that match them.
 	BySubject = "subject"
 	// ByRole indexes bindings by the role that they refer to.
 	ByRole = "role"
-	// ByGroupLabel indexes Namespaces by the labels of OperatorGroups that they have, OperatorGroups by
-	// their own label, and registrations by the labels with which they select Namespaces.
+	// ByGroupLabel indexes Namespaces, OperatorGroups and registrations by the labels of OperatorGroups.
 	ByGroupLabel = "grouplabel"
 	// ByTarget indexes OperatorGroups by the Namespaces that they name.
 	ByTarget = "target"
@@ -61,8 +58,7 @@ const (
 	ByReplacing = "replacing"
 	// ByConverter indexes CustomResourceDefinitions by the Service that converts them.
 	ByConverter = "converter"
-	// ByGroup indexes CustomResourceDefinitions and APIServices by their API group, and
-	// ClusterServiceVersions by the groups of the APIServices that they own.
+	// ByGroup indexes by API group, ClusterServiceVersions by the groups of the APIServices that they own.
 	ByGroup = "group"
 	// ByRuled indexes ClusterServiceVersions by the API groups that rules of their webhooks name.
 	ByRuled = "ruled"
@@ -110,7 +106,6 @@ func by[T any](values func(T) []string) cache.IndexFunc {
 	}
 }
 
-// inNamespace prefixes names with the namespace of the object.
 func inNamespace[T metav1.Object](names func(T) []string) func(T) []string {
 	return func(o T) []string {
 		var values []string
@@ -130,8 +125,7 @@ func unlessCopied(values func(*operatorsv1alpha1.ClusterServiceVersion) []string
 	}
 }
 
-// SubjectsOf returns the subjects of a binding, or the subjects that match the ServiceAccounts of
-// a ClusterServiceVersion.
+// SubjectsOf returns the subjects of a binding, or the subjects that match a ClusterServiceVersion.
 func SubjectsOf(o drift.Object) []string {
 	switch o := o.(type) {
 	case *rbacv1.RoleBinding:
@@ -149,7 +143,6 @@ func SubjectsOf(o drift.Object) []string {
 	}
 }
 
-// roleOf returns the key of the role that a binding refers to.
 func roleOf(o drift.Object) []string {
 	switch o := o.(type) {
 	case *rbacv1.RoleBinding:
@@ -190,7 +183,6 @@ func GroupsServedBy(o drift.Object) []string {
 	}
 }
 
-// apisOf returns the names of the APIServices that a ClusterServiceVersion requires or owns.
 func apisOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var services []string
 	for _, kind := range csvspec.RequiredAPIs(csv) {
@@ -202,8 +194,7 @@ func apisOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return services
 }
 
-// issuerOf returns the key of the issuer that a Subscription names. Nothing watches issuers of other
-// groups than cert-manager's.
+// Nothing watches issuers of other groups than cert-manager's.
 func issuerOf(subscription *operatorsv1alpha1.Subscription) []string {
 	choice, err := issuers.ChoiceOf(subscriptions.ConfigOf(subscription).Annotations)
 	if err != nil || choice.Issuer.Group != issuers.Issuers.Group {
@@ -238,7 +229,6 @@ func SelectedLabels(registration drift.Object) map[string]bool {
 	return selected
 }
 
-// groupLabelsOf returns the labels of OperatorGroups that an object has, defines or selects by.
 func groupLabelsOf(o drift.Object) []string {
 	switch o := o.(type) {
 	case *corev1.Namespace:

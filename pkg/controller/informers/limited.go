@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// limited holds the informer factories of the namespaces to which a manager is limited, or of all
-// namespaces. A manager needs no permission to read Secrets and workloads of other namespaces.
+// limited holds factories by namespace: a manager needs no permission to read Secrets and workloads of others.
 type limited struct {
 	derived, labelledPods []informers.SharedInformerFactory
 }
@@ -29,7 +28,6 @@ func newLimited(kube kubernetes.Interface, namespaces []string) limited {
 	return l
 }
 
-// orAll returns the namespaces to read, each once; all when the manager is not limited.
 func orAll(namespaces []string) []string {
 	if len(namespaces) == 0 {
 		return []string{metav1.NamespaceAll}

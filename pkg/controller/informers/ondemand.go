@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// OnDemand holds caches of resources that only some clusters have, or only some operators need.
-// Each informer is started when its cache is first requested.
+// OnDemand starts an informer when its cache is first requested: only some operators need these resources.
 type OnDemand struct {
 	client     dynamic.Interface
 	namespaces []string // none: all
@@ -41,8 +40,8 @@ func (d *OnDemand) Start(end <-chan struct{}) {
 	d.end = end
 }
 
-// Watch returns the cache of a resource, and whether it is filled. The first call starts its informers.
-// Each object that fills it triggers the handler. When the resource has no objects, the caller must retry.
+// Watch returns the cache of a resource, and whether it is filled. Each object that fills it triggers the
+// handler. When the resource has no objects, the caller must retry.
 func (d *OnDemand) Watch(resource schema.GroupVersionResource) (filled Store[*unstructured.Unstructured], ok bool) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -61,7 +60,6 @@ func (d *OnDemand) Watch(resource schema.GroupVersionResource) (filled Store[*un
 	return s, s.Synced()
 }
 
-// informers returns the informers of a resource, one for each namespace.
 func (d *OnDemand) informers(resource schema.GroupVersionResource) []cache.SharedIndexInformer {
 	kind, namespaces := issuers.KindOf(resource), orAll(d.namespaces)
 	if kind.ClusterScoped {

@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// OwnerID returns the value by which derived objects are indexed: the namespace and the name, as a
-// label value, of the ClusterServiceVersion that they belong to.
+// OwnerID returns the index value of a ClusterServiceVersion: its namespace and its name as a label value.
 func OwnerID(namespace, csv string) string { return namespace + "/" + names.LabelValue(csv) }
 
 // OwnerIDs returns the owner IDs of a ClusterServiceVersion and of the versions that it replaces.
@@ -24,9 +23,8 @@ func OwnerIDs(csv *operatorsv1alpha1.ClusterServiceVersion, older []*operatorsv1
 	return ids
 }
 
-// OwnersOf returns the owner IDs of the ClusterServiceVersions that an object belongs to: by its
-// owner references, or else by its owner labels. Pods and EndpointSlices have labels that they
-// inherit from derived objects.
+// OwnersOf returns owner IDs by owner references, or else by owner labels. Pods and EndpointSlices inherit
+// labels.
 func OwnersOf(o drift.Object) []string {
 	switch o := o.(type) {
 	case *operatorsv1alpha1.ClusterServiceVersion:

@@ -10,16 +10,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Store is a typed view of the caches of informers: one informer for all namespaces, or one for
-// each namespace.
+// Store is a typed view of one informer for all namespaces, or one for each.
 type Store[T drift.Object] struct {
 	Informers []cache.SharedIndexInformer
 	Synced    cache.InformerSynced
 	Began     time.Time // when it was first requested, if it is filled on demand
 }
 
-// NewStore wraps informers. The transform, which may be nil, strips objects before
-// they are stored.
+// NewStore wraps informers. The transform, which may be nil, strips objects.
 func NewStore[T drift.Object](transform cache.TransformFunc, informers ...cache.SharedIndexInformer) Store[T] {
 	for _, informer := range informers {
 		err := informer.AddIndexers(indexers)
@@ -126,8 +124,7 @@ func Objects[T drift.Object](list []T) []drift.Object {
 	return all
 }
 
-// Handler calls changed with both states of an object: before is nil for a new one, after for a
-// deleted one.
+// Handler calls changed with both states of an object; nil stands for one that does not exist.
 func Handler(changed func(before, after drift.Object)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(o any) { changed(nil, o.(drift.Object)) },

@@ -44,7 +44,6 @@ func withoutManagedFields(o any) (any, error) {
 	return o, nil
 }
 
-// withoutProse keeps what reconciliations read of a ClusterServiceVersion.
 func withoutProse(o any) (any, error) {
 	if csv, ok := o.(*operatorsv1alpha1.ClusterServiceVersion); ok {
 		DropProse(csv)
@@ -52,8 +51,7 @@ func withoutProse(o any) (any, error) {
 	return o, nil
 }
 
-// DropProse drops the parts of a ClusterServiceVersion that are for catalogs and consoles, and the
-// managed fields except for those of requests to rotate.
+// DropProse drops what is for catalogs and consoles, and managed fields except those of requests to rotate.
 func DropProse(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	csv.ManagedFields = slices.DeleteFunc(csv.ManagedFields, func(w metav1.ManagedFieldsEntry) bool {
 		return !certs.RotateAtByOther([]metav1.ManagedFieldsEntry{w})
@@ -81,7 +79,6 @@ func withoutCatalog(o any) (any, error) {
 	return o, nil
 }
 
-// withoutSchemas keeps how the objects of a CustomResourceDefinition are converted, served and stored.
 func withoutSchemas(o any) (any, error) {
 	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
 		drift.TrimDefinition(crd)
@@ -103,7 +100,6 @@ func withoutPodSpec(o any) (any, error) {
 	return o, nil
 }
 
-// namedPorts returns the containers that have a named port, with these ports only.
 func namedPorts(containers []corev1.Container) []corev1.Container {
 	var all []corev1.Container
 	for _, c := range containers {
@@ -115,22 +111,15 @@ func namedPorts(containers []corev1.Container) []corev1.Container {
 	return all
 }
 
-// onlyRules keeps what a role grants.
-func onlyRules(o any) (any, error) {
+// onlyGrant keeps the rules of a role, or the subjects and the role of a binding.
+func onlyGrant(o any) (any, error) {
 	switch o := o.(type) {
 	case *rbacv1.Role:
 		o.ObjectMeta = identityAndOwnersOf(o.ObjectMeta)
-	case *rbacv1.ClusterRole:
-		o.ObjectMeta = identityOf(o.ObjectMeta)
-	}
-	return o, nil
-}
-
-// onlySubjects keeps the subjects and the role of a binding.
-func onlySubjects(o any) (any, error) {
-	switch o := o.(type) {
 	case *rbacv1.RoleBinding:
 		o.ObjectMeta = identityAndOwnersOf(o.ObjectMeta)
+	case *rbacv1.ClusterRole:
+		o.ObjectMeta = identityOf(o.ObjectMeta)
 	case *rbacv1.ClusterRoleBinding:
 		o.ObjectMeta = identityOf(o.ObjectMeta)
 	}

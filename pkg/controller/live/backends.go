@@ -41,8 +41,7 @@ func (r *Reader) Services(ctx context.Context, namespace string) ([]*corev1.Serv
 	return Pointers(list.Items), nil
 }
 
-// Backends are those of a version's namespace that the manager looks after, as the API server has
-// them now.
+// Backends are those in the namespace of a version that the manager maintains.
 func (r *Reader) Backends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Backends, error) {
 	managed := metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"}
 	deployments, err := r.Kube.AppsV1().Deployments(csv.Namespace).List(ctx, managed)

@@ -33,8 +33,7 @@ func (r *Reader) Secret(ctx context.Context, namespace, name string) (*corev1.Se
 	return live, err
 }
 
-// IssuedSecret returns the name of the Secret into which a Certificate of cert-manager issues; empty if
-// the Certificate does not exist.
+// IssuedSecret returns the Secret of a Certificate of cert-manager; empty if that does not exist.
 func (r *Reader) IssuedSecret(ctx context.Context, name types.NamespacedName) (string, error) {
 	certificate, err := r.Dynamic.Resource(issuers.Certificates).Namespace(name.Namespace).Get(ctx, name.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -56,8 +55,7 @@ func Pointers[T any](items []T) []*T {
 	return all
 }
 
-// UserName is the user name under which the manager writes. API servers before 1.28 do not
-// report it: then no webhook exempts it.
+// UserName is the user name of the manager. Before 1.28 API servers do not report it: no webhook exempts it.
 func UserName(ctx context.Context, kube kubernetes.Interface) (string, error) {
 	review, err := kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	switch {

@@ -17,8 +17,7 @@ import (
 // manyDefinitions is from how many names on one list is read in place of each definition.
 const manyDefinitions = 100
 
-// Definitions returns those of some definitions that exist, by name. A client chooses the names: one
-// that no definition can have is no error.
+// Definitions returns existing definitions by name. Clients choose the names: an impossible one is no error.
 func (r *Reader) Definitions(ctx context.Context, names []string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
 	if len(names) > manyDefinitions {
 		return r.listDefinitions(ctx, names)
@@ -55,8 +54,7 @@ func (r *Reader) listDefinitions(ctx context.Context, names []string) (map[strin
 // canExist reports whether an object can have a name. Clients refuse to ask for other names.
 func canExist(name string) bool { return name != "" && len(content.IsPathSegmentName(name)) == 0 }
 
-// CountObjects counts the objects of definitions. If they cannot be listed, for example because their
-// conversion fails, it assumes that there are some.
+// CountObjects assumes some objects if they cannot be listed, for example because their conversion fails.
 func (r *Reader) CountObjects(ctx context.Context, crds map[string]*apiextensionsv1.CustomResourceDefinition, unknown []string, objects map[string]int) {
 	for _, name := range unknown {
 		crd := crds[name]

@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// OwnershipOf returns the proof from the API server that an object belongs to a ClusterServiceVersion,
-// with the objects that InstallPlans created.
+// OwnershipOf reads the API server for the proof of ownership, with the objects that InstallPlans created.
 func (r *Reader) OwnershipOf(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (owners.Ownership, error) {
 	current, err := r.OLM.WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {

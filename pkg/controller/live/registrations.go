@@ -14,8 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Registrations are what makes API servers call an operator, as the API server has it now:
-// all but conversions, which are part of definitions.
+// Registrations are all registrations except conversions, which are part of definitions.
 type Registrations struct {
 	Validating  []*admissionregistrationv1.ValidatingWebhookConfiguration
 	Mutating    []*admissionregistrationv1.MutatingWebhookConfiguration
@@ -44,8 +43,7 @@ func (l Registrations) Proven(o owners.Ownership) Registrations {
 	return Registrations{owners.Proven(o, l.Validating), owners.Proven(o, l.Mutating), owners.Proven(o, l.APIServices)}
 }
 
-// All returns the registrations in the order of their deletion. Webhooks are first: they could deny the
-// other deletions.
+// All returns the registrations in the order of deletion: webhooks first, which could deny the others.
 func (l Registrations) All() []drift.Object {
 	return slices.Concat(informers.Objects(l.Validating), informers.Objects(l.Mutating), informers.Objects(l.APIServices))
 }

@@ -34,8 +34,7 @@ func (r *Reader) Trust(ctx context.Context, namespace string, q decide.ReadTrust
 	return trust, err
 }
 
-// unlabelled returns the recorded registrations whose labels another client removed. API servers
-// still call them, so they have to trust what pods serve.
+// unlabelled returns recorded registrations without their labels. API servers still call them.
 func (r *Reader) unlabelled(ctx context.Context, labelled Registrations, recorded []managerv1alpha1.WebhookStatus) (all []drift.Object, err error) {
 	admission, apis := r.Kube.AdmissionregistrationV1(), r.Aggregator.ApiregistrationV1()
 	for _, w := range recorded {
@@ -55,7 +54,6 @@ func (r *Reader) unlabelled(ctx context.Context, labelled Registrations, recorde
 	return all, nil
 }
 
-// appendNamed appends an object that was not found by its labels.
 func appendNamed[T drift.Object](ctx context.Context, all []drift.Object, labelled []T, name string, get func(context.Context, string, metav1.GetOptions) (T, error)) ([]drift.Object, error) {
 	if !canExist(name) || slices.ContainsFunc(labelled, func(o T) bool { return o.GetName() == name }) {
 		return all, nil

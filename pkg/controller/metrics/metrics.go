@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// Metrics holds the metrics about the work of the manager. A statusCollector exports the state of
-// the cluster.
+// Metrics are about the work of the manager; a statusCollector exports the state of the cluster.
 type Metrics struct {
 	registry        prometheus.Registerer
 	leader          prometheus.Gauge
@@ -92,8 +91,7 @@ func (m *Metrics) ObserveProbe(found probe.Result) {
 	m.probes.WithLabelValues(string(found.Reason)).Inc()
 }
 
-// ObserveChange records the registrations and rotations that were completed between two statuses of
-// a WebhookRollout. Registrations are therefore counted across a restart of the manager.
+// ObserveChange compares two statuses, so that registrations are counted across a restart of the manager.
 func (m *Metrics) ObserveChange(k queue.Key, before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) {
 	for _, r := range report.NewlyRegistered(before, after, now) {
 		m.registrations.WithLabelValues(string(r.Type)).Observe(r.Took.Seconds())
@@ -103,7 +101,6 @@ func (m *Metrics) ObserveChange(k queue.Key, before, after managerv1alpha1.Webho
 	}
 }
 
-// outcome distinguishes errors that a retry resolves from errors that need an action.
 func outcome(err error) string {
 	switch {
 	case err == nil:

@@ -8,8 +8,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 )
 
-// rotations remembers when serving certificates left their stable phase. One that was
-// under way when this process began is not timed.
+// rotations times only rotations that begin after this process.
 type rotations struct {
 	mutex sync.Mutex
 	began map[rotating]time.Time

@@ -11,8 +11,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// statusCollector exports the status of the WebhookRollouts that exist. A standby exports the same
-// as the leader. Rules take the maximum over the replicas.
+// statusCollector exports the same in a standby as in the leader. Rules take the maximum over the replicas.
 type statusCollector struct {
 	rollouts func() []*managerv1alpha1.WebhookRollout
 }
@@ -50,14 +49,12 @@ func statesAsLabels(states ...managerv1alpha1.WebhookState) []*dto.LabelPair {
 	return labels
 }
 
-// Describe names every metric.
 func (s statusCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{descWebhook, descExpiry, descStart, descRenewal, descPhase, descLost, descRejected, descCondition} {
 		to <- d
 	}
 }
 
-// Collect reads the caches.
 func (s statusCollector) Collect(to chan<- prometheus.Metric) {
 	for _, r := range s.rollouts() {
 		namespace, csv := label("namespace", r.Namespace), label("csv", r.Name)
@@ -90,8 +87,7 @@ func (s statusCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// gauge is a metric that shares its labels with others: the library's own hold copies, which
-// with a thousand operators come to megabytes.
+// gauge shares its labels. The library's copies would take megabytes for a thousand operators.
 type gauge struct {
 	desc   *prometheus.Desc
 	value  float64

@@ -37,8 +37,7 @@ const (
 // canaryTimeout is how long API servers may take to observe a canary.
 const canaryTimeout = 5 * time.Second
 
-// throughAPIServer makes the API server call the Service of some endpoints. The result counts for
-// all of them, because it is unknown which pods were reached.
+// throughAPIServer gives all endpoints one result, because it is unknown which pods were reached.
 func (p *Prober) throughAPIServer(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, endpoints []backends.Endpoint, trust []byte, answers decide.Probed) {
 	for _, some := range byPort(endpoints) {
 		target, paths := serviceOf(some[0]), pathsOf(some)
@@ -82,8 +81,8 @@ func serviceOf(e backends.Endpoint) probe.Target {
 	return probe.Target{Address: e.ServerName, ServerName: e.ServerName, What: "the Service"}
 }
 
-// sendCanary registers a canary for the Service of an endpoint, and for paths of it. It calls the canary
-// once under each bundle until a call fails, then reached, which may be nil, and deletes the canary.
+// sendCanary registers a canary and calls it once under each bundle until a call fails. Then it calls reached,
+// which may be nil, and deletes the canary.
 func (p *Prober) sendCanary(
 	ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, e backends.Endpoint, paths []string, bundles [][]byte,
 	reached func(*admissionregistrationv1.ValidatingWebhookConfiguration),
@@ -123,8 +122,7 @@ func (p *Prober) sendCanary(
 	return probe.Result{Target: target, Reason: probe.Serving}
 }
 
-// refusal returns the error of a call; nil if no attempt within canaryTimeout was refused. Each
-// request may reach another API server, and one may not have observed the canary yet.
+// refusal is nil if no attempt was refused. Another API server may not have observed the canary yet.
 func (p *Prober) refusal(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, canary *admissionregistrationv1.ValidatingWebhookConfiguration, webhook string) (refusal error) {
 	_ = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, canaryTimeout, true, func(context.Context) (bool, error) { // refusal has the last error
 		refusal = p.request(ctx, csv, canary, webhook)
@@ -140,9 +138,8 @@ func (p *Prober) request(ctx context.Context, csv *operatorsv1alpha1.ClusterServ
 	return err
 }
 
-// callBackends makes the API server call a Service under the new CA only, on enough connections to
-// reach all backends, if the result is conclusive. It is unknown which backend answered, so each
-// one gets the result.
+// callBackends calls a Service under the new CA only, on enough connections to reach all backends if the result
+// is conclusive. It is unknown which backend answered, so each one gets the result.
 func (p *Prober) callBackends(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, service, asked *corev1.Service, behind []backends.Backend, endpoints []*discoveryv1.EndpointSlice, serving *certs.Serving) []certs.Backend {
 	calls := serving.Sampling(backends.SamplingObstacle(service, asked, behind, endpoints))
 	found := certs.Backend{}

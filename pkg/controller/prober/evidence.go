@@ -20,10 +20,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
 
-// ProbeCertificate probes the certificate of every pod behind the desired Service of a Deployment,
-// and of every endpoint of the live Service. The API server lists the pods: a pod that the cache
-// does not show yet may serve another certificate. All selectors are used, because a pod that none
-// of them matches is not probed.
+// ProbeCertificate probes the pods behind the desired Service, and the endpoints of the live one. The API server
+// lists the pods, because one that no cache shows may serve another certificate. All selectors are used, because
+// a pod that none matches is not probed.
 func (p *Prober) ProbeCertificate(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, q decide.ProbeCertificate) (decide.Evidence, error) {
 	trust, err := p.Live.Trust(ctx, csv.Namespace, q.ReadTrust)
 	if err != nil {
@@ -78,8 +77,7 @@ func (p *Prober) backends(ctx context.Context, service *corev1.Service, selector
 	return backends.Of(service, pods, endpoints, deployment), endpoints, nil
 }
 
-// dialBackends dials every address of the backends. It returns what each backend serves, and
-// whether any address could be dialled.
+// dialBackends also returns whether any address could be dialled.
 func (p *Prober) dialBackends(ctx context.Context, behind []backends.Backend, serving *certs.Serving) (asked []certs.Backend, dialled bool) {
 	var targets []probe.Target
 	for _, b := range behind {
@@ -128,7 +126,6 @@ func addRecorded(seen *certs.Backend, written time.Time) {
 		"exclude the pod from the webhook or policy that removes or refuses the annotation"
 }
 
-// addPod adds the pod of a backend, if it is a pod, and when it was last re-synced.
 func addPod(seen *certs.Backend, b backends.Backend) {
 	if b.Pod == nil {
 		return

@@ -34,8 +34,7 @@ type Prober struct {
 	Contested *records.FieldContests
 }
 
-// ProbeEndpoints probes whether endpoints serve with a certificate that the registration will
-// trust. trustOf returns the caBundle of a Deployment.
+// ProbeEndpoints probes under the caBundle that the registration will have. trustOf returns it by Deployment.
 func (p *Prober) ProbeEndpoints(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, endpoints []backends.Endpoint, trustOf func(deployment string) []byte) decide.Probed {
 	type trusted struct{ deployment, trust string }
 	alike, answers := map[trusted][]backends.Endpoint{}, decide.Probed{}
@@ -71,8 +70,7 @@ func (p *Prober) dialEndpoints(ctx context.Context, endpoints []backends.Endpoin
 	return true
 }
 
-// ofPods returns the results of endpoints with their own address. The cluster IP of a Service does
-// not identify a pod.
+// ofPods excludes the cluster IP of a Service, which does not identify a pod.
 func ofPods(endpoints []backends.Endpoint, results []probe.Result) []probe.Result {
 	var all []probe.Result
 	for i, e := range endpoints {
@@ -83,13 +81,11 @@ func ofPods(endpoints []backends.Endpoint, results []probe.Result) []probe.Resul
 	return all
 }
 
-// options limits the duration of a reconciliation if endpoints drop packets. Endpoints that are not
-// dialled within the limit are dialled in the next one.
+// options limits the duration if endpoints drop packets. The next reconciliation dials the others.
 func (p *Prober) options() probe.Options {
 	return probe.Options{Parallel: 32, Timeout: 2 * time.Second, Review: 5 * time.Second, Total: PassTimeout / 2, Dial: p.Dial}
 }
 
-// callOf returns the review of an endpoint as an API server sends it.
 func callOf(e backends.Endpoint) probe.Call {
 	r := e.Review
 	if r == (reviews.Request{}) {

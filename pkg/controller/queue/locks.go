@@ -2,8 +2,7 @@ package queue
 
 import "sync"
 
-// Locks lets one of the keys of a namespace be reconciled at a time. It blocks no worker: a key that
-// finds the namespace locked waits here, and is added to the queue when it is its turn.
+// Locks allows one reconciliation in a namespace without blocking a worker: a key waits here for its slot.
 type Locks struct {
 	add     func(Key)
 	mutex   sync.Mutex
@@ -39,9 +38,9 @@ func (l *Locks) Unlock(namespace string) {
 	delete(l.locked, namespace)
 }
 
-// Next adds the key that waits longest for a namespace to the queue, unless the namespace is locked.
-// Every reconciliation of a key of the namespace calls it at its end, also one that did not need the
-// lock: the key that was added before may not need it any more, and the next one would wait for ever.
+// Next adds the key that waits longest for a namespace, unless that is locked. Every reconciliation in the
+// namespace calls it at its end, also without the lock: the key that was added before may not need it any
+// more, and the next one would wait for ever.
 func (l *Locks) Next(namespace string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

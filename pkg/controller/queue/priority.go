@@ -11,25 +11,21 @@ import (
 type Priority int
 
 const (
-	// Urgent is for objects that need a repair. A change of an OperatorGroup or of a Namespace
-	// adds many ClusterServiceVersions at once. A webhook that another client removed must not
-	// wait for them.
+	// Urgent is for repairs. A webhook that another client removed must not wait for the many
+	// ClusterServiceVersions that a change of an OperatorGroup or of a Namespace adds.
 	Urgent Priority = iota
 	// Regular is for objects that a change affects.
 	Regular
-	// Low is for resyncs, and for changes that the manager has written itself. While many
-	// operators are installed at once, these can wait. A change with a higher priority that
-	// arrives first saves the reconciliation.
+	// Low is for resyncs, and for changes that the manager has written itself. A more urgent change that arrives
+	// first saves the reconciliation.
 	Low
 
 	priorities
 )
 
-// lowShare is the share of reconciliations, one in so many, that is for keys of low priority
-// even while others wait.
+// One in lowShare reconciliations is for low priority even while others wait.
 const lowShare = 8
 
-// priorityQueue holds the keys that wait.
 type priorityQueue struct {
 	mutex     sync.Mutex
 	requested map[Key]Priority // the highest that was requested since the key was handed out

@@ -13,8 +13,7 @@ type Queue struct {
 	waiting *priorityQueue
 }
 
-// New returns an empty queue. The clock, which may be nil, times what AddAfter and
-// AddRateLimited delay.
+// New returns an empty queue. The clock, which may be nil, times delays.
 func New(clock clock.WithTicker) Queue {
 	const name = "olm-webhook-manager"
 	waiting := newPriorityQueue()

@@ -9,9 +9,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// CreationTimes records when this process created each registration. metadata.creationTimestamp
-// has a resolution of one second. A lost record is harmless: a registration counts as up to one
-// second younger.
+// CreationTimes is more precise than metadata.creationTimestamp, which has whole seconds. A lost record is
+// harmless: a registration counts as up to one second younger.
 type CreationTimes struct {
 	mutex sync.Mutex
 	at    map[types.UID]time.Time

@@ -11,16 +11,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// FieldContests records what the manager wrote to single fields of objects that it does not own, and
-// how often it repaired what another client changed back.
+// FieldContests records written fields of objects of other owners, and how often they were repaired.
 type FieldContests struct {
 	mutex sync.Mutex
 	known map[FieldObject]fieldContest
 	swept time.Time // when old writes were last removed
 }
 
-// FieldObject identifies an object with such fields. The UID distinguishes it from a previous object
-// of the same name, to which other values were written.
+// FieldObject identifies an object. The UID distinguishes it from a previous object of the same name.
 type FieldObject struct {
 	Title string // for messages
 	UID   types.UID
@@ -75,8 +73,7 @@ func (f *FieldContests) sweep(now time.Time) {
 	maps.DeleteFunc(f.known, func(_ FieldObject, c fieldContest) bool { return now.Sub(c.at) > fieldContestsLast })
 }
 
-// Held returns the fields that are not written for now, because another client changed them back too
-// often; until when; and the reason.
+// Held returns the fields that another client changed back too often; until when they wait; and the reason.
 func (f *FieldContests) Held(object FieldObject, fields map[string]string, now time.Time) (held []string, until time.Time, why string) {
 	contest, _ := f.Contest(object)
 	if held, until = contest.Held(fields, now); len(held) > 0 {

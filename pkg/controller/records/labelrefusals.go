@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// LabelRefusals records why labels of OperatorGroups could not be added to Namespaces, or
-// removed. After a restart the first attempt records it again.
+// LabelRefusals records why labels of Namespaces could not be changed. After a restart the first attempt does.
 type LabelRefusals struct {
 	mutex sync.Mutex
 	known map[string]labelRefusal // by Namespace
@@ -26,8 +25,7 @@ func (r *LabelRefusals) Accepted(namespace string) (labels []string) {
 	return labels
 }
 
-// Refused records why labels of a Namespace could not be changed. It returns these labels and those
-// of the previous refusal, or none when nothing has changed.
+// Refused returns these labels and those of the previous refusal, or none when nothing has changed.
 func (r *LabelRefusals) Refused(namespace string, labels []string, message string) []string {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

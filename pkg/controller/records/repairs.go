@@ -13,9 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Repairs records what the manager wrote last to each object, and how often it repaired what other
-// clients changed. After a restart, an object that admission changed costs one dry run, and a
-// contested object three more repairs.
+// Repairs records the last write to each object, and the number of repairs. After a restart, an object that
+// admission changed costs one dry run, and a contested object three more repairs.
 type Repairs struct {
 	mutex   sync.Mutex
 	records map[types.NamespacedName]objectRecords // by ClusterServiceVersion
@@ -32,7 +31,6 @@ func NameOf(csv *operatorsv1alpha1.ClusterServiceVersion) types.NamespacedName {
 	return types.NamespacedName{Namespace: csv.Namespace, Name: csv.Name}
 }
 
-// change calls f with the record of a ClusterServiceVersion.
 func (c *Repairs) change(csv types.NamespacedName, f func(objectRecords)) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -65,8 +63,7 @@ func (c *Repairs) Repaired(csv types.NamespacedName, object string, change drift
 	})
 }
 
-// Of returns the latest writes for a ClusterServiceVersion, after the writes for the versions that
-// it replaces, and the records of repairs that still count.
+// Of returns the latest writes for a version and those it replaces, and the repairs that still count.
 func (c *Repairs) Of(csv types.NamespacedName, replaced []*operatorsv1alpha1.ClusterServiceVersion, now time.Time) (map[string]drift.Write, map[string]drift.Contest) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()

@@ -10,9 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// RotationSlots limits how many rotations run at once. Workers do not see in the caches which
-// rotations other workers are about to begin. A slot is therefore reserved until the caches show
-// the rotation, or slotKept is over. A lost record is harmless: more rotations run at once.
+// RotationSlots limits concurrent rotations. A slot is reserved until the caches show the rotation, or slotKept
+// is over. A lost record is harmless: more rotations run at once.
 type RotationSlots struct {
 	mutex sync.Mutex
 	kept  map[types.NamespacedName]time.Time
@@ -21,8 +20,7 @@ type RotationSlots struct {
 // slotKept is how long a reconciliation may take to begin a rotation.
 const slotKept = time.Minute
 
-// Reserve reserves a slot for a certificate if fewer other certificates than the limit are being
-// replaced, by their Secrets and by the reserved slots. It returns how many these are.
+// Reserve reserves a slot if fewer other certificates than the limit are being replaced. It returns their number.
 func (p *RotationSlots) Reserve(this types.NamespacedName, secrets []*corev1.Secret, limit int, now time.Time) int {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

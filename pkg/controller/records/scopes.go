@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Scopes caches the scopes of OperatorGroups that select Namespaces by labels. To work one out,
-// every Namespace is read, and every ClusterServiceVersion needs it.
+// Scopes caches scopes by labels, for which every Namespace is read and which every ClusterServiceVersion needs.
 type Scopes struct {
 	mutex sync.Mutex
 	known map[string]knownScope // by namespace

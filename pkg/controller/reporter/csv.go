@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// UpdateCSV writes the phases that a ClusterServiceVersion went through, and the other changes of its
-// status. It returns when to write a status that another client contests.
+// UpdateCSV writes phases and status. It returns when to write a status that another client contests.
 func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, phases []phase.Phase, changes ...func(*operatorsv1alpha1.ClusterServiceVersionStatus)) (rollout.Requeue, error) {
 	ctx, cancel := ownTime(ctx)
 	defer cancel()

@@ -33,9 +33,8 @@ type Reporter struct {
 	Metrics *metrics.Metrics
 }
 
-// ReportWhenDue reports the outcome of a reconciliation unless it may be delayed, and returns when to
-// reconcile next. Changes that people and later reconciliations rely on are not delayed in the
-// WebhookRollout.
+// ReportWhenDue reports unless it may be delayed, and returns when to reconcile next. Changes that people and
+// later reconciliations rely on are not delayed in the WebhookRollout.
 func (r *Reporter) ReportWhenDue(ctx context.Context, k queue.Key, facts decide.Facts, outcome execute.Outcome) (rollout.Requeue, error) {
 	at := report.DelayUntil(outcome.CSV.Status, facts.Status, outcome.Status, outcome.Phases, outcome.Deployments, r.Rollout.StatusDelay)
 	if !r.Now().Before(at) {
@@ -50,9 +49,7 @@ func (r *Reporter) ReportWhenDue(ctx context.Context, k queue.Key, facts decide.
 	return delayed.Earliest(requeue), err
 }
 
-// report writes the outcome of a reconciliation to the WebhookRollout, the status of the
-// ClusterServiceVersion, events and metrics. A ClusterServiceVersion whose WebhookRollout would be too
-// large still gets its phase.
+// report writes at least the phase of a ClusterServiceVersion whose WebhookRollout would be too large.
 func (r *Reporter) report(ctx context.Context, k queue.Key, facts decide.Facts, outcome execute.Outcome) (rollout.Requeue, error) {
 	requeue, err := r.reportRollout(ctx, k, outcome.CSV, facts.Rollout, outcome.Status)
 	if err != nil && !tooLarge(err) {
@@ -69,7 +66,6 @@ func (r *Reporter) report(ctx context.Context, k queue.Key, facts decide.Facts, 
 	return requeue.Earliest(contested), errors.Join(err, failed)
 }
 
-// reportTimeout ends a write of a status.
 const reportTimeout = 30 * time.Second
 
 // ownTime returns a context for a status: it is written also if the reconciliation has used up its time.

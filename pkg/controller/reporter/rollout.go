@@ -20,8 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/report"
 )
 
-// reportRollout writes the WebhookRollout. It exists for ClusterServiceVersions that declare webhooks,
-// own APIServices, or have objects that garbage collection does not delete.
+// reportRollout is only for webhooks, APIServices, or objects that garbage collection does not delete.
 func (r *Reporter) reportRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) (rollout.Requeue, error) {
 	if current == nil {
 		if !csvspec.HasRegistrations(csv) && len(status.Created) == 0 {
@@ -52,8 +51,7 @@ func (r *Reporter) CreateRollout(ctx context.Context, k queue.Key, csv *operator
 	return created, nil
 }
 
-// UpdateRollout writes a status that differs, and reports the changes in events and metrics. It returns
-// when to write a status that another client contests.
+// UpdateRollout writes and reports changes. It returns when to write a status that another client contests.
 func (r *Reporter) UpdateRollout(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, current *managerv1alpha1.WebhookRollout, status managerv1alpha1.WebhookRolloutStatus) (rollout.Requeue, error) {
 	ctx, cancel := ownTime(ctx)
 	defer cancel()

@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// EndConversions removes the conversion webhooks of a ClusterServiceVersion from definitions. It counts
-// the objects of definitions where that is necessary. inUse names the definitions that stay, because
+// EndConversions removes conversion webhooks from definitions. inUse names the definitions that stay, because
 // their objects would lose fields.
 func (u *Uninstaller) EndConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds map[string]*apiextensionsv1.CustomResourceDefinition) (written []drift.Object, inUse string, err error) {
 	var definitions []*apiextensionsv1.CustomResourceDefinition

@@ -11,9 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// removeDefinitionOwners removes the owner references to CustomResourceDefinitions when a
-// ClusterServiceVersion is deleted or orphaned. The objects are read from the API server: a cache
-// that does not show one yet would leave it.
+// removeDefinitionOwners reads the API server, because a cache may lack an object.
 func (u *Uninstaller) removeDefinitionOwners(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) error {
 	for _, k := range owners.Kinds {
 		list, err := u.Metadata.Resource(k.Resource).Namespace(csv.Namespace).List(ctx, metav1.ListOptions{})
@@ -47,8 +45,7 @@ func (u *Uninstaller) cleanUp(ctx context.Context, k owners.Kind, o metav1.Objec
 	}
 }
 
-// orphaned reports whether the objects of a ClusterServiceVersion are to stay, read from the API
-// server.
+// orphaned reports whether the objects of a ClusterServiceVersion are to stay.
 func (u *Uninstaller) orphaned(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (bool, error) {
 	record, err := u.OLM.WebhookRollouts(csv.Namespace).Get(ctx, csv.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {

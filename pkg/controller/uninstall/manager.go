@@ -63,8 +63,7 @@ func (e HeldError) Error() string {
 	return "the finalizers of these ClusterServiceVersions stay, because not everything could be removed. Do what is listed for each, then run the command again:\n  " + strings.Join(e.Held, "\n  ")
 }
 
-// finalizedCSVs returns the ClusterServiceVersions in the manager's namespaces that have the
-// finalizer.
+// finalizedCSVs returns only those in the manager's namespaces.
 func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alpha1.ClusterServiceVersion, err error) {
 	namespaces := u.Namespaces
 	if len(namespaces) == 0 {
@@ -82,8 +81,7 @@ func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alph
 	}), nil
 }
 
-// stopManaging unregisters the webhooks of a ClusterServiceVersion, revokes its lifted permissions,
-// and removes the finalizer. held is why the finalizer stays.
+// stopManaging returns why the finalizer stays.
 func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (held string, err error) {
 	ownership, err := u.Live.OwnershipOf(ctx, csv)
 	if err != nil {
@@ -107,8 +105,7 @@ func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.C
 	return Held("", refused), nil
 }
 
-// release removes what the manager added to a ClusterServiceVersion without registrations: the
-// finalizer last.
+// release removes the finalizer last.
 func (u *Uninstaller) release(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	if err := u.removeDefinitionOwners(ctx, csv, true); err != nil {
 		return err
@@ -124,7 +121,6 @@ func (u *Uninstaller) release(ctx context.Context, csv *operatorsv1alpha1.Cluste
 	return nil
 }
 
-// endAllConversions ends the conversions of a ClusterServiceVersion, read from the API server.
 func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
 	services, err := u.Live.Services(ctx, csv.Namespace)
 	if err != nil {

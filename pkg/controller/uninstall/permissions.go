@@ -18,8 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// delegations returns the selected bindings for servers of APIServices. They are outside of the
-// Namespace, and garbage collection does not delete them.
+// delegations are outside of the Namespace, and garbage collection does not delete them.
 func (u *Uninstaller) delegations(ctx context.Context, owned metav1.ListOptions) ([]drift.Object, error) {
 	delegators, err := u.Kube.RbacV1().ClusterRoleBindings().List(ctx, owned)
 	if err != nil {
@@ -33,7 +32,6 @@ func (u *Uninstaller) delegations(ctx context.Context, owned metav1.ListOptions)
 	return slices.DeleteFunc(bindings, func(o drift.Object) bool { return !permissions.Delegates(o) }), nil
 }
 
-// permissionsOf selects all roles and bindings with the labels of a ClusterServiceVersion.
 func permissionsOf(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions {
 	owner := csvspec.OwnerLabels(csv)
 	delete(owner, wellknown.LabelManaged)
@@ -47,8 +45,7 @@ func liftedFor(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.ListOptions 
 	return lifted
 }
 
-// deletePermissions deletes the selected roles and bindings that belong to a ClusterServiceVersion
-// and that garbage collection does not delete, bindings first. It reports the ones of others.
+// deletePermissions deletes bindings first, and reports objects of others. Garbage collection deletes the rest.
 func (u *Uninstaller) deletePermissions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, which metav1.ListOptions, ownership owners.Ownership) error {
 	granted, err := u.permissions(ctx, which)
 	if err != nil {
@@ -62,14 +59,12 @@ func (u *Uninstaller) deletePermissions(ctx context.Context, csv *operatorsv1alp
 	return nil
 }
 
-// isCollected reports whether garbage collection deletes a role or binding of a namespace with its owner,
-// or keeps it if the owner is orphaned. Garbage collection may already have removed the owner reference.
+// Garbage collection may already have removed the owner reference.
 func isCollected(o drift.Object) bool {
 	return o.GetNamespace() != "" && (csvspec.IsManaged(o) && !permissions.IsLifted(o) || len(o.GetOwnerReferences()) > 0)
 }
 
-// permissions returns the selected bindings and roles: those of the cluster, then those of namespaces,
-// bindings first.
+// permissions returns those of the cluster, then those of namespaces, bindings first.
 func (u *Uninstaller) permissions(ctx context.Context, which metav1.ListOptions) ([]drift.Object, error) {
 	clusterRoleBindings, err := u.Kube.RbacV1().ClusterRoleBindings().List(ctx, which)
 	if err != nil {

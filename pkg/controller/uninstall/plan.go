@@ -15,9 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 )
 
-// ManagerPlan returns the writes of Manager in their order. It runs Manager with clients that write
-// nothing, so that the list cannot differ. An error of Manager, such as a conversion in use, is
-// returned with the writes before it.
+// ManagerPlan runs Manager with clients that write nothing, so that the list cannot differ. It returns an error
+// of Manager, such as a conversion in use, with the writes before it.
 func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string) ([]string, error) {
 	plan := &writePlan{}
 	dry := rest.CopyConfig(config)
@@ -43,8 +42,7 @@ type writePlan struct {
 	writes []string
 }
 
-// send sends reads. Writes are sent as a dry run, except deletions: the API server ignores the
-// parameter dryRun of a deletion that has options in its body.
+// send sends writes as dry runs, and no deletions: with options in the body the API server ignores dryRun.
 func (p *writePlan) send(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		return next.RoundTrip(r)

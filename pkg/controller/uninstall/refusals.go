@@ -23,8 +23,8 @@ func refusal(verb, object string, err error) error {
 	return RefusedError{fmt.Sprintf("the API server refuses to %s %s: %v", verb, object, err)}
 }
 
-// Refusals returns what the API server refuses according to an error, or the error if it has another
-// cause. The API server names the verb, the user and the resource of a read that it refuses.
+// Refusals returns the refusals in an error, or the error if it has another cause. The API server names the
+// verb, the user and the resource of a read that it refuses.
 func Refusals(err error) (RefusedError, error) {
 	var refused RefusedError
 	switch {
@@ -37,8 +37,7 @@ func Refusals(err error) (RefusedError, error) {
 	}
 }
 
-// Held returns why a ClusterServiceVersion keeps its finalizer: what the API server refuses, and the
-// conversions in use. It is empty if nothing keeps it.
+// Held returns why a ClusterServiceVersion keeps its finalizer; empty if nothing keeps it.
 func Held(inUse string, refused RefusedError) string {
 	switch {
 	case len(refused) == 0:
@@ -50,6 +49,4 @@ func Held(inUse string, refused RefusedError) string {
 	}
 }
 
-// isRefused reports whether the API server refused a write, or a webhook that must review it did not
-// answer.
 func isRefused(err error) bool { return write.IsRefused(err) || write.IsUnanswered(err) }

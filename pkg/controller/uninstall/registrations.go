@@ -20,9 +20,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// Unregister deletes all registrations of a ClusterServiceVersion, except the ones that the
-// successor declares and serves, and then the bindings for servers of APIServices. Objects that only
-// have the labels stay.
+// Unregister deletes registrations, except the ones that the successor declares and serves, and then bindings for
+// servers of APIServices. Objects that only have the labels stay.
 func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, ownership owners.Ownership) error {
 	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(csvspec.OwnerLabels(csv)).String()}
 	if successor != nil {
@@ -49,8 +48,7 @@ func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv
 	return nil
 }
 
-// reportLeft reports the objects with the labels of a deleted ClusterServiceVersion that stay,
-// because only the labels name it as the owner.
+// reportLeft reports objects that stay, because only the labels name the ClusterServiceVersion as owner.
 func (u *Uninstaller) reportLeft(csv *operatorsv1alpha1.ClusterServiceVersion, left []drift.Object) {
 	if len(left) == 0 {
 		return

@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// transferDelegations transfers the bindings to a version that serves APIServices, too. That
-// version deletes the ones that it does not need.
+// transferDelegations is for a version with APIServices, which deletes the bindings that it does not need.
 func (u *Uninstaller) transferDelegations(ctx context.Context, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
 	if len(successor.Spec.APIServiceDefinitions.Owned) == 0 || !backends.ServesAny(successor) {
 		return nil
@@ -30,9 +29,8 @@ func (u *Uninstaller) transferDelegations(ctx context.Context, successor *operat
 	return u.relabel(ctx, rollout.Patch, successor, owners.Proven(ownership, bindings))
 }
 
-// transferRegistrations transfers the registrations that an older version declares identically back
-// to it, if the version that adopted them is deleted and the older one is not. An older version
-// without a remaining backend gets none: no endpoint would serve them.
+// transferRegistrations returns registrations to the older version that declares them identically. One without
+// a backend gets none: no endpoint would serve them.
 func (u *Uninstaller) transferRegistrations(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, owned metav1.ListOptions, ownership owners.Ownership) error {
 	registrations, err := u.Live.Registrations(ctx, owned)
 	if err != nil {
@@ -60,8 +58,7 @@ func webhookType(registration drift.Object) operatorsv1alpha1.WebhookAdmissionTy
 	}
 }
 
-// sameIn returns the webhooks that both versions declare identically and that the successor has a
-// backend for.
+// sameIn requires a backend of the successor.
 func sameIn(csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends) []csvspec.Identity {
 	var same []csvspec.Identity
 	changes := render.Changes(csv, successor)
@@ -75,7 +72,6 @@ func sameIn(csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends ow
 	return same
 }
 
-// relabel sets the owner labels of another version under the observed resourceVersion.
 func (u *Uninstaller) relabel(ctx context.Context, verb rollout.Verb, successor *operatorsv1alpha1.ClusterServiceVersion, objects []drift.Object) error {
 	var steps []rollout.Step
 	for _, o := range objects {
@@ -88,9 +84,7 @@ func (u *Uninstaller) relabel(ctx context.Context, verb rollout.Verb, successor 
 	return err
 }
 
-// transferPermissions transfers lifted permissions to the version that continues after a deleted
-// one, so that its pods keep their permissions. That version deletes the ones that it does not
-// need.
+// transferPermissions is for the version that continues: its pods keep their permissions. It deletes the others.
 func (u *Uninstaller) transferPermissions(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
 	if !u.LiftRoles || successor == nil {
 		return nil

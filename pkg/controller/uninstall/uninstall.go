@@ -32,8 +32,7 @@ type Uninstaller struct {
 	Writer     *write.Writer
 }
 
-// Finish removes what outlives a ClusterServiceVersion, the record by which it knows whether to last,
-// and then the finalizer.
+// Finish removes what outlives a ClusterServiceVersion, and then the finalizer.
 func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, kept bool, ownership owners.Ownership) error {
 	if kept {
 		orphaned, err := u.orphaned(ctx, csv)
@@ -56,8 +55,7 @@ func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alp
 	return u.removeFinalizer(ctx, csv)
 }
 
-// send writes the steps in their order, until one fails. It continues after steps that the API server
-// refuses, and returns a RefusedError for them. It also returns what was written.
+// send stops at the first error, but continues after refusals, which are a RefusedError. It returns the writes.
 func (u *Uninstaller) send(ctx context.Context, namespace string, steps []rollout.Step) (all []drift.Object, err error) {
 	var refused RefusedError
 	sender := &write.Sender{Writer: u.Writer}
@@ -89,8 +87,7 @@ func (u *Uninstaller) deleteAll(ctx context.Context, objects []drift.Object) err
 	return err
 }
 
-// deleteRollout removes the manager's own record. Who deletes a ClusterServiceVersion and orphans
-// what it owns means to keep the operator, not what was said of its webhooks.
+// deleteRollout also deletes on an orphaning deletion, which keeps the operator only.
 func (u *Uninstaller) deleteRollout(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	err := u.OLM.WebhookRollouts(csv.Namespace).Delete(ctx, csv.Name, metav1.DeleteOptions{})
 	if apierrors.IsNotFound(err) {

@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// ClaimantOf returns the claim of a ClusterServiceVersion to its APIs. A version that replaces an
-// installed one has its rights.
+// ClaimantOf returns a claim to APIs. A version that replaces an installed one has its rights.
 func (r *Index) ClaimantOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Claimant {
 	claimant := scope.Claimant{CSV: csv, Began: r.Began(csv), Kinds: r.kindsOwned(csv)}
 	for _, name := range lineage.Replaced(csv) {
@@ -22,8 +21,7 @@ func (r *Index) ClaimantOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.C
 	return claimant
 }
 
-// kindsOwned returns the kinds of the existing definitions that a ClusterServiceVersion owns, by
-// name.
+// kindsOwned returns the kinds of existing definitions by name.
 func (r *Index) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	kinds := map[string]string{}
 	for _, d := range csv.Spec.CustomResourceDefinitions.Owned {
@@ -34,8 +32,7 @@ func (r *Index) kindsOwned(csv *operatorsv1alpha1.ClusterServiceVersion) map[str
 	return kinds
 }
 
-// Neighbours returns the operators of the namespace that own an API of a ClusterServiceVersion,
-// without other versions of the same operator and without deleted ones.
+// Neighbours returns other, not deleted operators of the namespace that own the same API.
 func (r *Index) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []scope.Claimant {
 	var found []scope.Claimant
 	for _, other := range r.otherOperators(csv, relatives, informers.ByOwned, csvspec.OwnedNames(csv)) {
@@ -46,24 +43,21 @@ func (r *Index) Neighbours(csv *operatorsv1alpha1.ClusterServiceVersion, relativ
 	return found
 }
 
-// claims is the index of provided APIs and their scopes. Events update it, and each reconciliation
-// of a ClusterServiceVersion updates its own entry before it gathers facts: of two conflicting
-// versions at least one observes the other.
+// claims is the index of provided APIs. Each reconciliation updates its own entry before it gathers facts, so
+// that at least one of two conflicting versions observes the other.
 type claims struct {
 	mutex sync.Mutex
 	index scope.Claims
 }
 
-// Rivals returns the operators of other groups with the best right to an API of a
-// ClusterServiceVersion, without the ones that have no scope or are deleted.
+// Rivals returns operators of other groups with the best right to an API, unless deleted or without a scope.
 func (r *Index) Rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
 	r.claims.mutex.Lock()
 	defer r.claims.mutex.Unlock()
 	return r.claims.index.Rivals(in, own)
 }
 
-// UpdateClaim updates the index for a ClusterServiceVersion, and enqueues the ones whose right to
-// their APIs may have changed.
+// UpdateClaim updates the index and enqueues the ClusterServiceVersions whose right may have changed.
 func (r *Index) UpdateClaim(namespace, name string) {
 	r.setClaim(namespace+"/"+name, func() *scope.Rival {
 		csv := r.Caches.CSVs.Get(namespace, name)
@@ -78,8 +72,7 @@ func (r *Index) UpdateClaim(namespace, name string) {
 	})
 }
 
-// UpdateClaims does the same for the operators of a namespace and for the static APIs of its
-// OperatorGroup.
+// UpdateClaims is for the operators of a namespace and the static APIs of its OperatorGroup.
 func (r *Index) UpdateClaims(namespace string) {
 	r.setClaim(namespace, func() *scope.Rival {
 		if s, failure := r.ScopeOf(namespace); failure == nil && s.Group.Spec.StaticProvidedAPIs {

@@ -14,14 +14,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Contenders returns the ClusterServiceVersions of other operators that name a Deployment of this
-// one. Only one of them can have the Deployment.
+// Contenders returns other operators that name the same Deployment, which only one can have.
 func (r *Index) Contenders(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) []*operatorsv1alpha1.ClusterServiceVersion {
 	return r.otherOperators(csv, relatives, informers.ByDeployment, csvspec.DeploymentNames(csv))
 }
 
-// otherOperators returns the ClusterServiceVersions of other operators of the namespace that an
-// index has under one of the names.
+// otherOperators returns those in the same namespace that an index has under a name.
 func (r *Index) otherOperators(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage, index string, names []string) []*operatorsv1alpha1.ClusterServiceVersion {
 	known := map[string]bool{csv.Name: true}
 	for _, relative := range slices.Concat(relatives.Older, relatives.Newer) {

@@ -3,6 +3,8 @@ package versions
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -19,7 +21,6 @@ func (r *Index) LineageOf(csv *operatorsv1alpha1.ClusterServiceVersion) lineage.
 	return lineage.Of(csv, r.relativesIn(csv.Namespace))
 }
 
-// relativesIn returns a reader of the versions in a namespace.
 func (r *Index) relativesIn(namespace string) lineage.Namespace {
 	return lineage.Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
@@ -33,15 +34,24 @@ func (r *Index) relativesIn(namespace string) lineage.Namespace {
 	}
 }
 
-// adoptedFrom returns the versions that still own a Deployment that a ClusterServiceVersion has
-// adopted.
-func (r *Index) adoptedFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
+// adoptedFrom returns versions that still own an adopted Deployment.
+func (r *Index) adoptedFrom(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+	return r.coOwnersOfDeployments(csv, func(d *appsv1.Deployment, other *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return csvspec.HasOwnerLabels(d, csv) && r.recordsUpgrade(other, csv)
+	})
+}
+
+// adoptedBy returns versions that have adopted a Deployment of this one.
+func (r *Index) adoptedBy(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+	return r.coOwnersOfDeployments(csv, func(d *appsv1.Deployment, other *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return csvspec.HasOwnerLabels(d, other) && r.recordsUpgrade(csv, other)
+	})
+}
+
+func (r *Index) coOwnersOfDeployments(csv *operatorsv1alpha1.ClusterServiceVersion, counts func(*appsv1.Deployment, *operatorsv1alpha1.ClusterServiceVersion) bool) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, d := range r.Caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
-		if !csvspec.OwnedBy(d, csv) {
-			continue
-		}
 		for _, other := range r.coOwners(d, csv) {
-			if r.recordsUpgrade(other, csv) {
+			if csvspec.Owns(csv, d) && counts(d, other) {
 				versions = append(versions, other)
 			}
 		}
@@ -49,34 +59,15 @@ func (r *Index) adoptedFrom(csv *operatorsv1alpha1.ClusterServiceVersion) (versi
 	return versions
 }
 
-// adoptedBy returns the versions that have adopted a Deployment that a ClusterServiceVersion still
-// owns.
-func (r *Index) adoptedBy(csv *operatorsv1alpha1.ClusterServiceVersion) (versions []*operatorsv1alpha1.ClusterServiceVersion) {
-	for _, d := range r.Caches.Deployments.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
-		if !csvspec.Owns(csv, d) {
-			continue
-		}
-		for _, other := range r.coOwners(d, csv) {
-			if csvspec.HasOwnerLabels(d, other) && r.recordsUpgrade(csv, other) {
-				versions = append(versions, other)
-			}
-		}
-	}
-	return versions
-}
-
-// recordsUpgrade reports whether the manager has recorded that a version replaces an older one: in
-// the WebhookRollout of the newer one, and in the phase of the older one. Owner references alone
-// are no proof: every client that may edit a Deployment may write them. The WebhookRollout alone is
-// no proof either: a client that may write its status may not be allowed to write the older
-// ClusterServiceVersion.
+// recordsUpgrade requires the WebhookRollout of the newer version and the phase of the older one. Owner
+// references alone are no proof: every client that may edit a Deployment may write them. Nor is the
+// WebhookRollout: a client that may write its status may not be allowed to write the older version.
 func (r *Index) recordsUpgrade(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
 	current := r.Caches.Rollouts.Get(newer.Namespace, newer.Name)
 	return phase.IsReplaced(older.Status.Phase) &&
 		current != nil && current.Status.Upgrade != nil && slices.Contains(current.Status.Upgrade.From, older.Name)
 }
 
-// coOwners returns the other ClusterServiceVersions that own an object, by uid.
 func (r *Index) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceVersion) (others []*operatorsv1alpha1.ClusterServiceVersion) {
 	for _, reference := range o.GetOwnerReferences() {
 		other := r.Caches.CSVs.Get(o.GetNamespace(), reference.Name)
@@ -87,8 +78,7 @@ func (r *Index) coOwners(o drift.Object, csv *operatorsv1alpha1.ClusterServiceVe
 	return others
 }
 
-// Began reports whether a version has started to replace the previous ones: by its phase, or
-// because it owns an object, in any phase.
+// Began reports whether a version has started to replace others: by its phase, or by owning an object.
 func (r *Index) Began(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	owner := informers.OwnerID(csv.Namespace, csv.Name)
 	return lineage.Began(csv) ||
@@ -101,8 +91,8 @@ func labelled[T drift.Object](objects []T, csv *operatorsv1alpha1.ClusterService
 	return slices.ContainsFunc(objects, func(o T) bool { return csvspec.HasOwnerLabels(o, csv) })
 }
 
-// SuccessorOf returns the version that has started to replace a ClusterServiceVersion; nil if there
-// is none. A version that is being deleted counts until it is deleted.
+// SuccessorOf returns the version that has started to replace this one, even if that is being deleted; nil
+// for none.
 func (r *Index) SuccessorOf(l lineage.Lineage) *operatorsv1alpha1.ClusterServiceVersion {
 	for _, newer := range slices.Backward(l.Newer) {
 		if r.Began(newer) {

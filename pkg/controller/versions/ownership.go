@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// OwnershipOf returns the proof from the caches that an object belongs to a ClusterServiceVersion
-// or to a version that it replaces.
+// OwnershipOf returns the proof of ownership from the caches.
 func (r *Index) OwnershipOf(versions ...*operatorsv1alpha1.ClusterServiceVersion) owners.Ownership {
 	var services []*corev1.Service
 	var rollouts []*managerv1alpha1.WebhookRollout

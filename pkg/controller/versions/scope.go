@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// NamespacesFor returns the Namespaces that the targets of some groups depend on. There may be
-// many, and many ClusterServiceVersions read them.
+// NamespacesFor returns the Namespaces, possibly many, that the targets of some groups depend on.
 func (r *Index) NamespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Namespace {
 	names, all := scope.Named(groups)
 	if all {
@@ -28,8 +27,7 @@ func (r *Index) NamespacesFor(groups ...*operatorsv1.OperatorGroup) []*corev1.Na
 	return found
 }
 
-// GroupsOf returns the OperatorGroups that may target a Namespace, and the ones whose labels it
-// has.
+// GroupsOf returns the groups that may target a Namespace, and those whose labels it has.
 func (r *Index) GroupsOf(namespace *corev1.Namespace) []*operatorsv1.OperatorGroup {
 	found := r.Caches.Groups.By(informers.ByTarget, namespace.Name)
 	for _, key := range scope.SelectableBy(namespace) {
@@ -56,8 +54,7 @@ func (r *Index) ScopeOf(namespace string) (scope.Scope, *scope.Failure) {
 	return find()
 }
 
-// Unlabelled returns the Namespaces of a scope that lack the label by which webhooks select them. A
-// group with a selector uses the existing labels.
+// Unlabelled returns Namespaces without the label by which webhooks select. A selector uses existing labels.
 func (r *Index) Unlabelled(s scope.Scope) []string {
 	if len(s.Group.Spec.TargetNamespaces) == 0 {
 		return nil

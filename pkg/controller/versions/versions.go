@@ -14,8 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/records"
 )
 
-// Index reads the versions of operators from the caches. It keeps the index of their claims to APIs, and
-// enqueues the ClusterServiceVersions that a changed claim affects.
+// Index reads versions from the caches, and keeps the index of their claims to APIs.
 type Index struct {
 	Namespaces []string
 	Caches     *informers.Caches
@@ -44,13 +43,9 @@ func (r *Index) InScope(namespace string) bool {
 // Exists reports whether the ClusterServiceVersion with an owner ID exists.
 func (r *Index) Exists(owner string) bool { return len(r.Caches.CSVs.OfOwner(owner)) > 0 }
 
-// IsDeleted reports whether the ClusterServiceVersion is being deleted, alone or with its
-// Namespace, in which no object can be created any more.
+// IsDeleted includes the deletion of the Namespace, in which no object can be created any more.
 func (r *Index) IsDeleted(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	if csv.DeletionTimestamp != nil {
-		return true
-	}
-	return r.IsTerminating(csv.Namespace)
+	return csv.DeletionTimestamp != nil || r.IsTerminating(csv.Namespace)
 }
 
 // IsTerminating reports whether a Namespace is being deleted.
@@ -61,11 +56,5 @@ func (r *Index) IsTerminating(name string) bool {
 
 // ManagedRollouts returns the WebhookRollouts of the namespaces of this manager.
 func (r *Index) ManagedRollouts() []*managerv1alpha1.WebhookRollout {
-	var managed []*managerv1alpha1.WebhookRollout
-	for _, rollout := range r.Caches.Rollouts.All() {
-		if r.InScope(rollout.Namespace) {
-			managed = append(managed, rollout)
-		}
-	}
-	return managed
+	return slices.DeleteFunc(r.Caches.Rollouts.All(), func(rollout *managerv1alpha1.WebhookRollout) bool { return !r.InScope(rollout.Namespace) })
 }

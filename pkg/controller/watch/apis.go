@@ -18,8 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// enqueueAPIServiceOwners enqueues the owners of APIServices of a group in which a version was
-// registered, changed or removed.
+// A change of one version concerns all APIServices of the group.
 func (h *Handlers) enqueueAPIServiceOwners(group string) {
 	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByGroup, group)...)
 }
@@ -30,7 +29,6 @@ func (h *Handlers) apiChanged(group schema.GroupVersion) {
 	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByAPI, csvspec.APIServiceName(group.Group, group.Version))...)
 }
 
-// apiServiceChanged also enqueues the owners of APIServices of the group.
 func (h *Handlers) apiServiceChanged(before, after drift.Object) {
 	service := present(before, after)[0].(*apiregistrationv1.APIService)
 	h.apiChanged(schema.GroupVersion{Group: service.Spec.Group, Version: service.Spec.Version})
@@ -38,7 +36,6 @@ func (h *Handlers) apiServiceChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
 }
 
-// servedBy returns the fields of an object that determine its catalog entry.
 func servedBy(o drift.Object) any {
 	switch o := o.(type) {
 	case *apiextensionsv1.CustomResourceDefinition:
@@ -54,8 +51,7 @@ func servedBy(o drift.Object) any {
 	}
 }
 
-// servedChanged enqueues the ClusterServiceVersions with rules of the group, if its served
-// resources change.
+// servedChanged compares the resources that rules name.
 func (h *Handlers) servedChanged(before, after drift.Object) {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(servedBy(before), servedBy(after)) {
 		return
@@ -70,13 +66,12 @@ func (h *Handlers) servedChanged(before, after drift.Object) {
 	}
 }
 
-// crdChanged enqueues the ClusterServiceVersions that depend on a CustomResourceDefinition or on a
-// kind of its group, and the ones that convert it.
+// crdChanged concerns also other kinds of the group.
 func (h *Handlers) crdChanged(before, after drift.Object) {
 	crd := present(before, after)[0].(*apiextensionsv1.CustomResourceDefinition)
 	isProvider := func(p issuers.Provider) bool { return p.CRD == crd.Name }
 	if slices.ContainsFunc(issuers.Providers, isProvider) || crd.Name == owners.OperatorConditions.Resource.GroupResource().String() {
-		h.enqueueAllCSVs()
+		h.Versions.Enqueue(h.Caches.CSVs.All()...)
 	}
 	h.Versions.Enqueue(h.Caches.CSVs.By(informers.ByCRD, crd.Name)...)
 	h.enqueueAPIServiceOwners(crd.Spec.Group)

@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// ClaimChanged enqueues the ClusterServiceVersions that provide or own the same APIs, or name the
-// same Deployments.
+// ClaimChanged enqueues ClusterServiceVersions with the same APIs or Deployments.
 func (h *Handlers) ClaimChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*operatorsv1alpha1.ClusterServiceVersion)
 	h.Versions.UpdateClaim(changed.Namespace, changed.Name)
@@ -29,7 +28,6 @@ func (h *Handlers) ClaimChanged(before, after drift.Object) {
 	}
 }
 
-// claimDiffers reports whether an operator's right to its APIs has changed.
 func claimDiffers(before, after drift.Object) bool {
 	was, is := before.(*operatorsv1alpha1.ClusterServiceVersion), after.(*operatorsv1alpha1.ClusterServiceVersion)
 	return lineage.Began(was) != lineage.Began(is) ||
@@ -56,8 +54,7 @@ func (h *Handlers) enqueueOthers(csv *operatorsv1alpha1.ClusterServiceVersion, a
 	}
 }
 
-// VersionChanged enqueues the other versions of an operator when one is created or deleted, or its
-// spec or phase changes.
+// VersionChanged enqueues other versions when one is created or deleted, or its spec or phase changes.
 func (h *Handlers) VersionChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
 	was, _ := before.(*operatorsv1alpha1.ClusterServiceVersion)
@@ -72,8 +69,7 @@ func (h *Handlers) VersionChanged(before, after drift.Object) {
 	}
 }
 
-// SubscriptionChanged enqueues the ClusterServiceVersions that a Subscription configures or
-// configured: the versions that it names or named, and their other versions.
+// SubscriptionChanged enqueues the named versions, before and after, and their other versions.
 func (h *Handlers) SubscriptionChanged(before, after drift.Object) {
 	if before != nil && after != nil && sameConfig(before.(*operatorsv1alpha1.Subscription), after.(*operatorsv1alpha1.Subscription)) {
 		return
@@ -83,7 +79,6 @@ func (h *Handlers) SubscriptionChanged(before, after drift.Object) {
 	}
 }
 
-// enqueueSubscribed enqueues the versions that a Subscription names, and their other versions.
 func (h *Handlers) enqueueSubscribed(s *operatorsv1alpha1.Subscription) {
 	for _, name := range subscriptions.CSVNames(s) {
 		// It may be deleted, or not exist yet.
@@ -96,14 +91,12 @@ func (h *Handlers) enqueueSubscribed(s *operatorsv1alpha1.Subscription) {
 	}
 }
 
-// sameConfig compares all fields of a Subscription in the cache: catalogs update its status every
-// few minutes.
+// sameConfig ignores most of the status, which catalogs update every few minutes.
 func sameConfig(one, other *operatorsv1alpha1.Subscription) bool {
 	return one.Status.InstalledCSV == other.Status.InstalledCSV && equality.Semantic.DeepEqual(one.Spec, other.Spec)
 }
 
-// apisChanged enqueues the OperatorGroup, whose annotation lists the APIs of its
-// ClusterServiceVersions.
+// The annotation of the OperatorGroup lists the APIs of its operators.
 func (h *Handlers) apisChanged(before, after drift.Object) {
 	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || after.GetDeletionTimestamp() != nil || claimDiffers(before, after) {
 		h.enqueueGroupsIn(present(before, after)[0].GetNamespace())

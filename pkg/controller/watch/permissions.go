@@ -10,7 +10,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// grantChanged enqueues the ClusterServiceVersions whose ServiceAccounts a binding names or named.
 func (h *Handlers) grantChanged(before, after drift.Object) {
 	for _, binding := range present(before, after) {
 		for _, subject := range informers.SubjectsOf(binding) {
@@ -19,7 +18,6 @@ func (h *Handlers) grantChanged(before, after drift.Object) {
 	}
 }
 
-// rulesChanged enqueues the ClusterServiceVersions whose ServiceAccounts the role is bound to.
 func (h *Handlers) rulesChanged(before, after drift.Object) {
 	role := informers.RoleKeyOf(present(before, after)[0])
 	for _, binding := range h.Caches.RoleBindings.By(informers.ByRole, role) {
@@ -30,8 +28,7 @@ func (h *Handlers) rulesChanged(before, after drift.Object) {
 	}
 }
 
-// accountChanged enqueues the ClusterServiceVersions that need a ServiceAccount, and the group that
-// names it, when the account is created or deleted or its owners change.
+// accountChanged ignores updates that do not change the owners.
 func (h *Handlers) accountChanged(before, after drift.Object) {
 	if before == nil || after == nil || !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
 		account := present(before, after)[0].(*corev1.ServiceAccount)

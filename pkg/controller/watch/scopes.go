@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// GroupChanged enqueues the group. If its scope or its list of APIs changes, it also enqueues its
-// operators, operators with the same APIs, and Namespaces. A change of the status does not count.
+// GroupChanged enqueues all that depends on the scope or the list of APIs. The status does not count.
 func (h *Handlers) GroupChanged(before, after drift.Object) {
 	group := present(before, after)[0].(*operatorsv1.OperatorGroup)
 	h.enqueueGroupsIn(group.Namespace)
@@ -40,8 +39,7 @@ func (h *Handlers) enqueueTargets(group *operatorsv1.OperatorGroup) {
 	h.enqueueNamespacesWith(scope.LabelOf(group))
 }
 
-// NamespaceChanged enqueues the groups that target or targeted the Namespace, and the objects in it
-// when it is created or deleted.
+// NamespaceChanged enqueues groups, and on creation and deletion the objects in the Namespace.
 func (h *Handlers) NamespaceChanged(before, after drift.Object) {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) &&
 		before.GetDeletionTimestamp().IsZero() == after.GetDeletionTimestamp().IsZero() {

@@ -80,13 +80,11 @@ func (h *Handlers) Register() error {
 	return nil
 }
 
-// ownersChanged enqueues the ClusterServiceVersions that an object belongs or belonged to.
 func (h *Handlers) ownersChanged(before, after drift.Object) {
 	h.enqueueOwners(queue.Regular, before, after)
 }
 
-// deploymentChanged also enqueues, when a Deployment is deleted, the other ClusterServiceVersions
-// that name it and wait for it.
+// Other ClusterServiceVersions may wait for the name of a deleted Deployment.
 func (h *Handlers) deploymentChanged(before, after drift.Object) {
 	h.ownersChanged(before, after)
 	if after == nil {
@@ -96,8 +94,7 @@ func (h *Handlers) deploymentChanged(before, after drift.Object) {
 	}
 }
 
-// enqueueOwners enqueues the owners with a priority. A change that the manager wrote itself gets
-// the low priority.
+// enqueueOwners gives changes that the manager wrote itself the low priority.
 func (h *Handlers) enqueueOwners(priority queue.Priority, before, after drift.Object) {
 	for _, o := range present(before, after) {
 		for _, owner := range informers.OwnersOf(o) {
@@ -113,8 +110,7 @@ func (h *Handlers) enqueueOwners(priority queue.Priority, before, after drift.Ob
 	}
 }
 
-// registrationChanged also enqueues the Namespaces: a label that no webhook selects by any more may
-// be removed.
+// A label that no webhook selects by any more may be removed from Namespaces.
 func (h *Handlers) registrationChanged(before, after drift.Object) {
 	if render.IsCanary(present(before, after)[0]) {
 		return // its sender waits for it; a remaining one is deleted by the next reconciliation
@@ -135,8 +131,7 @@ func (h *Handlers) registrationChanged(before, after drift.Object) {
 	}
 }
 
-// OnDemandChanged handles objects that are watched on demand: OperatorConditions and objects of
-// issuers. It enqueues the owner, and the versions whose Subscription names an issuer.
+// OnDemandChanged handles OperatorConditions and objects of issuers.
 func (h *Handlers) OnDemandChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*unstructured.Unstructured)
 	if changed.GetKind() == owners.OperatorConditions.Name {
@@ -147,10 +142,6 @@ func (h *Handlers) OnDemandChanged(before, after drift.Object) {
 	for _, s := range h.Caches.Subscriptions.By(informers.ByIssuer, informers.IssuerKeyOf(changed)) {
 		h.enqueueSubscribed(s)
 	}
-}
-
-func (h *Handlers) enqueueAllCSVs() {
-	h.Versions.Enqueue(h.Caches.CSVs.All()...)
 }
 
 func (h *Handlers) enqueueNamespacesWith(label string) {

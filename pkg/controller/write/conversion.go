@@ -10,15 +10,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// convert writes spec.conversion of a definition, unless it has changed since it was read.
 func (w *Writer) convert(ctx context.Context, live drift.Object, desired *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
 	return patch(ctx, w.Extensions.ApiextensionsV1().CustomResourceDefinitions(), desired, wellknown.FieldManager,
 		map[string]any{"annotations": annotationPatch(live.(*apiextensionsv1.CustomResourceDefinition), desired)},
 		map[string]any{"spec": map[string]any{"conversion": conversionPatch(desired.Spec.Conversion)}})
 }
 
-// annotationPatch sets the annotations of the conversion, and removes the annotations of the previous
-// conversion.
 func annotationPatch(live, desired *apiextensionsv1.CustomResourceDefinition) map[string]any {
 	patch := map[string]any{wellknown.AnnotationGeneration: nil, wellknown.AnnotationPropagated: nil}
 	for _, annotation := range conversion.Propagated(live) {
@@ -30,8 +27,7 @@ func annotationPatch(live, desired *apiextensionsv1.CustomResourceDefinition) ma
 	return patch
 }
 
-// conversionPatch replaces the conversion. A merge patch keeps fields that it does not name, and the API
-// server refuses a URL together with a Service.
+// A merge patch keeps fields that it does not name, and the API server refuses a URL together with a Service.
 func conversionPatch(conversion *apiextensionsv1.CustomResourceConversion) map[string]any {
 	if conversion.Webhook == nil {
 		return map[string]any{"strategy": conversion.Strategy, "webhook": nil}

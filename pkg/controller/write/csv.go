@@ -8,8 +8,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-// patchCSV writes the finalizers and the annotations of a ClusterServiceVersion that differ, unless it
-// has changed since it was read.
 func (w *Writer) patchCSV(ctx context.Context, step rollout.Step, csv *operatorsv1alpha1.ClusterServiceVersion) (*operatorsv1alpha1.ClusterServiceVersion, error) {
 	annotations := map[string]string{}
 	for name, value := range csv.Annotations {

@@ -18,8 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// sendDynamic writes or deletes an object that an issuer or an operator reads. If the object should
-// not exist and does, it is returned as existing.
+// sendDynamic returns an object that should not exist as existing.
 func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstructured.Unstructured) (written, existing drift.Object, err error) {
 	resource, known := dynamicResources[o.GetKind()]
 	if !known {
@@ -59,9 +58,8 @@ func (w *Writer) sendDynamic(ctx context.Context, step rollout.Step, o *unstruct
 	}
 }
 
-// uncached returns an object that the caches do not have: they select objects with the manager's
-// label, or do not show it yet. An apply would change an object of another client. It is a list,
-// because the manager may not get ConfigMaps and Issuers.
+// uncached returns an object that the caches do not select, or do not show yet. An apply would change an object
+// of another client. It is a list, because the manager may not get ConfigMaps and Issuers.
 func uncached(ctx context.Context, client dynamic.ResourceInterface, name string) (drift.Object, error) {
 	list, err := client.List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()})
 	if err != nil {
@@ -75,8 +73,6 @@ func uncached(ctx context.Context, client dynamic.ResourceInterface, name string
 	return nil, nil
 }
 
-// mirror writes the conditions in the status of an OperatorCondition, unless it has changed since it
-// was read.
 func mirror(ctx context.Context, client dynamic.ResourceInterface, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	conditions, _, err := unstructured.NestedFieldNoCopy(o.Object, "status", "conditions")
 	if err != nil {
@@ -89,8 +85,7 @@ func mirror(ctx context.Context, client dynamic.ResourceInterface, o *unstructur
 	return written, err
 }
 
-// dynamicResources are the resources of the objects that issuers and operators read, by kind. The manager
-// has no types for them, or separate caches.
+// The manager has no types for the objects of these resources, or separate caches.
 var dynamicResources = func() map[string]schema.GroupVersionResource {
 	all := issuers.Resources()
 	all[owners.OperatorConditions.Name] = owners.OperatorConditions.Resource

@@ -12,8 +12,7 @@ func IsRefused(err error) bool {
 	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err) || IsDenied(err)
 }
 
-// IsDenied reports whether admission denied a request. A webhook denies with any code, a
-// ValidatingAdmissionPolicy also with 401 and 413: the text alone shows it.
+// IsDenied reads the text: a webhook denies with any code, a ValidatingAdmissionPolicy also with 401 and 413.
 func IsDenied(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -23,9 +22,8 @@ func IsDenied(err error) bool {
 	return strings.Contains(message, "denied the request") || strings.Contains(message, "denied request")
 }
 
-// IsUnanswered reports whether a webhook that must review the request did not answer, or the API server
-// did not answer in the time that a Sender had. The API server itself ends a request after 34 s, for
-// example when several webhooks do not answer.
+// IsUnanswered reports whether a required webhook, or the API server in the time of a Sender, did not answer. The
+// API server ends a request after 34 s, for example when several webhooks do not answer.
 func IsUnanswered(err error) bool {
 	return errors.Is(err, ErrNoAnswer) || apierrors.IsTimeout(err) || apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }

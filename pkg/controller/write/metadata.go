@@ -11,7 +11,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// patcher is a client that patches objects of any kind.
 type patcher[T any] interface {
 	Patch(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (T, error)
 }
@@ -21,8 +20,6 @@ func Metadata[T any](ctx context.Context, client patcher[T], o metav1.Object, fi
 	return patch(ctx, client, o, wellknown.FieldManager, fields, nil)
 }
 
-// patch sends a merge patch of the metadata and other parts of an object, unless it has changed since it
-// was read.
 func patch[T any](ctx context.Context, client patcher[T], o metav1.Object, manager string, metadata, parts map[string]any, subresources ...string) (written T, err error) {
 	precondition := map[string]any{"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion()}
 	maps.Copy(precondition, metadata)

@@ -20,8 +20,7 @@ func (w *Writer) setOwnersOf(ctx context.Context, o *metav1.PartialObjectMetadat
 	return w.SetOwners(ctx, owners.Kinds[i], o, o.OwnerReferences)
 }
 
-// SetOwners writes the owner references of an object, unless it has changed since it was read. It has
-// a field manager of its own, so that the writes of other fields do not remove the references.
+// SetOwners has its own field manager, so that writes of other fields do not remove the references.
 func (w *Writer) SetOwners(ctx context.Context, k owners.Kind, o metav1.Object, references []metav1.OwnerReference) error {
 	client := w.Metadata.Resource(k.Resource).Namespace(o.GetNamespace())
 	_, err := patch(ctx, client, o, wellknown.FieldManagerOwnerReferences, map[string]any{"ownerReferences": references}, nil)

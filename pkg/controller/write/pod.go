@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// resyncVolumes changes an annotation of a pod. A kubelet re-syncs the volumes of a pod that changes.
-// A conflict means that another client has changed the pod.
+// A kubelet re-syncs the volumes of a pod that changes. A conflict is such a change, too.
 func (w *Writer) resyncVolumes(ctx context.Context, pod *corev1.Pod) (*corev1.Pod, error) {
 	changed, err := Metadata(ctx, w.Kube.CoreV1().Pods(pod.Namespace), pod, map[string]any{
 		"annotations": map[string]any{wellknown.AnnotationResyncedAt: w.Now().UTC().Format(time.RFC3339Nano)},

@@ -21,15 +21,13 @@ const (
 // ErrNoAnswer is the error of a write that was not answered in time, or not sent.
 var ErrNoAnswer = errors.New("no answer")
 
-// Sender sends the steps of one reconciliation. Webhooks that do not answer must not use up its time:
-// once a step was not answered, the others share the time that is left.
+// Sender sends the steps of one reconciliation. Once a step was not answered, the others share the time left.
 type Sender struct {
 	*Writer
 	unanswered bool
 }
 
-// Send sends one step to the API server. IsUnanswered is true for the error of a step that is not
-// answered in time.
+// Send sends one step. IsUnanswered is true for the error of a step that is not answered in time.
 func (s *Sender) Send(ctx context.Context, namespace string, step rollout.Step) (written, existing drift.Object, err error) {
 	wait := longestWait
 	if end, limited := ctx.Deadline(); limited {
@@ -48,8 +46,7 @@ func (s *Sender) Send(ctx context.Context, namespace string, step rollout.Step) 
 	return written, existing, err
 }
 
-// waitFor returns how long the answer to a write is waited for; zero if the write is not sent. left is
-// the time until the end of the reconciliation.
+// waitFor returns zero if the write is not sent. left is the time until the end of the reconciliation.
 func waitFor(left time.Duration, unanswered bool) time.Duration {
 	left -= reservedTime
 	switch {

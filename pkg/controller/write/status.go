@@ -22,8 +22,7 @@ type Status struct {
 	Now       func() time.Time
 }
 
-// Write sends a status, unless another client has changed it back too often. It then returns when the
-// status may be written.
+// Write returns when it may send a status that another client has changed back too often.
 func (s *Status) Write(k queue.Key, object records.FieldObject, fields map[string]string, regarding drift.Object, send func() (drift.Object, error)) (written bool, requeue rollout.Requeue, err error) {
 	if held, until, why := s.Contested.Held(object, fields, s.Now()); len(held) > 0 {
 		return false, rollout.Requeue{At: until, Reason: why}, nil

@@ -60,8 +60,7 @@ func (w *Writer) Send(ctx context.Context, namespace string, step rollout.Step) 
 	}
 }
 
-// sendPart sends a step for an object of which the manager writes only some fields, or for which it has
-// no type.
+// sendPart is for objects of which some fields are written, or that have no type.
 func (w *Writer) sendPart(ctx context.Context, step rollout.Step) (written, existing drift.Object, err error) {
 	switch o := step.Object.(type) {
 	case *apiextensionsv1.CustomResourceDefinition:
@@ -88,8 +87,7 @@ type Resource[T drift.Object] interface {
 	Delete(context.Context, string, metav1.DeleteOptions) error
 }
 
-// send carries out one step. Where the object to create is there already, it is
-// returned as existing, and nothing is written.
+// send returns an object to create that already exists, and writes nothing.
 func send[T drift.Object](ctx context.Context, client Resource[T], step rollout.Step, object T) (written, existing drift.Object, err error) {
 	switch step.Verb {
 	case rollout.Create:
@@ -105,8 +103,8 @@ func send[T drift.Object](ctx context.Context, client Resource[T], step rollout.
 	}
 }
 
-// create creates an object. An apply would change an object that a cache does not show: it would merge
-// a Secret into one of another client, or remove trust from a registration of another manager.
+// create uses no apply, which would change an object that no cache shows: it would merge a Secret into one of
+// another client, or remove trust from a registration of another manager.
 func create[T drift.Object](ctx context.Context, client Resource[T], object T) (written, existing drift.Object, err error) {
 	created, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
 	if !apierrors.IsAlreadyExists(err) {
@@ -115,14 +113,12 @@ func create[T drift.Object](ctx context.Context, client Resource[T], object T) (
 	return existingObject(client.Get(ctx, object.GetName(), metav1.GetOptions{}))
 }
 
-// existingObject returns an object that was not expected. A client returns an empty one together
-// with an error.
+// A client returns an empty object together with an error.
 func existingObject[T drift.Object](object T, err error) (written, existing drift.Object, _ error) {
 	existing, _, err = result(object, err)
 	return nil, existing, err
 }
 
-// dryRun is the option of a step that is only rehearsed.
 func dryRun(step rollout.Step) []string {
 	if step.DryRun {
 		return []string{metav1.DryRunAll}

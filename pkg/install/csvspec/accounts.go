@@ -8,8 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// ServiceAccounts returns the names of the ServiceAccounts in the permissions of a CSV, in the
-// order of their first use.
+// ServiceAccounts returns the names in the permissions of a CSV, in the order of their first use.
 func ServiceAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	strategy := csv.Spec.InstallStrategy.StrategySpec
 	var accounts []string

@@ -47,8 +47,7 @@ func GVK(api metav1.GroupVersionKind) schema.GroupVersionKind {
 // APIServiceType is the type of a description of an owned APIService.
 const APIServiceType = managerv1alpha1.APIServiceType
 
-// ServedAPIServices returns a description of each owned APIService that names the Deployment. An
-// APIService is a version of a group, with all its kinds.
+// ServedAPIServices returns descriptions of versions of groups, each with all its kinds.
 func ServedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	var of []operatorsv1alpha1.WebhookDescription
 	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
@@ -68,17 +67,12 @@ func ServedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion, deployment 
 
 // OwnedKinds returns the descriptions of all kinds that an owned APIService serves.
 func OwnedKinds(csv *operatorsv1alpha1.ClusterServiceVersion, name string) []operatorsv1alpha1.APIServiceDescription {
-	var owned []operatorsv1alpha1.APIServiceDescription
-	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
-		if APIServiceName(d.Group, d.Version) == name {
-			owned = append(owned, d)
-		}
-	}
-	return owned
+	return slices.DeleteFunc(slices.Clone(csv.Spec.APIServiceDefinitions.Owned), func(d operatorsv1alpha1.APIServiceDescription) bool {
+		return APIServiceName(d.Group, d.Version) != name
+	})
 }
 
-// Registers reports whether a live registration of a type has this identity. An APIService is
-// identified by its name, any other registration by its label.
+// Registers reports whether a registration has this identity: the name of an APIService, or else the label.
 func (i Identity) Registers(kind operatorsv1alpha1.WebhookAdmissionType, live metav1.Object) bool {
 	if i.Type != kind {
 		return false

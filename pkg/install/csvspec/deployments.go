@@ -8,9 +8,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-// Deployments returns the Deployments of a CSV. If several have the same name, it returns the
-// first. requirements.Check reports such a CSV. An installed CSV is still maintained, and each
-// duplicate would cost as much as all its webhooks.
+// Deployments returns the Deployments of a CSV, the first one of each name (requirements.Check reports
+// others): an installed CSV is still maintained, and each duplicate would cost as much as all its webhooks.
 func Deployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.StrategyDeploymentSpec {
 	listed := csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	distinct := make([]operatorsv1alpha1.StrategyDeploymentSpec, 0, len(listed))
@@ -47,9 +46,8 @@ func HasDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, name string) bo
 // DefaultPort is the port of a Service for a description without a port.
 const DefaultPort = 443
 
-// ServiceName returns the name of the Service in front of a Deployment. It is the name that OLM v0
-// uses, unless an object that does not belong to the CSV has that name. The alternate name is used
-// as long as a Service with that name exists, because the serving certificate contains it.
+// ServiceName returns the name that OLM v0 uses, unless another client's object has it. The alternate name
+// stays as long as a Service has it, because the serving certificate contains it.
 func ServiceName(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, primaryTaken bool, alternateExists bool) string {
 	if primaryTaken || alternateExists {
 		return AlternateServiceName(csv, deployment)

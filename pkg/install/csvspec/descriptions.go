@@ -10,9 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
-// StaysRegistered reports whether a registration is never removed before its successor serves.
-// Without a conversion webhook, objects that are stored in other versions cannot be read. Without
-// an APIService, its calls fail as well.
+// StaysRegistered reports whether a registration is never removed before its successor serves: without a
+// conversion webhook, objects in other versions cannot be read, and without an APIService, its calls fail.
 func StaysRegistered(i Identity) bool {
 	return i.Type == operatorsv1alpha1.ConversionWebhook || i.Type == APIServiceType
 }
@@ -33,8 +32,7 @@ func HasRegistrations(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return len(csv.Spec.WebhookDefinitions)+len(csv.Spec.APIServiceDefinitions.Owned) > 0
 }
 
-// Descriptions returns the descriptions that name the Deployment as their server: first the owned
-// APIServices, then the webhooks. OLM v0 allocates the ports of the Service in this order.
+// Descriptions returns APIServices, then webhooks: OLM v0 allocates the ports of the Service in this order.
 func Descriptions(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) []operatorsv1alpha1.WebhookDescription {
 	of := ServedAPIServices(csv, deployment)
 	for _, d := range csv.Spec.WebhookDefinitions {
@@ -45,8 +43,7 @@ func Descriptions(csv *operatorsv1alpha1.ClusterServiceVersion, deployment strin
 	return of
 }
 
-// MatchConditions returns the matchConditions in the annotation of a CSV, by the generateName of
-// their webhook.
+// MatchConditions returns the matchConditions in the annotation of a CSV, by generateName.
 func MatchConditions(csv *operatorsv1alpha1.ClusterServiceVersion) (map[string][]admissionregistrationv1.MatchCondition, error) {
 	var conditions map[string][]admissionregistrationv1.MatchCondition
 	if text := csv.Annotations[wellknown.AnnotationMatchConditions]; text != "" {

@@ -12,17 +12,14 @@ import (
 // Limits of combinations. Two lists of 20,000 items fit into 200 kB and have 400,000,000
 // combinations.
 const (
-	// MaxCombinations is the maximum number of combinations of API group and resource in the rules
-	// of all webhooks of a CSV. The names in the combinations may have up to this number times
-	// UsualText bytes.
+	// MaxCombinations limits the combinations of API group and resource in the rules of all webhooks. Their
+	// names may have up to this number times UsualText bytes.
 	MaxCombinations = 10_000
-	// MaxGrants is the maximum number of combinations of verb, group, resource and name in the
-	// permissions of a CSV.
+	// MaxGrants limits the combinations of verb, group, resource and name in the permissions.
 	MaxGrants = 100_000
 )
 
-// combinations returns the number of combinations of API group and resource of a rule. A rule with
-// long names counts by the size of its names.
+// A rule with long names counts by the size of its names.
 func combinations(rule admissionregistrationv1.RuleWithOperations) int {
 	long := len(rule.APIGroups)*textOf(rule.Resources) + len(rule.Resources)*textOf(rule.APIGroups)
 	return min(max(product(len(rule.APIGroups), len(rule.Resources)), long/UsualText), enough)
@@ -38,8 +35,7 @@ func textOf(names []string) (bytes int) {
 	return bytes
 }
 
-// PermissionCombinations returns the number of combinations of verb, group, resource and name in
-// the permissions of a CSV.
+// PermissionCombinations counts the combinations that MaxGrants limits.
 func PermissionCombinations(csv *operatorsv1alpha1.ClusterServiceVersion) int {
 	strategy, total := csv.Spec.InstallStrategy.StrategySpec, 0
 	for _, p := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {
@@ -71,8 +67,7 @@ func product(lengths ...int) int {
 	return total
 }
 
-// WebhooksWithinLimit returns the number of leading webhooks of a CSV that together have at most
-// MaxCombinations. The other webhooks are not rendered.
+// WebhooksWithinLimit returns the number of leading webhooks that are rendered.
 func WebhooksWithinLimit(csv *operatorsv1alpha1.ClusterServiceVersion) int {
 	total := 0
 	for i, d := range csv.Spec.WebhookDefinitions {

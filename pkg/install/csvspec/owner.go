@@ -23,8 +23,7 @@ func Owns(csv *operatorsv1alpha1.ClusterServiceVersion, object metav1.Object) bo
 	return slices.ContainsFunc(object.GetOwnerReferences(), func(owner metav1.OwnerReference) bool { return owner.UID == csv.UID })
 }
 
-// OwnerLabels returns the labels that record to which CSV a derived object belongs. A
-// cluster-scoped object has no other link, because it cannot have a namespaced owner.
+// OwnerLabels are the only link from a cluster-scoped object, which cannot have a namespaced owner.
 func OwnerLabels(csv *operatorsv1alpha1.ClusterServiceVersion) map[string]string {
 	return map[string]string{
 		wellknown.LabelManaged:        "true",
@@ -49,9 +48,7 @@ func OwnerSelector(csvs []*operatorsv1alpha1.ClusterServiceVersion) labels.Selec
 	return labels.SelectorFromSet(shared).Add(*requirement)
 }
 
-// ownerReference returns the owner reference by which the garbage collector deletes a namespaced
-// object after its CSV. It does not block the deletion of the CSV: the finalizer removes the
-// webhooks first.
+// ownerReference does not block the deletion of the CSV: the finalizer removes the webhooks first.
 func ownerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerReference {
 	no := false
 	return metav1.OwnerReference{
@@ -64,26 +61,21 @@ func ownerReference(csv *operatorsv1alpha1.ClusterServiceVersion) metav1.OwnerRe
 	}
 }
 
-// SetOwner adds a CSV to the owners of an object, and replaces an owner reference to a deleted CSV
-// with the same name. Another version of the operator remains an owner: the object must exist until
-// both are deleted. SetOwner reports whether it changed the object.
+// SetOwner replaces an owner reference to a deleted CSV with the same name. Other versions remain owners: the
+// object must exist until both are deleted. It reports whether it changed the object.
 func SetOwner(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	if OwnedBy(object, csv) {
 		return false
 	}
-	var owners []metav1.OwnerReference
-	for _, owner := range object.GetOwnerReferences() {
-		if owner.Kind != operatorsv1alpha1.ClusterServiceVersionKind || owner.Name != csv.Name {
-			owners = append(owners, owner)
-		}
-	}
+	owners := slices.DeleteFunc(slices.Clone(object.GetOwnerReferences()), func(owner metav1.OwnerReference) bool {
+		return owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind && owner.Name == csv.Name
+	})
 	object.SetOwnerReferences(append(owners, ownerReference(csv)))
 	object.SetLabels(labels.Merge(object.GetLabels(), OwnerLabels(csv)))
 	return true
 }
 
-// OwnedBy reports whether an object has the owner reference and the labels of a CSV. During an
-// upgrade both versions are owners, and the labels name the version that manages the object.
+// OwnedBy compares owner references and labels, which name the active one of two versions that own an object.
 func OwnedBy(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return HasOwnerLabels(object, csv) && Owns(csv, object)
 }

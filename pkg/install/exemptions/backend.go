@@ -56,8 +56,7 @@ func (b backend) users() []string {
 	return users
 }
 
-// exemptions returns the requests that write the objects of the backend, and what Kubernetes
-// derives from them. controlPlane is the CEL expression for the users that send them.
+// exemptions include what Kubernetes derives. controlPlane is the CEL expression for its users.
 func (b backend) exemptions(controlPlane string) []Exemption {
 	here := []string{b.namespace}
 	return []Exemption{
@@ -104,8 +103,7 @@ var podSubjects = slices.Concat(
 	[]subject{creation("pods", "binding"), creation("pods", "eviction"), creation("bindings", "")},
 )
 
-// otherDeployments returns the exemption for the manager's writes of Deployments without webhooks.
-// The CSV can list them before the Deployment of the webhook, which is created only after them.
+// The CSV can list Deployments without webhooks before that of the webhook, which is created only after them.
 // Their pods are not exempted.
 func (b backend) otherDeployments(manager string) []Exemption {
 	if len(b.others) == 0 {
@@ -119,8 +117,7 @@ func (b backend) otherDeployments(manager string) []Exemption {
 
 const certManagerGroup = "cert-manager.io"
 
-// orderExemptions returns the manager's requests to cert-manager, and the requests that write the
-// status of APIServices. cert-manager's own writes are not exempted: its account is not known.
+// The account of cert-manager is not known, so its own writes are not exempted.
 func (b backend) orderExemptions(manager, controlPlane string) []Exemption {
 	orders := Exemption{
 		Name: "own-orders", What: "the manager's orders of its certificates",

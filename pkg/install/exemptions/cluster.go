@@ -21,8 +21,7 @@ const (
 	kubeNodeLease = "kube-node-lease"
 )
 
-// clusterExemptions returns the requests that keep the nodes and the control plane running, and the
-// manager's cluster-wide requests.
+// clusterExemptions keep the nodes and the control plane running.
 func clusterExemptions(manager, controlPlane string) []Exemption {
 	system := []string{kubeSystem}
 	if namespace := namespaceOf(manager); namespace != "" {
@@ -55,8 +54,7 @@ func clusterExemptions(manager, controlPlane string) []Exemption {
 	}
 }
 
-// kubeletSigner signs the client certificates of kubelets. Their serving certificates are not
-// needed to start a pod.
+// kubeletSigner is for client certificates. Serving certificates are not needed to start a pod.
 const kubeletSigner = "kubernetes.io/kube-apiserver-client-kubelet"
 
 // selfReview is the first request of the manager when it starts.
@@ -65,8 +63,7 @@ var selfReview = subject{
 	operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
 }
 
-// systemWorkloads are the requests that the cluster's network, DNS and storage need to recover. No
-// other pod starts without them.
+// Without the cluster's network, DNS and storage no other pod starts.
 var systemWorkloads = slices.Concat(
 	podSubjects,
 	namespacedSubjects("apps", "replicasets"), namespacedSubjects("apps", "controllerrevisions"),
@@ -90,8 +87,7 @@ func namespaceOf(user string) string {
 // networkingGroup has the kinds in which API servers record the allocated cluster IPs.
 const networkingGroup = "networking.k8s.io"
 
-// addressExemption returns the cluster IPs of the backend's Services. The API server creates an
-// IPAddress before it stores a Service. If the IPAddress is refused, so is the Service.
+// The API server creates an IPAddress before it stores a Service. If it is refused, so is the Service.
 func (b backend) addressExemption() Exemption {
 	const service = "o.spec.parentRef."
 	return Exemption{
@@ -102,11 +98,9 @@ func (b backend) addressExemption() Exemption {
 	}
 }
 
-// defaultRange is the ServiceCIDR that every API server creates when it starts. An API server is
-// not healthy without it. Other ServiceCIDRs are written by users.
+// Every API server creates defaultRange, and is not healthy without it. Users write other ServiceCIDRs.
 const defaultRange = "kubernetes"
 
-// rangeExemption returns the range of all cluster IPs.
 func rangeExemption() Exemption {
 	return Exemption{
 		Name: "cluster-addresses", What: "the range of the cluster's cluster IPs",
@@ -116,10 +110,8 @@ func rangeExemption() Exemption {
 
 const rbacGroup = "rbac.authorization.k8s.io"
 
-// permissionsExemption returns the manager's writes of roles and bindings for a CSV, in its
-// namespace and outside. A refused write ends the reconciliation. The objects are selected by
-// label, because lifted roles have the names of the original roles. A lifted role can belong to the
-// previous version, in the same namespace.
+// A refused write of roles and bindings ends the reconciliation. They are selected by label, because lifted roles
+// have other roles' names. A lifted role can belong to the previous version, in the same namespace.
 func permissionsExemption(csv *operatorsv1alpha1.ClusterServiceVersion, manager string) Exemption {
 	return Exemption{
 		Name: "own-permissions", What: "its own roles and their bindings",

@@ -15,9 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Exemption is a class of requests that the pods behind a webhook need to become available again. A
-// webhook with failurePolicy Fail that intercepts one of them blocks its own recovery while no
-// endpoint answers it.
+// Exemption is a class of requests that the pods behind a webhook need to become available again. A webhook with
+// failurePolicy Fail that intercepts one of them blocks its own recovery.
 type Exemption struct {
 	// Name is a part of the name of the matchCondition.
 	Name string
@@ -33,9 +32,8 @@ type Exemption struct {
 
 // Input is everything that the exemptions of a CSV depend on.
 type Input struct {
-	CSV   *operatorsv1alpha1.ClusterServiceVersion
-	Scope scope.Scope
-	// Config is the configuration in the Subscription.
+	CSV    *operatorsv1alpha1.ClusterServiceVersion
+	Scope  scope.Scope
 	Config subscriptions.Config
 	// Manager is the user name of the manager; empty when it is not known.
 	Manager string
@@ -43,9 +41,8 @@ type Input struct {
 	Services map[string]string
 }
 
-// For returns a function that returns the exemptions of one webhook. A webhook needs an exemption
-// if it fails closed and can intercept the requests within the scope. The exemptions of the CSV are
-// computed once for all webhooks.
+// For returns a function for the exemptions of one webhook, if it fails closed and can intercept the
+// requests. They are computed once for all webhooks.
 func For(in Input) func(operatorsv1alpha1.WebhookDescription) []Exemption {
 	all := exemptions(in)
 	return func(d operatorsv1alpha1.WebhookDescription) []Exemption { return exemptionsOf(all, in.Scope, d) }
@@ -56,17 +53,10 @@ func exemptionsOf(all []Exemption, s scope.Scope, d operatorsv1alpha1.WebhookDes
 	if failsOpen || d.Type == operatorsv1alpha1.ConversionWebhook {
 		return nil
 	}
-	var needed []Exemption
-	for _, e := range all {
-		if e.who != "" && e.interceptedBy(d, s) {
-			needed = append(needed, e)
-		}
-	}
-	return needed
+	return slices.DeleteFunc(slices.Clone(all), func(e Exemption) bool { return e.who == "" || !e.interceptedBy(d, s) })
 }
 
-// ForWidestScope is For in the widest scope that the install modes allow. It is for an operator
-// that is not installed yet.
+// ForWidestScope is for an operator that is not installed yet: it uses all that the install modes allow.
 func ForWidestScope(csv *operatorsv1alpha1.ClusterServiceVersion) func(operatorsv1alpha1.WebhookDescription) []Exemption {
 	widest := []string{csv.Namespace}
 	for _, mode := range csv.Spec.InstallModes {
@@ -77,7 +67,6 @@ func ForWidestScope(csv *operatorsv1alpha1.ClusterServiceVersion) func(operators
 	return For(Input{CSV: csv, Scope: scope.Scope{Namespaces: widest}})
 }
 
-// interceptedBy reports whether the webhook can intercept any of the requests.
 func (e Exemption) interceptedBy(d operatorsv1alpha1.WebhookDescription, s scope.Scope) bool {
 	if len(e.namespaces) > 0 && !slices.ContainsFunc(e.namespaces, s.MayCover) {
 		return false
@@ -85,7 +74,6 @@ func (e Exemption) interceptedBy(d operatorsv1alpha1.WebhookDescription, s scope
 	return slices.ContainsFunc(e.subjects, func(s subject) bool { return intercepts(d, s) && e.selectedBy(d.ObjectSelector, s) })
 }
 
-// selectedBy reports whether an objectSelector can match an object of the requests.
 func (e Exemption) selectedBy(selector *metav1.LabelSelector, s subject) bool {
 	switch {
 	case s.bare:

@@ -42,8 +42,7 @@ func (e Exemption) where() string {
 	return "has(request.namespace) && " + in("request.namespace", e.namespaces)
 }
 
-// about is true for the resources of the subjects and all their subresources. Components of
-// Kubernetes do not request the subresources that the exemption does not need.
+// Components of Kubernetes do not request subresources that an exemption does not need.
 func about(subjects []subject) string {
 	var groups []string
 	resources := map[string][]string{}
@@ -67,8 +66,7 @@ func named(names []string) string {
 	return "has(request.name) && " + in("request.name", names)
 }
 
-// ownedBy is true for requests about objects that are controlled by an object of this kind whose
-// name matches the pattern.
+// The controlling owner has this kind and a name that matches the pattern.
 func ownedBy(kind, pattern string) string {
 	return showing(given("o.metadata.ownerReferences"),
 		"o.metadata.ownerReferences.exists(r, has(r.controller) && r.controller && r.kind == "+strconv.Quote(kind)+" && r.name.matches("+strconv.Quote(pattern)+"))")
@@ -89,13 +87,11 @@ func given(path string) string {
 	return strings.Join(all, " && ")
 }
 
-// fieldIn is true for objects whose field has one of the values.
 func fieldIn(path string, values ...string) string {
 	return given(path) + " && " + in(path, values)
 }
 
-// podSubresource is true for requests that bind or evict pods whose names match. These requests
-// contain no pod, and so no owner.
+// Requests that bind or evict pods contain no pod, and so no owner.
 func podSubresource(pattern string) string {
 	return `(request.resource.resource == "bindings" || has(request.subResource) && request.subResource in ["binding", "eviction"]) && ` +
 		"has(request.name) && request.name.matches(" + strconv.Quote(pattern) + ")"
@@ -103,14 +99,12 @@ func podSubresource(pattern string) string {
 
 func exactly(names []string) string { return "^(" + alternatives(names) + ")$" }
 
-// replicaSetNames returns the pattern for names of ReplicaSets: the name of the Deployment and a
-// hash.
+// The name of the Deployment and a hash.
 func (b backend) replicaSetNames() string {
 	return "^(" + alternatives(b.deployments) + ")-[a-z0-9]{1,10}$"
 }
 
-// podNames returns the pattern for names of pods. The ReplicaSet controller truncates names to the
-// maximum length of a host name.
+// The ReplicaSet controller truncates names to the maximum length of a host name.
 func (b backend) podNames() string { return b.podNamesWith("") }
 
 // podNamesWith returns the pattern for names of pods, followed by a suffix pattern.
@@ -142,7 +136,6 @@ func alternatives(names []string) string {
 	return strings.Join(quoted, "|")
 }
 
-// userIn is true for requests by any of the users. It is empty without users.
 func userIn(users ...string) string {
 	users = slices.DeleteFunc(users, isEmpty)
 	if len(users) == 0 {
@@ -151,8 +144,7 @@ func userIn(users ...string) string {
 	return "has(request.userInfo.username) && " + in("request.userInfo.username", users)
 }
 
-// systemIdentities is true for requests by the API server, the controllers (with one or with
-// separate identities), the scheduler and the kubelets.
+// Controllers have one identity or separate ones.
 var systemIdentities = anyOf(
 	userIn(slices.Concat([]string{apiServer, controllerManager, scheduler}, controllerIdentities())...),
 	groupIs("system:nodes"),
@@ -178,11 +170,9 @@ func controllerIdentities() []string {
 	return users
 }
 
-// controllerIdentity returns the user name of a controller of kube-controller-manager that runs
-// with --use-service-account-credentials.
+// kube-controller-manager runs with --use-service-account-credentials.
 func controllerIdentity(name string) string { return serviceAccountPrefix + kubeSystem + ":" + name }
 
-// groupIs is true for requests by members of a group.
 func groupIs(group string) string {
 	return "has(request.userInfo.groups) && " + strconv.Quote(group) + " in request.userInfo.groups"
 }

@@ -41,8 +41,7 @@ func subjects(group, resource string, extent rules.Extent, subresources []string
 	return all
 }
 
-// creation is a request with an object of the core group that is not stored, such as a Binding.
-// Kubernetes components set no labels on it.
+// creation is about an object that is not stored, such as a Binding, and that has no labels.
 func creation(resource, subresource string) subject {
 	return subject{
 		GroupResource: schema.GroupResource{Resource: resource}, subresource: subresource, extent: rules.Namespaced, bare: true,
@@ -57,8 +56,7 @@ func update(group, resource string) subject {
 	}
 }
 
-// intercepts reports whether a webhook is called for requests about the subject. The version is not
-// compared: with matchPolicy Equivalent a rule for one version matches all versions.
+// With matchPolicy Equivalent a rule for one version matches all versions.
 func intercepts(d operatorsv1alpha1.WebhookDescription, s subject) bool {
 	return slices.ContainsFunc(d.Rules, func(r admissionregistrationv1.RuleWithOperations) bool {
 		return hasOrAll(r.APIGroups, s.Group) && coversResource(r, s) && coversOperation(r, s) && rules.CoversExtent(r, s.extent)
@@ -69,8 +67,7 @@ func hasOrAll(items []string, item string) bool {
 	return slices.Contains(items, "*") || slices.Contains(items, item)
 }
 
-// coversResource matches like the API server: "*" is every resource without subresources, and "*/*"
-// is everything.
+// As in the API server, "*" is every resource without subresources, and "*/*" is everything.
 func coversResource(r admissionregistrationv1.RuleWithOperations, s subject) bool {
 	return slices.ContainsFunc(r.Resources, func(named string) bool {
 		resource, subresource, _ := strings.Cut(named, "/")
@@ -84,8 +81,7 @@ func coversOperation(r admissionregistrationv1.RuleWithOperations, s subject) bo
 	})
 }
 
-// couldSelect reports whether an objectSelector can match an object that has at least the given
-// labels. The value of any other label is unknown, so it can match.
+// The value of any label that is not known can match.
 func couldSelect(selector *metav1.LabelSelector, known labels.Set) bool {
 	requirements, _ := parsed(selector).Requirements()
 	return !slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return known.Has(r.Key()) && !r.Matches(known) })
@@ -96,8 +92,7 @@ func matches(selector *metav1.LabelSelector, all labels.Set) bool {
 	return parsed(selector).Matches(all)
 }
 
-// parsed returns the selector. Like the API server, it reads an absent selector as everything. An
-// invalid selector is also read as everything: the API server refuses it when it is written.
+// As in the API server, an absent selector is everything. It refuses an invalid one when that is written.
 func parsed(selector *metav1.LabelSelector) labels.Selector {
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if selector == nil || err != nil {

@@ -12,7 +12,6 @@ import (
 // podClaims has the names of the claims that all pods share, for volumes and for devices.
 type podClaims struct{ volumes, devices []string }
 
-// add adds the claims of a Deployment's pods and of the Subscription's config.
 func (claims *podClaims) add(pod corev1.PodSpec, config subscriptions.Config) {
 	for _, volume := range slices.Concat(pod.Volumes, config.Volumes) {
 		if volume.PersistentVolumeClaim != nil {
@@ -26,8 +25,7 @@ func (claims *podClaims) add(pod corev1.PodSpec, config subscriptions.Config) {
 	}
 }
 
-// claimExemptions returns the requests that provide volumes and devices to the pods. The users that
-// bind and reserve them are known. The users of the drivers are not.
+// The users that bind and reserve claims are known. The users of the drivers are not.
 func (b backend) claimExemptions() []Exemption {
 	here := []string{b.namespace}
 	return []Exemption{
@@ -48,7 +46,6 @@ func (b backend) claimExemptions() []Exemption {
 	}
 }
 
-// claimed is true for requests about the claims of single pods and the shared claims.
 func (b backend) claimed(shared []string) string {
 	if len(shared) == 0 {
 		return ownedBy("Pod", b.podNames())
@@ -56,8 +53,7 @@ func (b backend) claimed(shared []string) string {
 	return anyOf(ownedBy("Pod", b.podNames()), named(shared))
 }
 
-// volumeClaimNames returns the pattern for the names of both kinds of volume claims. The name of a
-// single pod's claim consists of the names of the pod and of the volume.
+// The claim of a single pod has a name of the names of the pod and of the volume.
 func (b backend) volumeClaimNames() string {
 	names := b.podNamesWith("-[a-z0-9-]+")
 	if len(b.claims.volumes) > 0 {

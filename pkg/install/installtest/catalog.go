@@ -7,8 +7,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// SomeCatalog returns a catalog with resources of Kubernetes and of a CRD, and with a version of
-// unknown resources.
+// SomeCatalog has resources of Kubernetes and of a CRD, and a version of unknown resources.
 func SomeCatalog() rules.Catalog {
 	c := rules.Catalog{Closed: true, Names: []string{"batch", "policy"}}
 	core, apps := schema.GroupVersion{Version: "v1"}, schema.GroupVersion{Group: "apps", Version: "v1"}

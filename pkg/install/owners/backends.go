@@ -18,16 +18,14 @@ type Backends struct {
 	Services    []*corev1.Service
 }
 
-// Installed reports whether a CSV owns one of its Deployments. A version that failed before it was
-// installed owns none, independent of its later phase.
+// Installed reports whether a CSV owns one of its Deployments. One that failed before owns none.
 func (b Backends) Installed(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(spec operatorsv1alpha1.StrategyDeploymentSpec) bool {
 		return csvspec.OwnsNamed(csv, b.Deployments, spec.Name)
 	})
 }
 
-// Serve reports whether a CSV owns one of its Deployments and the Service of its webhooks. Both are
-// kept when another version is deleted.
+// Serve reports whether a CSV owns a Deployment and its Service, which outlive another version.
 func (b Backends) Serve(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string) bool {
 	return csvspec.OwnsNamed(csv, b.Deployments, deployment) &&
 		(csvspec.OwnsNamed(csv, b.Services, names.Service(deployment)) || csvspec.OwnsNamed(csv, b.Services, csvspec.AlternateServiceName(csv, deployment)))

@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// ConvertedBy returns the namespace and the name of the Service that converts the objects of a CRD.
-// Both are empty if there is none.
+// ConvertedBy returns the namespace and the name of the Service of a CRD; both empty for none.
 func ConvertedBy(crd *apiextensionsv1.CustomResourceDefinition) (namespace, service string) {
 	c := crd.Spec.Conversion
 	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
@@ -23,9 +22,8 @@ func ConvertedBy(crd *apiextensionsv1.CustomResourceDefinition) (namespace, serv
 	return c.Webhook.ClientConfig.Service.Namespace, c.Webhook.ClientConfig.Service.Name
 }
 
-// Converters returns the names of the Services that convert for a CSV: its own Services in the
-// namespace, and a deleted Service that an owned CRD still names. The deletion of a namespace
-// deletes the Services first, and the conversion would remain without a server.
+// Converters returns the Services that convert for a CSV, also a deleted one that an owned CRD still names: the
+// deletion of a namespace deletes the Services first, and the conversion would remain without a server.
 func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds []*apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	converters, foreign := map[string]bool{}, map[string]bool{}
 	for _, s := range services {
@@ -47,8 +45,7 @@ func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1
 	return converters
 }
 
-// IsServiceOf reports whether a Service belongs to an operator: it has a name that the manager or
-// OLM v0 derives, or it selects the pods of a Deployment, as a Service in a bundle does.
+// IsServiceOf compares derived names, also OLM v0's, and selectors, as a Service in a bundle has.
 func IsServiceOf(csv *operatorsv1alpha1.ClusterServiceVersion, service *corev1.Service) bool {
 	return service.Namespace == csv.Namespace &&
 		slices.ContainsFunc(csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, func(d operatorsv1alpha1.StrategyDeploymentSpec) bool {

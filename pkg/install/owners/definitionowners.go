@@ -18,17 +18,15 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// DefinitionOwners are the CRDs that must own the objects of a converter. The foreground deletion
-// of a CSV deletes all objects without another owner, but a converter must serve until its CRD is
-// deleted.
+// DefinitionOwners are CRDs that must own the objects of a converter: the foreground deletion of a CSV
+// deletes all objects without another owner, but a converter must serve until its CRD is deleted.
 type DefinitionOwners struct {
 	csv     *operatorsv1alpha1.ClusterServiceVersion
 	derived map[string][]metav1.OwnerReference // by kind and name
 	account map[string][]metav1.OwnerReference // by name of the ServiceAccount
 }
 
-// DefinitionOwnersOf returns the definition owners of live Deployments that convert or are going to
-// convert. services has the names of their Services.
+// DefinitionOwnersOf is for live Deployments that convert or are going to. services are by Deployment.
 func DefinitionOwnersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployments map[string]*appsv1.Deployment, services map[string]string, crds map[string]*apiextensionsv1.CustomResourceDefinition) DefinitionOwners {
 	kept := DefinitionOwners{csv: csv, derived: map[string][]metav1.OwnerReference{}, account: map[string][]metav1.OwnerReference{}}
 	for name, live := range deployments {
@@ -52,8 +50,6 @@ func DefinitionOwnersOf(csv *operatorsv1alpha1.ClusterServiceVersion, deployment
 	return kept
 }
 
-// convertedDefinitions returns owner references to the CRDs that a Deployment converts through one
-// of the Services, or is going to convert.
 func convertedDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, deployment string, services []string, crds map[string]*apiextensionsv1.CustomResourceDefinition) []metav1.OwnerReference {
 	var definitions []metav1.OwnerReference
 	for _, name := range slices.Sorted(maps.Keys(crds)) {
@@ -68,7 +64,6 @@ func convertedDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, deployme
 	return definitions
 }
 
-// eachOnce sorts owner references by name and removes duplicates.
 func eachOnce(owners []metav1.OwnerReference) []metav1.OwnerReference {
 	slices.SortFunc(owners, func(a, b metav1.OwnerReference) int { return cmp.Compare(a.Name, b.Name) })
 	return slices.CompactFunc(owners, func(a, b metav1.OwnerReference) bool { return a.UID == b.UID })
@@ -83,15 +78,13 @@ func definitionOwner(crd *apiextensionsv1.CustomResourceDefinition) metav1.Owner
 
 const definitionKind = "CustomResourceDefinition"
 
-// isDefinitionOwner reports whether an owner reference to a CRD was created by the manager. Other
-// clients do not set both controller and blockOwnerDeletion.
+// Other clients do not set both controller and blockOwnerDeletion.
 func isDefinitionOwner(owner metav1.OwnerReference) bool {
 	return owner.Kind == definitionKind && owner.Controller != nil && owner.BlockOwnerDeletion != nil
 }
 
-// Owners returns the desired owner references of an object, and whether they differ from the
-// current ones. It covers objects with the labels of the CSV, and objects of other clients that the
-// pods need and that are deleted with the CSV.
+// Owners returns the desired owner references, and whether they differ. It covers objects with the labels of
+// the CSV, and objects of other clients that the pods need and that are deleted with the CSV.
 func (k DefinitionOwners) Owners(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) (owners []metav1.OwnerReference, differ bool) {
 	var definitions []metav1.OwnerReference
 	switch {
@@ -107,8 +100,7 @@ func (k DefinitionOwners) Owners(kind string, o metav1.Object, bindings []*rbacv
 	return append(WithoutDefinitionOwners(o), definitions...), !equality.Semantic.DeepEqual(has, definitions)
 }
 
-// needed returns the definition owners of the ServiceAccount of converters, and of its roles and
-// bindings.
+// The ServiceAccount of converters, and its roles and bindings.
 func (k DefinitionOwners) needed(kind string, o metav1.Object, bindings []*rbacv1.RoleBinding) []metav1.OwnerReference {
 	if kind == rbacv1.ServiceAccountKind {
 		return k.account[o.GetName()]
@@ -164,8 +156,7 @@ const (
 	Delete Cleanup = "Delete"
 )
 
-// CleanupOf returns what to do with an object when a CSV is deleted. orphaned is set if the CSV is
-// deleted without its dependents.
+// CleanupOf is for a CSV that is deleted. orphaned is set if that happens without its dependents.
 func CleanupOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) Cleanup {
 	isConverter := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
 		return isDefinitionOwner(owner) && (csvspec.HasOwnerLabels(o, csv) || csvspec.Owns(csv, o) || csvspec.Converts(csv, owner.Name) >= 0)
@@ -189,10 +180,9 @@ func CleanupOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, or
 	return cleanup
 }
 
-// OrphansDependents reports whether a CSV is deleted without its dependents. After the garbage
-// collector removes the orphan finalizer, the only evidence is the WebhookRollout: it has no
-// definition owner, and it exists without the CSV as owner. A foreground deletion would have
-// deleted it.
+// OrphansDependents reports whether a CSV is deleted without its dependents. After the garbage collector
+// removes the orphan finalizer, the only evidence is a WebhookRollout without the CSV as owner, which a
+// foreground deletion would have deleted.
 func OrphansDependents(csv *operatorsv1alpha1.ClusterServiceVersion, record *managerv1alpha1.WebhookRollout) bool {
 	switch {
 	case slices.Contains(csv.Finalizers, metav1.FinalizerOrphanDependents):

@@ -1,4 +1,5 @@
-// Package owners finds the objects that belong to a ClusterServiceVersion, and the definitions that keep a converter.
+// Package owners finds the objects that belong to a ClusterServiceVersion, and the definitions that keep a
+// converter.
 package owners
 
 import (
@@ -21,9 +22,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
-// Ownership proves whether an object with the owner labels of a CSV belongs to it. The labels alone
-// prove nothing: a client that may label an object must not be able to make the manager change or
-// delete it (docs/adr/0032-proof-of-ownership.md).
+// Ownership proves whether an object with the owner labels of a CSV belongs to it. Labels alone must not make the
+// manager change or delete an object (docs/adr/0032-proof-of-ownership.md).
 type Ownership struct {
 	// Versions are the CSV and the versions that it replaces.
 	Versions []*operatorsv1alpha1.ClusterServiceVersion
@@ -35,8 +35,7 @@ type Ownership struct {
 	Planned map[string]bool
 }
 
-// NewOwnership returns the Ownership of versions, with the Services of their namespace and their
-// WebhookRollouts.
+// NewOwnership takes the Services of the namespace and the WebhookRollouts of the versions.
 func NewOwnership(versions []*operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, rollouts ...*managerv1alpha1.WebhookRollout) Ownership {
 	o := Ownership{Versions: versions, Recorded: map[types.UID]bool{}, Services: map[string]bool{}}
 	for _, rollout := range rollouts {
@@ -57,12 +56,11 @@ func Proven[T metav1.Object](o Ownership, objects []T) []T {
 	return slices.DeleteFunc(slices.Clone(objects), func(object T) bool { return !o.Proves(object) })
 }
 
-// Proves reports whether an object with the owner labels belongs to one of the versions: its uid is
-// recorded, a version owns it, or it does only what the manager or OLM v0 creates such an object
-// for. The record proves nothing about an object without the labels: every client that may write
-// the status of a WebhookRollout can record any uid. An owner reference proves nothing outside of
-// the namespace of its owner: Kubernetes ignores it there, and a client that can label the object
-// can also write the reference.
+// Proves reports whether an object with the owner labels belongs to one of the versions: its uid is recorded,
+// a version owns it, or it does only what the manager or OLM v0 creates such an object for. Without labels
+// the record proves nothing: a client that may write the status can record any uid. Nor does an owner
+// reference in another namespace: Kubernetes ignores it, and a client that can label the object can also
+// write it.
 func (o Ownership) Proves(object metav1.Object) bool {
 	return o.Recorded[object.GetUID()] || o.Owns(object) && o.inOwnNamespace(object) || o.Registers(object) || o.delegates(object) || o.installed(object)
 }
@@ -72,9 +70,8 @@ func (o Ownership) Owns(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.Owns(csv, object) })
 }
 
-// Registers reports whether a registration has the derived name of a webhook of one of the
-// versions, or calls only their Services. It needs no labels: only the operator serves such a
-// registration.
+// Registers reports whether a registration has the derived name of a webhook, or calls only Services of the
+// versions. It needs no labels: only the operator serves such a registration.
 func (o Ownership) Registers(object metav1.Object) bool {
 	switch c := object.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
@@ -94,27 +91,21 @@ func (o Ownership) Registers(object metav1.Object) bool {
 	return len(webhooks) > 0 && !slices.ContainsFunc(webhooks, callsOther)
 }
 
-// names reports whether one of the versions has a webhook whose configuration has this name.
 func (o Ownership) names(configuration string) bool {
-	for _, csv := range o.Versions {
-		for _, d := range csv.Spec.WebhookDefinitions {
-			if configuration == names.WebhookConfiguration(d.GenerateName, csv.Namespace, csv.Name, string(d.Type)) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return slices.ContainsFunc(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool {
+			return configuration == names.WebhookConfiguration(d.GenerateName, csv.Namespace, csv.Name, string(d.Type))
+		})
+	})
 }
 
-// serves reports whether a Service belongs to one of the versions.
 func (o Ownership) serves(namespace, service string) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return namespace == csv.Namespace && slices.Contains(o.servicesOf(csv), service)
 	})
 }
 
-// servicesOf returns the names of the Services that a version owns, and the names that are derived from
-// its Deployments.
+// servicesOf includes the names that are derived from the Deployments.
 func (o Ownership) servicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	services := slices.Collect(maps.Keys(o.Services))
 	for _, spec := range csvspec.Deployments(csv) {
@@ -123,9 +114,8 @@ func (o Ownership) servicesOf(csv *operatorsv1alpha1.ClusterServiceVersion) []st
 	return services
 }
 
-// delegates reports whether a binding delegates only to ServiceAccounts in the namespaces of the
-// versions, and has the derived name for one of their Services. Other workloads of the namespace
-// can have such bindings as well.
+// delegates requires that all ServiceAccounts are in the namespaces of the versions, and the derived name: other
+// workloads of the namespace can have such bindings as well.
 func (o Ownership) delegates(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return permissions.DelegatesTo(object, csv.Namespace) && slices.ContainsFunc(o.servicesOf(csv), func(service string) bool {
@@ -135,16 +125,14 @@ func (o Ownership) delegates(object metav1.Object) bool {
 	})
 }
 
-// grantsOwn reports whether a role has only rules that a version requests, or a binding has only
-// ServiceAccounts of a version.
+// A role has only requested rules, or a binding only ServiceAccounts of a version.
 func (o Ownership) grantsOwn(object metav1.Object) bool {
 	return slices.ContainsFunc(o.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 		return grantsOnlyTo(object, csv.Namespace, csvspec.ServiceAccounts(csv), requestedRules(csv))
 	})
 }
 
-// requestedRules returns the rules that a CSV requests, and the rule that is added for all
-// namespaces.
+// requestedRules includes the rule that is added for all namespaces.
 func requestedRules(csv *operatorsv1alpha1.ClusterServiceVersion) []rbacv1.PolicyRule {
 	asked := []rbacv1.PolicyRule{permissions.ReadNamespaces}
 	for _, account := range csvspec.ServiceAccounts(csv) {
@@ -170,9 +158,8 @@ func isAccountOf(namespace string, accounts []string) func(rbacv1.Subject) bool 
 	}
 }
 
-// installed reports whether a role or a binding was created by the installation of a version.
-// Either an InstallPlan created it; or it grants only what the version requests, and OLM v0 lifted
-// it or bundle install gave it its name.
+// installed reports whether an InstallPlan created the object; or it grants only what the version requests,
+// and OLM v0 lifted it or bundle install gave it its name.
 func (o Ownership) installed(object metav1.Object) bool {
 	var kind, lifted string
 	switch object.(type) {
@@ -207,8 +194,7 @@ func (o Ownership) recordsName(name string) bool {
 	})
 }
 
-// InstallPlanObjects returns the roles and bindings, as "kind name", that InstallPlans created for
-// a CSV. An object with the status Present existed before and belongs to another owner.
+// InstallPlanObjects returns created roles and bindings, as "kind name". A status Present means another owner.
 func InstallPlanObjects(csv *operatorsv1alpha1.ClusterServiceVersion, plans []operatorsv1alpha1.InstallPlan) map[string]bool {
 	planned := map[string]bool{}
 	for _, plan := range plans {

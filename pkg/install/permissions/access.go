@@ -22,23 +22,17 @@ type Access struct {
 	In map[string]map[string][]rbacv1.PolicyRule
 }
 
-// Lacking returns the namespaces in which a rule is not granted. It uses the evaluation of
-// Kubernetes: the rules may be written in another way.
+// Lacking returns the namespaces in which a rule is not granted, in any form, as Kubernetes evaluates.
 func (a Access) Lacking(account string, rule rbacv1.PolicyRule, namespaces []string) []string {
 	if Covers(a.Everywhere[account], rule) {
 		return nil
 	}
-	var lacking []string
-	for _, namespace := range namespaces {
-		if !Covers(slices.Concat(a.Everywhere[account], a.In[namespace][account]), rule) {
-			lacking = append(lacking, namespace)
-		}
-	}
-	return lacking
+	return slices.DeleteFunc(slices.Clone(namespaces), func(namespace string) bool {
+		return Covers(slices.Concat(a.Everywhere[account], a.In[namespace][account]), rule)
+	})
 }
 
-// With returns the access with the rules of lifted bindings. It ignores a role that is not in the
-// list: its rules belong to another client.
+// With adds lifted bindings. It ignores a role that is not in the list, which belongs to another client.
 func (a Access) With(namespace string, lifted []metav1.Object) Access {
 	with := Access{Everywhere: maps.Clone(a.Everywhere), In: map[string]map[string][]rbacv1.PolicyRule{}}
 	for in, of := range a.In {
@@ -51,7 +45,6 @@ func (a Access) With(namespace string, lifted []metav1.Object) Access {
 	return with
 }
 
-// grant adds rules for the ServiceAccounts of a namespace.
 func (a Access) grant(namespace, in string, subjects []rbacv1.Subject, rules []rbacv1.PolicyRule) {
 	of := a.Everywhere
 	if in != metav1.NamespaceAll {
@@ -67,8 +60,7 @@ func (a Access) grant(namespace, in string, subjects []rbacv1.Subject, rules []r
 	}
 }
 
-// rulesOf returns the rules of the role that a binding in a namespace refers to. There are none if
-// the role is not in the list.
+// None if the role is not in the list.
 func rulesOf(objects []metav1.Object, namespace string, ref rbacv1.RoleRef) []rbacv1.PolicyRule {
 	for _, o := range objects {
 		switch role := o.(type) {
@@ -116,8 +108,7 @@ func Bound(o metav1.Object) (role rbacv1.RoleRef, subjects []rbacv1.Subject) {
 	}
 }
 
-// Covers reports whether granted rules permit everything that a rule permits. The library compares
-// each combination of the lists of a rule. A rule with too many combinations counts as not covered.
+// Covers compares each combination. A rule with too many of them counts as not covered.
 func Covers(granted []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
 	if csvspec.GrantCombinations(rule) > csvspec.MaxGrants {
 		return false
@@ -126,8 +117,7 @@ func Covers(granted []rbacv1.PolicyRule, rule rbacv1.PolicyRule) bool {
 	return covered
 }
 
-// GrantedIn returns the namespaces in which the namespaced permissions of a CSV must be granted:
-// its own, as in OLM v0, and the targets of its OperatorGroup. [""] is all namespaces.
+// GrantedIn returns a CSV's own namespace, as in OLM v0, and the targets. [""] is all namespaces.
 func GrantedIn(namespace string, targets []string) []string {
 	if slices.Contains(targets, metav1.NamespaceAll) {
 		return []string{metav1.NamespaceAll}

@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 )
 
-// Roles of Kubernetes by which the server of an APIService authenticates and authorizes its
-// callers.
+// By these roles of Kubernetes, the server of an APIService authenticates and authorizes its callers.
 const (
 	AuthDelegator       = "system:auth-delegator"
 	AuthReader          = "extension-apiserver-authentication-reader"
@@ -22,14 +21,12 @@ type Delegation struct {
 	Delegator, Reader string
 }
 
-// UsualDelegation returns the names that OLM v0 uses. They do not contain the namespace. If two
-// Services in different namespaces have the same name, one of them uses AlternateDelegation.
+// UsualDelegation returns the names of OLM v0, which are the same for a Service of that name anywhere.
 func UsualDelegation(service string) Delegation {
 	return Delegation{Delegator: names.AuthDelegator(service), Reader: names.AuthReader(service)}
 }
 
-// AlternateDelegation returns the names for bindings if another client uses the usual names. They
-// are used as long as the bindings exist.
+// AlternateDelegation is used if another client has the usual names, and as long as the bindings exist.
 func AlternateDelegation(namespace, service string) Delegation {
 	return Delegation{Delegator: names.AuthDelegatorIn(namespace, service), Reader: names.AuthReaderIn(namespace, service)}
 }
@@ -46,8 +43,7 @@ func Delegates(o metav1.Object) bool {
 	}
 }
 
-// DelegatesTo reports whether a binding refers to one of the two roles, and all its subjects are
-// ServiceAccounts in one namespace.
+// DelegatesTo also requires that all subjects are ServiceAccounts in one namespace.
 func DelegatesTo(o metav1.Object, namespace string) bool {
 	_, subjects := Bound(o)
 	elsewhere := func(s rbacv1.Subject) bool { return s.Kind != rbacv1.ServiceAccountKind || s.Namespace != namespace }

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Grants are the permissions that the installer of a bundle granted in the namespace of the CSV,
-// and all other existing permissions.
+// Grants are what the installer granted in the namespace of the CSV, and all other permissions.
 type Grants struct {
 	CSV *operatorsv1alpha1.ClusterServiceVersion
 	// Targets are the namespaces that the OperatorGroup targets; [""] is all.
@@ -26,15 +25,13 @@ type Grants struct {
 	Bindings []*rbacv1.RoleBinding
 	// Access is what the ServiceAccounts may do without the lifted permissions.
 	Access Access
-	// Foreign are roles and bindings that another client created: ClusterRoles and
-	// ClusterRoleBindings by name, Roles and RoleBindings by namespace/name.
+	// Foreign are objects of other clients, by name or namespace/name.
 	Foreign map[string]bool
 }
 
-// Lift returns the permissions of a CSV for the namespaces of its OperatorGroup, roles before their
-// bindings. For a group of all namespaces they are ClusterRoles, otherwise Roles in each target
-// namespace. It grants only what the CSV requests and its installer has granted: it lifts a Role
-// whose rules are all in the permissions, for the ServiceAccounts that request them.
+// Lift returns roles and their bindings: ClusterRoles for a group of all namespaces, otherwise Roles in each
+// target. It grants only what the CSV requests and its installer has granted: it lifts a Role whose rules are
+// all in the permissions, for the ServiceAccounts that request them.
 func Lift(g Grants) []metav1.Object {
 	var lifted lifted
 	for _, b := range g.Bindings {
@@ -59,8 +56,7 @@ func liftedTo(own string, targets []string) []string {
 	return slices.DeleteFunc(GrantedIn(own, targets), func(namespace string) bool { return namespace == own })
 }
 
-// lifts reports whether a Role has only rules that a ServiceAccount requests, and another client
-// does not grant all of them in the namespace.
+// Another client may grant the rules in the namespace already.
 func (g Grants) lifts(account string, role *rbacv1.Role, namespace string) bool {
 	asked := csvspec.RulesOf(g.CSV.Spec.InstallStrategy.StrategySpec.Permissions, account)
 	beyond := slices.ContainsFunc(role.Rules, func(rule rbacv1.PolicyRule) bool { return !Covers(asked, rule) })
@@ -114,10 +110,8 @@ func (l *lifted) addRole(role metav1.Object) {
 // ReadNamespaces is the rule that OLM v0 adds for an operator that watches all namespaces.
 var ReadNamespaces = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"}}
 
-// free returns the names that OLM v0 gives a lifted role and its binding, or alternate names if
-// another client has created objects with these names. Binding accounts to the role of another
-// client would grant its permissions. An alternate role needs an alternate binding, because the
-// role of a binding is immutable.
+// free returns the names of OLM v0, or alternate names if another client has these: to bind its role would
+// grant its permissions. An alternate role needs another binding, because the role of a binding is immutable.
 func (g Grants) free(namespace, role, binding string) (freeRole, freeBinding string) {
 	freeRole, freeBinding = role, binding
 	foreign := g.Foreign[inNamespace(namespace, role)]
@@ -138,8 +132,7 @@ func inNamespace(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// Elsewhere returns the namespaces, except its own, to which the permissions of a CSV are lifted.
-// [""] is all namespaces.
+// Elsewhere returns the other namespaces to which permissions are lifted. [""] is all namespaces.
 func (g Grants) Elsewhere() []string { return liftedTo(g.CSV.Namespace, g.Targets) }
 
 // AddForeign adds a role or a binding that another client created.
@@ -157,8 +150,7 @@ func liftedMeta(csv *operatorsv1alpha1.ClusterServiceVersion, namespace, name st
 	return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels.Merge(csvspec.OwnerLabels(csv), map[string]string{wellknown.LabelGrantedPermissions: "true"})}
 }
 
-// IsLiftedAs reports whether a lifted role or binding grants the same as another object of its kind
-// and name. The manager has then created it and not recorded it yet.
+// IsLiftedAs reports whether the manager has created an object that grants the same, and not recorded it yet.
 func IsLiftedAs(wanted, live metav1.Object) bool {
 	if wanted.GetName() != live.GetName() || wanted.GetNamespace() != live.GetNamespace() {
 		return false

@@ -19,8 +19,7 @@ const (
 	versionPriority      = 15
 )
 
-// apiService returns the APIService of a version of a group. Every kind of the version has the same
-// group and version.
+// Every kind of the version has the same group and version.
 func apiService(in Input, d operatorsv1alpha1.WebhookDescription, port int32) *apiregistrationv1.APIService {
 	owned := csvspec.OwnedKinds(in.CSV, d.GenerateName)[0]
 	annotations := in.Config.Propagated()

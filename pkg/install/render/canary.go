@@ -20,8 +20,7 @@ import (
 
 // Names of the webhooks of a canary.
 const (
-	// CanarySeen refuses its object without a call. The refusal shows that the API server has read
-	// the canary.
+	// CanarySeen refuses without a call, which shows that the API server has read the canary.
 	CanarySeen   = "seen" + canarySuffix
 	canarySuffix = ".canary.olm-webhook-manager.io"
 )
@@ -31,9 +30,8 @@ func CanaryCalled(bundle int) string {
 	return fmt.Sprintf("called-%d%s", bundle, canarySuffix)
 }
 
-// UniqueBundles returns copies of a bundle with different texts, also different from those of
-// another occasion. API servers cache a connection by the text of the bundle, so each copy opens a
-// connection.
+// UniqueBundles returns copies with texts that also differ between occasions: API servers cache connections
+// by the text of the bundle.
 func UniqueBundles(bundle []byte, times int, occasion string) [][]byte {
 	all := make([][]byte, 0, times)
 	for i := range times {
@@ -42,22 +40,19 @@ func UniqueBundles(bundle []byte, times int, occasion string) [][]byte {
 	return all
 }
 
-// CanaryPath returns the name of the webhook that calls the Service at one of the paths of
-// AddPaths.
+// CanaryPath returns the name of the webhook for one of the paths of AddPaths.
 func CanaryPath(path int) string {
 	return fmt.Sprintf("path-%d%s", path, canarySuffix)
 }
 
-// CanaryCondition is the condition of CanarySeen. It fails for every object, and with failurePolicy
-// Fail the API server refuses the object and names the condition.
+// CanaryCondition fails for every object, so that the API server refuses it and names the condition.
 const CanaryCondition = `object.metadata.labels["olm-webhook-manager.io/canary-seen"] == ""`
 
 // canaryPath is a path that no server has.
 const canaryPath = "/olm-webhook-manager-canary-of-a-path-that-does-not-exist"
 
-// Canary returns a configuration that tests whether the API server can call a Service with each of
-// several caBundles. It matches only labelled objects of the manager in dry-run requests. It has
-// the owner labels of the CSV, so an unused canary is removed as an undeclared registration.
+// Canary tests several caBundles. It matches only labelled objects of the manager in dry-run requests. An
+// unused one is removed as an undeclared registration, by the owner labels of the CSV.
 func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port int32, bundles ...[]byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	name := names.WebhookConfiguration("olm-webhook-manager-canary", csv.Namespace, service)
 	canary := &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -93,8 +88,7 @@ func Canary(csv *operatorsv1alpha1.ClusterServiceVersion, service string, port i
 	return canary
 }
 
-// IsCanary reports whether a registration has the label and the webhooks of a canary. The label
-// alone is no proof: another client can set it.
+// IsCanary requires the webhooks: another client can set the label.
 func IsCanary(o metav1.Object) bool {
 	c, validating := o.(*admissionregistrationv1.ValidatingWebhookConfiguration)
 	if _, labelled := o.GetLabels()[wellknown.LabelCanary]; !labelled || !validating {

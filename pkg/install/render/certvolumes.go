@@ -10,9 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
-// mountCertificate mounts the serving certificate in every container at both default paths of
-// server libraries. It replaces an author's mount at one of the paths. It also removes the author's
-// volume if nothing else mounts it: its Secret belongs to another certificate tool and does not
+// mountCertificate uses both default paths of server libraries, in place of an author's mounts. It removes
+// the author's volume if nothing else mounts it: its Secret belongs to another certificate tool and does not
 // exist, so the pod would not start.
 func mountCertificate(pod *corev1.PodSpec, secretName string) {
 	for _, v := range subscriptions.CertificateVolumes(secretName) {
@@ -31,8 +30,7 @@ func WithCertificate(pod corev1.PodSpec, secretName string) corev1.PodSpec {
 	return *mounted
 }
 
-// DisplacedVolumes returns the names of the volumes of an author that the serving certificate
-// replaces.
+// DisplacedVolumes returns the author's volumes that the serving certificate replaces.
 func DisplacedVolumes(pod corev1.PodSpec) []string {
 	mounted := WithCertificate(pod, "")
 	var displaced []string
@@ -44,8 +42,7 @@ func DisplacedVolumes(pod corev1.PodSpec) []string {
 	return displaced
 }
 
-// mountEverywhere mounts the volume in every container, and in the init containers that mount
-// something at its path. It returns the replaced volumes.
+// mountEverywhere includes init containers with a mount at the path. It returns the replaced volumes.
 func mountEverywhere(pod *corev1.PodSpec, v subscriptions.CertificateVolume) (displaced map[string]bool) {
 	displaced = map[string]bool{}
 	mount := corev1.VolumeMount{Name: v.Volume.Name, MountPath: v.Path}

@@ -18,21 +18,17 @@ import (
 type Change string
 
 const (
-	// Same means that the webhook is called in the same way, at a Deployment with the same name. It
-	// stays registered during the rollout.
+	// Same means that the webhook is called in the same way, and stays registered during the rollout.
 	Same Change = "Same"
-	// Moved means that another Deployment serves the webhook, and the new version does not change
-	// the old Deployment. The registration is switched when the new Deployment serves.
+	// Moved means that another Deployment serves the webhook. The registration is switched when that serves.
 	Moved Change = "Moved"
-	// Changed means that the webhook is called in another way, and its Deployment is rolled out
-	// again. It is unregistered before the rollout and registered when the new version serves.
+	// Changed means that the webhook is unregistered before the rollout and registered afterwards.
 	Changed Change = "Changed"
 	// Removed means that the new version does not declare the webhook.
 	Removed Change = "Removed"
 )
 
-// Changes returns the change of each webhook of the older version. Webhooks that only the newer
-// version has are new.
+// Changes returns the change of each webhook of the older version.
 func Changes(older, newer *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.Identity]Change {
 	signed := signatures(newer)
 	rolled := map[string]bool{}
@@ -58,8 +54,7 @@ func Changes(older, newer *operatorsv1alpha1.ClusterServiceVersion) map[csvspec.
 	return changes
 }
 
-// signature is everything that an API server and the Service need to call a webhook, with all
-// defaults.
+// With all defaults.
 type signature struct {
 	deployment string
 	target     intstr.IntOrString

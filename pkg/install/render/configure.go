@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
-// configure applies the config of the Subscription to a Deployment, by the rules of OLM v0 for each
-// field. Init containers are not changed. config.selector is ignored, as in OLM v0.
+// As in OLM v0, init containers are not changed, and config.selector is ignored.
 func configure(d *appsv1.Deployment, config subscriptions.Config) {
 	config.SubscriptionConfig = *config.DeepCopy()
 	pod := &d.Spec.Template
@@ -57,8 +56,7 @@ func appendNew[T any](items, more []T) []T {
 	return items
 }
 
-// affinityOf replaces the parts of an affinity that the config has. An empty part removes the part
-// of the author. An empty affinity removes all parts.
+// An empty part removes the part of the author. An empty affinity removes all parts.
 func affinityOf(author, admin *corev1.Affinity) *corev1.Affinity {
 	switch {
 	case admin == nil:

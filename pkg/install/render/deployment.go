@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// deployment returns the Deployment of the CSV with owner, scope and, unless secretName is empty,
-// the serving certificate.
+// secretName is empty without a serving certificate.
 func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretName string) *appsv1.Deployment {
 	d := &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
@@ -27,7 +26,7 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 	}
 	d.Labels = labels.Merge(spec.Label, d.Labels)
 	d.Annotations = map[string]string{wellknown.AnnotationReplicas: strconv.Itoa(replicas(d.Spec))}
-	keepOneRevision(&d.Spec)
+	d.Spec.RevisionHistoryLimit = new(int32(1)) // an operator is rolled back by its CSV, not by its Deployment
 	annotatePods(&d.Spec.Template, in)
 	configure(d, in.Config)
 	writeOutListDefaults(&d.Spec.Template.Spec)
@@ -53,17 +52,9 @@ func replicas(spec appsv1.DeploymentSpec) int {
 	return int(*spec.Replicas)
 }
 
-// keepOneRevision limits the number of old ReplicaSets: an operator is rolled back by its CSV, not
-// by its Deployment.
-func keepOneRevision(spec *appsv1.DeploymentSpec) {
-	one := int32(1)
-	spec.RevisionHistoryLimit = &one
-}
-
-// annotatePods copies the annotations of the CSV to its pods, where operators read their scope
-// through the downward API. The scope comes from the OperatorGroup, because the CSV may not have
-// its annotations yet. Annotations of the manager and of kubectl are excluded: a change of them
-// would restart the pods.
+// Operators read their scope in annotations of their pods. It comes from the OperatorGroup, because the CSV
+// may not have its annotations yet. A change of the manager's and kubectl's annotations would restart the
+// pods.
 func annotatePods(pods *corev1.PodTemplateSpec, in Input) {
 	annotations := labels.Merge(in.CSV.Annotations, in.Scope.Annotations())
 	maps.DeleteFunc(annotations, func(key, _ string) bool {

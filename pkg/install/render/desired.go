@@ -1,5 +1,4 @@
-// Package render renders the objects that the webhooks of a ClusterServiceVersion (CSV) need, in
-// the order of their rollout.
+// Package render renders the objects for the webhooks of a CSV, in the order of their rollout.
 package render
 
 import (
@@ -22,9 +21,8 @@ import (
 
 // Input is everything that the objects of a CSV depend on.
 type Input struct {
-	CSV   *operatorsv1alpha1.ClusterServiceVersion
-	Scope scope.Scope
-	// Config is the configuration in the Subscription.
+	CSV    *operatorsv1alpha1.ClusterServiceVersion
+	Scope  scope.Scope
 	Config subscriptions.Config
 	// Manager is the user name of the manager. Its requests are exempted from the webhooks.
 	Manager string
@@ -34,13 +32,11 @@ type Input struct {
 
 	// Services are the names of the Services, by Deployment (see csvspec.ServiceName).
 	Services map[string]string
-	// Delegations are the names of the delegation bindings, by Deployment (see
-	// permissions.UsualDelegation).
+	// Delegations are the names by Deployment (see permissions.UsualDelegation).
 	Delegations map[string]permissions.Delegation
 	// Configurations are the names of the existing registrations. A registration is never renamed.
 	Configurations map[csvspec.Identity]string
-	// Trust is the certificate of each Deployment. A Deployment without an entry has no certificate
-	// yet, and its webhooks are rendered without a caBundle.
+	// Trust is the certificate of each Deployment. Without one, webhooks have no caBundle.
 	Trust map[string]Trust
 
 	// OperatorConditions is set if the cluster has the kind OperatorCondition.
@@ -58,12 +54,10 @@ type Trust struct {
 	CAHash string
 	// Generation is the number of the newest certificate generation in CABundle, starting at 1.
 	Generation int64
-	// RestartedFor is the number of the certificate generation for which pods were restarted
-	// because they did not reload it. It is empty if they never were.
+	// RestartedFor is the certificate generation for which pods were restarted, or empty.
 	RestartedFor string
-	// Delegated is set if the administrator provides certificates and caBundles. Derived objects
-	// then have the annotations of the config, and an injected caBundle is kept. CABundle is the CA
-	// in the Secret, which is used if none is injected.
+	// Delegated is set if the administrator provides certificates and caBundles. An injected caBundle is
+	// kept; CABundle is the CA in the Secret, for the case that there is none.
 	Delegated bool
 	// ServiceAnnotations are the annotations by which the Service requests its certificate.
 	ServiceAnnotations map[string]string
@@ -77,9 +71,7 @@ type Desired struct {
 	Condition *Condition
 }
 
-// Deployment is a Deployment with the objects of its webhooks and owned APIServices. Service, Role
-// and RoleBinding are nil if it has none of them. AuthDelegator and AuthReader are nil if it has no
-// APIService.
+// Deployment has nil for objects that it does not need. Only an APIService needs AuthDelegator and AuthReader.
 type Deployment struct {
 	Object      *appsv1.Deployment
 	Service     *corev1.Service
@@ -104,10 +96,8 @@ type Webhook struct {
 	// Registration is the webhook configuration or the APIService; nil for a conversion webhook.
 	Registration Object
 	// Delegated is set if the administrator provides the caBundle.
-	Delegated bool
-	// Port is the port of the Service.
-	Port int32
-	// Interception describes the intercepted requests.
+	Delegated    bool
+	Port         int32
 	Interception Interception
 	// Conversions are set for a conversion webhook.
 	Conversions []Conversion

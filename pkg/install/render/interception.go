@@ -17,11 +17,9 @@ import (
 type Interception struct {
 	// Text is a phrase such as "CREATE of pods in all namespaces".
 	Text string
-	// BeyondScope are cluster-scoped resources that are intercepted although the OperatorGroup
-	// covers only some namespaces.
+	// BeyondScope are intercepted cluster-scoped resources, if the OperatorGroup is narrower.
 	BeyondScope []string
-	// Exempt describes the exempted requests.
-	Exempt []string
+	Exempt      []string
 }
 
 func interceptionOf(in Input, d operatorsv1alpha1.WebhookDescription) Interception {

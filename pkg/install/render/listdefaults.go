@@ -6,9 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// writeOutListDefaults sets the defaults of the API server in lists that are compared as a whole. A
-// missing default would make the list differ in every reconciliation. These lists are in volumes,
-// and ports and variables with duplicate names, which the API server accepts.
+// Lists are compared as a whole: a missing default would differ in every reconciliation. This concerns
+// volumes, and ports and variables with duplicate names, which the API server accepts.
 func writeOutListDefaults(pod *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {

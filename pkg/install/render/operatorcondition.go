@@ -12,9 +12,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Condition is the OperatorCondition, in which an operator reports whether it may be upgraded, with
-// its Role and RoleBinding. All have the name of the CSV, which the operator reads from its
-// environment.
+// Condition is the OperatorCondition, by which an operator reports whether it may be upgraded. All objects
+// have the name of the CSV, which the operator reads from its environment.
 type Condition struct {
 	Object      *operatorsv2.OperatorCondition
 	Role        *rbacv1.Role
@@ -39,8 +38,7 @@ func condition(csv *operatorsv1alpha1.ClusterServiceVersion) *Condition {
 	return c
 }
 
-// conditionAccounts returns the ServiceAccounts that OLM v0 binds: those of the permissions, or the
-// default one.
+// OLM v0 binds these: those of the permissions, or the default one.
 func conditionAccounts(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	strategy := csv.Spec.InstallStrategy.StrategySpec
 	var accounts []string

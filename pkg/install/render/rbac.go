@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
-// secretAccess allows a ServiceAccount to read the Secret with its serving certificate, for servers
-// that read it through the API.
+// Some servers read their certificate through the API.
 func secretAccess(in Input, secretName string, pod corev1.PodSpec) (*rbacv1.Role, *rbacv1.RoleBinding) {
 	rule := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{secretName}, Verbs: []string{"get"}}
 	return grant(in.CSV, secretName, rule, serviceAccountOf(pod))
@@ -40,9 +39,8 @@ func serviceAccountOf(pod corev1.PodSpec) string {
 	return cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")
 }
 
-// delegation returns the bindings by which a ServiceAccount can authenticate and authorize callers.
-// They are outside of its namespace and have no owner reference. The labels record the owner, and
-// the finalizer removes them.
+// The bindings are outside of the namespace and have no owner reference. The labels record the owner, and the
+// finalizer removes them.
 func delegation(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) (*rbacv1.ClusterRoleBinding, *rbacv1.RoleBinding) {
 	is := in.Delegations[spec.Name]
 	account := subjects(in.CSV, serviceAccountOf(spec.Spec.Template.Spec))

@@ -31,8 +31,7 @@ func service(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, ports port
 	}
 }
 
-// CalledService returns the selector and the ports of a Deployment's Service as the CSV defines
-// them, or nil if the CSV does not list the Deployment.
+// CalledService returns selector and ports as the CSV defines them; nil without the Deployment.
 func CalledService(csv *operatorsv1alpha1.ClusterServiceVersion, deployment, name string) *corev1.Service {
 	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		if spec.Name == deployment {
@@ -43,8 +42,7 @@ func CalledService(csv *operatorsv1alpha1.ClusterServiceVersion, deployment, nam
 	return nil
 }
 
-// podLabels returns the selector of a Service. A Service supports only equality: if a Deployment
-// has only expressions, the labels of its pods are used.
+// A Service supports only equality: if a Deployment has only expressions, the labels of its pods are used.
 func podLabels(spec operatorsv1alpha1.StrategyDeploymentSpec) map[string]string {
 	if spec.Spec.Selector != nil && len(spec.Spec.Selector.MatchLabels) > 0 {
 		return spec.Spec.Selector.MatchLabels
@@ -63,8 +61,7 @@ type portPair struct {
 	target intstr.IntOrString
 }
 
-// portPairOf returns the ports of a description with defaults. Like the API server, it treats the
-// targets 0 and "" as not set.
+// Like the API server, it treats the targets 0 and "" as not set.
 func portPairOf(d operatorsv1alpha1.WebhookDescription) portPair {
 	p := portPair{port: cmp.Or(d.ContainerPort, csvspec.DefaultPort)}
 	p.target = intstr.FromInt32(p.port)
@@ -79,9 +76,8 @@ func TargetPort(d operatorsv1alpha1.WebhookDescription) intstr.IntOrString {
 	return portPairOf(d).target
 }
 
-// allocatePorts assigns a port of the Service to each pair of containerPort and targetPort. The
-// first pair with a containerPort gets this number. A later pair with the same containerPort gets
-// the next number that no description uses.
+// allocatePorts gives the first pair with a containerPort this number. A later pair with the same
+// containerPort gets the next number that no description uses.
 func allocatePorts(descriptions []operatorsv1alpha1.WebhookDescription) portTable {
 	taken := map[int32]bool{}
 	for _, d := range descriptions {

@@ -14,8 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// webhook returns the registration of a description. It has every default of the API server, so any
-// other field of the live object was set by another client.
+// It has every default of the API server, so any other field of the live object is from another client.
 func webhook(in Input, d operatorsv1alpha1.WebhookDescription, port int32) Webhook {
 	w := Webhook{Description: d, Port: port, Delegated: in.Trust[d.DeploymentName].Delegated, Interception: interceptionOf(in, d)}
 	switch d.Type {
@@ -68,9 +67,8 @@ func configurationType(kind string) metav1.TypeMeta {
 	return metav1.TypeMeta{APIVersion: admissionregistrationv1.SchemeGroupVersion.String(), Kind: kind}
 }
 
-// configurationMeta returns the labels and the generateName by which users of OLM find a
-// configuration. The name is derived, so that a manager that restarts before it records the name
-// finds the configuration again.
+// Users of OLM find a configuration by labels and generateName. The name is derived, so that a manager that
+// restarts before it records the name finds the configuration again.
 func configurationMeta(in Input, d operatorsv1alpha1.WebhookDescription) metav1.ObjectMeta {
 	name, exists := in.Configurations[csvspec.IdentityOf(d)]
 	if !exists {
@@ -121,7 +119,6 @@ func defaultedRules(d operatorsv1alpha1.WebhookDescription) []admissionregistrat
 	return withDefaults
 }
 
-// defaulted returns value, or a pointer to otherwise if value is nil.
 func defaulted[T any](value *T, otherwise T) *T {
 	if value != nil {
 		return value

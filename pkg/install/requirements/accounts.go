@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
-// requiredAccounts checks the ServiceAccounts of the permissions, with their rules as dependents.
-// The installer creates the ServiceAccounts.
+// The installer creates the ServiceAccounts. Their rules are dependents.
 func requiredAccounts(f Facts) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, name := range csvspec.ServiceAccounts(f.CSV) {
@@ -67,8 +66,7 @@ func ownedByAnotherCSV(account *corev1.ServiceAccount, csv *operatorsv1alpha1.Cl
 	return others > 0
 }
 
-// requiredRules checks each rule of a ServiceAccount. lacks has a short text for the rules that are
-// not granted.
+// lacks has a short text for the rules that are not granted.
 func requiredRules(f Facts, account string) (rules []operatorsv1alpha1.DependentStatus, lacks []string) {
 	strategy := f.CSV.Spec.InstallStrategy.StrategySpec
 	check := func(all []operatorsv1alpha1.StrategyDeploymentPermissions, scope string, namespaces []string, wayOut func([]string) string) {
@@ -129,10 +127,8 @@ func fewRules(all []string) string {
 	return rules
 }
 
-// readable is the maximum number of listed items.
 const readable = 3
 
-// few joins the first items of a list and counts the rest.
 func few(all []string, separator string) string {
 	if len(all) <= readable {
 		return strings.Join(all, separator)

@@ -13,9 +13,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// ReservedGroup returns why an operator must not own an APIService of a group, and the next step.
-// Both are empty if it may. services are at least the APIServices of the group. Clients prefer the
-// newest version of a group, so the APIService could replace the API server or the manager's own API.
+// ReservedGroup returns why an operator must not own an APIService of a group, and the next step, or "":
+// clients prefer the newest version, so it could replace the API server or the manager's own API. services
+// are at least the APIServices of the group.
 func ReservedGroup(group string, services []*apiregistrationv1.APIService) (message, wayOut string) {
 	builtIn := func(s *apiregistrationv1.APIService) bool {
 		return s.Spec.Group == group && s.Labels[wellknown.LabelAutomanaged] == wellknown.AutomanagedBuiltIn
@@ -37,8 +37,7 @@ func ReservedAPI(csv *operatorsv1alpha1.ClusterServiceVersion, servicesOf func(g
 	return ""
 }
 
-// KubernetesGroup returns why the manager does not register an APIService of a group that is
-// reserved for Kubernetes, and the next step. Both are empty for any other group. Controllers such
+// KubernetesGroup returns why a group is reserved for Kubernetes, and the next step, or "". Controllers such
 // as the HorizontalPodAutoscaler trust the server of such a group.
 func KubernetesGroup(group string) (message, wayOut string) {
 	name := "." + fold(group)
@@ -57,9 +56,8 @@ type OtherServers struct {
 	CRDs func(group string) []*apiextensionsv1.CustomResourceDefinition
 }
 
-// OccupiedGroup returns why the manager does not register another version of a group, with the next
-// step, or "". Clients prefer the newest version, which could replace the versions of another
-// owner.
+// OccupiedGroup returns why another version of a group is not registered, with the next step, or "": clients
+// prefer the newest version, which could replace those of another owner.
 func OccupiedGroup(group string, others OtherServers) string {
 	if message, wayOut := KubernetesGroup(group); message != "" {
 		return message + "; " + wayOut

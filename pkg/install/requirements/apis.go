@@ -63,8 +63,7 @@ func availability(service *apiregistrationv1.APIService) apiregistrationv1.APISe
 	return apiregistrationv1.APIServiceCondition{}
 }
 
-// registrable checks that owned APIServices can be registered. They cannot in a cluster without
-// aggregation.
+// APIServices cannot be registered in a cluster without aggregation.
 func registrable(f Facts) []operatorsv1alpha1.RequirementStatus {
 	results := OwnedAPIServices(f.CSV)
 	for i := range results {
@@ -75,8 +74,7 @@ func registrable(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return results
 }
 
-// OwnedAPIServices checks the owned APIServices, with one result for each kind in
-// spec.apiservicedefinitions.owned.
+// OwnedAPIServices has one result for each kind in spec.apiservicedefinitions.owned.
 func OwnedAPIServices(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
 	deployments := sets.New(csvspec.DeploymentNames(csv)...)
 	firstOf := map[string]operatorsv1alpha1.APIServiceDescription{} // by the name of the APIService
@@ -130,21 +128,18 @@ func nativeAPIs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return results
 }
 
-// Limits of the interval between two discovery requests. No event announces the result: the API
-// server updates its discovery some time after a change of an APIService or CRD.
+// No event announces that the API server has updated its discovery after a change of an APIService or CRD.
 const (
 	shortestAPIPause = 250 * time.Millisecond
 	longestAPIPause  = 30 * time.Second
 )
 
-// DiscoveryInterval returns when to repeat the discovery of a kind. The interval grows with the
-// time since a change last announced the kind, from 250 ms to 30 s.
+// DiscoveryInterval grows with the time since a kind was announced, from 250 ms to 30 s.
 func DiscoveryInterval(announced, now time.Time) time.Duration {
 	return min(max(now.Sub(announced), shortestAPIPause), longestAPIPause)
 }
 
-// requeueAfter returns when to check again if no event announces the missing object, otherwise
-// zero. No event announces another version of the API server.
+// requeueAfter is zero if an event announces the missing object. None announces a new API server version.
 func requeueAfter(f Facts) time.Duration {
 	var pause time.Duration
 	// No event announces the deletion of a Service without the manager's label.
@@ -160,8 +155,7 @@ func requeueAfter(f Facts) time.Duration {
 	return pause
 }
 
-// unserved returns the announced kinds that the API server does not serve yet. Without aggregation
-// no APIService announces a native API.
+// Without aggregation no APIService announces a native API.
 func unserved(f Facts) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, kind := range csvspec.RequiredAPIs(f.CSV) {
@@ -185,20 +179,17 @@ func DiscoveryPath(group schema.GroupVersion) string {
 	return path.Join("/apis", group.Group, group.Version)
 }
 
-// NotDiscovered returns the message for a version of a group whose discovery request was not
-// answered.
+// NotDiscovered returns the message for a version of a group without an answer.
 func NotDiscovered(group schema.GroupVersion) string {
 	return fmt.Sprintf("the API server has not answered which kinds it serves: see kubectl get --raw %s", DiscoveryPath(group))
 }
 
-// undiscovered reports whether a requirement is not met because a discovery request was not
-// answered.
+// The discovery request was not answered.
 func (f Facts) undiscovered(kind schema.GroupVersionKind, requirement operatorsv1alpha1.RequirementStatus) bool {
 	return f.Undiscovered[kind.GroupVersion()] && !f.wasMet(requirement)
 }
 
-// wasMet reports whether a requirement of a CSV whose installation has started was met according to
-// its status. After a start of the manager this is the last known result.
+// After a start of the manager, the status is the last known result.
 func (f Facts) wasMet(requirement operatorsv1alpha1.RequirementStatus) bool {
 	recorded := slices.DeleteFunc(slices.Clone(f.CSV.Status.RequirementStatus), func(r operatorsv1alpha1.RequirementStatus) bool {
 		return r.Group != requirement.Group || r.Version != requirement.Version || r.Kind != requirement.Kind || r.Name != requirement.Name

@@ -24,38 +24,29 @@ import (
 
 // Facts are the inputs of the check of a CSV.
 type Facts struct {
-	CSV *operatorsv1alpha1.ClusterServiceVersion
-	// ServiceAccounts are the ServiceAccounts of the namespace of the CSV, by name.
+	CSV             *operatorsv1alpha1.ClusterServiceVersion
 	ServiceAccounts map[string]*corev1.ServiceAccount
-	// CRDs are the existing CRDs, by name.
-	CRDs map[string]*apiextensionsv1.CustomResourceDefinition
+	CRDs            map[string]*apiextensionsv1.CustomResourceDefinition
 	// Targets are the namespaces that the OperatorGroup targets; [""] is all.
-	Targets []string
-	// Access is what the ServiceAccounts may do.
-	Access permissions.Access
-	// APIServices are the existing APIServices, by name.
+	Targets     []string
+	Access      permissions.Access
 	APIServices map[string]*apiregistrationv1.APIService
 	// NoAggregator is set if the cluster has no APIServices. No event then announces a new kind.
 	NoAggregator bool
-	// APIs are the served kinds.
-	APIs map[schema.GroupVersionKind]bool
+	APIs         map[schema.GroupVersionKind]bool
 	// Undiscovered are the versions of groups whose discovery request was not answered.
 	Undiscovered map[schema.GroupVersion]bool
 	// Announced is the time of the last change that affects the kinds of a version.
 	Announced map[schema.GroupVersion]time.Time
-	// Now is the time of the check.
-	Now time.Time
+	Now       time.Time
 	// Kubernetes is the version of the API server. It is empty if the API server has not answered.
 	Kubernetes string
-	// Neighbours are the other operators of the namespace that own a CRD or APIService of the same
-	// name. Began is set if the installation of this CSV has started.
+	// Neighbours are operators of the namespace that own the same CRD or APIService. Began is of this CSV.
 	Neighbours []scope.Claimant
 	Began      bool
-	// Contenders are the other operators of the namespace that list one of the same Deployments,
-	// and whether their installation has started. Active is the same for this version.
-	Contenders []scope.Claimant
-	Active     bool
-	// Deployments are the live Deployments, by name.
+	// Contenders are operators of the namespace with the same Deployment. Active is of this version.
+	Contenders  []scope.Claimant
+	Active      bool
 	Deployments map[string]*appsv1.Deployment
 	// FinalizerProblem is why the CSV does not have the finalizer of the manager, or "".
 	FinalizerProblem string
@@ -70,13 +61,11 @@ type Verdict struct {
 	// Violations make the CSV invalid. Only a change of the CSV ends them.
 	Violations []Violation
 	// Conflict describes what another operator of the namespace already owns, or is "".
-	Conflict string
-	// Requirements are the results for status.requirementStatus.
+	Conflict     string
 	Requirements []operatorsv1alpha1.RequirementStatus
 	// ClaimedDeployments are the Deployments that belong to another CSV, with its name.
 	ClaimedDeployments map[string]string
-	// Awaited are versions of CRDs, as crd/version, that are served after the webhooks of the CSV
-	// convert to them.
+	// Awaited are versions, as crd/version, that are served after the webhooks convert to them.
 	Awaited []string
 	// RequeueAfter is when to check again if no event announces the missing object, otherwise zero.
 	RequeueAfter time.Duration
@@ -124,8 +113,7 @@ func (v Verdict) Unmet() string {
 	return strings.Join(all, "; ")
 }
 
-// distinctDeployments returns an unmet requirement for each name that several Deployments have. OLM
-// v0 would update the Deployment from one to the other without end.
+// OLM v0 would update the Deployment from one to the other without end.
 func distinctDeployments(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
 	places := map[string][]string{}
 	for i, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
@@ -146,8 +134,7 @@ func unmetDeployment(name string, status operatorsv1alpha1.StatusReason, message
 	return operatorsv1alpha1.RequirementStatus{Group: "apps", Version: "v1", Kind: "Deployment", Name: name, Status: status, Message: message}
 }
 
-// requiredBackends returns an unmet requirement for each webhook whose Deployment is not in the
-// CSV. OLM v0 registers such a webhook without a server.
+// OLM v0 registers such a webhook without a server.
 func requiredBackends(csv *operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.RequirementStatus {
 	deployments := csvspec.DeploymentNames(csv)
 	exists := sets.New(deployments...)

@@ -49,8 +49,7 @@ func requiredKubernetes(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return []operatorsv1alpha1.RequirementStatus{result}
 }
 
-// awaitsKubernetes reports whether a newer API server would meet spec.minKubeVersion. An invalid
-// spec.minKubeVersion is never met.
+// An invalid spec.minKubeVersion is never met.
 func awaitsKubernetes(f Facts) bool {
 	if _, err := version.ParseSemantic(f.CSV.Spec.MinKubeVersion); err != nil {
 		return false
@@ -60,9 +59,7 @@ func awaitsKubernetes(f Facts) bool {
 	})
 }
 
-// finalized returns an unmet requirement if the CSV does not keep the finalizer of the manager.
-// Without the finalizer the webhooks would stay registered without a server when the CSV is
-// deleted.
+// Without the finalizer the webhooks would stay registered without a server when the CSV is deleted.
 func finalized(f Facts) []operatorsv1alpha1.RequirementStatus {
 	if f.FinalizerProblem == "" {
 		return nil

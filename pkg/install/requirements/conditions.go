@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// conditionViolations returns the violations in the matchConditions of the author. The API server
-// checks the expressions when the webhook is registered.
+// The API server checks the expressions when the webhook is registered.
 func conditionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	authored, err := csvspec.MatchConditions(csv)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// ownerConflict returns which CRD or APIService another operator of the namespace already owns.
-// Both would reconcile the same objects.
+// Both operators would reconcile the same objects.
 func ownerConflict(f Facts) string {
 	own := scope.Claimant{CSV: f.CSV, Began: f.Began}
 	for _, neighbour := range f.Neighbours {

@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 )
 
-// conversionViolations returns the violations in conversion webhooks. A conversion webhook converts
-// the objects of its CRD in all namespaces, so the install modes must not allow a narrower scope.
+// A conversion applies to all namespaces, so the install modes must not allow a narrower scope.
 func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	var violations []Violation
 	convertedBy := map[string]int{}
@@ -62,8 +61,7 @@ func protectedGroup(crd string) bool {
 	return slices.Contains(protectedGroups, fold(group))
 }
 
-// convertibleCRDs returns the existing CRDs that cannot be converted. Missing CRDs are reported
-// with the owned CRDs.
+// Missing CRDs are reported with the owned CRDs.
 func convertibleCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, d := range f.CSV.Spec.WebhookDefinitions {
@@ -98,7 +96,6 @@ func inconvertible(f Facts, crd *apiextensionsv1.CustomResourceDefinition) strin
 	}
 }
 
-// otherConversion returns why the conversion of another client is not replaced.
 func otherConversion(crd *apiextensionsv1.CustomResourceDefinition) string {
 	const cause = "which does not belong to this ClusterServiceVersion"
 	if namespace, service := owners.ConvertedBy(crd); service != "" {

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// requiredCRDs checks the CRDs that a CSV owns or requires, in every version that it names. OLM v0
-// checks one version of each.
+// OLM v0 checks one version of each CRD.
 func requiredCRDs(f Facts) []operatorsv1alpha1.RequirementStatus {
 	return versionsOf(f, csvspec.CRDDescriptions(f.CSV))
 }
@@ -70,9 +69,8 @@ func conditionOf(crd *apiextensionsv1.CustomResourceDefinition, kind apiextensio
 	return apiextensionsv1.CustomResourceDefinitionCondition{}
 }
 
-// awaited reports whether a version does not have to be served yet: the installer has announced
-// that it serves the version after the webhook of the CSV converts to it. If the version were
-// served earlier, its objects could not be read, or would lose fields without a conversion.
+// awaited reports whether the installer has announced that it serves the version after the webhook converts
+// to it. Earlier its objects could not be read, or would lose fields.
 func awaited(f Facts, wanted operatorsv1alpha1.CRDDescription) bool {
 	crd := f.CRDs[wanted.Name]
 	return crd != nil && !slices.Contains(storedversions.Served(crd), wanted.Version) &&

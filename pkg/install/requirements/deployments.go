@@ -9,7 +9,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// claimedDeployments returns the Deployments that belong to another active CSV, with its name.
 // Versions of the same operator are not contenders.
 func claimedDeployments(f Facts) map[string]string {
 	claimed := map[string]string{}
@@ -21,8 +20,7 @@ func claimedDeployments(f Facts) map[string]string {
 	return claimed
 }
 
-// claimantOf returns the contender to which the live Deployment belongs, or whose installation has
-// started first.
+// The live Deployment belongs to the contender, or else its installation has started first.
 func claimantOf(f Facts, deployment string) *operatorsv1alpha1.ClusterServiceVersion {
 	live := f.Deployments[deployment]
 	if live != nil && csvspec.OwnedBy(live, f.CSV) {
@@ -45,7 +43,6 @@ func claimantOf(f Facts, deployment string) *operatorsv1alpha1.ClusterServiceVer
 	return begun.CSV
 }
 
-// unclaimedDeployments returns an unmet requirement for each Deployment of another CSV.
 func unclaimedDeployments(csv *operatorsv1alpha1.ClusterServiceVersion, claimed map[string]string) []operatorsv1alpha1.RequirementStatus {
 	var results []operatorsv1alpha1.RequirementStatus
 	for _, name := range csvspec.DeploymentNames(csv) {

@@ -13,9 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// guards are the forbidden rules. A webhook with such a rule could refuse its own repair. The
-// messages are literally those of OLM v0, except the one about the manager's group, which OLM v0
-// does not protect.
+// A webhook with a rule in guards could refuse its own repair. The messages are those of OLM v0, except the
+// one about the manager's group, which OLM v0 does not protect.
 var guards = []struct {
 	includes func(admissionregistrationv1.RuleWithOperations) bool
 	message  string
@@ -62,13 +61,11 @@ const (
 	TooManyCombinations
 )
 
-// Violation is a part of spec.webhookdefinitions that must not be installed. The CSV fails with the
-// reason InvalidWebhookDescription.
+// Violation is a part of spec.webhookdefinitions for which a CSV fails with InvalidWebhookDescription.
 type Violation struct {
 	Kind ViolationKind
 	// Webhook is the index in spec.webhookdefinitions, or -1.
-	Webhook int
-	// GenerateName is the generateName of the webhook.
+	Webhook      int
 	GenerateName string
 	// Message has the text of OLM v0, if OLM v0 finds the violation, and the field.
 	Message string
@@ -77,8 +74,7 @@ type Violation struct {
 
 func (v Violation) String() string { return v.Message + "; " + v.WayOut }
 
-// ruleViolations returns the forbidden rules and repeated names of webhooks. The first is the one
-// that OLM v0 reports. As in OLM v0, a name must be unique among webhooks of all types.
+// The first is the one that OLM v0 reports. As there, a name must be unique among webhooks of all types.
 func ruleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	var violations []Violation
 	first := map[string]int{}
@@ -101,8 +97,7 @@ func ruleViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violation {
 	return violations
 }
 
-// Forbidden returns why a rule is forbidden (see guards), and the next step. Both are empty if the
-// rule is allowed. As in OLM v0, operations, versions and scope are ignored.
+// Forbidden returns a message and a next step. As in OLM v0, operations, versions and scope are ignored.
 func Forbidden(rule admissionregistrationv1.RuleWithOperations) (message, wayOut string) {
 	for _, guard := range guards {
 		if guard.includes(rule) {
@@ -134,8 +129,7 @@ func both(one, other func(admissionregistrationv1.RuleWithOperations) bool) func
 	return func(rule admissionregistrationv1.RuleWithOperations) bool { return one(rule) && other(rule) }
 }
 
-// fold ignores case and spaces. The API server would not match such a name, so the rule would have
-// no effect; it is refused with the reason instead.
+// The API server would not match a name with spaces: the rule is refused, because it would have no effect.
 func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 // limitViolations returns the first webhook whose rules exceed csvspec.MaxCombinations.

@@ -23,23 +23,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// Request is a request by which a webhook server proves that it serves a path. The zero value means
-// no request.
+// Request proves that a webhook server serves a path. The zero value means no request.
 type Request struct {
 	Path string
 	// Body is the review as JSON. The response must have APIVersion, Kind and UID.
 	Body, APIVersion, Kind, UID string
-	// AnyAnswer is set if the resources of the webhook are not known. The server may then respond
-	// with any error.
+	// AnyAnswer is set if the resources are not known. The server may then respond with any error.
 	AnyAnswer bool
 }
 
 // probeName is the name of the object in the review.
 const probeName = "olm-webhook-manager-probe"
 
-// For returns the review to send to a webhook before it is registered: a dry-run request that its
-// rules match, or a conversion without objects. There is no request for an APIService, and for a
-// webhook without a supported review version.
+// For returns a dry-run request that the rules match, or a conversion without objects. There is no request for an
+// APIService, and for a webhook without a supported review version.
 func For(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, c rules.Catalog) Request {
 	version := reviewVersion(d)
 	if version == "" || d.Type == csvspec.APIServiceType || csv.Annotations[wellknown.AnnotationProbe] == wellknown.ProbeHandshake {
@@ -55,8 +52,7 @@ func For(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.Webho
 	return admissionReview(csv, d, called, version, c)
 }
 
-// calledPath returns the path that API servers call. Their client uses path.Join, which removes a
-// trailing slash.
+// The client of API servers uses path.Join, which removes a trailing slash.
 func calledPath(declared *string) string {
 	if declared == nil {
 		return "/"
@@ -74,8 +70,7 @@ func reviewVersion(d operatorsv1alpha1.WebhookDescription) string {
 	return ""
 }
 
-// conversionReview returns a review without objects. A server that converts at the path answers it,
-// and no missing field can make it fail.
+// A server that converts answers a review without objects, and no missing field can make it fail.
 func conversionReview(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, called, version string) Request {
 	review := apiextensionsv1.ConversionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/" + version, Kind: "ConversionReview"},
@@ -116,8 +111,7 @@ type example struct {
 	operation admissionv1.Operation
 }
 
-// exampleOf returns the first request for a resource that a rule names, else for a resource that
-// "*" matches, else the creation of a ConfigMap.
+// exampleOf prefers a resource that a rule names to one that "*" matches, and this to a ConfigMap.
 func exampleOf(d operatorsv1alpha1.WebhookDescription, c rules.Catalog) (e example, known bool) {
 	for _, wildcards := range []bool{false, true} {
 		for _, rule := range d.Rules {
@@ -134,8 +128,6 @@ func exampleOf(d operatorsv1alpha1.WebhookDescription, c rules.Catalog) (e examp
 	return example{rules.Resource{Name: "configmaps", Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Extent: rules.Namespaced}, schema.GroupVersion{Version: "v1"}, admissionv1.Create}, false
 }
 
-// exampleIn returns a request for the first resource of the catalog that one resource of a rule
-// matches.
 func exampleIn(c rules.Catalog, rule admissionregistrationv1.RuleWithOperations, named string) (e example, known bool) {
 	for _, group := range rule.APIGroups {
 		for _, version := range rules.SortedKeys(c.Groups[group]) {
@@ -199,7 +191,6 @@ var optionsOf = map[admissionv1.Operation]string{
 	admissionv1.Create: "CreateOptions", admissionv1.Update: "UpdateOptions", admissionv1.Delete: "DeleteOptions",
 }
 
-// firstTarget returns a namespace of the OperatorGroup.
 func firstTarget(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	if first, _, _ := strings.Cut(csv.Annotations[wellknown.AnnotationTargetNamespaces], ","); first != "" {
 		return first
@@ -207,8 +198,7 @@ func firstTarget(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	return csv.Namespace
 }
 
-// object returns the author's example of the kind, or a minimal object. Some servers do not check
-// for fields that every such object has.
+// Some servers do not check for fields that every object has, so the author's example is preferred.
 func (e example) object(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) []byte {
 	object := authorsExample(csv, e.Kind)
 	if object == nil {

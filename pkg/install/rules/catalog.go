@@ -19,7 +19,6 @@ import (
 type Resource struct {
 	// Name is the plural, as in "pods" or "pods/status".
 	Name string
-	// Kind is the kind of the objects in requests.
 	Kind schema.GroupVersionKind
 	// Extent is Unknown if it is not known whether the resource is namespaced.
 	Extent Extent
@@ -27,8 +26,7 @@ type Resource struct {
 
 // Catalog lists the known resources of an API server.
 type Catalog struct {
-	// Groups are the served versions by group. The resources of a version without entries are not
-	// known.
+	// Groups are the served versions by group. A version without entries has unknown resources.
 	Groups map[string]map[string][]Resource
 	// Closed is set if groups that are not in Groups are not served.
 	Closed bool
@@ -128,8 +126,7 @@ func (c Catalog) Find(rule admissionregistrationv1.RuleWithOperations, named str
 	return f
 }
 
-// names reports whether a resource in a rule matches a served resource, as API servers match it. If
-// subresources are not listed, a resource matches all of its subresources.
+// As API servers match. Unlisted subresources count as matched by their resource.
 func (c Catalog) names(named, served string) bool {
 	resource, subresource, _ := strings.Cut(named, "/")
 	servedResource, servedSubresource, _ := strings.Cut(served, "/")

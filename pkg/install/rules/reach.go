@@ -21,19 +21,16 @@ const (
 	ClusterScoped Extent = "Cluster"
 )
 
-// Reach is what one rule of a webhook intercepts. Resources are named as "deployments.apps" or
-// "pods/status".
+// Reach is what one rule intercepts. Resources are named as "deployments.apps" or "pods/status".
 type Reach struct {
 	// Namespaced are resources that are intercepted only in the namespaces of the OperatorGroup.
 	Namespaced []string
 	// ClusterScoped are resources that are intercepted independently of the OperatorGroup.
 	ClusterScoped []string
-	// Escaping are the resources in ClusterScoped, and the cluster-scoped resources of Kubernetes
-	// that a "*" matches.
+	// Escaping are those in ClusterScoped, and cluster-scoped ones of Kubernetes that a "*" matches.
 	Escaping []string
-	// Namespaces is set if Namespace objects are intercepted. A namespaceSelector matches their own
-	// labels. A Namespace that is being created has no label of the group yet, and a group of some
-	// namespaces does not intercept it.
+	// Namespaces is set if Namespace objects are intercepted. A namespaceSelector matches their own labels,
+	// and one that is being created has no label of the group yet.
 	Namespaces bool
 	// Unknown are resources of unknown scope. The OperatorGroup limits them if they are namespaced.
 	Unknown []string
@@ -81,8 +78,7 @@ func (r *Reach) add(rule admissionregistrationv1.RuleWithOperations, group, name
 	}
 }
 
-// inNoNamespace returns the cluster-scoped, writable resources of a group of Kubernetes, except
-// Namespaces.
+// Only writable ones, and no Namespaces.
 func inNoNamespace(group, subresource string) []string {
 	var all []string
 	for _, resource := range clusterScopedResources[group] {
@@ -102,7 +98,6 @@ func everyNamespaceObject(r schema.GroupResource) bool {
 	return r.Group == "" && (r.Resource == "namespaces" || r.Resource == "*")
 }
 
-// limited returns the extent within the scope of the rule.
 func limited(rule admissionregistrationv1.RuleWithOperations, e Extent) Extent {
 	if e != Unknown || rule.Scope == nil {
 		return e
@@ -138,8 +133,7 @@ func extentOf(r schema.GroupResource, definitions []*apiextensionsv1.CustomResou
 	}
 }
 
-// clusterScopedResources are the cluster-scoped resources of the API groups of Kubernetes. All
-// other resources of these groups are namespaced.
+// All other resources of these groups are namespaced.
 var clusterScopedResources = map[string][]string{
 	"":                             {"namespaces", "nodes", "persistentvolumes", "componentstatuses"},
 	"admissionregistration.k8s.io": {"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "validatingadmissionpolicies", "validatingadmissionpolicybindings", "mutatingadmissionpolicies", "mutatingadmissionpolicybindings"},

@@ -12,22 +12,17 @@ import (
 
 // Mismatch is a resource in a rule that matches no request.
 type Mismatch struct {
-	// Rule is the index of the rule.
-	Rule int
-	// Resource is the name in the rule.
+	Rule     int
 	Resource string
 	// What is the fact and its cause, without a subject.
-	What string
-	// WayOut is the correction.
+	What   string
 	WayOut string
 }
 
-// maxUnmatched limits the explained resources of a webhook. Each is compared with all served
-// resources.
+// Each is compared with all served resources.
 const maxUnmatched = 100
 
-// Mismatches returns the first 100 resources in the rules of an admission webhook that match
-// nothing in the catalog. A resource that the catalog does not know may match.
+// Mismatches returns the first 100. A resource that the catalog does not know may match.
 func Mismatches(d operatorsv1alpha1.WebhookDescription, c Catalog) []Mismatch {
 	var all []Mismatch
 	for i, rule := range d.Rules {
@@ -48,7 +43,6 @@ func Mismatches(d operatorsv1alpha1.WebhookDescription, c Catalog) []Mismatch {
 	return all
 }
 
-// explain returns why a resource in a rule matches nothing, and the correction.
 func (c Catalog) explain(rule admissionregistrationv1.RuleWithOperations, named string) (what, wayOut string) {
 	anyVersion, anyScope := rule, rule
 	anyVersion.APIVersions, anyScope.Scope = []string{"*"}, nil
@@ -69,7 +63,6 @@ func (c Catalog) absent(groups []string) []string {
 	return slices.DeleteFunc(slices.Clone(groups), func(group string) bool { return c.Groups[group] != nil })
 }
 
-// versions returns the versions in which a resource of a rule is served.
 func (c Catalog) versions(rule admissionregistrationv1.RuleWithOperations, named string) []string {
 	var all []string
 	for _, group := range rule.APIGroups {
@@ -157,8 +150,7 @@ func groupsText(groups []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// Nearest returns the candidate with the smallest edit distance, ignoring case. The distance is at
-// most two, or one for a short name.
+// Nearest ignores case. The edit distance is at most two, or one for a short name.
 func Nearest(name string, candidates []string) string {
 	best, least := "", 2+min(len(name)/5, 1)
 	for _, candidate := range candidates {

@@ -17,8 +17,7 @@ import (
 type Config struct {
 	// Subscription is the name of the Subscription, or "".
 	Subscription string
-	// Generation is the generation of the Subscription.
-	Generation int64
+	Generation   int64
 	operatorsv1alpha1.SubscriptionConfig
 }
 
@@ -34,16 +33,14 @@ func ConfigOf(subscription *operatorsv1alpha1.Subscription) Config {
 	return config
 }
 
-// Instruction returns the value of an annotation of the config that configures the manager. Its
-// name begins with wellknown.AnnotationPrefix.
+// Instruction returns an annotation that configures the manager (see wellknown.AnnotationPrefix).
 func (c Config) Instruction(annotation string) (value string, given bool) {
 	value, given = c.Annotations[annotation]
 	return value, given
 }
 
-// Propagated returns the annotations of the config for derived objects. Annotations that configure
-// the manager are excluded, because a change would restart pods. Refused annotations are excluded
-// as well.
+// Propagated returns the annotations for derived objects, without refused ones, and without the ones that
+// configure the manager: a change would restart pods.
 func (c Config) Propagated() map[string]string {
 	propagated := maps.Clone(c.Annotations)
 	maps.DeleteFunc(propagated, func(annotation, _ string) bool {
@@ -52,17 +49,15 @@ func (c Config) Propagated() map[string]string {
 	return propagated
 }
 
-// ForPods returns the annotations for pods. Annotations that request a caBundle are excluded: they
-// do nothing on a pod, and a change of the provider would restart it.
+// ForPods excludes requests for a caBundle: on a pod they do nothing, and a change would restart it.
 func (c Config) ForPods() map[string]string {
 	annotations := c.Propagated()
 	maps.DeleteFunc(annotations, func(annotation, _ string) bool { return asksForInjection(annotation) })
 	return annotations
 }
 
-// Disabled reports whether the administrator has disabled a webhook. A conversion webhook cannot be
-// disabled: its objects could not be read. An owned APIService cannot be disabled either: it blocks
-// no request.
+// Disabled is false for a conversion webhook, without which objects could not be read, and for an owned
+// APIService, which blocks no request.
 func (c Config) Disabled(d operatorsv1alpha1.WebhookDescription) bool {
 	return !csvspec.StaysRegistered(csvspec.IdentityOf(d)) && slices.Contains(c.disabledNames(), d.GenerateName)
 }

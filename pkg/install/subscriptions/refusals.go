@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Refusals returns the parts of the config that are ignored, each with the next step. They would
-// replace the certificates of the webhooks, or are invalid. All other parts apply: a mistake in a
+// Refusals returns the ignored parts of the config with the next step. All other parts apply: a mistake in a
 // Subscription does not stop the operator.
 func (c Config) Refusals(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var refusals []string
@@ -50,16 +49,14 @@ func IsCertificateVolume(name string) bool {
 	return name == wellknown.VolumeWebhookCert || name == wellknown.VolumeAPIServiceCert
 }
 
-// HidesCertificate reports whether a mount uses the volumes of the certificate, or hides one of its
-// files. A mount of a parent directory hides nothing: Kubernetes mounts the certificate into it.
+// HidesCertificate ignores a mount of a parent directory: Kubernetes mounts the certificate into it.
 func HidesCertificate(mount corev1.VolumeMount) bool {
 	place := path.Clean(mount.MountPath)
 	return IsCertificateVolume(mount.Name) ||
 		slices.ContainsFunc(CertificateVolumes(""), func(v CertificateVolume) bool { return v.hiddenBy(place) })
 }
 
-// hiddenBy reports whether a mount at a path hides the volume or one of its files. The kubelet
-// links the files through entries that begin with two dots.
+// The kubelet links the files through entries that begin with two dots.
 func (v CertificateVolume) hiddenBy(place string) bool {
 	below, inside := strings.CutPrefix(place, v.Path+"/")
 	file, _, _ := strings.Cut(below, "/")
@@ -67,8 +64,7 @@ func (v CertificateVolume) hiddenBy(place string) bool {
 		slices.ContainsFunc(v.Volume.Secret.Items, func(item corev1.KeyToPath) bool { return item.Path == file }))
 }
 
-// injects reports whether an annotation requests another controller to write a caBundle. If the
-// certificates are configured as "none", the manager writes none, and the annotation is valid.
+// With certificates configured as "none", the manager writes no caBundle, and the annotation is valid.
 func (c Config) injects(annotation string) bool {
 	if provider, _ := c.Instruction(wellknown.AnnotationCertificateProvider); provider == string(managerv1alpha1.ProviderNone) {
 		return false

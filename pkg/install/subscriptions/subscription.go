@@ -7,8 +7,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Lister finds the Subscriptions and CSVs of one namespace by name. Every CSV needs its
-// Subscription, so listing all of them each time would be too expensive.
+// Lister finds by name: every CSV needs its Subscription, so to list all each time would be too expensive.
 type Lister struct {
 	// Naming returns the Subscriptions for which CSVNames contains the name.
 	Naming func(csv string) []*operatorsv1alpha1.Subscription
@@ -28,10 +27,9 @@ func CSVNames(s *operatorsv1alpha1.Subscription) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-// Find returns the Subscription that a CSV was installed for, or nil. It prefers the Subscription
-// that names the CSV as installed, then as starting CSV. Then it searches the versions that the CSV
-// replaces, nearest first, and the versions that replace it: during an upgrade the Subscription
-// names only one of the two versions.
+// Find prefers the Subscription that names the CSV as installed, then as starting CSV, then the ones that name a
+// replaced version, nearest first, or a replacing one: during an upgrade it names only one of the two
+// versions.
 func Find(csv *operatorsv1alpha1.ClusterServiceVersion, in Lister) *operatorsv1alpha1.Subscription {
 	for _, name := range in.lineage(csv) {
 		named := slices.SortedFunc(slices.Values(in.Naming(name)), func(a, b *operatorsv1alpha1.Subscription) int {
@@ -47,8 +45,7 @@ func Find(csv *operatorsv1alpha1.ClusterServiceVersion, in Lister) *operatorsv1a
 	return nil
 }
 
-// lineage returns the names of a CSV, of its predecessors along spec.replaces, and of its
-// successors. The last predecessor may be deleted.
+// lineage also follows successors. The last predecessor may be deleted.
 func (in Lister) lineage(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	names := []string{csv.Name}
 	follow := func(name string, next func(string) string) {
@@ -68,7 +65,6 @@ func (in Lister) before(csv string) string {
 	return ""
 }
 
-// after returns the first successor by name.
 func (in Lister) after(csv string) string {
 	var names []string
 	for _, replacing := range in.Replacing(csv) {

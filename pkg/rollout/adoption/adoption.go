@@ -25,14 +25,12 @@ type Adopter struct {
 	Exists func(owner string) bool
 	// Calls reports whether a Service of the namespace belongs to the ClusterServiceVersion.
 	Calls func(service string) bool
-	// Proves reports whether more than labels shows that an object belongs to the versions; nil if
-	// that is known.
+	// Proves reports whether more than labels shows ownership; nil if that is known.
 	Proves func(o drift.Object) bool
 }
 
-// Refusal returns why an object cannot become the ClusterServiceVersion's; empty if it can. Objects
-// without an owner are adopted as by OLM v0, except Services, which authors ship, objects for
-// issuers, and APIServices, which redirect requests.
+// Refusal returns why an object cannot be adopted; empty if it can. Objects without an owner are adopted as by
+// OLM v0, except Services, which authors ship, objects for issuers, and APIServices, which redirect requests.
 func (a Adopter) Refusal(o drift.Object) string {
 	if api, ok := o.(*apiregistrationv1.APIService); ok {
 		return a.apiServiceRefusal(api)
@@ -63,13 +61,11 @@ func (a Adopter) Refusal(o drift.Object) string {
 	}
 }
 
-// IsTakenOver reports whether the labels of an object name an existing ClusterServiceVersion of another
-// operator.
+// IsTakenOver reports whether an object's labels name an existing version of another operator.
 func (a Adopter) IsTakenOver(o drift.Object) bool { return a.takenOver(o) != "" }
 
-// takenOver returns the version of another operator that adopted an object of one of the versions;
-// empty for none. It compares the name in the labels: a version may have been recreated with
-// another uid, and another client may have removed other labels.
+// takenOver compares names in labels: a version may have been recreated with another uid, and another client may
+// have removed other labels.
 func (a Adopter) takenOver(o drift.Object) string {
 	holder := a.owner(o)
 	own := func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
@@ -85,8 +81,7 @@ func belongsTo(o drift.Object, csv string) string {
 	return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first, or give one of them another name", drift.KeyOf(o), csv)
 }
 
-// apiServiceRefusal decides by the Service that is called, and by labels, because a cluster-scoped
-// object has no owner reference. An APIService of a deleted owner can be adopted.
+// A cluster-scoped object has no owner reference: the called Service and labels decide.
 func (a Adopter) apiServiceRefusal(live *apiregistrationv1.APIService) string {
 	called := live.Spec.Service
 	switch owner := a.owner(live); {
@@ -105,14 +100,12 @@ func (a Adopter) apiServiceRefusal(live *apiregistrationv1.APIService) string {
 	}
 }
 
-// orphaned reports whether an APIService calls a Service in the namespace of its deleted owner.
-// Labels alone do not show that.
+// Labels alone do not show that the owner is deleted: the called Service must be in its namespace.
 func orphaned(live *apiregistrationv1.APIService) bool {
 	return live.Labels[wellknown.LabelOwnerKind] == operatorsv1alpha1.ClusterServiceVersionKind && live.Labels[wellknown.LabelOwnerNamespace] == live.Spec.Service.Namespace
 }
 
-// OwnsDelegation reports whether a delegation binding belongs to the ClusterServiceVersion, or to a
-// deleted one of its namespace.
+// OwnsDelegation includes bindings of a deleted version of the namespace.
 func (a Adopter) OwnsDelegation(binding drift.Object) bool {
 	return a.owns(binding) || permissions.DelegatesTo(binding, a.Versions[0].Namespace) && a.owner(binding) == ""
 }
@@ -121,14 +114,12 @@ func (a Adopter) owns(o drift.Object) bool {
 	return a.hasOwnerLabels(o) && (a.Proves == nil || a.Proves(o))
 }
 
-// hasOwnerLabels reports whether an object has the labels of one of the versions, which proves
-// nothing.
+// Owner labels prove nothing.
 func (a Adopter) hasOwnerLabels(o drift.Object) bool {
 	return slices.ContainsFunc(a.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csvspec.HasOwnerLabels(o, csv) })
 }
 
-// owner returns the existing ClusterServiceVersion in the labels of an object, as namespace/name;
-// empty for none.
+// owner returns namespace/name; empty for none.
 func (a Adopter) owner(o drift.Object) string {
 	labels := o.GetLabels()
 	id := ownerIn(labels)

@@ -27,9 +27,8 @@ type Backend struct {
 	Message   string
 }
 
-// ProbedService returns the Service whose backends are dialled: the desired one with the addresses
-// of the live one, because another client may have edited the live one. Until an edit of ports
-// takes effect, it has the ports that API servers call (see keepPorts). Nil for none.
+// ProbedService returns the desired Service with the addresses of the live one, which may be edited. It has the
+// ports that API servers call (see keepPorts). Nil for none.
 func ProbedService(desired, live *corev1.Service) *corev1.Service {
 	if live == nil {
 		return desired
@@ -44,8 +43,7 @@ func ProbedService(desired, live *corev1.Service) *corev1.Service {
 	return asked
 }
 
-// PodSelectors returns the distinct pod selectors of both Services and of the Deployment. A Service
-// without a selector selects no pods.
+// PodSelectors returns distinct selectors. A Service without a selector selects no pods.
 func PodSelectors(asked, live *corev1.Service, deployment *appsv1.Deployment) []string {
 	var all []string
 	add := func(selector labels.Selector) {
@@ -85,9 +83,8 @@ func Target(p corev1.ServicePort) intstr.IntOrString {
 	return p.TargetPort
 }
 
-// Of returns every non-terminal pod behind a Service, and every other endpoint that serves or
-// terminates. A pod counts in any state, because it may have read its files already. A pod of the
-// Deployment counts without a matching port, too: it cannot be dialled, which proves nothing.
+// Of returns non-terminal pods and other endpoints that serve or terminate. A pod counts in any state, because it
+// may have read its files. One of the Deployment counts even if no port matches: it cannot be dialled.
 func Of(service *corev1.Service, pods []*corev1.Pod, endpoints []*discoveryv1.EndpointSlice, deployment string) []Backend {
 	server := fmt.Sprintf("%s.%s.svc", service.Name, service.Namespace)
 	var all []Backend
@@ -122,7 +119,6 @@ func Of(service *corev1.Service, pods []*corev1.Pod, endpoints []*discoveryv1.En
 	return all
 }
 
-// isOf reports whether a pod belongs to a ReplicaSet of the Deployment.
 func isOf(pod *corev1.Pod, deployment string) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "ReplicaSet" && owner.Name == deployment+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
@@ -132,8 +128,7 @@ func ended(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// mayBeCalled reports whether an endpoint may get requests. A terminating endpoint gets requests
-// that were sent before.
+// A terminating endpoint gets requests that were sent before.
 func mayBeCalled(e discoveryv1.Endpoint) bool {
 	is := func(condition *bool) bool { return condition != nil && *condition }
 	return e.Conditions.Ready == nil || is(e.Conditions.Ready) || is(e.Conditions.Serving) || is(e.Conditions.Terminating)

@@ -26,13 +26,11 @@ type Endpoint struct {
 	Review reviews.Request // to send after the handshake; the zero value sends nothing
 }
 
-// Answer is the result of dialling an endpoint. Reason and Message are empty if it presents a
-// trusted certificate and answers the review.
+// Answer is the result of dialling an endpoint. Reason and Message are empty if it serves.
 type Answer struct {
 	Reason  string
 	Message string
-	// ThroughAPIServer is set if the API server called the Service, because the manager cannot dial
-	// the endpoints.
+	// ThroughAPIServer is set if the manager cannot dial the endpoints.
 	ThroughAPIServer bool
 }
 

@@ -73,7 +73,6 @@ func (r KeptPorts) Over(ports []corev1.ServicePort) []corev1.ServicePort {
 	return drift.WithPorts(ports, r.Ports())
 }
 
-// called returns the ports that API servers call according to the record.
 func (r KeptPorts) called(ports []corev1.ServicePort) []corev1.ServicePort {
 	return slices.DeleteFunc(r.Over(ports), func(p corev1.ServicePort) bool { return slices.Contains(r.Pending, p.Port) })
 }

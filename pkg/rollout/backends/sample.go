@@ -10,12 +10,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-// maxSampled is the maximum number of backends that calls through a Service are made to reach. With
-// more backends, successful calls prove nothing.
+// With more backends than maxSampled, successful calls through a Service prove nothing.
 const maxSampled = 8
 
-// SampleSize returns the number of calls through a Service, each over its own connection, that miss
-// a given backend in one of three thousand cases.
+// SampleSize returns how many connections miss a given backend in one of three thousand cases.
 func SampleSize(backends int) int {
 	if backends <= 1 {
 		return 1
@@ -23,8 +21,7 @@ func SampleSize(backends int) int {
 	return 8 * min(backends, maxSampled)
 }
 
-// SamplingObstacle returns why calls through a live Service do not reach all backends equally;
-// empty if they do.
+// SamplingObstacle returns why calls do not reach all backends equally; empty if they do.
 func SamplingObstacle(service, asked *corev1.Service, backends []Backend, endpoints []*discoveryv1.EndpointSlice) string {
 	switch {
 	case !SameTargets(ProbedService(nil, service), asked):

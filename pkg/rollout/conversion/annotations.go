@@ -14,8 +14,7 @@ import (
 // The annotations of the bundle override those of the Subscription's config. One more annotation
 // names the latter, so that they can be removed.
 
-// HasAnnotations reports whether a definition has the annotations of a conversion, and none of a
-// previous config.
+// HasAnnotations also requires that no annotation of a previous config remains.
 func HasAnnotations(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	wanted := propagatedTo(live, c)
 	for annotation, value := range wanted {
@@ -37,7 +36,6 @@ func Propagate(on, live *apiextensionsv1.CustomResourceDefinition, c render.Conv
 	}
 }
 
-// propagatedTo returns the annotations of a conversion that are not the definition's own.
 func propagatedTo(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) map[string]string {
 	wanted, before := map[string]string{}, Propagated(live)
 	for annotation, value := range c.Annotations {

@@ -22,8 +22,7 @@ func CallsAlike(live *apiextensionsv1.CustomResourceDefinition, c render.Convers
 		slices.Equal(is.ConversionReviewVersions, wanted.ConversionReviewVersions)
 }
 
-// Calls reports whether a definition names the Service of a conversion and trusts it. A placeholder
-// in a bundle can name the Service without a caBundle.
+// Calls requires trust, because a placeholder in a bundle can name the Service without a caBundle.
 func Calls(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) bool {
 	namespace, service := owners.ConvertedBy(live)
 	wanted := c.Spec.Webhook.ClientConfig.Service
@@ -49,8 +48,7 @@ func CertificatesOf(bundle []byte) []*x509.Certificate {
 	return all
 }
 
-// TrustedGeneration returns the newest generation that a definition trusts, as the manager wrote
-// it; 0 if another client wrote it or another Service converts.
+// TrustedGeneration is 0 if another client wrote it or another Service converts.
 func TrustedGeneration(live *apiextensionsv1.CustomResourceDefinition, c render.Conversion) int64 {
 	if !Calls(live, c) {
 		return 0
@@ -58,9 +56,8 @@ func TrustedGeneration(live *apiextensionsv1.CustomResourceDefinition, c render.
 	return registration.GenerationOf(live)
 }
 
-// WithLiveBundle returns a conversion with the live caBundle, if the administrator injects it.
-// Without a live one, it keeps the CA of the certificate: a definition cannot be registered without
-// a caBundle.
+// WithLiveBundle returns a live caBundle that the administrator injects. Without one it keeps the CA of the
+// certificate, because a definition needs a caBundle.
 func WithLiveBundle(c render.Conversion, live *apiextensionsv1.CustomResourceDefinition) render.Conversion {
 	if live == nil || !c.Delegated || !Calls(live, c) || len(live.Spec.Conversion.Webhook.ClientConfig.CABundle) == 0 {
 		return c

@@ -47,8 +47,7 @@ func EndAll(namespace string, services map[string]bool, crds []*apiextensionsv1.
 	return end
 }
 
-// lostFieldsMessage returns why conversions cannot end. The number and the remedies come first,
-// because a condition shows only the beginning.
+// A condition shows only the beginning, so the number and the remedies come first.
 func lostFieldsMessage(held []string) string {
 	if len(held) == 0 {
 		return ""
@@ -88,8 +87,7 @@ func EndingOf(crd *apiextensionsv1.CustomResourceDefinition, objects map[string]
 // SomeObjects is the number of objects if it cannot be counted.
 const SomeObjects = -1
 
-// inUse returns why a definition needs its conversion, and the commands that change it. The API
-// server does not report how many objects are stored in which version.
+// The API server does not report how many objects are stored in which version.
 func inUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
 	version := storedversions.Readable(crd)
 	others := slices.DeleteFunc(storedversions.Served(crd), func(v string) bool { return v == version })

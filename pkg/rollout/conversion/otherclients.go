@@ -11,9 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// SetUpByOther reports whether another client set up the conversion of a definition, and API
-// servers can call it. A caBundle without a certificate is a placeholder of a bundle. A write of
-// the manager leaves its annotation, or a field that the other client did not change.
+// SetUpByOther ignores placeholders, which have no certificate in the caBundle. A write of the manager leaves its
+// annotation, or a field that the other client did not change.
 func SetUpByOther(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	conversion := crd.Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter || conversion.Webhook == nil || conversion.Webhook.ClientConfig == nil {
@@ -26,9 +25,8 @@ func SetUpByOther(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return (called.URL != nil || len(CertificatesOf(called.CABundle)) > 0) && !slices.ContainsFunc(crd.ManagedFields, wrote)
 }
 
-// LastOtherWriter returns the other client that last wrote a definition, and when. Field ownership
-// has a resolution of one second. Among several clients, the owner of the conversion counts. The
-// result is empty if it is ambiguous.
+// LastOtherWriter prefers the owner of the conversion. It is empty if that is ambiguous: field ownership has a
+// resolution of one second.
 func LastOtherWriter(crd *apiextensionsv1.CustomResourceDefinition) (by string, at time.Time) {
 	var writers, owners []string
 	for _, entry := range crd.ManagedFields {

@@ -18,8 +18,7 @@ func conversionField(name string) *fieldpath.Set {
 	return fieldpath.NewSet(fieldpath.MakePathOrDie("spec", "conversion", "webhook", "clientConfig", "service", name))
 }
 
-// CallOf returns the Service, the port and the path that a conversion calls, as a status reports
-// them; empty if it calls no Service.
+// CallOf returns Service, port and path for a status; empty if the conversion calls no Service.
 func CallOf(c *apiextensionsv1.CustomResourceConversion) string {
 	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil || c.Webhook.ClientConfig.Service == nil {
 		return ""

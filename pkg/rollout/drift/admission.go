@@ -21,8 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Write is the latest write of the manager to one object, and what admission changed in it. The API
-// server stores such a change under the manager's name, so only its answer shows it.
+// Write is the latest write and what admission changed, which the API server stores under the manager's name.
 type Write struct {
 	uid     types.UID
 	version string // of the API server's answer
@@ -43,8 +42,7 @@ func WriteOf(desired, answer Object) Write {
 	return w
 }
 
-// Refused returns the fields that admission must not change: they decide which server is called,
-// under which trust, and who is permitted to do what.
+// Refused returns the fields that admission must not change (see protectedFields).
 func (w Write) Refused() (_ Drift, refused bool) {
 	return Drift{By: ByAdmission, Fields: w.refused}, w.RefusesAdmission()
 }
@@ -52,14 +50,12 @@ func (w Write) Refused() (_ Drift, refused bool) {
 // RefusesAdmission reports whether admission changed a field that the manager does not accept.
 func (w Write) RefusesAdmission() bool { return len(w.refused) > 0 }
 
-// Accepts reports whether a live object differs from the desired one only in what admission
-// changed.
+// Accepts reports whether only changes of admission differ.
 func (w Write) Accepts(desired, live Object, c Comparison) bool {
 	return w.RepeatedBy(desired, live) && len(w.refused) == 0 && w.changed == c.digest()
 }
 
-// RepeatedBy reports whether a write of the desired object would repeat this one. A cache with an
-// older live object proves nothing.
+// RepeatedBy reports whether a write would repeat this one. A cache with an older object proves nothing.
 func (w Write) RepeatedBy(desired, live Object) bool {
 	if w.desired == "" || w.desired != digestOf(desired) {
 		return false
@@ -74,8 +70,7 @@ func (w Write) RepeatedBy(desired, live Object) bool {
 // Wrote reports whether the write was to this object, and not to another one with the same name.
 func (w Write) Wrote(live Object) bool { return w.uid == live.GetUID() }
 
-// WriteOfDryRun returns the record of a dry run. It is valid if the answer equals the live object:
-// then admission made the difference.
+// WriteOfDryRun is valid if the answer equals the live object: then admission made the difference.
 func WriteOfDryRun(desired, live, answer Object) (w Write, accepted bool) {
 	w = WriteOf(desired, answer)
 	w.version = live.GetResourceVersion()
@@ -83,8 +78,7 @@ func WriteOfDryRun(desired, live, answer Object) (w Write, accepted bool) {
 	return w, w.Accepts(desired, live, c)
 }
 
-// digestOf returns a digest of a desired object. An annotation has the number of replicas, as far
-// as the manager sets it.
+// An annotation has the number of replicas, as far as the manager sets it.
 func digestOf(desired Object) string {
 	if d, ok := desired.(*appsv1.Deployment); ok {
 		unscaled := d.DeepCopy()
@@ -164,8 +158,7 @@ func protectedFields(o Object) []string {
 	}
 }
 
-// isOwnMetadata reports whether a field is a label, an annotation or an owner reference that the
-// manager depends on.
+// The manager depends on these labels, annotations and owner references.
 func isOwnMetadata(p fieldpath.Path) bool {
 	for i, element := range p {
 		if element.FieldName == nil {

@@ -29,7 +29,6 @@ type Contest struct {
 	clients []otherClient
 }
 
-// otherClient is the record of the repairs that one client reverted.
 type otherClient struct {
 	by    string    // its field manager; empty if ownership does not show it
 	field string    // the first field that it changed
@@ -55,8 +54,7 @@ func (c Contest) Repaired(drift Drift, now time.Time) Contest {
 	return Contest{clients: clients}
 }
 
-// repaired returns the record after one more repair. It starts again if earlier repairs were too
-// few for a contest.
+// repaired starts again if earlier repairs were too few for a contest.
 func (r otherClient) repaired(field string, now time.Time) otherClient {
 	if !r.contests() && now.Sub(r.first) > contestWindow {
 		r = otherClient{by: r.by, first: now}
@@ -74,15 +72,12 @@ func (r otherClient) limit() int {
 	return contestAfter
 }
 
-// contests reports whether the client reverted so many repairs that the manager pauses.
 func (r otherClient) contests() bool { return r.count >= r.limit() }
 
-// over reports whether the record can be dropped.
 func (r otherClient) over(now time.Time) bool { return !now.Before(r.overAt()) }
 
 func (r otherClient) overAt() time.Time { return r.last.Add(2 * max(r.pause(), contestWindow)) }
 
-// blockedUntil returns when the manager repairs again.
 func (r otherClient) blockedUntil() time.Time { return r.last.Add(r.pause()) }
 
 // pause doubles with every reverted repair.
@@ -126,8 +121,7 @@ func (c Contest) contesting(now time.Time) []otherClient {
 	return slices.DeleteFunc(slices.Clone(c.clients), func(r otherClient) bool { return !r.contests() || r.over(now) })
 }
 
-// Blocks reports whether the manager must not write an object now. A first write is not blocked,
-// except to a Secret: each certificate differs.
+// Blocks allows a first write, except to a Secret: each certificate differs.
 func (c Contest) Blocks(object, live Object, drift Drift, now time.Time) bool {
 	return slices.ContainsFunc(c.clients, func(r otherClient) bool {
 		return r.contests() && now.Before(r.blockedUntil()) && r.concerns(object, live, drift)

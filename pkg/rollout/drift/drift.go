@@ -35,11 +35,9 @@ type Drift struct {
 	Fields []string
 	// Strays are the Fields that the desired object lacks. Only an update removes them.
 	Strays []string
-	// Stuck is set if the manager wrote some of Strays by an update: it would still own them after
-	// an apply without them.
+	// Stuck is set if the manager wrote Strays by an update: it owns them after an apply without them.
 	Stuck bool
-	// By is the other field manager that last wrote one of Fields; empty if the desired object
-	// changed.
+	// By is the other field manager that last wrote one of Fields; empty if the desired object changed.
 	By string
 }
 
@@ -52,8 +50,7 @@ var typeConverter = applyconfigurations.NewTypeConverter(scheme.Scheme)
 // deducedConverter treats every list as one value.
 var deducedConverter = managedfields.NewDeducedTypeConverter()
 
-// converterFor selects the converter by kind. The compared parts of these kinds have no lists that
-// are maps.
+// deducedConverter is for kinds whose compared parts have no lists that are maps.
 func converterFor(kind Object) managedfields.TypeConverter {
 	switch kind.(type) {
 	case *apiregistrationv1.APIService, *apiextensionsv1.CustomResourceDefinition, *unstructured.Unstructured:
@@ -63,9 +60,8 @@ func converterFor(kind Object) managedfields.TypeConverter {
 	}
 }
 
-// Of compares two objects of one kind. Fields that only the live object has are ignored, as
-// defaults and fields of other clients. Exceptions are fields that the manager applied before, and
-// fields below exclusive paths.
+// Of ignores fields that only the live object has, except fields that the manager applied before and fields below
+// exclusive paths.
 func Of(desired, live Object, exclusive ...string) Drift {
 	return Compare(desired, live, exclusive...).Drift()
 }
@@ -115,7 +111,6 @@ func typedForm(object, kind Object) *typed.TypedValue {
 	return form
 }
 
-// writable returns the content of an object without the fields that only the API server writes.
 func writable(object Object) map[string]any {
 	if crd, ok := object.(*apiextensionsv1.CustomResourceDefinition); ok {
 		object = conversionOf(crd)
@@ -147,8 +142,7 @@ func conversionOf(crd *apiextensionsv1.CustomResourceDefinition) Object {
 
 var ownedMetadata = []string{"name", "namespace", "labels", "annotations", "ownerReferences"}
 
-// withoutEmpty removes nulls, and the empty structs that Go types write for unset fields. An empty
-// label selector stays: it selects everything.
+// withoutEmpty also removes structs that Go writes for unset fields. An empty label selector selects everything.
 func withoutEmpty(content map[string]any) {
 	for key, value := range content {
 		switch v := value.(type) {
@@ -169,8 +163,7 @@ func withoutEmpty(content map[string]any) {
 	}
 }
 
-// written returns the fields that the manager owns. updated are the fields of its creations and
-// updates (see additions).
+// updated are the fields of the manager's creations and updates (see additions).
 func written(live Object) (all, updated *fieldpath.Set) {
 	all, updated = fieldpath.NewSet(), fieldpath.NewSet()
 	for _, entry := range live.GetManagedFields() {
@@ -185,8 +178,7 @@ func written(live Object) (all, updated *fieldpath.Set) {
 	return all.Union(updated), updated
 }
 
-// additions returns the fields of a write that are no defaults. The creator of an object also owns
-// its defaults.
+// The creator of an object also owns its defaults, which additions excludes.
 func additions(live Object, fields *fieldpath.Set) *fieldpath.Set {
 	places := []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "annotations")}
 	if _, deployment := live.(*appsv1.Deployment); !deployment {
@@ -229,7 +221,6 @@ func FieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	return set
 }
 
-// paths returns the names of fields as the API server writes them in messages.
 func paths(set *fieldpath.Set) []string {
 	var all []string
 	set.Leaves().Iterate(func(p fieldpath.Path) { all = append(all, strings.TrimPrefix(p.String(), ".")) })

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// FieldContest is the record of the writes to single fields of an object that the manager does not
-// own, and of the writes that another client reverted.
+// FieldContest records written fields of an object that the manager does not own, and the reverted writes.
 type FieldContest struct {
 	// Values are the latest written values by field. The value of a removed field is empty.
 	Values  map[string]string
@@ -26,8 +25,7 @@ func (c FieldContest) Rewritten(fields map[string]string) []string {
 	return rewritten
 }
 
-// Held returns the fields that must not be written before a time, because another client reverted
-// them too often.
+// Held returns the fields that another client reverted too often, and until when not to write them.
 func (c FieldContest) Held(fields map[string]string, now time.Time) (held []string, until time.Time) {
 	if until = c.Repairs.BlockedUntil(now); until.IsZero() {
 		return nil, time.Time{}
@@ -38,8 +36,7 @@ func (c FieldContest) Held(fields map[string]string, now time.Time) (held []stri
 	return held, until
 }
 
-// RevertedByAdmission returns the message that admission reverts the change of some fields of an
-// object of a kind.
+// RevertedByAdmission is the message about the fields of a kind.
 func RevertedByAdmission(fields []string, kind string) string {
 	return "admission takes back the change of " + strings.Join(fields, ", ") + ": exclude the " + kind + " from the mutating webhook or MutatingAdmissionPolicy"
 }

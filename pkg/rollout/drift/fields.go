@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// ConversionFields returns the fields of a write below spec.conversion. The creator of the
-// definition still owns spec.conversion itself.
+// ConversionFields excludes spec.conversion itself, which the creator of the definition owns.
 func ConversionFields(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	fields := fieldpath.NewSet()
 	FieldsOf(entry).Iterate(func(p fieldpath.Path) {

@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// TrimManagedFields removes the parts of managedFields that are not used, to save memory: the
-// writer of the status, and the fields of the manager's creation except additions.
+// TrimManagedFields saves memory: it removes the writer of the status and defaults of the creation.
 func TrimManagedFields(o Object) {
 	entries := slices.DeleteFunc(o.GetManagedFields(), func(w metav1.ManagedFieldsEntry) bool { return w.Subresource == "status" })
 	for i, entry := range entries {
@@ -23,8 +22,7 @@ func TrimManagedFields(o Object) {
 	o.SetManagedFields(entries)
 }
 
-// TrimDefinition keeps the writers, times, conversion fields and certificate generation in the
-// managedFields of a definition. Those are otherwise as long as its schema.
+// TrimDefinition keeps what is read of managedFields, which are as long as the schema.
 func TrimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	for i, entry := range crd.ManagedFields {
 		crd.ManagedFields[i].FieldsV1 = rawFields(ConversionFields(entry).Union(FieldsOf(entry).Intersection(GenerationField)))

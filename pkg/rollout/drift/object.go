@@ -16,8 +16,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// IsRegistration reports whether API servers must observe the object, so that its exact creation
-// time matters.
+// IsRegistration reports whether API servers must observe the object.
 func IsRegistration(o Object) bool { return len(ExclusiveFields(o)) > 0 }
 
 // KeyOf returns the name of an object for messages and maps: "Service operators/manager-service".
@@ -72,8 +71,7 @@ func WithLiveReplicas(live, desired Object) Object {
 	return desired
 }
 
-// WithPrecondition returns a desired registration with the resourceVersion of the observed one. The
-// write fails if another manager has added trust since.
+// WithPrecondition makes a write fail if another manager has added trust since.
 func WithPrecondition(desired, live Object) Object {
 	if len(ExclusiveFields(desired)) == 0 {
 		return desired
@@ -83,8 +81,8 @@ func WithPrecondition(desired, live Object) Object {
 	return bound
 }
 
-// NeedsUpdate reports whether a write must be an update. Apply refuses Deployments that list a port
-// or variable twice, and keeps fields that another client added or that the manager did not apply.
+// NeedsUpdate reports whether a write must be an update. Apply refuses a port or variable that a Deployment lists
+// twice, and keeps fields of others.
 func NeedsUpdate(desired Object, drift Drift) bool {
 	_, deployment := desired.(*appsv1.Deployment)
 	return deployment || drift.Stuck || slices.ContainsFunc(drift.Strays, func(stray string) bool {

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Replacement returns the object of an update: the live object with the manager's fields as
-// desired, and nothing else in exclusive parts.
+// Replacement returns the live object with the manager's fields, and nothing else in exclusive parts.
 func Replacement(desired, live Object) Object {
 	whole := live.DeepCopyObject().(Object)
 	whole.SetManagedFields(nil) // the cache has some of them, the API server keeps all
@@ -79,8 +78,7 @@ func WithPorts(others, desired []corev1.ServicePort) []corev1.ServicePort {
 	return ports
 }
 
-// scaled returns a desired Deployment with the live number of replicas, unless the
-// ClusterServiceVersion changed the number. In between, an autoscaler or an administrator sets it.
+// An autoscaler or an administrator sets the replicas until the ClusterServiceVersion changes them.
 func scaled(desired, live *appsv1.Deployment) *appsv1.Deployment {
 	if live.Annotations[wellknown.AnnotationReplicas] != desired.Annotations[wellknown.AnnotationReplicas] {
 		return desired

@@ -6,9 +6,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// DeletionBlocked returns the phase of a ClusterServiceVersion whose deletion waits, with the reason and
-// why; none if the status has it already. details is the command that shows the WebhookRollout; empty
-// without one.
+// DeletionBlocked returns the phase while a deletion waits; none if the status has it already. details is the
+// command that shows the WebhookRollout; empty without one.
 func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, reason operatorsv1alpha1.ConditionReason, why, details string) []Phase {
 	held := Phase{operatorsv1alpha1.CSVPhaseDeleting, reason, why}.brief(details)
 	if Of(status) == held {

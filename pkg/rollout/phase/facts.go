@@ -1,7 +1,6 @@
 package phase
 
-// Facts are what the next phase of a ClusterServiceVersion depends on. The texts are empty if they
-// do not apply.
+// Facts determine the next phase of a ClusterServiceVersion. The texts are empty if they do not apply.
 type Facts struct {
 	Details               string // the command that shows all messages in full; empty without one
 	Failure               *Phase // no scope, an invalid ClusterServiceVersion, or a conflict; see isTerminal

@@ -4,8 +4,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Milestones returns the transitions that get an event: the last one, failures, and the end of a
-// wait for requirements. The conditions of the ClusterServiceVersion have all transitions.
+// Milestones returns the transitions that get an event; the conditions have all of them.
 func Milestones(from operatorsv1alpha1.ConditionReason, transitions []Phase) []Phase {
 	var reported []Phase
 	for i, p := range transitions {

@@ -15,8 +15,7 @@ type Phase struct {
 	Message string
 }
 
-// The phases, with the reasons and messages of OLM v0. A message that ends with a colon is
-// completed by the cause (see csvstatus.Words).
+// The words of OLM v0. The cause completes a message that ends with a colon (see csvstatus.Words).
 var (
 	Pending = Phase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsUnknown,
 		"requirements not yet checked"}
@@ -56,8 +55,7 @@ var (
 		"has been replaced by a newer ClusterServiceVersion that has successfully installed."}
 )
 
-// Of returns the phase of a status. A cause that is only in the message, and in no condition, is
-// reported again.
+// Of returns the phase of a status. A cause that is in no condition is reported again.
 func Of(status operatorsv1alpha1.ClusterServiceVersionStatus) Phase {
 	explained := csvstatus.Explained(status)
 	if explained == status.Message {

@@ -4,8 +4,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// Transitions returns all phases that follow from the facts. Each one is recorded, because users
-// and scripts expect the sequence.
+// Transitions returns all phases that follow, because users and scripts expect the sequence.
 func Transitions(from Phase, f Facts) []Phase {
 	var transitions []Phase
 	for {
@@ -42,7 +41,6 @@ func next(from Phase, f Facts) Phase {
 	}
 }
 
-// blocked returns the phase of a version that may not be installed now.
 func blocked(from Phase, f Facts) (to Phase, held bool) {
 	switch {
 	case f.Failure != nil:
@@ -62,7 +60,6 @@ func blocked(from Phase, f Facts) (to Phase, held bool) {
 	}
 }
 
-// replacing returns the phase of a version that a newer one may replace.
 func replacing(from Phase, f Facts) (to Phase, replaced bool) {
 	switch {
 	case IsReplaced(from.Phase):
@@ -76,14 +73,12 @@ func replacing(from Phase, f Facts) (to Phase, replaced bool) {
 	}
 }
 
-// IsReplaced reports whether a version in a phase is being replaced by a newer one. If the newer one
-// is deleted, the installation starts again.
+// IsReplaced reports whether a newer version replaces this one. Its deletion restarts the installation.
 func IsReplaced(p operatorsv1alpha1.ClusterServiceVersionPhase) bool {
 	return p == operatorsv1alpha1.CSVPhaseReplacing || p == operatorsv1alpha1.CSVPhaseDeleting
 }
 
-// isTerminal reports whether a failure ends only with a change of the ClusterServiceVersion, of its
-// OperatorGroup, or of another operator with the same APIs.
+// Only a change of the ClusterServiceVersion, its OperatorGroup, or another operator ends the failure.
 func isTerminal(p Phase) bool {
 	if p.Phase != operatorsv1alpha1.CSVPhaseFailed {
 		return false

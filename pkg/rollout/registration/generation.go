@@ -6,8 +6,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// GenerationOf returns the certificate generation that a registration trusts; 0 if it is not
-// recorded, or another client may have written it. An edited number would prevent repairs.
+// GenerationOf is 0 if another client may have written the number, which would prevent repairs.
 func GenerationOf(o drift.Object) int64 {
 	if !drift.SoleOwner(o, drift.GenerationField) {
 		return 0
@@ -15,8 +14,7 @@ func GenerationOf(o drift.Object) int64 {
 	return AnnotatedGeneration(o)
 }
 
-// TrustsLater reports whether the manager wrote a live registration for a later generation than the
-// desired one.
+// TrustsLater reports whether the manager wrote a live registration for a later generation.
 func TrustsLater(live, wanted drift.Object) bool {
 	return certgeneration.Later(GenerationOf(live), AnnotatedGeneration(wanted))
 }

@@ -1,5 +1,4 @@
-// Package registration reads webhook configurations and APIServices as one kind: what they call, and
-// which CAs and which certificate generation they trust.
+// Package registration reads webhook configurations and APIServices as one kind.
 package registration
 
 import (
@@ -62,8 +61,7 @@ func BundleOf(o drift.Object) []byte {
 	return nil
 }
 
-// WithoutRules returns a registration that API servers do not call. An APIService without a
-// caBundle is one.
+// WithoutRules returns a registration that API servers do not call, as an APIService without a caBundle.
 func WithoutRules(o drift.Object) drift.Object {
 	uncalled := o.DeepCopyObject().(drift.Object)
 	for _, w := range webhooksOf(uncalled) {
@@ -113,8 +111,7 @@ type Trust struct {
 	Generation int64
 }
 
-// TrustOf returns the trust of an object. An APIService has no metadata.generation, and a
-// resourceVersion that changes with its availability.
+// An APIService has no metadata.generation, and a resourceVersion that changes with its availability.
 func TrustOf(o drift.Object, caBundle []byte) Trust {
 	version := fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration())
 	if service, ok := o.(*apiregistrationv1.APIService); ok {
@@ -131,8 +128,7 @@ func ServiceOf(live drift.Object) *admissionregistrationv1.ServiceReference {
 	return nil
 }
 
-// ClientsOf returns how API servers call the webhooks of a registration: one, unless another client
-// added some.
+// ClientsOf returns one call, unless another client added some.
 func ClientsOf(o drift.Object) []admissionregistrationv1.WebhookClientConfig {
 	if api, ok := o.(*apiregistrationv1.APIService); ok {
 		return []admissionregistrationv1.WebhookClientConfig{clientOf(api)}

@@ -27,8 +27,7 @@ func RouteOf(o drift.Object) Route {
 	return route
 }
 
-// CallOf returns the Service, the port and the path that a registration calls, as a status reports
-// them; empty if it calls no Service.
+// CallOf returns Service, port and path for a status; empty if the registration calls no Service.
 func CallOf(o drift.Object) string {
 	service := ServiceOf(o)
 	if service == nil {
@@ -54,8 +53,7 @@ func (r Route) Until(other Route) string {
 	}
 }
 
-// WithLiveRoute returns a desired registration with the live port and path, and the label of their
-// description.
+// WithLiveRoute keeps the live port and path, and the label of their description.
 func WithLiveRoute(desired, live drift.Object) drift.Object {
 	kept, route := desired.DeepCopyObject().(drift.Object), RouteOf(live)
 	if service := ServiceOf(kept); service != nil && service.Path != nil {

@@ -8,9 +8,8 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// SetCertificates sets the certificate fields in the status of a ClusterServiceVersion: when its
-// newest certificate was given to pods, and when the first renewal is due. Some issuers do not
-// report a renewal time. For a certificate of another client, NotBefore is the only known time.
+// SetCertificates sets when pods got the newest certificate, and the first renewal. Some issuers report no
+// renewal time. For a certificate of another client, only NotBefore is known.
 func SetCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status managerv1alpha1.WebhookRolloutStatus) {
 	for i, d := range certificatesIn(status) {
 		updated := cmp.Or(d.UpdatedAt, d.NotBefore)
@@ -26,7 +25,6 @@ func SetCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status 
 	}
 }
 
-// certificatesIn returns the certificates that can be served.
 func certificatesIn(status managerv1alpha1.WebhookRolloutStatus) []managerv1alpha1.CertificateStatus {
 	var all []managerv1alpha1.CertificateStatus
 	for _, d := range status.Deployments {

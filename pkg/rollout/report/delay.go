@@ -15,10 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
-// DelayUntil returns when the ClusterServiceVersion reports the result of a plan; zero for at once.
-// The progress of an installation is delayed: if many operators are installed at the same time,
-// most of it is over before a user can read it, and each write costs as much as an object of the
-// next operator.
+// DelayUntil returns when to report progress; zero for at once. If many operators are installed at the same time,
+// most progress is over before a user can read it, and each write costs as much as an object.
 func DelayUntil(csv operatorsv1alpha1.ClusterServiceVersionStatus, previous, next managerv1alpha1.WebhookRolloutStatus, phases []phase.Phase, deployments map[string]*appsv1.Deployment, patience time.Duration) time.Time {
 	var since time.Time
 	switch from := phase.Of(csv); {
@@ -50,16 +48,12 @@ func IsSignificant(before, after managerv1alpha1.WebhookRolloutStatus) bool {
 	if after.Upgrade != nil || len(withoutTexts(after).Conditions) > 1 || !meta.IsStatusConditionFalse(after.Conditions, managerv1alpha1.ConditionReady) {
 		return true
 	}
-	for _, d := range after.Deployments {
-		if slices.ContainsFunc(d.Registrations(), func(w managerv1alpha1.WebhookStatus) bool { return w.State != managerv1alpha1.WebhookWaiting }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(after.Deployments, func(d managerv1alpha1.DeploymentStatus) bool {
+		return slices.ContainsFunc(d.Registrations(), func(w managerv1alpha1.WebhookStatus) bool { return w.State != managerv1alpha1.WebhookWaiting })
+	})
 }
 
-// withoutTexts removes what only describes progress, and the condition about rules, which do not
-// change the installation.
+// withoutTexts also drops the condition about rules, which do not change the installation.
 func withoutTexts(s managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.WebhookRolloutStatus {
 	s = *s.DeepCopy()
 	meta.RemoveStatusCondition(&s.Conditions, managerv1alpha1.ConditionRulesMatchNothing)

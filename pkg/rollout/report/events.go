@@ -1,5 +1,4 @@
-// Package report compares two statuses of a WebhookRollout. It derives the events, the metrics and the
-// fields of the ClusterServiceVersion that follow from the difference.
+// Package report derives events, metrics and fields of the ClusterServiceVersion from two statuses.
 package report
 
 import (
@@ -57,8 +56,7 @@ func certificateOf(status managerv1alpha1.WebhookRolloutStatus, deployment strin
 	return nil
 }
 
-// certificateEvent reports a new phase of a certificate. The first phase has no event, because an
-// installation has many events already.
+// The first phase has no event, because an installation has many events already.
 func certificateEvent(before *managerv1alpha1.CertificateStatus, d managerv1alpha1.DeploymentStatus) Event {
 	now := d.Certificate
 	if before == nil || now == nil || before.Phase == now.Phase || before.Phase == managerv1alpha1.CertificateBootstrap {
@@ -112,7 +110,6 @@ func trustMessage(now managerv1alpha1.CertificateStatus) string {
 	return "no CA but its own is trusted, so that calls fail to pods that serve a certificate of another"
 }
 
-// soleTrustMessage returns why previous CAs are no longer trusted.
 func soleTrustMessage(before managerv1alpha1.CertificateStatus) string {
 	if before.Phase == managerv1alpha1.CertificatePromoting {
 		return "no pod is known to serve another certificate that has not ended"
@@ -120,7 +117,6 @@ func soleTrustMessage(before managerv1alpha1.CertificateStatus) string {
 	return "pods are given nothing that another CA signed"
 }
 
-// eventReasons are the reasons of events about the state of a webhook or of an APIService.
 type eventReasons struct{ registered, unreachable, blocked, unregistered string }
 
 var (
@@ -157,7 +153,6 @@ func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.Webho
 	}
 }
 
-// gapEvent reports a gap that has ended.
 func gapEvent(before, after *managerv1alpha1.ConversionGap) Event {
 	if after == nil || after.To == nil || before != nil && before.To != nil && before.To.Equal(after.To) {
 		return Event{}

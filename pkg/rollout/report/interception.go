@@ -8,8 +8,6 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// interceptionEvents report which requests a webhook intercepts, and which exempted requests it
-// does not.
 func interceptionEvents(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.WebhookStatus) []Event {
 	var old managerv1alpha1.WebhookStatus
 	if before != nil {

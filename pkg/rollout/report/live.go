@@ -15,8 +15,7 @@ type NewRegistration struct {
 	Took time.Duration
 }
 
-// NewlyRegistered returns the webhooks that were registered between two statuses. A webhook that
-// was unreachable for a while does not count.
+// NewlyRegistered does not count webhooks that were unreachable for a while.
 func NewlyRegistered(before, after managerv1alpha1.WebhookRolloutStatus, now time.Time) []NewRegistration {
 	var all []NewRegistration
 	known := ByIdentity(before)

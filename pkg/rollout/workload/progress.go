@@ -59,8 +59,7 @@ func ProgressOf(d *appsv1.Deployment, pods []*corev1.Pod) Progress {
 	return p
 }
 
-// Outdated returns the progress of a Deployment that is being changed: its status is about the
-// previous template.
+// Outdated replaces the progress that a status reports about a previous template.
 func (p Progress) Outdated(name string) Progress {
 	p.State, p.Reason = managerv1alpha1.DeploymentProgressing, managerv1alpha1.ReasonUpdating
 	p.Message = fmt.Sprintf("deployment %q not available: it is being updated", name)
@@ -95,8 +94,7 @@ func condition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) *appsv
 	return &d.Status.Conditions[i]
 }
 
-// lastProgress returns the last change in the status. A status of an earlier generation says
-// nothing about this one.
+// A status of an earlier generation says nothing about this one.
 func lastProgress(d *appsv1.Deployment) time.Time {
 	if seen := d.Status.ObservedGeneration; seen > 0 && seen < d.Generation {
 		return time.Time{}
@@ -119,8 +117,7 @@ func Later(a, b time.Time) time.Time {
 	return b
 }
 
-// runningUnready returns when the last container started in the first pod whose containers all run
-// and are not all ready.
+// The first pod counts whose containers all run and are not all ready.
 func runningUnready(pods []*corev1.Pod) time.Time {
 	var earliest time.Time
 	for _, pod := range pods {
@@ -187,7 +184,6 @@ func diagnosePod(pod *corev1.Pod) diagnosis {
 	return diagnosis{}
 }
 
-// diagnoseWaiting returns why a container does not run.
 func diagnoseWaiting(pod *corev1.Pod, c corev1.ContainerStatus) diagnosis {
 	waiting, ended := c.State.Waiting, c.LastTerminationState.Terminated
 	if waiting == nil {

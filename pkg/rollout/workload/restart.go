@@ -5,8 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// RestartCosts returns why a restart of a Deployment's pods makes calls fail even if they drain;
-// empty if it does not.
+// RestartCosts returns why calls fail even if restarted pods drain; empty if they do not.
 func RestartCosts(d *appsv1.Deployment) string {
 	if d == nil {
 		return ""
@@ -28,8 +27,7 @@ func RestartCosts(d *appsv1.Deployment) string {
 	}
 }
 
-// unavailable returns how many pods a rolling update may end before new ones serve, as the
-// Deployment controller counts.
+// unavailable counts pods as the Deployment controller does.
 func unavailable(rolling *appsv1.RollingUpdateDeployment, replicas int) int {
 	scaled := func(value *intstr.IntOrString, roundUp bool) int {
 		if value == nil {
