@@ -8,8 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// positions finds fields in the text of an object. It parses the text a second time when the first line
-// is needed: most objects have no problems.
+// positions finds fields in the text of an object. It parses only when needed: most objects have no problems.
 type positions struct {
 	parse sync.Once
 	root  *yaml.Node
@@ -43,8 +42,7 @@ func (o *Object) lineAt(at keyPath) int {
 	return o.firstLine + line - 1
 }
 
-// steps splits a path: a.b[0][c.d] is a, b, 0, c.d. It is used only to find a line: a string cannot
-// represent every path.
+// steps splits a path: a.b[0][c.d] is a, b, 0, c.d. A string cannot represent every path.
 func steps(path string) keyPath {
 	var all []string
 	for path != "" {

@@ -14,8 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
 
-// The annotations of a ClusterServiceVersion by which its author suggests a namespace. The template
-// takes precedence.
+// The annotations by which an author suggests a namespace. The template takes precedence.
 const (
 	NamespaceAnnotation         = "operatorframework.io/suggested-namespace"
 	NamespaceTemplateAnnotation = "operatorframework.io/suggested-namespace-template"

@@ -8,7 +8,6 @@ import (
 
 // Problem is a part of a bundle that cannot be read, or is not read as it is written.
 type Problem struct {
-	// Kind is one of the constants below.
 	Kind Kind
 	// File is the path in the bundle; empty if the problem is about the whole bundle.
 	File string
@@ -17,7 +16,6 @@ type Problem struct {
 	// Object and Path are set if the problem is about a field.
 	Object *Object
 	Path   string
-	// Detail is the problem and its consequence.
 	Detail string
 	Remedy string
 }
@@ -94,7 +92,6 @@ func (r *reader) report(p Problem) {
 	}
 }
 
-// full reports whether further problems of a kind with a file are not reported.
 func (r *reader) full(kind Kind, file string) bool {
 	return r.reported[problemsOf{kind, file}] > maxProblems
 }

@@ -42,7 +42,6 @@ func (b *Budget) SpendSchema(s *apiextensionsv1.JSONSchemaProps) bool {
 	return eachSchema(s, b.SpendSchema)
 }
 
-// eachSchema calls a function for each schema inside another, until it returns false.
 func eachSchema(s *apiextensionsv1.JSONSchemaProps, do func(*apiextensionsv1.JSONSchemaProps) bool) bool {
 	all := []*apiextensionsv1.JSONSchemaProps{s.Not}
 	for _, m := range []map[string]apiextensionsv1.JSONSchemaProps{s.Properties, s.PatternProperties} {

@@ -105,8 +105,7 @@ var operatorHub validator.Validator = validator.ValidatorFunc(func(values ...any
 	return results
 })
 
-// library is a check that reports what a validator says. With the level Warning, all of it
-// is: those validators are not about whether a bundle works.
+// library is a check that reports what a validator says. Its errors have the given level.
 func library(code string, basis Basis, level Level, v validator.Validator, parts func(*subject) []part, explain string) Check {
 	return Check{Code: code, Level: level, Basis: basis, Explain: explain, find: func(s *subject) []mistake {
 		var all []mistake
@@ -164,8 +163,7 @@ func eachObjectAsBundle(s *subject) []part {
 	return all
 }
 
-// libraryBundle is the bundle as the library has it, its pods completed as by an API server:
-// what has a limit requests as much.
+// libraryBundle sets missing requests to the limits, as an API server does.
 func libraryBundle(b *bundle.Bundle) *manifests.Bundle {
 	csv := b.CSV.DeepCopy()
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
