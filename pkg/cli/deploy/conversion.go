@@ -41,8 +41,7 @@ func TakesConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *
 	return webhookConverts(live) && hasOwnConversion(next, csv) && !haveSameTarget(live, next)
 }
 
-// KeepsConversion returns the message that a definition keeps a conversion webhook that the bundle does not have; empty
-// otherwise.
+// KeepsConversion returns the message that a definition keeps a conversion that the bundle does not have, or "".
 func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	if !webhookConverts(live) || hasOwnConversion(next, csv) || csvspec.Converts(csv, next.Name) >= 0 {
 		return ""
@@ -50,14 +49,11 @@ func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *
 	return fmt.Sprintf("CustomResourceDefinition %s keeps its conversion by %s, which the bundle does not have", live.Name, converter(live))
 }
 
-// hasOwnConversion reports whether a definition of a bundle names a webhook that the manager does
-// not set up.
+// hasOwnConversion reports whether a definition of a bundle names a webhook that the manager does not set up.
 func hasOwnConversion(next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return webhookConverts(next) && next.Spec.Conversion.Webhook != nil && next.Spec.Conversion.Webhook.ClientConfig != nil && csvspec.Converts(csv, next.Name) < 0
 }
 
-// haveSameTarget reports whether the webhooks of two definitions have the same Service and path, or
-// URL.
 func haveSameTarget(a, b *apiextensionsv1.CustomResourceDefinition) bool {
 	if !webhookConverts(a) || !webhookConverts(b) {
 		return false

@@ -40,8 +40,7 @@ type Step struct {
 	Unchecked string
 	// Changed are the fields of an object that exists and would change.
 	Changed []string
-	// KeptConversion is the message about a live conversion that the bundle does not have; empty
-	// for none.
+	// KeptConversion is the message about a live conversion that the bundle does not have; empty for none.
 	KeptConversion string
 }
 
@@ -63,15 +62,13 @@ func StepOf(object, live, answered *unstructured.Unstructured, r Record) Step {
 	return s
 }
 
-// AsContested returns the step for an object with fields that another client has set since the installation wrote
-// them.
+// AsContested returns the step for an object that another client has changed since the installation wrote it.
 func (s Step) AsContested() Step {
 	s.Action, s.Contested = Overwrite, true
 	return s
 }
 
-// Outdated returns an error if the object that exists now is not the object that the step was decided about and that
-// the administrator was shown.
+// Outdated returns an error if the object that exists now is not the one that the administrator was shown.
 func (s Step) Outdated(now *unstructured.Unstructured) error {
 	const again = "it is not written; run the same command again to plan again"
 	switch {
@@ -137,8 +134,7 @@ func (s Step) Describe() string {
 	return text
 }
 
-// Changes describes what becomes of existing objects: first the ServiceAccounts whose permissions the operator
-// gets, then adopted objects. The last messages are about what stays.
+// Changes describes changes of existing objects, by their danger. The last messages are about what stays.
 func Changes(steps []Step, adopted []string) []string {
 	var borrowed, overwritten, updated, kept []string
 	for _, s := range steps {
@@ -160,7 +156,6 @@ func Changes(steps []Step, adopted []string) []string {
 	return slices.Concat(borrowed, overwritten, updated, kept)
 }
 
-// borrowed returns what pods get by an object that another client created.
 func (s Step) borrowed() []string {
 	var gets string
 	switch groupkind.Of(s.Object).String() {

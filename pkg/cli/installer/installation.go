@@ -24,8 +24,7 @@ type Installation struct {
 	Timeout time.Duration
 	// Adopted are the objects of other owners that may be overwritten and removed (see deploy.Reference).
 	Adopted []string
-	// Print reports progress.
-	Print func(format string, args ...any)
+	Print   func(format string, args ...any)
 }
 
 // Namespace is the operator's own.

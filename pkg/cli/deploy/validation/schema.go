@@ -54,9 +54,8 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*s
 	return s, nil
 }
 
-// validate returns what the API server would answer to a write of a stored object. The API server first
-// drops unknown fields and nulls, and sets defaults. It evaluates CEL rules only for objects that the
-// schema accepts.
+// validate drops unknown fields and nulls and sets defaults, as the API server does. It evaluates CEL rules only for
+// objects that the schema accepts.
 func (s *schema) validate(ctx context.Context, stored map[string]any) field.ErrorList {
 	pruning.Prune(stored, s.structural, true)
 	defaulting.PruneNonNullableNullsWithoutDefaults(stored, s.structural)
