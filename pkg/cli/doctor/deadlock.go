@@ -13,8 +13,7 @@ import (
 // Emergency is the section of docs/admin/emergency.md about webhooks that block a cluster.
 const Emergency = "Emergency: a webhook blocks the cluster"
 
-// unblock is the command that ends a deadlock: API servers ask no webhook about it. What intercepts requests is
-// always an admission webhook.
+// unblock is the command that ends a deadlock. No webhook intercepts it: an admission webhook is deleted.
 func unblock(f Facts, blocking []int) string {
 	command := ""
 	for _, i := range blocking {
@@ -26,8 +25,7 @@ func unblock(f Facts, blocking []int) string {
 	return fmt.Sprintf("%s (%q in docs/admin/emergency.md); or exempt the namespace of its pods with a namespaceSelector", command, Emergency)
 }
 
-// controlPlane finds webhooks that leases and nodes depend on: while such a one cannot be
-// called, nothing is scheduled, and nodes seem lost.
+// controlPlane finds webhooks that leases and nodes depend on.
 func controlPlane(f Facts, broken map[int]bool) []Finding {
 	var findings []Finding
 	for i, w := range f.Webhooks {
@@ -58,8 +56,6 @@ func intercepted(w Webhook, f Facts) certainty {
 	return most
 }
 
-// unlessLabelled names what decides whether the objects of the control plane are selected, when
-// their labels are not known.
 func unlessLabelled(w Webhook, f Facts) string {
 	if w.ObjectSelector == nil || len(f.ControlPlane.Unread) == 0 {
 		return ""
@@ -74,7 +70,6 @@ func unless(w Webhook) string {
 	return ""
 }
 
-// deadlocks finds webhooks whose pods need each other, or themselves, to start.
 func deadlocks(f Facts, broken map[int]bool) []Finding {
 	down, allLost := func(i int) bool { return broken[i] }, func(int) bool { return true }
 	var findings []Finding
@@ -96,7 +91,6 @@ func deadlocks(f Facts, broken map[int]bool) []Finding {
 	return findings
 }
 
-// cycleText says who needs whom.
 func cycleText(f Facts, cycle []int) string {
 	if len(cycle) == 1 {
 		w := f.Webhooks[cycle[0]]
@@ -119,13 +113,10 @@ func conditions(f Facts, cycle []int) string {
 	return ""
 }
 
-// blockedWebhooks has the webhooks that cannot recover: for each, its recovery paths, and for
-// each path the webhooks that block it.
+// blockedWebhooks has the webhooks that cannot recover, and for each recovery path the webhooks that block it.
 type blockedWebhooks map[int][][]int
 
-// findBlocked returns the webhooks that are down and cannot recover, because each of their recovery
-// paths is blocked by another such webhook. It starts with all, and removes those with an unblocked
-// path until no other can be removed.
+// findBlocked starts with all webhooks that are down. It removes those with an unblocked path until there are none.
 func findBlocked(f Facts, down func(int) bool, paths func(types.NamespacedName, Service) [][]request, least certainty) blockedWebhooks {
 	left := blockedWebhooks{}
 	for i, w := range f.Webhooks {
@@ -150,8 +141,6 @@ func findBlocked(f Facts, down func(int) bool, paths func(types.NamespacedName, 
 	return left
 }
 
-// webhooksBlocking are the webhooks that refuse one of the requests while they are down, with at least
-// that certainty.
 func webhooksBlocking(f Facts, path []request, least certainty) []int {
 	var blocking []int
 	for j, w := range f.Webhooks {

@@ -1,7 +1,5 @@
 // Package doctor finds webhooks of a cluster that block requests now, or that will block them when
 // pods are lost. It covers every webhook, whether or not the manager registered it.
-//
-// The package is pure: it takes Facts about a cluster and returns Findings.
 package doctor
 
 import (
@@ -15,8 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// expiryWarning is when a certificate's end is worth a word: every tool that renews them does
-// so earlier.
+// expiryWarning is shorter than what every tool leaves that renews certificates.
 const expiryWarning = 3 * 24 * time.Hour
 
 // Diagnose finds what is wrong with the webhooks of a cluster, worst first.
@@ -36,8 +33,6 @@ func Diagnose(f Facts, now time.Time) []Finding {
 
 func severity(l Level) int { return slices.Index([]Level{Error, Warning, Unknown}, l) }
 
-// webhookFindings is what there is to say of a webhook without a look at the others: whether it is
-// called at all, and whether its owner exists.
 func webhookFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	var findings []Finding
 	address, outside := outsideOf(w, f)
@@ -54,8 +49,7 @@ func webhookFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	return slices.Concat(findings, ownerMissing(w, f), unread(w, f))
 }
 
-// unavailable reports an APIService that API servers do not report as available. A port-forward to its
-// pods may work nevertheless.
+// unavailable reports an APIService that API servers cannot call. A port-forward to its pods may work nevertheless.
 func unavailable(w Webhook) []Finding {
 	level, says := Error, "API servers report that they cannot call it: "+w.Report
 	switch {
@@ -99,7 +93,6 @@ func notAsked(w Webhook, f Facts) []Finding {
 		"allow create on pods/portforward; or run doctor with --direct where the addresses of the endpoints can be dialled"}}
 }
 
-// cause is why the first endpoint was not asked, where that is known.
 func cause(all []Answer) string {
 	for _, a := range all {
 		if !a.Asked && a.Message != "" {
@@ -145,8 +138,6 @@ func unread(w Webhook, f Facts) []Finding {
 		fmt.Sprintf("allow the user of doctor to list %s in namespace %s", strings.Join(s.Unread, ", "), w.Service.Namespace)}}
 }
 
-// notAskedOutside reports a webhook that is called outside the cluster: whether it answers
-// is not known.
 func notAskedOutside(w Webhook, address string) []Finding {
 	return []Finding{{Unknown, NotAsked, []string{w.String()},
 		fmt.Sprintf("API servers call %s, which was not asked; if it does not answer, %s", address, consequence(w)), "call it from the hosts of the API servers"}}
@@ -159,8 +150,7 @@ func levelOf(w Webhook, f Facts) Level {
 	return Warning
 }
 
-// coversNothing reports whether a webhook is limited to namespaces that do not exist: each rule is for objects in
-// namespaces, and the selector selects none.
+// coversNothing reports whether a webhook is only for objects in namespaces, and its selector selects none.
 func coversNothing(w Webhook, f Facts) bool {
 	inNamespaces := func(r admissionregistrationv1.RuleWithOperations) bool {
 		return r.Scope != nil && *r.Scope == admissionregistrationv1.NamespacedScope
@@ -176,7 +166,6 @@ func coversNothing(w Webhook, f Facts) bool {
 	return true
 }
 
-// consequenceIn is that in a cluster with these namespaces.
 func consequenceIn(w Webhook, f Facts) string {
 	if coversNothing(w, f) {
 		return "nothing fails while its namespaceSelector selects no namespace"
@@ -255,12 +244,9 @@ const (
 
 // Finding is something that a person should know of the webhooks of a cluster.
 type Finding struct {
-	Level Level  `json:"level"`
-	Code  string `json:"code"`
-	// Webhooks are the webhooks that it is about, as people name them.
+	Level    Level    `json:"level"`
+	Code     string   `json:"code"`
 	Webhooks []string `json:"webhooks"`
-	// Message says what is so, and what comes of it.
-	Message string `json:"message"`
-	// Remedy says what to do.
-	Remedy string `json:"remedy"`
+	Message  string   `json:"message"`
+	Remedy   string   `json:"remedy"`
 }

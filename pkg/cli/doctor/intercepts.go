@@ -41,7 +41,6 @@ func operationsOf(r admissionregistrationv1.RuleWithOperations) string {
 	return strings.Join(operations, ", ")
 }
 
-// resourcesOf returns the first resources of a rule, and how many there are besides.
 func resourcesOf(r admissionregistrationv1.RuleWithOperations) string {
 	var first []string
 	for _, group := range r.APIGroups[:min(len(r.APIGroups), fewRules)] {

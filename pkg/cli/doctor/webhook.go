@@ -50,12 +50,10 @@ type Webhook struct {
 	Versions int
 	// Available is whether API servers call the APIService, as they report it; empty if they do not.
 	Available metav1.ConditionStatus
-	// Report is their message.
-	Report string
+	Report    string
 }
 
-// Idle reports whether no request needs it: a conversion of one version, and a webhook without
-// rules.
+// Idle reports whether no request needs it: a conversion of one version, and a webhook without rules.
 func (w Webhook) Idle() bool {
 	switch w.Kind {
 	case Conversion:
@@ -110,7 +108,6 @@ func registration(kind string, meta metav1.ObjectMeta, of admissionregistrationv
 	}.calling(client.Service, client.URL)
 }
 
-// calling returns the webhook with the server that it calls.
 func (w Webhook) calling(service *admissionregistrationv1.ServiceReference, url *string) Webhook {
 	if service != nil {
 		w.Service, w.Port = types.NamespacedName{Namespace: service.Namespace, Name: service.Name}, port(service.Port)
@@ -120,7 +117,6 @@ func (w Webhook) calling(service *admissionregistrationv1.ServiceReference, url 
 	return w
 }
 
-// conversion is how the objects of a definition are converted, if a webhook does it.
 func conversion(crd apiextensionsv1.CustomResourceDefinition) (Webhook, bool) {
 	c := crd.Spec.Conversion
 	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil {

@@ -20,8 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
 
-// Facts are the observed webhooks of a cluster, the ClusterServiceVersions that declare them, and the Leases of
-// managers.
+// Facts are the observed webhooks of a cluster, their ClusterServiceVersions, and the Leases of managers.
 type Facts struct {
 	doctor.Facts
 	CSVs     []operatorsv1alpha1.ClusterServiceVersion
@@ -85,8 +84,7 @@ type Other struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Of puts the status of a cluster together. An empty namespace is all of them; only then
-// are registrations of no namespace reported.
+// Of returns the status of a namespace; "" is all of them, with registrations of no namespace.
 func Of(f Facts, namespace string, now time.Time) Status {
 	s := Status{Away: leader.AwayOf(f.Leases, now), ManagerUnknown: f.LeasesUnread, NotInstalled: notInstalled(f), NotChecked: f.RegistrationsUnread, Webhooks: []Webhook{}}
 	for _, r := range f.Rollouts {
@@ -108,7 +106,6 @@ func Of(f Facts, namespace string, now time.Time) Status {
 	return s
 }
 
-// notInstalled is empty where there is all that the manager goes by.
 func notInstalled(f Facts) string {
 	switch {
 	case f.NoCSVs:
@@ -120,8 +117,7 @@ func notInstalled(f Facts) string {
 	}
 }
 
-// webhooks returns the webhooks that a WebhookRollout lists. Their registrations and endpoints
-// are read now, and are not taken from its status.
+// webhooks reads registrations and endpoints now, and does not take their state from the WebhookRollout.
 func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhook {
 	var all []Webhook
 	for _, d := range r.Status.Deployments {
