@@ -67,8 +67,7 @@ func NewRootCommand(displayName string) *cobra.Command {
 	return root
 }
 
-// execute runs a command. The first signal ends the context, so that the command ends in an orderly way.
-// The second signal ends the process at once.
+// execute ends the context at the first signal, and the process at the second.
 func execute(root *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

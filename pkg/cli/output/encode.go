@@ -63,8 +63,7 @@ func isBlank(r rune) bool {
 	}
 }
 
-// replacement is the first character of a text that begins with the replacement character, or with
-// a byte that is no UTF-8.
+// replacement is for a text that begins with the replacement character, or with a byte that is no UTF-8.
 func replacement(text string) string {
 	if _, size := utf8.DecodeRuneInString(text); size > 1 {
 		return string(utf8.RuneError)
@@ -72,7 +71,6 @@ func replacement(text string) string {
 	return fmt.Sprintf(`\x%02x`, text[0])
 }
 
-// quoted is a character as Go writes it between quotes.
 func quoted(r rune) string {
 	return strings.Trim(fmt.Sprintf("%+q", r), "'")
 }

@@ -25,8 +25,7 @@ func (w Writer) IsTerminal() bool {
 	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
-// Printf writes as fmt.Printf does. The format is the program's; the text of every argument is
-// encoded.
+// Printf writes as fmt.Printf does. The format is the program's; the text of every argument is encoded.
 func (w Writer) Printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(w.to, format, values(args)...)
 }

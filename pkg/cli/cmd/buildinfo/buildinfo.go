@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// version and commit are set by the linker (hack/build.sh). The Go toolchain records both in a build
-// from a repository.
+// version and commit are set by the linker (hack/build.sh). Go records both in a build from a repository.
 var version, commit string
 
 // Info describes how this program was built.

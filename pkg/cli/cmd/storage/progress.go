@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
-// progressLine prints progress. In a terminal it redraws one line until that line is final. Elsewhere it
-// prints whole lines at a lower rate.
+// progressLine redraws one line in a terminal. Elsewhere it prints whole lines at a lower rate.
 type progressLine struct {
 	out      output.Writer
 	terminal bool
