@@ -56,8 +56,7 @@ func (b *Builder) RegisterController(name string, run Controller) {
 	b.controllers[name] = run
 }
 
-// DeregisterController removes a controller that other code registered, such as a base of several
-// commands.
+// DeregisterController removes a controller that other code registered, such as a base of several commands.
 func (b *Builder) DeregisterController(name string) {
 	if _, ok := b.controllers[name]; !ok {
 		b.addError("controller %q is not registered: registered are %s", name, quote.List(b.controllerNames()))

@@ -7,8 +7,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/quote"
 )
 
-// selectNames returns the known names that a flag selects: "*" selects all names, "-x" excludes x,
-// and "x" selects x regardless of other values.
+// selectNames selects all names for "*", all except x for "-x", and x for "x" regardless of other values.
 func selectNames(flag string, selectors, known []string) ([]string, error) {
 	selected := map[string]bool{}
 	all := slices.Contains(selectors, "*")

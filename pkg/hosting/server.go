@@ -106,8 +106,7 @@ func (s *webhookServer) run(ctx context.Context) error {
 	return running.Wait()
 }
 
-// listen binds the port, and returns the function that serves it until its context ends and all
-// calls are answered.
+// listen returns the function that serves the port until its context ends and all calls are answered.
 func (s *webhookServer) listen() (serve func(ctx context.Context) error, err error) {
 	handler := s.mux()
 	guard, err := s.options.callers.NewGuard(handler, serving.ProbePaths, s.metrics.registry)

@@ -13,8 +13,6 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// newAuthorizer returns what allows a caller: the group system:masters, an allowed path, or a
-// SubjectAccessReview.
 func (o *authorizationOptions) newAuthorizer(m *metrics) (authorizer.Authorizer, error) {
 	client, err := newClient(o.kubeconfig, reviewTimeout)
 	if err != nil {

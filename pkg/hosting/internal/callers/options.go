@@ -36,7 +36,6 @@ type authenticationOptions struct {
 	tolerateLookupFailure bool
 }
 
-// requestHeaderOptions are the flags for callers behind a proxy that authenticates them.
 type requestHeaderOptions struct {
 	clientCAFile                                           string
 	usernames, uids, groups, extraPrefixes, allowedClients []string
@@ -144,8 +143,7 @@ func (h *requestHeaderOptions) check() error {
 	return errors.Join(errs...)
 }
 
-// newClient returns a client of a kubeconfig, or of the pod's service account if there is none. It
-// returns nil without an error outside a pod.
+// newClient uses the pod's service account without a kubeconfig. Outside a pod, it returns nil without an error.
 func newClient(kubeconfig string, timeout time.Duration) (kubernetes.Interface, error) {
 	config, err := rest.InClusterConfig()
 	if kubeconfig != "" {

@@ -120,7 +120,6 @@ func (f *Files) RunOnce(context.Context) error {
 	return f.problem
 }
 
-// replace serves or holds the pair that was read.
 func (f *Files) replace(read loadedPair, now time.Time) {
 	switch {
 	case read.Equal(f.current.Pair):

@@ -19,8 +19,7 @@ const (
 	// StaticValidity is the validity of a certificate that the process does not renew while it runs.
 	// The CA cannot be misused: its key is discarded.
 	StaticValidity = 10 * 365 * 24 * time.Hour
-	// StaticRemaining is the remaining validity at the start below which such a certificate is
-	// replaced.
+	// StaticRemaining is the remaining validity at the start below which such a certificate is replaced.
 	StaticRemaining = 30 * 24 * time.Hour
 
 	// RenewedValidity is the validity of a certificate that a process renews while it runs, because it
@@ -30,9 +29,8 @@ const (
 	RenewedRemaining = RenewedValidity / 3
 )
 
-// EnsureSelfSigned writes a certificate for the hosts and the CA that signed it, unless the files
-// contain a good certificate: a container that restarts in its pod keeps the certificate that the
-// API servers trust.
+// EnsureSelfSigned writes a certificate for the hosts, and its CA, unless the files contain a good one: a container that
+// restarts in its pod keeps the certificate that the API servers trust.
 func EnsureSelfSigned(files PairFiles, hosts []string, validity, remaining time.Duration) error {
 	why := files.Read().Check(hosts, time.Now().Add(remaining))
 	if why == nil {

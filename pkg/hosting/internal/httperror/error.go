@@ -60,11 +60,9 @@ func Unavailable(format string, args ...any) error {
 }
 
 const (
-	// retryAfterSeconds is the delay that a caller with too many requests is asked for. API servers
-	// repeat the call while the webhook's timeout lasts.
+	// retryAfterSeconds is sent with 429. API servers repeat the call while the webhook's timeout lasts.
 	retryAfterSeconds = 1
-	// lingerTime is how long a client may continue to send a body that is not read, while the
-	// answer reaches it.
+	// lingerTime is how long a client may continue to send an unread body while the answer reaches it.
 	lingerTime = 2 * time.Second
 	// answerTime is how long a caller may take to read the answer.
 	answerTime = 10 * time.Second

@@ -41,7 +41,6 @@ func ForReview(body []byte, before, after runtime.Object) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// patch is a list of operations, each a set or a remove.
 type patch []any
 
 type set struct {
@@ -108,8 +107,7 @@ func (p *patch) value(path string, sent text, was, is any) {
 	}
 }
 
-// elements patches a list. If its elements stay in place, each is patched, and elements at the end
-// are removed or added. Otherwise the whole list is replaced.
+// elements patches elements that stay in place, and adds or removes some at the end. Otherwise it replaces the list.
 func (p *patch) elements(path string, sent []text, was, is []any) {
 	origin := origins(was, is)
 	if !inPlace(origin, len(was)) {

@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// text is a JSON value as it was sent, without space around it. It is valid, because the body that
-// contains it was decoded. Members are found without decoding: quotes and brackets show where
-// values end.
+// text is a JSON value as it was sent, without space around it. It is valid, because the body was decoded. Quotes and
+// brackets show where values end, so members are found without decoding.
 type text []byte
 
 // members returns the members of an object, and nil for any other value.
@@ -58,7 +57,6 @@ func (t text) unquoted() string {
 	return s
 }
 
-// next returns the index of the first byte at or after an index that is not space.
 func (t text) next(at int) int {
 	for t[at] == ' ' || t[at] == '\t' || t[at] == '\n' || t[at] == '\r' {
 		at++
@@ -66,8 +64,6 @@ func (t text) next(at int) int {
 	return at
 }
 
-// afterComma returns the index of the text after a member or element: the next one, or the closing
-// bracket.
 func (t text) afterComma(at int) int {
 	at = t.next(at)
 	if t[at] == ',' {

@@ -14,8 +14,7 @@ import (
 
 var crdResource = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 
-// writeConversion registers the webhook in the existing CustomResourceDefinition. It does not create
-// the definition.
+// writeConversion does not create the CustomResourceDefinition.
 func (s *session) writeConversion(ctx context.Context, w Webhook) error {
 	kind := w.Kinds[0]
 	mapping, err := s.kinds.RESTMapping(kind.GroupKind())

@@ -1,5 +1,4 @@
-// Package registration registers webhooks, and keeps the registrations' trust in the serving
-// certificate.
+// Package registration registers webhooks, and keeps the registrations' trust in the serving certificate.
 package registration
 
 import (
@@ -124,8 +123,7 @@ type session struct {
 	caBundle []byte
 }
 
-// newSession reads what may have changed since the last attempt: the CAs, and the kinds that the API
-// server has.
+// newSession reads what may have changed since the last attempt: the CAs, and the kinds of the API server.
 func (r *Registrar) newSession() (*session, error) {
 	caBundle, err := r.Options.readCA(r.Certificate)
 	if err != nil {
@@ -147,8 +145,7 @@ func (r *Registrar) newSession() (*session, error) {
 	return s, nil
 }
 
-// newTrustSession returns a session that reads registrations and changes their caBundles. It reads
-// the kinds of the API server only if a webhook is a conversion.
+// newTrustSession reads the kinds of the API server only if a webhook is a conversion.
 func (r *Registrar) newTrustSession() (*session, error) {
 	config, err := r.Config()
 	if err != nil {
@@ -181,9 +178,8 @@ func (s *session) write(ctx context.Context, w Webhook) error {
 	}
 }
 
-// bundle returns the caBundle to write. The CAs that the registration trusts stay: another replica may
-// serve a certificate of one of them. That holds for certificate files as well, because kubelets replace
-// files at different times. The pods are listed after the registration was read: an earlier list lacks
+// bundle keeps the CAs that the registration trusts: other replicas may serve certificates of them, also from files,
+// which kubelets replace at different times. The pods are listed after the registration was read: an earlier list lacks
 // the pod of a replica that has added its CA since.
 func (s *session) bundle(ctx context.Context, others []byte) []byte {
 	own := certificates.Parse(s.caBundle)

@@ -16,17 +16,15 @@ import (
 )
 
 const (
-	// trustPeriod is the interval at which the registrations and the Secret are compared with the
-	// certificate that is served. trustRetry is the interval while they differ.
+	// trustPeriod is the interval of comparisons with the served certificate, trustRetry that while they differ.
 	trustPeriod = 10 * time.Second
 	trustRetry  = time.Second
 	// trustSettle is the time in which API servers apply a changed caBundle.
 	trustSettle = 5 * time.Second
 )
 
-// Trust adds the CA of the serving certificate to the existing registrations, before the process is
-// ready and before it serves another certificate. It changes no other field, and creates no
-// registration.
+// Trust adds the CA of the serving certificate to existing registrations, before the process is ready and before it
+// serves another certificate. It changes no other field, and creates no registration.
 type Trust struct {
 	registrar *Registrar
 	files     certificates.PairFiles
@@ -184,8 +182,7 @@ func (t *Trust) replaceUnusable(served, next certificates.Pair, now time.Time) (
 	return next, t.files.Write(next)
 }
 
-// trustNext adds the CA of the next certificate to the registrations, and sets the time from which
-// the certificate may be served.
+// trustNext also sets the time from which the next certificate may be served.
 func (t *Trust) trustNext(ctx context.Context, s *session, views []view, next, served certificates.Pair, now time.Time) error {
 	// Another replica may just have written the CA of a new certificate. If another program replaced
 	// the files with a trusted certificate, this process stays ready.

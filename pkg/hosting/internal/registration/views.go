@@ -104,8 +104,7 @@ func (s *session) viewConversion(ctx context.Context, w Webhook) (view, error) {
 	}, nil
 }
 
-// conversionConfig returns the client configuration of a definition's conversion. It is empty if the
-// definition has no webhook.
+// conversionConfig returns the client configuration of a conversion; empty if it has no webhook.
 func conversionConfig(crd *unstructured.Unstructured) *admissionregistrationv1.WebhookClientConfig {
 	const spec, conversion, webhook, client = "spec", "conversion", "webhook", "clientConfig"
 	config := &admissionregistrationv1.WebhookClientConfig{CABundle: conversionBundle(crd)}

@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit"
 )
 
-// ProbePaths are the paths of probes. They need no authentication. OwnPaths are all paths that the
-// server answers itself.
+// ProbePaths need no authentication. OwnPaths are all paths that the server answers itself.
 var (
 	ProbePaths = []string{"/healthz", "/livez", "/readyz"}
 	OwnPaths   = append([]string{"/metrics"}, ProbePaths...)
@@ -33,8 +32,7 @@ type Check struct {
 	Err  func() error
 }
 
-// HandleOwnPaths serves health and metrics. A process is alive while it answers. It is ready when
-// all checks pass.
+// HandleOwnPaths serves health and metrics. A process is ready when all checks pass.
 func HandleOwnPaths(mux *http.ServeMux, metrics prometheus.Gatherer, checks []Check) {
 	mux.HandleFunc("/healthz", alive)
 	mux.HandleFunc("/livez", alive)
@@ -49,7 +47,6 @@ func alive(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, "ok")
 }
 
-// readiness lists all checks and their results, in the notation of API servers.
 func readiness(checks []Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		var results strings.Builder

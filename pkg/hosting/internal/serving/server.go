@@ -33,8 +33,7 @@ const (
 	// frameBytes is the buffer of each connection for the frame that it reads: HTTP/2 allocates the
 	// announced length of a frame. It is the minimum of the protocol.
 	frameBytes = 16 << 10
-	// streamBytes is the part of a body that HTTP/2 buffers until the webhook reads it. Nearly all
-	// reviews are smaller.
+	// streamBytes is the part of a body that HTTP/2 buffers until it is read. Nearly all reviews are smaller.
 	streamBytes = 256 << 10
 	// defaultMaxStreams is the maximum number of calls of one HTTP/2 connection at once.
 	defaultMaxStreams = 100
@@ -53,8 +52,7 @@ type Server struct {
 	MaxStreams       int // of an HTTP/2 connection
 }
 
-// Serve serves until ctx ends, and then waits for the calls in progress, at most for the timeout. It
-// returns nil if ctx ended.
+// Serve serves until ctx ends, waits for calls in progress, at most for the timeout, and returns nil.
 func (s *Server) Serve(ctx context.Context, handler http.Handler, shutdownTimeout time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
