@@ -11,7 +11,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// injector applies the PodDefaults of a namespace to its pods.
 type injector struct {
 	in func(namespace string) *podDefaults
 }

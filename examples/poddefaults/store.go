@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// podDefaults is a snapshot of the PodDefaults of a namespace.
 type podDefaults struct {
 	usable []*merge.Selectable
 	// broken are the names of those with an invalid selector. They are not applied: if they denied
@@ -24,8 +23,7 @@ type podDefaults struct {
 	broken []string
 }
 
-// store caches the PodDefaults of the cluster, so that admission needs no request to the API
-// server.
+// store caches the PodDefaults of the cluster, so that admission needs no request to the API server.
 type store struct {
 	mu sync.RWMutex
 	// byNamespace has the PodDefaults by namespace and name; nil for an invalid selector.

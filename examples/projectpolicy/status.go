@@ -25,7 +25,6 @@ type statusReporter struct {
 	lister   cache.GenericLister
 }
 
-// reconcile writes the status of a policy if it changes.
 func (r *statusReporter) reconcile(ctx context.Context, name cache.ObjectName) error {
 	found, err := r.lister.Get(name.Name)
 	if err != nil {

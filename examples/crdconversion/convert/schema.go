@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The constraints of the versions' schemas. TestSchemas compares them with the
-// CustomResourceDefinition.
+// The constraints of the versions' schemas. TestSchemas compares them with the CustomResourceDefinition.
 var (
 	v1Spec = object{
 		"size":      text{pattern: regexp.MustCompile(`^[1-9][0-9]{0,3}x[1-9][0-9]{0,5}(Ki|Mi|Gi|Ti)$`)},

@@ -22,8 +22,7 @@ type requiredLabel struct {
 	value *pattern
 }
 
-// pattern is an RE2 expression for messages, and its compiled form, which matches the whole value.
-// A nil pattern matches every value.
+// pattern is an RE2 expression that matches the whole value. A nil pattern matches every value.
 type pattern struct {
 	source string
 	whole  *regexp.Regexp

@@ -1,5 +1,4 @@
-// Package policy defines ProjectPolicies, and decides which of their rules a namespace breaks. It
-// is pure.
+// Package policy defines ProjectPolicies, and decides which of their rules a namespace breaks. It is pure.
 package policy
 
 import (
@@ -14,8 +13,7 @@ var Resource = schema.GroupVersionResource{
 	Resource: "projectpolicies",
 }
 
-// ConditionValid is the type of the condition that reports whether a policy can be enforced. The
-// reasons follow.
+// ConditionValid is the condition that reports whether a policy can be enforced. The reasons follow.
 const (
 	ConditionValid = "Valid"
 
