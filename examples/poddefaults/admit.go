@@ -15,7 +15,6 @@ type injector struct {
 	in func(namespace string) *podDefaults
 }
 
-// admit applies the PodDefaults that select the pod, or denies the pod if they conflict.
 func (i injector) admit(_ context.Context, r hosting.Request[*corev1.Pod]) error {
 	there := i.in(cmp.Or(r.Object.Namespace, r.Namespace))
 	for _, name := range there.broken {

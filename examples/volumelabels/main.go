@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	// name is the name of the controller and of the webhook.
 	name = "persistentvolumes"
 
 	webhookPath = "/label-persistentvolumes"

@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// file is one entry of an archive.
 type file struct {
 	path    string
 	mode    int64

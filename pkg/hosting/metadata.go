@@ -35,7 +35,6 @@ func setKind(object runtime.Object, kind schema.GroupVersionKind) {
 	object.GetObjectKind().SetGroupVersionKind(kind)
 }
 
-// copyMetadata copies the metadata of one object to another. They share no memory.
 func copyMetadata(from, to runtime.Object) error {
 	metadata, err := metadataOf(from)
 	if err != nil {

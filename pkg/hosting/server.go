@@ -67,7 +67,6 @@ func (s *webhookServer) newRegistrar() *registration.Registrar {
 	return r
 }
 
-// run serves until ctx ends, and then until the last call is answered.
 func (s *webhookServer) run(ctx context.Context) error {
 	if err := s.options.registration.EnsureCertificate(s.certificate); err != nil {
 		return err

@@ -46,7 +46,6 @@ func kept(annotations map[string]string, name string, rest values, spec object) 
 	return nil
 }
 
-// specIn returns the spec in an annotation, and reports whether the schema allows it.
 func specIn(text string, spec object) (values, bool) {
 	var held map[string]any
 	if err := json.Unmarshal([]byte(text), &held); err != nil || held == nil {
@@ -55,7 +54,6 @@ func specIn(text string, spec object) (values, bool) {
 	return held, spec.allows(held)
 }
 
-// rename renames an annotation and all that are set aside under its name.
 func rename(annotations map[string]string, name string, to func(string) string) {
 	renamed := map[string]string{}
 	for of, text := range annotations {

@@ -27,7 +27,6 @@ var (
 	}
 )
 
-// constraint reports whether a version allows a value.
 type constraint interface{ allows(value any) bool }
 
 // object allows unknown fields: a newer definition may have them.

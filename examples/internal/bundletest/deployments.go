@@ -47,7 +47,6 @@ func deployment(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, name
 	return deployments[i]
 }
 
-// fitsWebhook requires a Deployment that can lose a pod, and whose pods are called only when they are ready.
 func fitsWebhook(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec, w operatorsv1alpha1.WebhookDescription) {
 	t.Helper()
 	if d.Spec.Replicas == nil || *d.Spec.Replicas < 2 {

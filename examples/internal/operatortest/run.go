@@ -61,7 +61,6 @@ func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop
 	return stop
 }
 
-// syncBuffer is safe for concurrent use.
 type syncBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

@@ -86,7 +86,6 @@ func (m *merger) mergeContainer(container *corev1.Container) {
 	}
 }
 
-// markApplied annotates the pod with the PodDefaults and their versions.
 func (m *merger) markApplied() {
 	annotations := maps.Clone(m.pod.Annotations)
 	if annotations == nil {

@@ -51,7 +51,6 @@ func completeFieldRef(ref *corev1.ObjectFieldSelector) {
 	}
 }
 
-// completeRequests asks for as much of a resource as its limit is.
 func completeRequests(r *corev1.ResourceRequirements) {
 	for name, limit := range r.Limits {
 		if _, isSet := r.Requests[name]; isSet {

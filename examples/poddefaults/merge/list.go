@@ -56,7 +56,6 @@ var (
 	}
 )
 
-// held is an item of the list, with defaults, and its owner.
 type held[T any] struct {
 	item  T
 	owner owner
@@ -90,5 +89,4 @@ func (l list[T]) merge(m *merger, where place, existing []T) []T {
 	return merged
 }
 
-// asItIs is the complete of types without defaults.
 func asItIs[T any](item T) T { return item }

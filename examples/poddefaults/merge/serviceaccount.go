@@ -28,7 +28,6 @@ func (m *merger) setServiceAccount() {
 	unmountToken(spec)
 }
 
-// tokenVolumePrefix is the prefix of the volumes with which the API server mounts tokens.
 const tokenVolumePrefix = "kube-api-access-"
 
 // unmountToken removes the API server's token mount, which it adds again if needed, but never removes.

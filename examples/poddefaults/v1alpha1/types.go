@@ -50,24 +50,20 @@ type PodDefaultSpec struct {
 	// The next five are appended to lists of the pod, where they are not there already.
 
 	// Volumes is merged by name.
-	//
 	// +listType=map
 	// +listMapKey=name
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 	// Tolerations is merged by key.
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	// ImagePullSecrets is merged by name.
-	//
 	// +listType=map
 	// +listMapKey=name
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 	// InitContainers is merged by name.
-	//
 	// +listType=map
 	// +listMapKey=name
 	InitContainers []corev1.Container `json:"initContainers,omitempty"`
 	// Sidecars is merged, by name, into the pod's containers.
-	//
 	// +listType=map
 	// +listMapKey=name
 	Sidecars []corev1.Container `json:"sidecars,omitempty"`
@@ -75,14 +71,12 @@ type PodDefaultSpec struct {
 	// The next three are appended to lists of each of the pod's own containers.
 
 	// Env is merged by name.
-	//
 	// +listType=map
 	// +listMapKey=name
 	Env []corev1.EnvVar `json:"env,omitempty"`
 	// EnvFrom is appended as it is.
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 	// VolumeMounts is merged by name, with one mount for each path.
-	//
 	// +listType=map
 	// +listMapKey=mountPath
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`

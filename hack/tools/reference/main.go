@@ -72,7 +72,6 @@ func normalize(c *cobra.Command) {
 	}
 }
 
-// recorder is a registry that keeps descriptions.
 type recorder struct {
 	*prometheus.Registry
 	rows []string

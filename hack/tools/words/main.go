@@ -55,7 +55,6 @@ func check(path string, files []string) ([]string, error) {
 	return found, nil
 }
 
-// rule replaces what its pattern matches.
 type rule struct {
 	pattern *regexp.Regexp
 	instead string

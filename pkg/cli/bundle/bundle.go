@@ -30,11 +30,9 @@ type Bundle struct {
 	// CSVObject is the ClusterServiceVersion as it is written. It is set also if it cannot be decoded.
 	CSVObject *Object
 	// Objects includes the ClusterServiceVersion, and is sorted by file.
-	Objects []*Object
-	// Problems are the files and fields that could not be read.
+	Objects  []*Object
 	Problems []Problem
-	// Size is the size of all files.
-	Size int64
+	Size     int64
 
 	files map[string][]byte
 }

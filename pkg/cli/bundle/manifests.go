@@ -29,10 +29,8 @@ type Options struct {
 	// Watch are the watched namespaces; "" means all. The default is all if supported, and Namespace otherwise.
 	Watch  []string
 	Config *operatorsv1alpha1.SubscriptionConfig
-	// Labels are added to the labels of every object.
 	Labels map[string]string
-	// Namespaced reports for each kind whether the API server has it in namespaces. Known kinds (see
-	// groupkind.ClusterScoped) and kinds of the bundle need no entry.
+	// Namespaced reports which kinds are namespaced. Known kinds and kinds of the bundle need no entry.
 	Namespaced map[schema.GroupKind]bool
 	AllowKinds []schema.GroupKind
 }
@@ -148,7 +146,6 @@ func label(object *unstructured.Unstructured, add map[string]string) {
 	}
 }
 
-// plain returns an object without status and empty fields.
 func plain(object runtime.Object) *unstructured.Unstructured {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

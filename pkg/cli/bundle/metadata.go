@@ -46,7 +46,6 @@ func (r *reader) readMetadata() {
 	}
 }
 
-// readList returns the entries of a file that has only one list.
 func (r *reader) readList(o *Object, list string) []entry {
 	content, ok := r.toJSON(BrokenMetadata, o.File, document{text: o.text, line: o.firstLine})
 	if !ok {

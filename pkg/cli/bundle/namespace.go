@@ -62,7 +62,6 @@ func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, leftOut []stri
 	return template, leftOut, nil
 }
 
-// namespaceMeta returns name, labels and annotations of the template; none if it is invalid.
 func (b *Bundle) namespaceMeta() metav1.ObjectMeta {
 	template, _, err := b.NamespaceTemplate()
 	if err != nil || template == nil {

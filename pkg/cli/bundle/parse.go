@@ -62,7 +62,6 @@ type document struct {
 	line int // of the file, where it begins
 }
 
-// documents splits a file at the lines that begin with three dashes.
 func documents(text []byte) []document {
 	var all []document
 	current := document{line: 1}

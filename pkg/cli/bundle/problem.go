@@ -12,8 +12,7 @@ type Problem struct {
 	// File is the path in the bundle; empty if the problem is about the whole bundle.
 	File string
 	// Line counts from 1; 0 is the whole file.
-	Line int
-	// Object and Path are set if the problem is about a field.
+	Line   int
 	Object *Object
 	Path   string
 	Detail string

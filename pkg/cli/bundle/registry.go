@@ -23,7 +23,6 @@ type Registry struct {
 	PlainHTTP bool
 }
 
-// pull reads the image of the current digest of a reference.
 func (r Registry) pull(ctx context.Context, reference string) (*Bundle, error) {
 	var naming []name.Option
 	if r.PlainHTTP {

@@ -30,7 +30,6 @@ func Execute(path string) int { return execute(NewRootCommand(displayName(path))
 // pluginName is the file name by which kubectl runs this program as "kubectl webhooks".
 const pluginName = "kubectl-webhooks"
 
-// displayName returns the name by which the user called the program.
 func displayName(path string) string {
 	if name := filepath.Base(path); name != pluginName {
 		return name

@@ -11,10 +11,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// settledConversion returns how the objects of a definition that exists are converted once the operator is
-// installed: as the bundle's definition has it, where that names a webhook which the ClusterServiceVersion
-// does not declare. In all other cases it is as it is now: the manager sets up and ends what is declared, and
-// a conversion that the bundle does not have is another owner's, or of an older version, which the manager ends.
+// settledConversion is the conversion of a live definition once the operator is installed: the bundle's if it names a
+// webhook that the ClusterServiceVersion does not declare, otherwise the live one. The manager sets up and ends what is
+// declared, and ends conversions of older versions; any other one is another owner's.
 func settledConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceConversion {
 	if live.Spec.Conversion != nil && !hasOwnConversion(next, csv) {
 		return live.Spec.Conversion.DeepCopy()

@@ -11,7 +11,6 @@ import (
 // ObjectCounts has the number of a definition's objects by namespace, "" for none. It is nil if they cannot be read.
 type ObjectCounts map[string]int
 
-// namedNamespaces is how many namespaces are named before the rest is only counted.
 const namedNamespaces = 10
 
 // String is the number of objects.

@@ -57,7 +57,6 @@ func rolloutMessage(d *appsv1.Deployment) string {
 	}
 }
 
-// scopeOf returns the scope that a manager has written to annotations.
 func scopeOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Scope {
 	return scope.Scope{
 		Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{

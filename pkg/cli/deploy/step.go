@@ -31,15 +31,13 @@ const (
 // Step is an object of an installation and what is done to it.
 type Step struct {
 	Object *unstructured.Unstructured
-	// Live is the object that exists, or nil.
 	Live   *unstructured.Unstructured
 	Action Action
 	// Contested is set if another client has set fields of the object since the installation wrote them.
 	Contested bool
 	// Unchecked is why the object could not be dry-run; empty if it could.
 	Unchecked string
-	// Changed are the fields of an object that exists and would change.
-	Changed []string
+	Changed   []string
 	// KeptConversion is the message about a live conversion that the bundle does not have; empty for none.
 	KeptConversion string
 }

@@ -25,7 +25,6 @@ func unblock(f Facts, blocking []int) string {
 	return fmt.Sprintf("%s (%q in docs/admin/emergency.md); or exempt the namespace of its pods with a namespaceSelector", command, Emergency)
 }
 
-// controlPlane finds webhooks that leases and nodes depend on.
 func controlPlane(f Facts, broken map[int]bool) []Finding {
 	var findings []Finding
 	for i, w := range f.Webhooks {
@@ -160,7 +159,6 @@ func (w blockedWebhooks) has(i int) bool {
 	return waits
 }
 
-// cyclesExcept returns the cycles except the ones that share a webhook with others.
 func (w blockedWebhooks) cyclesExcept(others blockedWebhooks) [][]int {
 	return slices.DeleteFunc(w.cycles(), func(cycle []int) bool { return slices.ContainsFunc(cycle, others.has) })
 }

@@ -22,7 +22,6 @@ type Facts struct {
 	ControlPlane ControlPlane
 	// Owners are the ClusterServiceVersions that are there, as labels name them.
 	Owners map[types.NamespacedName]bool
-	// NoCSVs reports whether the cluster lacks the kind ClusterServiceVersion.
 	NoCSVs bool
 	// Answers are those of the endpoints of a webhook, by its String. Others were not asked.
 	Answers map[string][]Answer
@@ -42,15 +41,13 @@ type Service struct {
 	// By is how API servers call it; ExternalName the name that they call, if they do.
 	By           route.By
 	ExternalName string
-	// NodeLocal reports whether internalTrafficPolicy is Local.
-	NodeLocal bool
+	NodeLocal    bool
 	// Ports has each port of the Service, and how many ready endpoints there are behind it.
 	Ports map[int32]int
 	// Ready is how many endpoints are ready, at whichever port; LeftOver, how many are marked as
 	// ready whose pods are deleted.
 	Ready, LeftOver int
-	// Owner is the ClusterServiceVersion that the Service's labels name; empty for none.
-	Owner types.NamespacedName
+	Owner           types.NamespacedName
 	// ExternalEndpoints reports whether its endpoints are not pods that it selects: their state is not known.
 	ExternalEndpoints bool
 	// Labels are its own: the EndpointSlice controller copies them.

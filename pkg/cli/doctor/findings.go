@@ -62,7 +62,6 @@ func unavailable(w Webhook) []Finding {
 		fmt.Sprintf("look at its condition Available, and for a NetworkPolicy between API servers and the pods: kubectl describe apiservice %s", w.Object)}}
 }
 
-// headless reports a Service that only some API servers can call.
 func headless(w Webhook, f Facts) []Finding {
 	doubt := headlessDoubt(w, f)
 	if doubt == "" {
@@ -72,7 +71,6 @@ func headless(w Webhook, f Facts) []Finding {
 		"create the Service again with a cluster IP, or check the flag of the API servers"}}
 }
 
-// nodeLocal reports a Service that API servers can call only from nodes with an endpoint of it.
 func nodeLocal(w Webhook, f Facts) []Finding {
 	if !f.Services[w.Service].NodeLocal {
 		return nil
@@ -82,7 +80,6 @@ func nodeLocal(w Webhook, f Facts) []Finding {
 		fmt.Sprintf(`kubectl -n %s patch service %s -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`, w.Service.Namespace, w.Service.Name)}}
 }
 
-// notAsked reports the ready endpoints of which it is not known what they serve.
 func notAsked(w Webhook, f Facts) []Finding {
 	asked, ready := Asked(Facts{Webhooks: []Webhook{w}, Services: f.Services, Answers: f.Answers})
 	if asked == ready && asked > 0 {
@@ -127,7 +124,6 @@ func ownerMissing(w Webhook, f Facts) []Finding {
 		fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)}}
 }
 
-// unread says of which webhook it was guessed what its pods would be.
 func unread(w Webhook, f Facts) []Finding {
 	s := f.Services[w.Service]
 	if !w.Fails || !s.podsUnknown() || len(s.Unread) == 0 {

@@ -17,7 +17,6 @@ const (
 	longName = 200
 )
 
-// intercepts says what a webhook is called for: its first rules, and how many there are besides.
 func intercepts(w Webhook) string {
 	var rules []string
 	for _, r := range w.Rules[:min(len(w.Rules), fewRules)] {

@@ -39,7 +39,6 @@ func recoveryPathsNow(name types.NamespacedName, s Service) [][]request {
 	return paths
 }
 
-// recoveryPathsAfterLoss returns the paths that are left when all pods are lost.
 func recoveryPathsAfterLoss(name types.NamespacedName, s Service) [][]request {
 	s.Ready = 0
 	var paths [][]request

@@ -46,8 +46,7 @@ type Webhook struct {
 	Conditional bool
 	// Unverified reports whether every certificate is trusted.
 	Unverified bool
-	// Versions is how many versions the definition of a conversion has.
-	Versions int
+	Versions   int
 	// Available is whether API servers call the APIService, as they report it; empty if they do not.
 	Available metav1.ConditionStatus
 	Report    string

@@ -75,7 +75,6 @@ func (v *watch) serveUnconverted(ctx context.Context, l deploy.Observation) (ser
 	return served, err
 }
 
-// replaced reports whether a definition is another one than the one that was written under its name.
 func (v *watch) replaced(live *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(v.applied, func(o *unstructured.Unstructured) bool {
 		return groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == live.Name && o.GetUID() != live.UID

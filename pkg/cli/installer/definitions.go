@@ -100,7 +100,6 @@ func (d definitionStore) define(ctx context.Context, s deploy.Step, next func(li
 	return written, err
 }
 
-// outdated returns why a step is not carried out on a definition that exists now, nil if there is none.
 func outdated(s deploy.Step, live *apiextensionsv1.CustomResourceDefinition) error {
 	if live == nil {
 		return s.Outdated(nil)

@@ -78,7 +78,6 @@ func (c *Installer) writeAll(ctx context.Context, a applier, p *Plan) (applied [
 	return applied, nil
 }
 
-// execute writes the object of a step and records it. It returns nil for an object that is kept.
 func (c *Installer) execute(ctx context.Context, a applier, p *Plan, s deploy.Step) (*unstructured.Unstructured, error) {
 	if s.Action == deploy.Keep {
 		p.Print("kept %s: it is as the bundle has it", deploy.Title(s.Object))

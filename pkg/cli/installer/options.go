@@ -113,7 +113,6 @@ func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *
 	return "", c.completeFromInstalled(ctx, b, o)
 }
 
-// subscriptionNamespace returns the namespace of the Subscription for a bundle's version; empty if there is none.
 func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
 	subscriptions, err := c.subscriptions(ctx, metav1.NamespaceAll)
 	if err != nil {
@@ -147,7 +146,6 @@ func (c *Installer) installedWith(ctx context.Context, found []operatorsv1alpha1
 	return c.completeFromInstalled(ctx, b, o)
 }
 
-// completeFromInstalled sets unset options from the OperatorGroup and the Subscription in their namespace.
 func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
 	if o.Watch == nil {
 		groups, err := c.operatorGroups(ctx, o.Namespace)
@@ -208,7 +206,6 @@ func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bu
 	return c.CompleteGroup(ctx, b, o)
 }
 
-// installed are ClusterServiceVersions with their packages, as Subscriptions or the records of installations state them.
 func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.ClusterServiceVersion) ([]deploy.Installed, error) {
 	var all []deploy.Installed
 	for n := range csvs {

@@ -20,7 +20,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// watch follows an installation until it is done, or until its problem lasts for too long.
 type watch struct {
 	*Installer
 	Installation

@@ -50,7 +50,6 @@ func jsonOf(v any) (string, error) {
 	return escapeJSON(document.String()), nil
 }
 
-// escapeJSON escapes hidden characters. In JSON they are only in strings.
 func escapeJSON(document string) string {
 	if !strings.ContainsFunc(document, hidden) {
 		return document
@@ -68,5 +67,4 @@ func escapeJSON(document string) string {
 	return text.String()
 }
 
-// hidden reports whether a terminal would act on a character of a document, or not show it.
 func hidden(r rune) bool { return isHidden(r) && r != '\n' }

@@ -23,9 +23,8 @@ import (
 // Facts are the observed webhooks of a cluster, their ClusterServiceVersions, and the Leases of managers.
 type Facts struct {
 	doctor.Facts
-	CSVs     []operatorsv1alpha1.ClusterServiceVersion
-	Rollouts []managerv1alpha1.WebhookRollout
-	// NoRollouts is set when the cluster does not know the kind.
+	CSVs       []operatorsv1alpha1.ClusterServiceVersion
+	Rollouts   []managerv1alpha1.WebhookRollout
 	NoRollouts bool
 	// Leases are those of managers; none where a manager needs none.
 	Leases []coordinationv1.Lease
@@ -40,10 +39,9 @@ type Status struct {
 	// Away are the Leases that no manager holds: what that manager reported last may be out of date.
 	Away []leader.Away `json:"managersAway,omitempty"`
 	// ManagerUnknown is why it is not known whether a manager runs; else empty.
-	ManagerUnknown string `json:"managerUnknown,omitempty"`
-	// NotInstalled says which kinds the cluster does not know, and what follows from that.
-	NotInstalled string    `json:"notInstalled,omitempty"`
-	Webhooks     []Webhook `json:"webhooks"`
+	ManagerUnknown string    `json:"managerUnknown,omitempty"`
+	NotInstalled   string    `json:"notInstalled,omitempty"`
+	Webhooks       []Webhook `json:"webhooks"`
 	// NotChecked is why the command did not check whether API servers call and reach them; otherwise empty.
 	NotChecked string `json:"unseen,omitempty"`
 	// Others are registrations that no ClusterServiceVersion stands behind.
@@ -65,8 +63,7 @@ type Webhook struct {
 	Certificate      *metav1.Time `json:"certificateNotAfter,omitempty"`
 	CertificatePhase string       `json:"certificatePhase,omitempty"`
 	Provider         string       `json:"provider,omitempty"`
-	// Problem is the last one that there is: of the webhook, of its certificate, or what
-	// else the WebhookRollout warns of.
+	// Problem is that of the webhook, of its certificate, or a warning of the WebhookRollout.
 	Reason  string `json:"reason,omitempty"`
 	Problem string `json:"problem,omitempty"`
 }
@@ -148,7 +145,6 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 	return all
 }
 
-// setProblem sets the problem if no worse one is set.
 func (w *Webhook) setProblem(reason, message string) {
 	if w.Problem == "" && message != "" {
 		w.Reason, w.Problem = reason, message

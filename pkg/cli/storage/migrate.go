@@ -16,14 +16,12 @@ import (
 
 // Cluster is what a migration needs of one.
 type Cluster interface {
-	// Definition reads the CustomResourceDefinition, live.
 	Definition(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error)
 	// Record sets the annotation with the versions in which objects may be stored; none deletes
 	// it. This write and the next three are refused if the definition has changed since it was read.
 	Record(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error
 	// Restore sets status.storedVersions.
 	Restore(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error
-	// Store makes a version the storage version.
 	Store(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) error
 	// Hashes are what each API server says about how it stores the objects now.
 	Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error)

@@ -16,9 +16,7 @@ import (
 
 // Migrator rewrites all objects of a definition in the cluster: the StorageVersionMigration API.
 type Migrator interface {
-	// Order creates a StorageVersionMigration and returns its name.
 	Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error)
-	// Ordered reads it.
 	Ordered(ctx context.Context, name string) (*storagemigrationv1beta1.StorageVersionMigration, error)
 	// Withdraw deletes every StorageVersionMigration that this command has created for the
 	// definition. It returns NotFound where the API is not served.

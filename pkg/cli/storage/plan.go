@@ -21,7 +21,6 @@ import (
 // step is what a migration has to do next. A step writes to the definition at most once.
 type step string
 
-// The steps, in their order.
 const (
 	// record precedes everything after which status.storedVersions may be wrong.
 	record step = "record the versions in which objects may be stored"
@@ -75,7 +74,6 @@ func next(crd *apiextensionsv1.CustomResourceDefinition, to string, own run) (st
 	}
 }
 
-// finish returns the next step after this run has rewritten every object.
 func finish(crd *apiextensionsv1.CustomResourceDefinition, to string) step {
 	_, recorded := crd.Annotations[wellknown.AnnotationStoredVersions]
 	switch {

@@ -149,7 +149,6 @@ func eachBackend(check func(webhook, corev1.PodSpec) (field, what, remedy string
 	}
 }
 
-// declaresPort reports whether a container that runs as long as the pod declares the port.
 func declaresPort(pod corev1.PodSpec, port intstr.IntOrString) bool {
 	return slices.ContainsFunc(running(pod), func(c container) bool { return declares(c, port) })
 }

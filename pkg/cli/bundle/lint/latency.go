@@ -155,7 +155,6 @@ func callsOf(webhooks []webhook) calls {
 	return c
 }
 
-// named are the groups and resources that the rules of a webhook name, without subresources.
 func named(w webhook) []schema.GroupResource {
 	var all []schema.GroupResource
 	for _, rule := range w.Rules {

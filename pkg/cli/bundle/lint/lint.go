@@ -46,10 +46,9 @@ const (
 // Check looks for one sort of mistake.
 type Check struct {
 	// Code never changes: waivers and programs name it.
-	Code  string
-	Level Level
-	Basis Basis
-	// Explain says what happens and why, and what to do, for people who have the time.
+	Code    string
+	Level   Level
+	Basis   Basis
 	Explain string
 
 	find func(*subject) []mistake
@@ -65,7 +64,6 @@ type Finding struct {
 	Path   string `json:"path,omitempty"`
 	What   string `json:"what"`
 	Remedy string `json:"remedy,omitempty"`
-	// Waived is the reason for which the finding does not count.
 	Waived string `json:"waived,omitempty"`
 }
 

@@ -69,7 +69,6 @@ func invalidConditions(s *subject) []mistake {
 	return all
 }
 
-// maxConditions is how many a webhook has at most.
 const maxConditions = 64
 
 // conditionCompiler is that of API servers, which also accept what the previous version understands.

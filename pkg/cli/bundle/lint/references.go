@@ -8,7 +8,6 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// reference is a Secret or a ConfigMap that a pod takes something from.
 type reference struct {
 	field      string // of the pod's spec
 	kind, name string

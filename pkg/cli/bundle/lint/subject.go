@@ -61,7 +61,6 @@ func (s *subject) admission() []webhook { return s.admitting }
 
 func (s *subject) deployments() []deployment { return s.deployed }
 
-// backend is the Deployment behind a webhook; none where the name leads nowhere.
 func (s *subject) backend(w webhook) (deployment, bool) {
 	all := s.deployments()
 	i := slices.IndexFunc(all, func(d deployment) bool { return d.Name == w.DeploymentName })

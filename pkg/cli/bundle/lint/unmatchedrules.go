@@ -72,7 +72,6 @@ func unknownGroup(group string, catalog rules.Catalog) (what, remedy string) {
 	return fmt.Sprintf("the group %.100q is neither Kubernetes' nor the bundle's", group), near + ", or waive this if it is another operator's"
 }
 
-// capitalNames finds names with capitals in groups of which nothing is known.
 func (s *subject) capitalNames(rule admissionregistrationv1.RuleWithOperations, catalog rules.Catalog, field string) []mistake {
 	var all []mistake
 	for _, named := range rule.Resources {

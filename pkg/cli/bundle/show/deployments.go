@@ -9,10 +9,9 @@ import (
 
 // Deployment is a Deployment of the ClusterServiceVersion and what its pods reach on their node.
 type Deployment struct {
-	Name    string   `json:"name"`
-	Account string   `json:"account"`
-	Images  []string `json:"images"`
-	// HostAccess names the fields that give the pods access to the node.
+	Name       string   `json:"name"`
+	Account    string   `json:"account"`
+	Images     []string `json:"images"`
 	HostAccess []string `json:"hostAccess"`
 }
 

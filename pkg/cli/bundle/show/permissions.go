@@ -38,7 +38,6 @@ type binding struct {
 	subjects  []rbacv1.Subject
 }
 
-// keep keeps an object of RBAC, and reports false for any other.
 func (c *contents) keep(o any) bool {
 	switch o := o.(type) {
 	case *rbacv1.ClusterRole:
@@ -218,7 +217,6 @@ func otherLabels(r role) map[string]string {
 	return others
 }
 
-// accountOf is the name of a ServiceAccount of the operator's namespace; other subjects have their kind.
 func (c *contents) accountOf(s rbacv1.Subject) string {
 	switch {
 	case s.Kind != rbacv1.ServiceAccountKind:

@@ -33,7 +33,6 @@ func Current() Info {
 
 const unknown = "unknown"
 
-// infoOf prefers version and commit to the values in info.
 func infoOf(info *debug.BuildInfo, version, commit string) Info {
 	module := info.Main.Version
 	if module == "(devel)" { // The build is not from a repository.

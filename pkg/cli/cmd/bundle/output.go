@@ -37,7 +37,6 @@ func timedPrinter(out output.Writer) func(format string, args ...any) {
 	}
 }
 
-// ended sets the exit code of an interruption.
 func ended(err error) error {
 	if errors.Is(err, installer.ErrInterrupted) {
 		return exitcode.With(exitcode.Interrupted, err)

@@ -56,7 +56,6 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	return c, i, nil
 }
 
-// read reads the bundle and the flags. It needs no cluster.
 func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bundle, bundle.Options, error) {
 	if err := o.check(); err != nil {
 		return nil, bundle.Options{}, err

@@ -18,7 +18,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// elector lets one replica work at a time.
 type elector struct {
 	lock   resourcelock.Interface // nil: no election
 	log    *logrus.Logger

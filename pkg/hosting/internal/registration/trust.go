@@ -235,7 +235,6 @@ func (t *Trust) nextPair(ctx context.Context, client kubernetes.Interface, serve
 	return certificates.SelfSigned(o.hosts, t.pod, now, certificates.RenewedValidity)
 }
 
-// join adds the CA to the registrations that do not trust the certificate.
 func (t *Trust) join(ctx context.Context, s *session, views []view, next certificates.Pair, now time.Time) (wrote bool, err error) {
 	for _, v := range views {
 		changed := false

@@ -63,7 +63,6 @@ func viewConfiguration[C any](ctx context.Context, s *session, of configurations
 	}, nil
 }
 
-// ours returns the configs that refer to this process.
 func (s *session) ours(configs ...*admissionregistrationv1.WebhookClientConfig) []*admissionregistrationv1.WebhookClientConfig {
 	ours := s.Options.client
 	return slices.DeleteFunc(configs, func(c *admissionregistrationv1.WebhookClientConfig) bool {

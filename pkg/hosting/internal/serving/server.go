@@ -34,8 +34,7 @@ const (
 	// announced length of a frame. It is the minimum of the protocol.
 	frameBytes = 16 << 10
 	// streamBytes is the part of a body that HTTP/2 buffers until it is read. Nearly all reviews are smaller.
-	streamBytes = 256 << 10
-	// defaultMaxStreams is the maximum number of calls of one HTTP/2 connection at once.
+	streamBytes       = 256 << 10
 	defaultMaxStreams = 100
 )
 
