@@ -18,8 +18,7 @@ import (
 
 type podDefaults struct {
 	usable []*merge.Selectable
-	// broken are the names of those with an invalid selector. They are not applied: if they denied
-	// all pods, one typing error would block the namespace.
+	// broken are not applied: if an invalid selector denied all pods, one typing error would block the namespace.
 	broken []string
 }
 
@@ -30,9 +29,7 @@ type store struct {
 	byNamespace map[string]map[string]*merge.Selectable
 }
 
-func newStore() *store {
-	return &store{byNamespace: map[string]map[string]*merge.Selectable{}}
-}
+func newStore() *store { return &store{byNamespace: map[string]map[string]*merge.Selectable{}} }
 
 // Follow returns when all PodDefaults are known, and watches them until ctx ends.
 func (s *store) Follow(ctx context.Context, env hosting.Environment) error {

@@ -49,7 +49,6 @@ func (j *judge) Review(_ context.Context, r hosting.Request[*metav1.PartialObjec
 		}
 		before = rules.check(r.OldObject)
 	}
-
 	for _, name := range rules.broken {
 		// API servers show 256 characters at most.
 		r.Warn("ProjectPolicy %.120q is not enforced: a pattern of it is invalid, see its condition %s", name, policy.ConditionValid)

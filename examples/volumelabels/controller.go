@@ -26,9 +26,8 @@ const fieldManager = "volumelabels"
 type controller struct {
 	provider provider
 	resync   time.Duration
-
-	client corev1client.PersistentVolumeInterface
-	lister corev1listers.PersistentVolumeLister
+	client   corev1client.PersistentVolumeInterface
+	lister   corev1listers.PersistentVolumeLister
 }
 
 func (c *controller) Run(ctx context.Context, env hosting.Environment) error {

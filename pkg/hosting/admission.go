@@ -112,7 +112,6 @@ func (a admission[T]) respond(ctx context.Context, body []byte, r Request[T]) (*
 	if a.kind == registration.Mutating && !isNil(r.Object) {
 		before = r.Object.DeepCopyObject()
 	}
-
 	err := a.handle(ctx, r)
 	response := &admissionv1.AdmissionResponse{
 		UID:              r.UID,
@@ -126,7 +125,6 @@ func (a admission[T]) respond(ctx context.Context, body []byte, r Request[T]) (*
 	if err != nil {
 		return nil, failed, httperror.Internal(err)
 	}
-
 	response.Allowed = true
 	if before == nil {
 		return response, allowed, nil

@@ -103,8 +103,7 @@ func (p *process) runControllers(ctx context.Context) error {
 	return running.Wait()
 }
 
-// serveHealth serves health and metrics over plain HTTP: for probes and scrapers, and for a process
-// without webhooks, which has no certificate.
+// serveHealth uses plain HTTP: a process without webhooks has no certificate.
 func (p *process) serveHealth() (stop func(), err error) {
 	if p.options.healthAddress == "" {
 		return func() {}, nil

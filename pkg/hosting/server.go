@@ -96,7 +96,6 @@ func (s *webhookServer) run(ctx context.Context) error {
 			return nil
 		})
 	}
-
 	<-ctx.Done()
 	s.drain.Begin()
 	klog.InfoS("Draining: serving until no calls come, then waiting for calls in progress", "period", s.options.drainPeriod, "timeout", s.options.drainTimeout)

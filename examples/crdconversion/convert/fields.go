@@ -23,7 +23,6 @@ type field interface {
 	toV1(v2, v1 values)
 }
 
-// moved is a value at another path.
 type moved struct{ v1, v2 string }
 
 func (m moved) toV2(v1, v2 values) { move(v1, m.v1, v2, m.v2) }

@@ -61,7 +61,6 @@ type owner string
 
 const thePod owner = ""
 
-// place is a container, or inPod for lists of the pod.
 type place struct{ container string }
 
 var inPod = place{}

@@ -21,9 +21,7 @@ const (
 )
 
 // AppliedAnnotation returns the key of an annotation with the resourceVersion of an applied PodDefault.
-func AppliedAnnotation(name string) string {
-	return annotationPrefix + "poddefault-" + name
-}
+func AppliedAnnotation(name string) string { return annotationPrefix + "poddefault-" + name }
 
 // Selectable is a PodDefault with a parsed selector.
 type Selectable struct {

@@ -26,22 +26,18 @@ var Resource = schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1al
 type PodDefault struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-
-	Spec PodDefaultSpec `json:"spec"`
+	Spec              PodDefaultSpec `json:"spec"`
 }
 
 // PodDefaultSpec is what a pod gets, and which pods do.
 type PodDefaultSpec struct {
 	// Selector is matched against the labels of the pod; an empty one matches all pods.
 	Selector metav1.LabelSelector `json:"selector"`
-
 	// Desc says to people what the PodDefault is for.
 	Desc string `json:"desc,omitempty"`
-
 	// Labels and Annotations are added to the pod.
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
-
 	// ServiceAccountName replaces the pod's.
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 	// AutomountServiceAccountToken replaces the pod's.
@@ -80,7 +76,6 @@ type PodDefaultSpec struct {
 	// +listType=map
 	// +listMapKey=mountPath
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
-
 	// Command and Args are given to each of the pod's own containers that has none.
 	Command []string `json:"command,omitempty"`
 	Args    []string `json:"args,omitempty"`

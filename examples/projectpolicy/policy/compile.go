@@ -42,7 +42,6 @@ func Compile(p *ProjectPolicy) (*Compiled, error) {
 		}
 		return compiled
 	}
-
 	compiled := &Compiled{
 		policy:  p.Name,
 		message: p.Spec.Message,
@@ -70,8 +69,7 @@ func (c *Compiled) exempts(namespace string) bool {
 	})
 }
 
-// compilePattern compiles the source alone before it is anchored: "a)|(b" would compile in a group,
-// with another meaning.
+// compilePattern compiles the source alone first: "a)|(b" would compile in a group, with another meaning.
 func compilePattern(source string) (*pattern, error) {
 	if _, err := regexp.Compile(source); err != nil {
 		return nil, err
@@ -83,6 +81,4 @@ func compilePattern(source string) (*pattern, error) {
 	return &pattern{source: source, whole: whole}, nil
 }
 
-func (p *pattern) matches(value string) bool {
-	return p == nil || p.whole.MatchString(value)
-}
+func (p *pattern) matches(value string) bool { return p == nil || p.whole.MatchString(value) }

@@ -25,21 +25,17 @@ const (
 type ProjectPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-
-	Spec   Spec   `json:"spec"`
-	Status Status `json:"status"`
+	Spec              Spec   `json:"spec"`
+	Status            Status `json:"status"`
 }
 
 // Spec is the requirements for every namespace that is not exempt.
 type Spec struct {
 	// NamePattern is an RE2 expression that the whole name must match; any name if empty.
-	NamePattern string `json:"namePattern,omitempty"`
-
+	NamePattern    string          `json:"namePattern,omitempty"`
 	RequiredLabels []RequiredLabel `json:"requiredLabels,omitempty"`
-
 	// Exempt lists excluded namespaces: names, or prefixes with an asterisk.
 	Exempt []string `json:"exempt,omitempty"`
-
 	// Message explains to users how to comply.
 	Message string `json:"message,omitempty"`
 }
@@ -47,7 +43,6 @@ type Spec struct {
 // RequiredLabel is a label that a namespace must have.
 type RequiredLabel struct {
 	Key string `json:"key"`
-
 	// Pattern is an RE2 expression that the whole value must match; any value if empty.
 	Pattern string `json:"pattern,omitempty"`
 }

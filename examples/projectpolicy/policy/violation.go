@@ -28,9 +28,7 @@ func missing(expected *pattern) string {
 	return fmt.Sprintf("is missing, %s", expected)
 }
 
-func (p *pattern) String() string {
-	return "must match `" + p.source + "` as a whole"
-}
+func (p *pattern) String() string { return "must match `" + p.source + "` as a whole" }
 
 // Explain returns all violations of a namespace, sorted by policy, so that a user can fix them at once.
 func Explain(namespace string, violations []Violation) string {
@@ -46,7 +44,6 @@ func Explain(namespace string, violations []Violation) string {
 			b.WriteString("; ")
 		}
 		fmt.Fprintf(&b, "%s %s", v.Field, v.Problem)
-
 		endsPolicy := i == len(violations)-1 || violations[i+1].Policy != v.Policy
 		if endsPolicy && v.Help != "" {
 			fmt.Fprintf(&b, " (%s)", v.Help)

@@ -23,6 +23,4 @@ func VolumeOf(pv *corev1.PersistentVolume) (Volume, bool) {
 	return Volume{Driver: csi.Driver, Handle: csi.VolumeHandle}, true
 }
 
-func (v Volume) String() string {
-	return fmt.Sprintf("volume %q of %s", v.Handle, v.Driver)
-}
+func (v Volume) String() string { return fmt.Sprintf("volume %q of %s", v.Handle, v.Driver) }

@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// supportedKinds are the kinds that every bundle may have: the kinds that OLM v0 supports in bundles,
-// and PodMonitor, which belongs to ServiceMonitor.
+// supportedKinds are the kinds that OLM v0 supports in bundles, and PodMonitor, which belongs to ServiceMonitor.
 var supportedKinds = grouped(map[string][]string{
 	"":                          {"ConfigMap", "Secret", "Service", "ServiceAccount"},
 	apiextensionsv1.GroupName:   {"CustomResourceDefinition"},

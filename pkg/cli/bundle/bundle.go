@@ -33,8 +33,7 @@ type Bundle struct {
 	Objects  []*Object
 	Problems []Problem
 	Size     int64
-
-	files map[string][]byte
+	files    map[string][]byte
 }
 
 // Err returns the problems that prevent the installation; nil if there are none.
@@ -131,8 +130,7 @@ type Object struct {
 	// Typed is nil for kinds of other APIs than Kubernetes and OLM, and for objects that cannot be decoded.
 	Typed any
 	// File is the path in the bundle, with slashes.
-	File string
-
+	File      string
 	text      []byte
 	firstLine int
 	positions positions

@@ -28,8 +28,7 @@ const (
 	maxObjects  = 4096
 )
 
-// Open reads a folder with a bundle, a folder with an OCI layout, or an image in a registry. Source has
-// the digest of the image. What cannot be read is reported as its Problems.
+// Open reads a folder, an OCI layout or an image, whose digest is in Source. What cannot be read is in Problems.
 func Open(ctx context.Context, reference string, registry Registry) (*Bundle, error) {
 	reference = strings.TrimRight(reference, "/")
 	isPath := strings.HasPrefix(reference, ".") || filepath.IsAbs(reference)

@@ -15,9 +15,8 @@ type positions struct {
 	keys  map[*yaml.Node]map[string]int // the indexes of the keys of mappings
 }
 
-// Line returns the line of a field in the object's file. Paths are written as "spec.rules[0].apiGroups",
-// and "metadata.annotations[example.com/key]" for keys with dots. A missing field has the line of the
-// innermost existing field around it.
+// Line returns the line of a field: "spec.rules[0].apiGroups", or "metadata.annotations[example.com/key]" for keys with
+// dots. A missing field has the line of the innermost existing field around it.
 func (o *Object) Line(path string) int { return o.lineAt(steps(path)) }
 
 func (o *Object) lineAt(at keyPath) int {

@@ -82,7 +82,6 @@ func render(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	}
 	others, permissions, csv := i.otherObjects(), i.permissions(group.Spec.TargetNamespaces), i.installable(b.CSVObject)
 	dropNulls(csv.Object)
-
 	all := slices.Concat(
 		[]*unstructured.Unstructured{i.namespaceObject()}, others.definitions, others.accounts, permissions, others.rest,
 		[]*unstructured.Unstructured{plain(group), plain(i.subscription()), csv},

@@ -169,8 +169,7 @@ func (r *reader) decode(o *Object) {
 	}
 }
 
-// newTyped returns an empty object of a kind; nil for an unknown one. A ClusterServiceVersion of a wrong
-// group is decoded as well, so that its other problems are reported.
+// newTyped returns nil for an unknown kind. It also decodes a ClusterServiceVersion of a wrong group, to check the rest.
 func newTyped(kind schema.GroupVersionKind) any {
 	if kind.Kind == operatorsv1alpha1.ClusterServiceVersionKind {
 		return &operatorsv1alpha1.ClusterServiceVersion{}

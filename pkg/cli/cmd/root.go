@@ -23,8 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
-// Execute runs the command that the arguments of the process name, and returns the exit code. Path is
-// the path of the program.
+// Execute runs the command of the process's arguments, by the path of the program, and returns the exit code.
 func Execute(path string) int { return execute(NewRootCommand(displayName(path))) }
 
 // pluginName is the file name by which kubectl runs this program as "kubectl webhooks".

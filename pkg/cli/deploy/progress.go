@@ -32,7 +32,6 @@ type Observation struct {
 
 // Progress is the progress of an installation in the form that commands print.
 type Progress struct {
-	// Lines describe the Deployments, certificates and webhooks.
 	Lines []string
 	// Done is set if the ClusterServiceVersion is Succeeded and every webhook is live.
 	Done bool

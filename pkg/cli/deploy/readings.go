@@ -39,7 +39,6 @@ func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operato
 	return readings
 }
 
-// versionsServed returns the served versions of a definition, the stored one first.
 func versionsServed(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	var served []string
 	for _, v := range crd.Spec.Versions {

@@ -196,8 +196,7 @@ func Reference(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s/%s", groupkind.Of(o), nameOf(*o))
 }
 
-// IsRecord reports whether an object has the name of the record of an installation, of any package in any
-// namespace. A bundle with such an object would control what a later command removes.
+// IsRecord reports whether an object has a record's name. A bundle with one would control what a later command removes.
 func IsRecord(o *unstructured.Unstructured) bool {
 	_, is := IsRecordName(o.GetName())
 	return is && groupkind.Is(o, groupkind.ConfigMap)

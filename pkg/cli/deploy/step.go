@@ -15,7 +15,6 @@ import (
 // Action is what an installation does to one object.
 type Action string
 
-// What an installation may do to an object.
 const (
 	// Create is for an object that does not exist.
 	Create Action = "create"
@@ -87,8 +86,7 @@ func (s Step) Outdated(now *unstructured.Unstructured) error {
 	return nil
 }
 
-// changed returns the fields that differ between a live object and the result of a dry run: single fields of
-// metadata and spec, and other top-level fields as a whole.
+// changed returns the fields of metadata and spec, and the other top-level fields, that differ after a dry run.
 func changed(live, answered *unstructured.Unstructured) []string {
 	var fields []string
 	compare := func(skip []string, at ...string) {

@@ -131,7 +131,7 @@ func findBlocked(f Facts, down func(int) bool, paths func(types.NamespacedName, 
 	for freed := true; freed; {
 		freed = false
 		for i, paths := range left {
-			if slices.ContainsFunc(paths, left.unblocked) {
+			if slices.ContainsFunc(paths, func(path []int) bool { return !slices.ContainsFunc(path, left.has) }) {
 				delete(left, i)
 				freed = true
 			}
@@ -148,10 +148,6 @@ func webhooksBlocking(f Facts, path []request, least certainty) []int {
 		}
 	}
 	return blocking
-}
-
-func (w blockedWebhooks) unblocked(path []int) bool {
-	return !slices.ContainsFunc(path, w.has)
 }
 
 func (w blockedWebhooks) has(i int) bool {
@@ -185,7 +181,6 @@ func (w blockedWebhooks) cycles() [][]int {
 	return groups
 }
 
-// reachable are all that one waits for, over any number of others; itself if it is in a cycle.
 func (w blockedWebhooks) reachable(from int) map[int]bool {
 	seen := map[int]bool{}
 	next := []int{from}

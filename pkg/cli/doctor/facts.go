@@ -44,8 +44,7 @@ type Service struct {
 	NodeLocal    bool
 	// Ports has each port of the Service, and how many ready endpoints there are behind it.
 	Ports map[int32]int
-	// Ready is how many endpoints are ready, at whichever port; LeftOver, how many are marked as
-	// ready whose pods are deleted.
+	// Ready counts the ready endpoints at any port, LeftOver those marked as ready whose pods are deleted.
 	Ready, LeftOver int
 	Owner           types.NamespacedName
 	// ExternalEndpoints reports whether its endpoints are not pods that it selects: their state is not known.
@@ -77,8 +76,7 @@ type Answer struct {
 // Pod is one that a Service selects, and its progress.
 type Pod struct {
 	Labels map[string]string
-	// Placed reports whether it has a node; Started, whether its volumes are mounted, its token
-	// included; Ready, whether it has the condition Ready.
+	// Placed reports whether it has a node, Started whether its volumes and token are mounted, Ready its condition.
 	Placed, Started, Ready bool
 }
 
@@ -151,11 +149,6 @@ func (w Workloads) Templates(selector map[string]string) []map[string]string {
 }
 
 func selected(all []map[string]string, by map[string]string) []map[string]string {
-	var some []map[string]string
-	for _, w := range all {
-		if labels.SelectorFromSet(by).Matches(labels.Set(w)) {
-			some = append(some, w)
-		}
-	}
-	return some
+	selector := labels.SelectorFromSet(by)
+	return slices.DeleteFunc(all, func(l map[string]string) bool { return !selector.Matches(labels.Set(l)) })
 }

@@ -28,7 +28,6 @@ type Webhook struct {
 	Kind   string // of the object that registers it
 	Object string // its name
 	Name   string // of the webhook in it; empty for a conversion and an APIService
-
 	// Fails reports whether a request is refused when the call fails.
 	Fails bool
 	// Service is whom it calls, at Port; empty for one that is called by URL.
@@ -37,8 +36,7 @@ type Webhook struct {
 	URL      string
 	CABundle []byte
 	// Owner is the ClusterServiceVersion that the object's labels name; empty for none.
-	Owner types.NamespacedName
-
+	Owner             types.NamespacedName
 	Rules             []admissionregistrationv1.RuleWithOperations
 	NamespaceSelector *metav1.LabelSelector
 	ObjectSelector    *metav1.LabelSelector

@@ -183,15 +183,9 @@ func (p Plan) createsRoleOf(o *unstructured.Unstructured, err error) bool {
 }
 
 func (p Plan) creates(missing string) bool {
-	if missing == "namespace "+p.Namespace() {
-		return true
-	}
-	for _, crd := range p.Bundle.CRDs() {
-		if missing == missingDefinition(crd.Spec.Group, crd.Spec.Names.Kind) {
-			return true
-		}
-	}
-	return false
+	return missing == "namespace "+p.Namespace() || slices.ContainsFunc(p.Bundle.CRDs(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return missing == missingDefinition(crd.Spec.Group, crd.Spec.Names.Kind)
+	})
 }
 
 // definitionOf is the bundle's or the cluster's definition of an object's kind; nil for a kind of Kubernetes itself.

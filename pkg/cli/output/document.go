@@ -11,8 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// JSON writes a value for programs. Characters that a terminal would act on are written as \u202e:
-// the value stays the same.
+// JSON writes a value for programs. Characters that a terminal would act on are written as \u202e, with the same value.
 func (w Writer) JSON(v any) error {
 	text, err := jsonOf(v)
 	if err != nil {

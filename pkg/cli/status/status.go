@@ -170,14 +170,13 @@ func others(f doctor.Facts, now time.Time) []Other {
 		if w.Kind == doctor.Conversion && f.Owners[f.Services[w.Service].Owner] {
 			continue
 		}
-		one := Other{Kind: w.Kind, Object: w.Object, Webhook: w.Name, Calls: cmp.Or(w.URL, w.Service.String()), Policy: "Ignore"}
+		one := Other{Kind: w.Kind, Object: w.Object, Webhook: w.Name, Calls: cmp.Or(w.URL, w.Service.String()), Policy: "Ignore", Problem: problem}
 		if w.Fails {
 			one.Policy = "Fail"
 		}
 		if w.Owner.Name != "" {
 			one.Owner = w.Owner.String()
 		}
-		one.Problem = problem
 		if one.Owner != "" && one.Problem == "" {
 			one.Problem = "left behind by ClusterServiceVersion " + one.Owner + ", which no longer exists"
 		}

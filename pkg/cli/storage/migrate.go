@@ -78,10 +78,9 @@ type migration struct {
 	agreed    revision // of the definition that every API server is known to store objects by
 	since     string   // a resourceVersion: newer objects are stored in the version
 	count     int      // objects rewritten
-
-	attempts map[step]int
-	conflict error  // the answer to the last write of the definition, if it was a conflict
-	at       string // the resourceVersion that was written under
+	attempts  map[step]int
+	conflict  error  // the answer to the last write of the definition, if it was a conflict
+	at        string // the resourceVersion that was written under
 }
 
 // Result is what a run did.
@@ -194,7 +193,6 @@ func (m *migration) rewrite(ctx context.Context, crd *apiextensionsv1.CustomReso
 	return err
 }
 
-// agree waits until every API server stores objects by this revision of the definition.
 func (m *migration) agree(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
 	if m.agreed == revisionOf(crd) {
 		return nil

@@ -42,7 +42,6 @@ var coreWrites = map[string]map[string][]string{
 	"discovery.k8s.io":    {"endpointslices": {""}},
 	// A pod with a volume starts once that is attached.
 	"storage.k8s.io": {"volumeattachments": {"", "status"}, "csinodes": {""}},
-
 	// Kubelets get their certificates so.
 	"certificates.k8s.io": {"certificatesigningrequests": {"", "approval", "status"}},
 	// API servers that start write what their version brings of these; what is not written is not granted.

@@ -17,10 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// libraryChecks are the validators of operator-framework/api, which operator-sdk bundle
-// validate runs. Four are left out: the one for CRDs, of which crd-invalid is the whole; the
-// deprecated one for community operators; the one for architectures, which pulls images; and the
-// one for package manifests, which bundles have annotations in the place of.
+// libraryChecks are the validators of operator-sdk bundle validate, without four: for CRDs (crd-invalid checks more), the
+// deprecated one for community operators, for architectures (it pulls images), and for package manifests.
 var libraryChecks = []Check{
 	library("olm-csv", Library, Error, validation.ClusterServiceVersionValidator, wholeBundle,
 		`OLM's validator for ClusterServiceVersions: required fields, names, install modes,
@@ -139,9 +137,7 @@ type part struct {
 	object *bundle.Object
 }
 
-func wholeBundle(s *subject) []part {
-	return []part{{s.library.ObjectsToValidate(), s.CSVObject}}
-}
+func wholeBundle(s *subject) []part { return []part{{s.library.ObjectsToValidate(), s.CSVObject}} }
 
 func eachObject(s *subject) []part {
 	var all []part

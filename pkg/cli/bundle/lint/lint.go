@@ -50,8 +50,7 @@ type Check struct {
 	Level   Level
 	Basis   Basis
 	Explain string
-
-	find func(*subject) []mistake
+	find    func(*subject) []mistake
 }
 
 // Finding is a mistake in a bundle.

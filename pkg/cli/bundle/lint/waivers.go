@@ -21,8 +21,7 @@ type Waiver struct {
 	// What limits the waiver to findings with this text: a check of OLM's library finds many things.
 	What   string `json:"what,omitempty"`
 	Reason string `json:"reason"`
-
-	file string // where the waiver stands
+	file   string // where the waiver stands
 }
 
 const unusedWaiver = "unused-waiver"

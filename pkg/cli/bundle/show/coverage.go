@@ -78,7 +78,6 @@ func whereOf(all []admissionregistrationv1.RuleWithOperations, crds []*apiextens
 	return where
 }
 
-// everyGroup reports whether a rule is for cluster-scoped objects of all groups.
 func everyGroup(rule admissionregistrationv1.RuleWithOperations) bool {
 	return slices.Contains(rule.APIGroups, "*") && (rule.Scope == nil || *rule.Scope != admissionregistrationv1.NamespacedScope)
 }

@@ -18,10 +18,9 @@ type Permission struct {
 	// Account is the name of a ServiceAccount of the operator; other subjects have their kind.
 	Account string `json:"account"`
 	// Where is "cluster", or the namespaces.
-	Where string `json:"where"`
-	Verbs string `json:"verbs"`
-	On    string `json:"on"`
-
+	Where  string `json:"where"`
+	Verbs  string `json:"verbs"`
+	On     string `json:"on"`
 	danger int
 }
 

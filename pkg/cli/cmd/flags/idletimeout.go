@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// maxIdle is how long an API server may send nothing. The API server ends a request that is not a
-// watch after one minute (--request-timeout), so an answer after that time cannot be expected.
+// maxIdle is longer than the minute after which an API server ends a request that is no watch (--request-timeout).
 const maxIdle = 75 * time.Second
 
 // idleTimeout ends requests to an API server that accepts connections and sends nothing. A watch has no limit after its

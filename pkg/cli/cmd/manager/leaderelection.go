@@ -43,8 +43,7 @@ func newElector(kube kubernetes.Interface, namespace string, log *logrus.Logger,
 	return e, nil
 }
 
-// newIdentity returns the host name, by which people find the pod, and a UUID: two processes
-// may run on one host, and each would take the other's Lease for its own.
+// newIdentity adds a UUID to the host name: two processes on one host would take the other's Lease for their own.
 func newIdentity() (string, error) {
 	host, err := os.Hostname()
 	if err != nil {

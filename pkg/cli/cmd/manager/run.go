@@ -79,7 +79,6 @@ func run(ctx context.Context, o runOptions) error {
 	if err := coexistence.RefuseBesideOLM(ctx, clients.Kube, o.controller.Namespaces); err != nil {
 		return err
 	}
-
 	registry := prometheus.NewRegistry()
 	events, stopEvents := newRecorder(clients.Kube)
 	defer stopEvents()
@@ -101,7 +100,6 @@ func run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	defer stopMetrics()
-
 	log.WithField("version", buildinfo.Version()).Info("starting")
 	go collectGarbage(ctx)
 	if err := c.Fill(ctx); err != nil {

@@ -34,7 +34,6 @@ func (o *authorizationOptions) newAuthorizer(m *metrics) (authorizer.Authorizer,
 	return union.New(authorizers...), nil
 }
 
-// allowMasters allows the group to which API servers allow everything.
 func allowMasters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if slices.Contains(a.GetUser().GetGroups(), user.SystemPrivilegedGroup) {
 		return authorizer.DecisionAllow, "", nil
@@ -42,7 +41,6 @@ func allowMasters(_ context.Context, a authorizer.Attributes) (authorizer.Decisi
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// allowAuthenticated allows authenticated callers, and the paths to all callers.
 func allowAuthenticated(paths []string) authorizer.AuthorizerFunc {
 	return func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 		if slices.Contains(paths, a.GetPath()) || slices.Contains(a.GetUser().GetGroups(), user.AllAuthenticated) {

@@ -17,8 +17,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// rereadPeriod is the interval at which the files are compared with the certificate that is served.
-// Reading is simpler than a watch: the kubelet replaces the files behind two symbolic links.
+// rereadPeriod is for reading, which is simpler than a watch: kubelets replace files behind two symbolic links.
 const rereadPeriod = time.Second
 
 // Files is the serving certificate and key in two files. Unlike the DynamicCertKeyPairContent of
@@ -192,6 +191,4 @@ func (f *Files) Expiry() time.Time {
 	return f.current.leaf.NotAfter
 }
 
-func expiry(leaf *x509.Certificate) string {
-	return leaf.NotAfter.UTC().Format(time.RFC3339)
-}
+func expiry(leaf *x509.Certificate) string { return leaf.NotAfter.UTC().Format(time.RFC3339) }

@@ -32,8 +32,7 @@ func (p Pair) Check(hosts []string, at time.Time) error {
 	return nil
 }
 
-// Verify returns the reason why a client that trusts the CAs of a bundle does not trust a
-// certificate chain for a host at that time, or nil.
+// Verify returns the reason why a client that trusts a bundle does not trust a chain for a host at that time, or nil.
 func Verify(bundle, chain []byte, host string, at time.Time) error {
 	blocks := certificatesIn(chain)
 	if len(blocks) == 0 {

@@ -98,9 +98,8 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(body) // the caller may have closed the connection
 }
 
-// SetDeadlines limits how long the caller may take to send the request's body and to read the
-// answer. The deadlines stay after the handler: net/http then reads the rest of the body, and sets
-// its own deadlines for the next request.
+// SetDeadlines limits the time to send the request's body and to read the answer, also after the handler: net/http then
+// reads the rest of the body, and sets its own deadlines for the next request.
 func SetDeadlines(w http.ResponseWriter, deadline time.Time) error {
 	control := http.NewResponseController(w)
 	for _, err := range []error{control.SetReadDeadline(deadline), control.SetWriteDeadline(deadline.Add(answerTime))} {

@@ -21,9 +21,7 @@ func newMatching(was, is []any) *matching {
 	return m
 }
 
-func (m *matching) pair(i, j int) {
-	m.origin[i], m.taken[j] = j, true
-}
+func (m *matching) pair(i, j int) { m.origin[i], m.taken[j] = j, true }
 
 // ends pairs equal elements at both ends. After most changes, these are all unchanged elements.
 func (m *matching) ends() {

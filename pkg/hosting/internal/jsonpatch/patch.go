@@ -54,17 +54,11 @@ type remove struct {
 	Path string `json:"path"`
 }
 
-func (p *patch) remove(path string) {
-	*p = append(*p, remove{"remove", path})
-}
+func (p *patch) remove(path string) { *p = append(*p, remove{"remove", path}) }
 
-func (p *patch) add(path string, value any) {
-	*p = append(*p, set{"add", path, value})
-}
+func (p *patch) add(path string, value any) { *p = append(*p, set{"add", path, value}) }
 
-func (p *patch) replace(path string, value any) {
-	*p = append(*p, set{"replace", path, value})
-}
+func (p *patch) replace(path string, value any) { *p = append(*p, set{"replace", path, value}) }
 
 func (p *patch) fields(path string, sent text, was, is map[string]any) {
 	members := sent.members()
@@ -129,6 +123,4 @@ func (p *patch) elements(path string, sent []text, was, is []any) {
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // join extends a JSON pointer (RFC 6901).
-func join(path, key string) string {
-	return path + "/" + pointerEscapes.Replace(key)
-}
+func join(path, key string) string { return path + "/" + pointerEscapes.Replace(key) }

@@ -10,7 +10,6 @@ import (
 // brackets show where values end, so members are found without decoding.
 type text []byte
 
-// members returns the members of an object, and nil for any other value.
 func (t text) members() map[string]text {
 	if !t.is('{') {
 		return nil
@@ -27,7 +26,6 @@ func (t text) members() map[string]text {
 	return found
 }
 
-// elements returns the elements of a list, and nil for any other value.
 func (t text) elements() []text {
 	if !t.is('[') {
 		return nil
@@ -41,9 +39,7 @@ func (t text) elements() []text {
 	return found
 }
 
-func (t text) is(bracket byte) bool {
-	return len(t) > 0 && t[0] == bracket
-}
+func (t text) is(bracket byte) bool { return len(t) > 0 && t[0] == bracket }
 
 func (t text) unquoted() string {
 	inside := t[1 : len(t)-1]

@@ -1,5 +1,4 @@
-// Package limits limits what all calls of a process hold at once: handlers, the memory of bodies and
-// the memory of the objects that are decoded from them.
+// Package limits limits what all calls of a process hold at once: handlers, bodies and decoded objects.
 package limits
 
 import (
@@ -59,9 +58,7 @@ func (c *Calls) Begin() error {
 }
 
 // End ends a call.
-func (c *Calls) End() {
-	c.requests.Add(-1)
-}
+func (c *Calls) End() { c.requests.Add(-1) }
 
 func (c *Calls) tooMany() error {
 	return httperror.TooManyRequests("%d calls are in progress, which is the limit of --max-requests-inflight: retry later", c.MaxRequests)

@@ -13,16 +13,11 @@ import (
 )
 
 // configurationName is unique for each webhook: several processes may each register some of them.
-func (r *Registrar) configurationName(w Webhook) string {
-	return r.Process + "-" + w.Name
-}
+func (r *Registrar) configurationName(w Webhook) string { return r.Process + "-" + w.Name }
 
 // webhookName is what clients see when a request is denied. API servers require at least three labels.
-func (r *Registrar) webhookName(w Webhook) string {
-	return w.Name + "." + r.Process + ".hosting"
-}
+func (r *Registrar) webhookName(w Webhook) string { return w.Name + "." + r.Process + ".hosting" }
 
-// configurations is the API of the webhook configurations of one form.
 type configurations[C any] struct {
 	kind   string
 	client interface {

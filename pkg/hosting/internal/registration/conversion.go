@@ -52,7 +52,6 @@ func (s *session) conversion(ctx context.Context, w Webhook, others []byte) (map
 	})
 }
 
-// conversionBundle returns the definition's caBundle, or nothing if it has none that can be decoded.
 func conversionBundle(crd *unstructured.Unstructured) []byte {
 	encoded, _, err := unstructured.NestedString(crd.Object, "spec", "conversion", "webhook", "clientConfig", "caBundle")
 	bundle, err2 := base64.StdEncoding.DecodeString(encoded)

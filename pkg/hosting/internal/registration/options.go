@@ -25,7 +25,6 @@ type Options struct {
 	url        string
 	caFile     string
 	secret     string
-
 	// client is the result of the flags, without path and caBundle.
 	client admissionregistrationv1.WebhookClientConfig
 	// hosts are the names and addresses that a certificate must cover.

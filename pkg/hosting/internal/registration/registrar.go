@@ -71,9 +71,8 @@ type Registrar struct {
 	writing sync.Mutex // held while registrations are read and written
 }
 
-// Run registers the webhooks when ready returns nil. It retries while the API server is not
-// available, as for a static pod that starts before it, or does not have a kind. The webhooks are
-// served meanwhile. Run returns when all are registered or ctx ends.
+// Run registers the webhooks when ready returns nil, until all are registered or ctx ends. The API server may start after
+// this process, as for a static pod, or not have a kind yet.
 func (r *Registrar) Run(ctx context.Context, ready func() error) {
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		return ready() == nil, nil
@@ -98,9 +97,10 @@ func (r *Registrar) registerAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	stale := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 	var errs []error
 	for _, w := range r.Webhooks {
-		err := retry.OnError(retry.DefaultRetry, writtenConcurrently, func() error { return s.write(ctx, w) })
+		err := retry.OnError(retry.DefaultRetry, stale, func() error { return s.write(ctx, w) })
 		if err != nil {
 			errs = append(errs, fmt.Errorf("webhook %s: %w", w.Name, err))
 		} else {
@@ -110,13 +110,8 @@ func (r *Registrar) registerAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func writtenConcurrently(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
-}
-
 type session struct {
 	*Registrar
-
 	client   kubernetes.Interface
 	dynamic  dynamic.Interface
 	kinds    meta.RESTMapper

@@ -40,8 +40,7 @@ type Trust struct {
 	problem error
 }
 
-// NewTrust returns the Trust of the registrar's webhooks. It has certificate files held until the
-// registrations trust them.
+// NewTrust holds certificate files until the registrations of the registrar's webhooks trust them.
 func NewTrust(r *Registrar) *Trust {
 	t := &Trust{
 		registrar: r,
@@ -94,8 +93,7 @@ func (t *Trust) Run(ctx context.Context) {
 	}
 }
 
-// pause returns the time until the next reconciliation. It grows with the number of recent writes:
-// another client may revert each of them.
+// pause grows with the number of recent writes: another client may revert each of them.
 func (t *Trust) pause(settled bool, now time.Time) time.Duration {
 	const recent, tolerated, longest = 10 * time.Minute, 5, 5 * time.Minute
 	for len(t.writes) > 0 && now.Sub(t.writes[0]) > recent {
@@ -114,7 +112,6 @@ func (t *Trust) pause(settled bool, now time.Time) time.Duration {
 	return pause
 }
 
-// reconcile does the next steps, and reports whether the registrations and the certificate match.
 func (t *Trust) reconcile(ctx context.Context, now time.Time) (settled bool, err error) {
 	t.registrar.writing.Lock()
 	defer t.registrar.writing.Unlock()
@@ -172,8 +169,7 @@ func (t *Trust) serve(next certificates.Pair) error {
 	return nil
 }
 
-// replaceUnusable serves the next certificate at once if no client trusts the current one. It returns
-// the certificate that is served then.
+// replaceUnusable serves the next certificate at once if no client trusts the current one, and returns the served one.
 func (t *Trust) replaceUnusable(served, next certificates.Pair, now time.Time) (certificates.Pair, error) {
 	o := t.registrar.Options
 	if !o.SelfSigned || served.Check(o.hosts, now) == nil {

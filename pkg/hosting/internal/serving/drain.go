@@ -21,9 +21,7 @@ func quietTime(period time.Duration) (quiet, atMost time.Duration) {
 }
 
 // Begin begins the drain.
-func (d *Drain) Begin() {
-	d.begun.Store(true)
-}
+func (d *Drain) Begin() { d.begun.Store(true) }
 
 // Wait returns when the period has passed and no calls come any more.
 func (d *Drain) Wait(period time.Duration) {

@@ -46,7 +46,6 @@ func Limited(t testing.TB, do func()) {
 	}
 }
 
-// reference is work that depends on the processor alone: decoding 1 MiB of YAML five times.
 func reference() {
 	for range 5 {
 		var decoded []map[string]string
