@@ -105,6 +105,7 @@ func selectionUsage(what string, names []string) string {
 	return fmt.Sprintf("The %s to run, of %s: * for all, NAME for one, -NAME to exclude one.", what, quote.List(names))
 }
 
+// addLogFlags adds the flags of klog that are not deprecated.
 func addLogFlags(fs *pflag.FlagSet) {
 	var all flag.FlagSet
 	klog.InitFlags(&all)
