@@ -17,8 +17,8 @@ import (
 
 const fieldManager = "projectpolicy-webhook"
 
-// statusReporter writes the condition Valid of each policy, in each replica. A write has the resourceVersion that was read:
-// one replica writes, and the others get a conflict, retry and find nothing to write.
+// statusReporter writes the condition Valid of each policy, in each replica. A write has the resourceVersion that was
+// read: one replica writes, and the others get a conflict, retry and find nothing to write.
 type statusReporter struct {
 	policies dynamic.ResourceInterface
 	lister   cache.GenericLister

@@ -84,7 +84,7 @@ func completeHTTPGet(get *corev1.HTTPGetAction) {
 	}
 }
 
-// defaultPullPolicy is Always for the tag latest, which is also the default.
+// defaultPullPolicy is Always for the tag latest, which is the default of images without a digest.
 func defaultPullPolicy(image string) corev1.PullPolicy {
 	reference, _, hasDigest := strings.Cut(image, "@")
 	name := reference[strings.LastIndex(reference, "/")+1:] // before it, a colon begins a port

@@ -59,7 +59,7 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s: %s %s: %s; %s", r.Object.File, r.Object.GetKind(), r.Object.GetName(), r.What, r.Remedy)
 }
 
-// Refusals returns the objects that are not applied, unless their kinds are allowed.
+// Refusals returns the objects that are not applied where these kinds are allowed.
 func (b *Bundle) Refusals(allowed []schema.GroupKind) []Refusal {
 	var all []Refusal
 	for _, o := range b.Objects {

@@ -29,7 +29,7 @@ func (l Observation) Converts(live *apiextensionsv1.CustomResourceDefinition) bo
 	return d != nil && l.isCurrent() && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && webhookConverts(live)
 }
 
-// WaitsForVersions returns the Deployment of the conversion webhook if its containers run and do not become ready.
+// WaitsForVersions returns the Deployment of the conversion webhook if it may wait for the versions: it is not ready.
 func (l Observation) WaitsForVersions(crd string) (deployment string) {
 	if d, _ := l.converter(crd); d != nil && (d.Reason == notReady || d.Reason == crashes) {
 		return d.Name

@@ -14,8 +14,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Watched are the namespaces that an operator watches where its own namespace may have a group already. Other
-// operators there would be affected by other namespaces. kept is the message that the group is kept.
+// Watched are the namespaces that an operator watches where its own namespace may have a group already: those of the
+// group, unless others are chosen and no other operator is there: a group's namespaces apply to all its operators.
+// kept is the message that the group is kept.
 func Watched(groups []operatorsv1.OperatorGroup, chosen, others []string) (watch []string, kept string, err error) {
 	switch len(groups) {
 	case 0:

@@ -18,7 +18,8 @@ import (
 // create what is missing, and the manager retries.
 const DefaultTimeout = time.Minute
 
-// problem returns the cause that stops the installation, and whether it is permanent.
+// problem returns the cause that stops the installation, and whether it is permanent: the manager gave up, or only a
+// change of the bundle helps.
 func (l Observation) problem() (cause string, certain bool) {
 	for _, judge := range []func() (string, bool){l.failure, l.stuckWebhook, l.stuckDeployment, l.unmet} {
 		if cause, certain := judge(); cause != "" {
@@ -59,7 +60,7 @@ func (l Observation) unmet() (string, bool) {
 	return csvstatus.Explained(l.CSV.Status), false
 }
 
-// stuckDeployment returns no Deployment without warnings of its pods: it is in progress.
+// stuckDeployment ignores a Deployment without warnings of its pods: it is in progress.
 func (l Observation) stuckDeployment() (string, bool) {
 	for _, d := range l.deployments() {
 		warning := l.Warnings[d.Name]

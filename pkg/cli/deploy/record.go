@@ -19,7 +19,7 @@ import (
 // FieldManager is the name under which the commands own the fields that they write.
 const FieldManager = "kubectl-webhooks"
 
-// Record is what an installation has created and changed. A later command deletes and overwrites only that.
+// Record is what an installation has created and changed. A later command deletes and overwrites only that, by uid.
 type Record struct {
 	// CSV is the last ClusterServiceVersion whose objects were all written.
 	CSV string `json:"clusterServiceVersion"`

@@ -130,7 +130,7 @@ func (s Step) Describe() string {
 	return text
 }
 
-// Changes describes changes of existing objects, by their danger. The last messages are about what stays.
+// Changes describes changes of existing objects: first permissions that the operator gets, last what stays.
 func Changes(steps []Step, adopted []string) []string {
 	var borrowed, overwritten, updated, kept []string
 	for _, s := range steps {

@@ -13,7 +13,7 @@ import (
 // Emergency is the section of docs/admin/emergency.md about webhooks that block a cluster.
 const Emergency = "Emergency: a webhook blocks the cluster"
 
-// unblock is the command that ends a deadlock. No webhook intercepts it: an admission webhook is deleted.
+// unblock is the command that ends a deadlock: API servers call no webhook for changes of webhook configurations.
 func unblock(f Facts, blocking []int) string {
 	command := ""
 	for _, i := range blocking {

@@ -91,7 +91,7 @@ func LivePods(pods []corev1.Pod) []Pod {
 	return staying
 }
 
-// LeftOver reports whether the pod behind an endpoint is deleted. A webhook may refuse that endpoints are written.
+// LeftOver reports whether the pod behind an endpoint is deleted or ended: a webhook may refuse writes of endpoints.
 func LeftOver(of *corev1.ObjectReference, pods []corev1.Pod) bool {
 	return of != nil && of.Kind == "Pod" && !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 		return p.Name == of.Name && (of.UID == "" || p.UID == of.UID) && !ended(p)

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// expiryWarning is shorter than what every tool leaves that renews certificates.
+// expiryWarning is short: every tool that renews certificates does so earlier.
 const expiryWarning = 3 * 24 * time.Hour
 
 // Diagnose finds what is wrong with the webhooks of a cluster, worst first.

@@ -125,7 +125,7 @@ func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (str
 	return "", err
 }
 
-// dryRunInDefault dry-runs an object whose namespace does not exist yet in another one.
+// dryRunInDefault dry-runs an object in another namespace while its own does not exist. refused holds for both.
 func (a applier) dryRunInDefault(ctx context.Context, o *unstructured.Unstructured) (refused, err error) {
 	if !a.hasKind(o) {
 		return nil, nil

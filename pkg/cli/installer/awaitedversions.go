@@ -59,7 +59,7 @@ func (v *watch) serveConverted(ctx context.Context, l deploy.Observation) error 
 	})
 }
 
-// serveUnconverted serves versions that the webhook's own pods may wait for, and gives those the same time again.
+// serveUnconverted serves versions before a webhook converts to them if its pods may wait for them. Their time restarts.
 func (v *watch) serveUnconverted(ctx context.Context, l deploy.Observation) (served bool, err error) {
 	before := len(v.awaited)
 	err = v.serve(ctx, func(live *apiextensionsv1.CustomResourceDefinition, versions string) string {
@@ -81,7 +81,7 @@ func (v *watch) replaced(live *apiextensionsv1.CustomResourceDefinition) bool {
 	})
 }
 
-// serve adds awaited versions if may gives a reason, and no client has written the definition since it was read.
+// serve adds awaited versions, with the conversion that was read, if may gives a reason and the definition is unchanged.
 func (v *watch) serve(ctx context.Context, may func(live *apiextensionsv1.CustomResourceDefinition, versions string) string) error {
 	for _, next := range v.Bundle.CRDs() {
 		versions, awaited := v.awaited[next.Name]

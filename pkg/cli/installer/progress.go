@@ -82,7 +82,7 @@ func (v *watch) reconcile(ctx context.Context) error {
 	return fmt.Errorf("the installation does not progress: %s", p.Problem)
 }
 
-// hasTimedOut: a problem is new when the manager reconciles for the first time.
+// hasTimedOut restarts the time of a problem when the manager reconciles for the first time.
 func (v *watch) hasTimedOut(p deploy.Progress) bool {
 	now := time.Now()
 	switch {

@@ -112,7 +112,7 @@ func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(v string) bool { return !slices.Contains(all, v) })
 }
 
-// convertible is an error when objects would lose fields. Without a webhook, the API server drops unknown ones.
+// convertible is an error when objects would lose fields: without a webhook, the API server drops what a version lacks.
 func convertible(crd *apiextensionsv1.CustomResourceDefinition, from, to string) error {
 	a, b := versionOf(crd, from), versionOf(crd, to)
 	if a == nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// libraryChecks are the validators of operator-sdk bundle validate, without four: for CRDs (crd-invalid checks more), the
-// deprecated one for community operators, for architectures (it pulls images), and for package manifests.
+// libraryChecks are the validators of operator-sdk bundle validate, except four: for CRDs (crd-invalid checks more), for
+// community operators (deprecated), for architectures (it pulls images), and for package manifests.
 var libraryChecks = []Check{
 	library("olm-csv", Library, Error, validation.ClusterServiceVersionValidator, wholeBundle,
 		`OLM's validator for ClusterServiceVersions: required fields, names, install modes,

@@ -159,7 +159,7 @@ func shown[T ~string](value *T) string {
 	return string(*value)
 }
 
-// validPath accepts the paths that the API server accepts: steps that are subdomains, and a slash at the end.
+// validPath accepts what the API server accepts: steps that are subdomains, with or without a slash at the end.
 func validPath(path string) bool {
 	rest, absolute := strings.CutPrefix(path, "/")
 	if !absolute {

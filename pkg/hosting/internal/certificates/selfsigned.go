@@ -43,8 +43,8 @@ func EnsureSelfSigned(files PairFiles, hosts []string, validity, remaining time.
 	return files.Write(pair)
 }
 
-// SelfSigned returns a certificate whose CA names the pod if only that pod serves it. The key of the CA is discarded. The
-// CA of client-go's cert.GenerateSelfSignedCertKey cannot name a pod.
+// SelfSigned returns a certificate whose CA names the pod if only that pod serves it. The key of the CA is discarded.
+// The CA of client-go's cert.GenerateSelfSignedCertKey cannot name a pod.
 func SelfSigned(hosts []string, pod string, now time.Time, validity time.Duration) (Pair, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // Limited fails the test if a function needs more memory or processor time than 1 MiB of a bundle may.
-// Time is measured again without measuring memory, in proportion to the time of the reference.
+// Too long a time is measured again without measuring memory, in proportion to the time of the reference.
 //
 // The garbage collector first runs only when maxMemory may be live. What is allocated while it runs counts as
 // live, so memory above the limit is measured again, with a collector that runs often.
@@ -46,6 +46,7 @@ func Limited(t testing.TB, do func()) {
 	}
 }
 
+// reference is work that depends on the processor alone.
 func reference() {
 	for range 5 {
 		var decoded []map[string]string
