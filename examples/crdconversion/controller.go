@@ -19,9 +19,8 @@ const fieldManager = "crdconversion"
 
 type controller struct {
 	version string
-
-	client dynamic.NamespaceableResourceInterface
-	lister cache.GenericLister
+	client  dynamic.NamespaceableResourceInterface
+	lister  cache.GenericLister
 }
 
 func (c *controller) Run(ctx context.Context, env hosting.Environment) error {

@@ -11,12 +11,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// injector applies the PodDefaults of a namespace to its pods.
 type injector struct {
 	in func(namespace string) *podDefaults
 }
 
-// admit applies the PodDefaults that select the pod, or denies the pod if they conflict.
 func (i injector) admit(_ context.Context, r hosting.Request[*corev1.Pod]) error {
 	there := i.in(cmp.Or(r.Object.Namespace, r.Namespace))
 	for _, name := range there.broken {

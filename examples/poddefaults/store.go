@@ -16,25 +16,20 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// podDefaults is a snapshot of the PodDefaults of a namespace.
 type podDefaults struct {
 	usable []*merge.Selectable
-	// broken are the names of those with an invalid selector. They are not applied: if they denied
-	// all pods, one typing error would block the namespace.
+	// broken are not applied: if an invalid selector denied all pods, one typing error would block the namespace.
 	broken []string
 }
 
-// store caches the PodDefaults of the cluster, so that admission needs no request to the API
-// server.
+// store caches the PodDefaults of the cluster, so that admission needs no request to the API server.
 type store struct {
 	mu sync.RWMutex
 	// byNamespace has the PodDefaults by namespace and name; nil for an invalid selector.
 	byNamespace map[string]map[string]*merge.Selectable
 }
 
-func newStore() *store {
-	return &store{byNamespace: map[string]map[string]*merge.Selectable{}}
-}
+func newStore() *store { return &store{byNamespace: map[string]map[string]*merge.Selectable{}} }
 
 // Follow returns when all PodDefaults are known, and watches them until ctx ends.
 func (s *store) Follow(ctx context.Context, env hosting.Environment) error {

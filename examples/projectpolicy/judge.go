@@ -21,15 +21,13 @@ var systemNamespaces = []string{
 	metav1.NamespaceDefault,
 }
 
-// judge decides whether a namespace is admitted. The policies apply to all users, including
-// system:masters: an administrator adds an exception to the policy, where others can read it.
+// judge applies the policies to all users, including system:masters: exceptions belong into the policy.
 type judge struct {
 	exempt  sets.Set[string]
 	ruleset func() *ruleset
 }
 
-// newJudge excludes the system namespaces and the server's own, so that no policy can block what is
-// needed to change it.
+// newJudge exempts what is needed to change a policy: system namespaces, and the server's own.
 func newJudge(ownNamespace string, current func() *ruleset) *judge {
 	return &judge{
 		exempt:  sets.New(systemNamespaces...).Insert(ownNamespace),
@@ -51,7 +49,6 @@ func (j *judge) Review(_ context.Context, r hosting.Request[*metav1.PartialObjec
 		}
 		before = rules.check(r.OldObject)
 	}
-
 	for _, name := range rules.broken {
 		// API servers show 256 characters at most.
 		r.Warn("ProjectPolicy %.120q is not enforced: a pattern of it is invalid, see its condition %s", name, policy.ConditionValid)

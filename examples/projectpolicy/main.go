@@ -26,7 +26,6 @@ func newBuilder(ownNamespace string) *hosting.Builder {
 	return b
 }
 
-// newWebhook returns the webhook, which excludes the namespace of the server.
 func newWebhook(ownNamespace string, policies *policyStore) hosting.Webhook {
 	return hosting.Webhook{
 		Handler:    hosting.Validating(newJudge(ownNamespace, policies.Snapshot).Review),

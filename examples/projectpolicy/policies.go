@@ -24,8 +24,7 @@ type ruleset struct {
 	broken  []string
 }
 
-// policyStore caches the ProjectPolicies of the cluster, so that admission needs no request to the
-// API server.
+// policyStore caches the ProjectPolicies of the cluster, so that admission needs no request to the API server.
 type policyStore struct {
 	// compiled is nil for a broken policy. put and remove are never called concurrently.
 	compiled map[string]*policy.Compiled
@@ -38,8 +37,7 @@ func newPolicyStore() *policyStore {
 	return s
 }
 
-// Follow returns when all policies are known. It watches them, and writes their statuses, until ctx
-// ends.
+// Follow returns when all policies are known. It watches them, and writes their statuses, until ctx ends.
 func (s *policyStore) Follow(ctx context.Context, client dynamic.Interface) error {
 	report := &statusReporter{policies: client.Resource(policy.Resource)}
 	reports := hosting.NewWorklist("report on ProjectPolicy", report.reconcile)

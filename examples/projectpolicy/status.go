@@ -17,15 +17,13 @@ import (
 
 const fieldManager = "projectpolicy-webhook"
 
-// statusReporter writes the condition Valid of each policy. Each replica has one. A write has the
-// resourceVersion that was read, so one replica writes, and the others get a conflict, retry and
-// find nothing to write.
+// statusReporter writes the condition Valid of each policy, in each replica. A write has the resourceVersion that was
+// read: one replica writes, and the others get a conflict, retry and find nothing to write.
 type statusReporter struct {
 	policies dynamic.ResourceInterface
 	lister   cache.GenericLister
 }
 
-// reconcile writes the status of a policy if it changes.
 func (r *statusReporter) reconcile(ctx context.Context, name cache.ObjectName) error {
 	found, err := r.lister.Get(name.Name)
 	if err != nil {
@@ -40,7 +38,6 @@ func (r *statusReporter) reconcile(ctx context.Context, name cache.ObjectName) e
 	if isReported(p.Status.Conditions, condition) {
 		return nil
 	}
-
 	meta.SetStatusCondition(&p.Status.Conditions, condition)
 	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&p.Status)
 	if err != nil {
@@ -71,8 +68,7 @@ func validity(p *policy.ProjectPolicy) metav1.Condition {
 	return condition
 }
 
-// isReported ignores the message: during an upgrade, two versions of this server would otherwise
-// replace each other's messages for ever.
+// isReported ignores the message: two versions of this server would replace each other's messages for ever.
 func isReported(conditions []metav1.Condition, condition metav1.Condition) bool {
 	reported := meta.FindStatusCondition(conditions, condition.Type)
 	return reported != nil &&

@@ -11,7 +11,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// labeller labels new PersistentVolumes.
 type labeller struct {
 	provider provider
 }

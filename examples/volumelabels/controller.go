@@ -22,14 +22,12 @@ import (
 
 const fieldManager = "volumelabels"
 
-// controller labels PersistentVolumes that are older than the webhook, or were created while it was
-// off or did not know their volume.
+// controller labels PersistentVolumes that the webhook did not label.
 type controller struct {
 	provider provider
 	resync   time.Duration
-
-	client corev1client.PersistentVolumeInterface
-	lister corev1listers.PersistentVolumeLister
+	client   corev1client.PersistentVolumeInterface
+	lister   corev1listers.PersistentVolumeLister
 }
 
 func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
@@ -55,8 +53,7 @@ func (c *controller) Run(ctx context.Context, env hosting.Environment) error {
 	return nil
 }
 
-// label adds the labels that a PersistentVolume lacks. An unknown volume is looked up again at the
-// next resync.
+// label ignores an unknown volume until the next resync.
 func (c *controller) label(ctx context.Context, name cache.ObjectName) error {
 	pv, err := c.lister.Get(name.Name)
 	if err != nil {

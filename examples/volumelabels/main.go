@@ -15,9 +15,7 @@ import (
 )
 
 const (
-	// name is the name of the controller and of the webhook.
-	name = "persistentvolumes"
-
+	name        = "persistentvolumes"
 	webhookPath = "/label-persistentvolumes"
 )
 
@@ -31,7 +29,6 @@ func newBuilder() *hosting.Builder {
 	c := &controller{provider: volumes}
 	b.Flags().DurationVar(&c.resync, "resync-period", time.Minute,
 		"How often the controller reconciles all PersistentVolumes, to apply new facts about their volumes.")
-
 	b.RegisterController(name, c.Run)
 	b.RegisterWebhook(name, newWebhook(volumes))
 	return b

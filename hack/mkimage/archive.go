@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// writeArchive writes the image as an OCI layout in a tar file. Both annotations hold
-// the complete name: containerd reads the first, other tools the second.
+// writeArchive adds two annotations with the complete name: containerd reads the first, other tools the second.
 func writeArchive(out, name string, image v1.Image) error {
 	index := mutate.AppendManifests(empty.Index, mutate.IndexAddendum{
 		Add: image,

@@ -5,9 +5,7 @@ import (
 	"fmt"
 )
 
-// architectureOf reads from the program what it was built for. It refuses one that
-// needs a C library: the image has none, and its container would fail to start with
-// nothing but "no such file".
+// architectureOf refuses a program that needs a C library: its container would fail with "no such file".
 func architectureOf(binary string) (string, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// newImage is an image of one layer. The layer is not compressed: the digest then
-// does not depend on the compressor's version either.
+// newImage does not compress: the digest then does not depend on the version of a compressor.
 func newImage(files []file, architecture, user, entrypoint string) (v1.Image, error) {
 	content, err := tarball(files)
 	if err != nil {

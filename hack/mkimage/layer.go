@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// file is one entry of an archive.
 type file struct {
 	path    string
 	mode    int64
@@ -37,7 +36,6 @@ func readMapped(mapping string) (file, error) {
 // epoch is the time of every file, so that an archive depends on nothing but what is in it.
 var epoch = time.Unix(0, 0).UTC()
 
-// tarball writes the files, sorted, and before them the folders that they are in.
 func tarball(files []file) ([]byte, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)

@@ -36,8 +36,7 @@ func usage() {
 	flag.PrintDefaults()
 }
 
-// writeImage makes the image of a program and of further files, each given as
-// HOSTFILE=/path/in/image, and returns its digest.
+// writeImage returns the digest of the image. Each extra file is HOSTFILE=/path/in/image.
 func writeImage(out, name, user, binary string, extra []string) (string, error) {
 	architecture, err := architectureOf(binary)
 	if err != nil {

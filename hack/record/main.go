@@ -75,7 +75,6 @@ func parse(script string) ([]command, error) {
 	return all, nil
 }
 
-// screen is what a terminal was sent.
 type screen struct {
 	text bytes.Buffer
 	// answers are echoed where a question ends, as a terminal does.
@@ -94,7 +93,6 @@ func (s *screen) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// run shows the prompt and runs the command, which has to end as the script says.
 func (s *screen) run(ctx context.Context, c command) error {
 	s.text.WriteString("$ " + c.line + "\n")
 	s.answers = c.answers

@@ -16,7 +16,6 @@ const (
 // Columns of the terminal; longer lines go on in the next one.
 const columns = 150
 
-// picture draws a terminal's text as SVG. Commands stand out from what they print.
 func picture(text string) []byte {
 	lines := wrapped(text)
 	var out bytes.Buffer
@@ -34,7 +33,6 @@ func picture(text string) []byte {
 	return out.Bytes()
 }
 
-// wrapped are the lines of a text as the terminal breaks them.
 func wrapped(text string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -47,7 +45,6 @@ func wrapped(text string) []string {
 	return lines
 }
 
-// colour highlights typed commands and errors.
 func colour(line string) string {
 	switch {
 	case strings.HasPrefix(line, "$ "):

@@ -76,8 +76,7 @@ func (a admission[T]) checkType(w *Webhook) error {
 	return errors.Join(errs...)
 }
 
-// admissionReview is admissionv1.AdmissionReview with objects of the handler's type, so that the body
-// is decoded only once.
+// admissionReview decodes objects into the handler's type, so that the body is decoded only once.
 type admissionReview[T runtime.Object] struct {
 	metav1.TypeMeta `json:",inline"`
 	Request         *Request[T] `json:"request"`
@@ -113,7 +112,6 @@ func (a admission[T]) respond(ctx context.Context, body []byte, r Request[T]) (*
 	if a.kind == registration.Mutating && !isNil(r.Object) {
 		before = r.Object.DeepCopyObject()
 	}
-
 	err := a.handle(ctx, r)
 	response := &admissionv1.AdmissionResponse{
 		UID:              r.UID,
@@ -127,7 +125,6 @@ func (a admission[T]) respond(ctx context.Context, body []byte, r Request[T]) (*
 	if err != nil {
 		return nil, failed, httperror.Internal(err)
 	}
-
 	response.Allowed = true
 	if before == nil {
 		return response, allowed, nil
@@ -145,8 +142,7 @@ func (a admission[T]) respond(ctx context.Context, body []byte, r Request[T]) (*
 
 var jsonPatch = admissionv1.PatchTypeJSONPatch
 
-// checkReview checks the kind and version of the review. API servers do not accept an answer of
-// another version.
+// checkReview checks the version: API servers do not accept an answer of another version.
 func checkReview(w *Webhook, review metav1.TypeMeta) error {
 	const kind = "AdmissionReview"
 	accepted := review == metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: kind}

@@ -40,9 +40,7 @@ func NewBuilder(name string) *Builder {
 
 // Flags returns the set for the author's own flags. They are parsed when the command runs, before
 // controllers and webhooks start.
-func (b *Builder) Flags() *pflag.FlagSet {
-	return b.flags
-}
+func (b *Builder) Flags() *pflag.FlagSet { return b.flags }
 
 // RegisterController adds a controller. The flag --controllers selects it by its name.
 func (b *Builder) RegisterController(name string, run Controller) {
@@ -56,8 +54,7 @@ func (b *Builder) RegisterController(name string, run Controller) {
 	b.controllers[name] = run
 }
 
-// DeregisterController removes a controller that other code registered, such as a base of several
-// commands.
+// DeregisterController removes a controller that other code registered, such as a base of several commands.
 func (b *Builder) DeregisterController(name string) {
 	if _, ok := b.controllers[name]; !ok {
 		b.addError("controller %q is not registered: registered are %s", name, quote.List(b.controllerNames()))
@@ -112,10 +109,6 @@ func (b *Builder) check() error {
 	return errors.Join(errs...)
 }
 
-func (b *Builder) controllerNames() []string {
-	return slices.Sorted(maps.Keys(b.controllers))
-}
+func (b *Builder) controllerNames() []string { return slices.Sorted(maps.Keys(b.controllers)) }
 
-func (b *Builder) webhookNames() []string {
-	return slices.Sorted(maps.Keys(b.webhooks))
-}
+func (b *Builder) webhookNames() []string { return slices.Sorted(maps.Keys(b.webhooks)) }

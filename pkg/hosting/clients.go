@@ -8,15 +8,13 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// clients creates clients on demand: a process whose webhooks need only the request needs no access
-// to the API server.
+// clients creates clients on demand: webhooks that need only the request need no access to the API server.
 type clients struct {
 	process    string
 	kubeconfig string
 }
 
-// config returns the configuration of one controller or webhook. It has no rate limit: API servers
-// limit by priority and fairness, and a delayed informer would delay every webhook.
+// config has no rate limit: API servers limit fairly, and a delayed informer would delay every webhook.
 func (c clients) config(name string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.kubeconfig

@@ -17,7 +17,6 @@ var conversionReviewType = metav1.TypeMeta{
 	Kind:       "ConversionReview",
 }
 
-// answer decodes a ConversionReview and converts its objects, all or none.
 func (c *converter[H]) answer(ctx context.Context, _ *Webhook, body []byte) (any, outcome, error) {
 	review := apiextensionsv1.ConversionReview{}
 	if err := decode(body, &review); err != nil {
@@ -33,12 +32,10 @@ func (c *converter[H]) answer(ctx context.Context, _ *Webhook, body []byte) (any
 	if err := checkUID(review.Request.UID); err != nil {
 		return nil, invalid, err
 	}
-
 	response, outcome := c.respond(ctx, review.Request)
 	return &apiextensionsv1.ConversionReview{TypeMeta: review.TypeMeta, Response: response}, outcome, nil
 }
 
-// respond returns the converted objects, or the object that cannot be converted and why.
 func (c *converter[H]) respond(ctx context.Context, request *apiextensionsv1.ConversionRequest) (*apiextensionsv1.ConversionResponse, outcome) {
 	response := &apiextensionsv1.ConversionResponse{UID: request.UID}
 	objects, err := c.convertAll(ctx, request)

@@ -20,8 +20,7 @@ func decode(body []byte, into any) error {
 	return json.UnmarshalCaseSensitivePreserveInts(body, into)
 }
 
-// explain returns the reason why a body does not decode. The likely reason is an object of another
-// kind, which a decoder reports as "cannot unmarshal array into Go struct field".
+// explain prefers the likely reason: an object of another kind.
 func explain(w *Webhook, body []byte, err error) error {
 	var review struct {
 		Request struct {

@@ -75,10 +75,9 @@ func (e *endpoint) log(o outcome, err error) {
 	}
 }
 
-// call returns at the deadline at the latest, even if the handler is still running. If the caller
-// has closed the connection, call returns with the handler: then a connection has no more handlers
-// than HTTP/2 streams, even if the client resets the streams. The call counts until end is called and
-// its handler has returned.
+// call returns at the deadline at the latest, even if the handler is still running. If the caller has closed the
+// connection, call returns with the handler: then a connection has no more handlers than HTTP/2 streams, even if the
+// client resets them. The call counts until end is called and its handler has returned.
 func (e *endpoint) call(w http.ResponseWriter, r *http.Request, began time.Time) (answer []byte, end func(), outcome outcome, err error) {
 	end = func() {}
 	if err := httperror.SetDeadlines(w, began.Add(defaultTimeout)); err != nil {
@@ -175,8 +174,7 @@ func notFound(path string, endpoints []*endpoint) error {
 	return httperror.New(http.StatusNotFound, metav1.StatusReasonNotFound, "there is no webhook at %q: webhooks are at %s", path, quote.List(paths))
 }
 
-// defaultTimeout is the timeout of callers that send none, such as API servers for conversions. It is
-// the longest timeout of API servers.
+// defaultTimeout is for callers that send none. It is the longest timeout of API servers.
 const defaultTimeout = 30 * time.Second
 
 // limitTime limits the time of requests for any path, including paths without a webhook.
@@ -190,8 +188,7 @@ func limitTime(next http.Handler) http.Handler {
 	})
 }
 
-// withDeadline returns a context that ends at the timeout that the API server sends, or when it
-// closes the connection.
+// withDeadline returns a context that ends at the caller's timeout, or when it closes the connection.
 func withDeadline(r *http.Request) (context.Context, context.CancelFunc, error) {
 	timeout := defaultTimeout
 	if value := r.URL.Query().Get("timeout"); value != "" {

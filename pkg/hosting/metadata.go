@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// checkConvertible returns an error if newObject and copyMetadata do not support a type.
 func checkConvertible[T runtime.Object]() error {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
@@ -35,7 +34,6 @@ func setKind(object runtime.Object, kind schema.GroupVersionKind) {
 	object.GetObjectKind().SetGroupVersionKind(kind)
 }
 
-// copyMetadata copies the metadata of one object to another. They share no memory.
 func copyMetadata(from, to runtime.Object) error {
 	metadata, err := metadataOf(from)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/limits"
 )
 
-// metrics are the metrics of one process. They have a registry of their own, so that tests and
-// processes with several commands do not register a metric twice.
+// metrics have a registry of their own: tests, and processes with several commands, register no metric twice.
 type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
@@ -34,8 +33,7 @@ func newMetrics() *metrics {
 	return m
 }
 
-// webhookMetrics are the metrics of one webhook. Its series exist from the start, so that a rate does
-// not miss the first call.
+// webhookMetrics exist from the start, so that a rate does not miss the first call.
 type webhookMetrics struct {
 	requests map[outcome]prometheus.Counter
 	duration map[outcome]prometheus.Observer

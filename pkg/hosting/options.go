@@ -114,7 +114,6 @@ func addLogFlags(fs *pflag.FlagSet) {
 	}
 }
 
-// complete sets the defaults that depend on other flags, and checks the flags.
 func (o *options) complete() error {
 	errs := []error{o.serving.Complete()}
 	if o.drainPeriod < 0 || o.drainTimeout < 0 {

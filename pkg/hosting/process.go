@@ -14,7 +14,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/serving"
 )
 
-// process runs the controllers and webhooks of a Builder that the flags select.
 type process struct {
 	options     *options
 	clients     clients
@@ -86,7 +85,6 @@ func (p *process) runElected(ctx context.Context) error {
 	return election.Lead(ctx, env.Client, p.options.election, p.runControllers)
 }
 
-// runControllers runs the controllers until all have ended, or one fails.
 func (p *process) runControllers(ctx context.Context) error {
 	running, ctx := errgroup.WithContext(ctx)
 	for name, run := range p.controllers {
@@ -105,8 +103,7 @@ func (p *process) runControllers(ctx context.Context) error {
 	return running.Wait()
 }
 
-// serveHealth serves health and metrics over plain HTTP: for probes and scrapers, and for a process
-// without webhooks, which has no certificate.
+// serveHealth uses plain HTTP: a process without webhooks has no certificate.
 func (p *process) serveHealth() (stop func(), err error) {
 	if p.options.healthAddress == "" {
 		return func() {}, nil

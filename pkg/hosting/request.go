@@ -28,7 +28,6 @@ type Request[T runtime.Object] struct {
 	answer *answer // nil in a Request that a test creates
 }
 
-// answer is what a handler adds to the answer.
 type answer struct {
 	warnings    []string
 	annotations map[string]string

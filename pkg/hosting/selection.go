@@ -7,28 +7,17 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/quote"
 )
 
-// selectNames returns the known names that a flag selects: "*" selects all names, "-x" excludes x,
-// and "x" selects x regardless of other values.
+// selectNames selects all names for "*", all except x for "-x", and x for "x" regardless of other values.
 func selectNames(flag string, selectors, known []string) ([]string, error) {
-	selected := map[string]bool{}
-	all := slices.Contains(selectors, "*")
-	for _, name := range known {
-		switch {
-		case slices.Contains(selectors, name):
-			selected[name] = true
-		case slices.Contains(selectors, "-"+name):
-		default:
-			selected[name] = all
-		}
-	}
 	for _, s := range selectors {
 		if s != "*" && !slices.Contains(known, s) && !(len(s) > 0 && s[0] == '-' && slices.Contains(known, s[1:])) {
 			return nil, fmt.Errorf("--%s: unknown name %q: use %s, with a - before the name to exclude it, or * for all", flag, s, quote.List(known))
 		}
 	}
 	var names []string
+	all := slices.Contains(selectors, "*")
 	for _, name := range known {
-		if selected[name] {
+		if slices.Contains(selectors, name) || all && !slices.Contains(selectors, "-"+name) {
 			names = append(names, name)
 		}
 	}

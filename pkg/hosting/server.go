@@ -67,7 +67,6 @@ func (s *webhookServer) newRegistrar() *registration.Registrar {
 	return r
 }
 
-// run serves until ctx ends, and then until the last call is answered.
 func (s *webhookServer) run(ctx context.Context) error {
 	if err := s.options.registration.EnsureCertificate(s.certificate); err != nil {
 		return err
@@ -97,7 +96,6 @@ func (s *webhookServer) run(ctx context.Context) error {
 			return nil
 		})
 	}
-
 	<-ctx.Done()
 	s.drain.Begin()
 	klog.InfoS("Draining: serving until no calls come, then waiting for calls in progress", "period", s.options.drainPeriod, "timeout", s.options.drainTimeout)
@@ -106,8 +104,7 @@ func (s *webhookServer) run(ctx context.Context) error {
 	return running.Wait()
 }
 
-// listen binds the port, and returns the function that serves it until its context ends and all
-// calls are answered.
+// listen returns the function that serves the port until its context ends and all calls are answered.
 func (s *webhookServer) listen() (serve func(ctx context.Context) error, err error) {
 	handler := s.mux()
 	guard, err := s.options.callers.NewGuard(handler, serving.ProbePaths, s.metrics.registry)

@@ -34,9 +34,7 @@ type denial struct {
 	status metav1.Status
 }
 
-func (d *denial) Error() string {
-	return "denied: " + d.status.Message
-}
+func (d *denial) Error() string { return "denied: " + d.status.Message }
 
 func denialIn(err error) *metav1.Status {
 	var d *denial

@@ -51,7 +51,6 @@ type Webhook struct {
 
 // Handler answers the calls of one webhook.
 type Handler interface {
-	// answer decodes the review in the body and returns the review to answer with.
 	answer(ctx context.Context, w *Webhook, body []byte) (review any, outcome outcome, err error)
 	// cost returns the memory in bytes that the objects in a body need at most when they are decoded.
 	cost(body []byte) int64
@@ -60,7 +59,6 @@ type Handler interface {
 	maxBodyBytes() int64
 	// kinds returns the kinds of the objects in requests; of a conversion, the hub's first.
 	kinds(w *Webhook) []schema.GroupVersionKind
-	// form returns the kind of the webhook's registration.
 	form() registration.Form
 }
 

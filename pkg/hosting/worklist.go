@@ -27,9 +27,7 @@ func NewWorklist(action string, reconcile func(ctx context.Context, name cache.O
 }
 
 // Add adds an object, unless it is already in the queue.
-func (w *Worklist) Add(name cache.ObjectName) {
-	w.queue.Add(name)
-}
+func (w *Worklist) Add(name cache.ObjectName) { w.queue.Add(name) }
 
 // Run reconciles objects until ctx ends.
 func (w *Worklist) Run(ctx context.Context) {

@@ -12,10 +12,8 @@ import (
 // writes. The conversion back removes it.
 const aside = ".kept"
 
-// restored removes an annotation and returns its spec. An annotation without a spec, or with one
-// that the schema of the version refuses, was not written by the conversion of a valid object: it
-// stays. The API server validates what a client writes in the version of the request, and does not
-// validate the result of a conversion.
+// restored removes an annotation and returns its spec. An invalid spec was not written by a conversion, and stays. The
+// API server validates what a client writes in the version of the request, and not the result of a conversion.
 func restored(annotations map[string]string, name string, spec object) values {
 	text, exists := annotations[name]
 	held, valid := specIn(text, spec)
@@ -30,8 +28,7 @@ func restored(annotations map[string]string, name string, spec object) values {
 	return held
 }
 
-// kept stores the fields that were not converted in an annotation. An annotation of the user under
-// that name gets another name.
+// kept stores unconverted fields in an annotation. A user's annotation of that name gets another name.
 func kept(annotations map[string]string, name string, rest values, spec object) error {
 	text, exists := annotations[name]
 	if _, valid := specIn(text, spec); len(rest) == 0 && exists && !valid {
@@ -49,7 +46,6 @@ func kept(annotations map[string]string, name string, rest values, spec object) 
 	return nil
 }
 
-// specIn returns the spec in an annotation, and reports whether the schema allows it.
 func specIn(text string, spec object) (values, bool) {
 	var held map[string]any
 	if err := json.Unmarshal([]byte(text), &held); err != nil || held == nil {
@@ -58,7 +54,6 @@ func specIn(text string, spec object) (values, bool) {
 	return held, spec.allows(held)
 }
 
-// rename renames an annotation and all that are set aside under its name.
 func rename(annotations map[string]string, name string, to func(string) string) {
 	renamed := map[string]string{}
 	for of, text := range annotations {

@@ -25,8 +25,7 @@ var (
 	V2 = schema.GroupVersion{Group: Group, Version: "v2"}
 )
 
-// The annotations hold, as JSON, the fields of a version's spec that the other version does not
-// have.
+// The annotations hold, as JSON, the fields of a version's spec that the other version does not have.
 const (
 	V1Annotation = Group + "/v1-spec"
 	V2Annotation = Group + "/v2-spec"
@@ -54,13 +53,11 @@ func ToV1(from, to *unstructured.Unstructured) error {
 	})
 }
 
-// direction is a conversion from one version to the other.
 type direction struct {
 	translate func(f field, from, to values)
 	// keep is the annotation for values that are not converted. restore is the annotation with
 	// values that the conversion in the other direction kept.
-	keep, restore string
-	// kept and restored are the schemas of their content.
+	keep, restore  string
 	kept, restored object
 }
 

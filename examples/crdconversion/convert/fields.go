@@ -17,14 +17,12 @@ var fields = []field{
 	}},
 }
 
-// field converts one value from a version's spec to the other's. It removes what it converts from
-// the source, and does not modify what it cannot convert.
+// field converts one value, and removes it from the source if it can be converted.
 type field interface {
 	toV2(v1, v2 values)
 	toV1(v2, v1 values)
 }
 
-// moved is a value at another path.
 type moved struct{ v1, v2 string }
 
 func (m moved) toV2(v1, v2 values) { move(v1, m.v1, v2, m.v2) }

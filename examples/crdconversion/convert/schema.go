@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// The constraints of the versions' schemas. TestSchemas compares them with the
-// CustomResourceDefinition.
+// The constraints of the versions' schemas. TestSchemas compares them with the CustomResourceDefinition.
 var (
 	v1Spec = object{
 		"size":      text{pattern: regexp.MustCompile(`^[1-9][0-9]{0,3}x[1-9][0-9]{0,5}(Ki|Mi|Gi|Ti)$`)},
@@ -28,7 +27,6 @@ var (
 	}
 )
 
-// constraint reports whether a version allows a value.
 type constraint interface{ allows(value any) bool }
 
 // object allows unknown fields: a newer definition may have them.

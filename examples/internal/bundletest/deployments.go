@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// Deployments parses the flags of a bundle's Deployments by the command, and returns them by
-// Deployment. It checks the Deployments of webhooks.
+// Deployments returns the parsed flags by Deployment, and checks the Deployments of webhooks.
 func Deployments(t *testing.T, file string, newBuilder func() *hosting.Builder) map[string]*pflag.FlagSet {
 	t.Helper()
 	csv := CSV(t, file)
@@ -48,8 +47,6 @@ func deployment(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, name
 	return deployments[i]
 }
 
-// fitsWebhook requires a Deployment that can lose a pod, and whose pods are called only when they
-// are ready.
 func fitsWebhook(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec, w operatorsv1alpha1.WebhookDescription) {
 	t.Helper()
 	if d.Spec.Replicas == nil || *d.Spec.Replicas < 2 {
@@ -85,7 +82,6 @@ func duration(t *testing.T, flags *pflag.FlagSet, name string) time.Duration {
 	return d
 }
 
-// mayBeDrainedNodeByNode requires a PodDisruptionBudget in the bundle.
 func mayBeDrainedNodeByNode(t *testing.T, d operatorsv1alpha1.StrategyDeploymentSpec, manifests string) {
 	t.Helper()
 	files, err := filepath.Glob(manifests + "/*_poddisruptionbudget.yaml")

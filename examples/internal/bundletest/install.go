@@ -12,8 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// InstallGrants requires that install/rbac.yaml grants exactly the permissions of a bundle, in the
-// whole cluster: namespaced permissions are for all namespaces.
+// InstallGrants requires that install/rbac.yaml grants exactly the permissions of a bundle, in the whole cluster.
 func InstallGrants(t *testing.T, file string) {
 	t.Helper()
 	asked := map[string][]rbacv1.PolicyRule{}

@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
 
-// Webhook returns the only webhook definition of a bundle, which must have the path of the
-// program's webhook.
+// Webhook returns the only webhook definition of a bundle, which must have the path of the program's webhook.
 func Webhook(t *testing.T, file string, served hosting.Webhook) operatorsv1alpha1.WebhookDescription {
 	t.Helper()
 	definitions := CSV(t, file).Spec.WebhookDefinitions
@@ -24,8 +23,7 @@ func Webhook(t *testing.T, file string, served hosting.Webhook) operatorsv1alpha
 	return definitions[0]
 }
 
-// AdmissionWebhook returns the webhook definition like Webhook. Its rules must match the operations
-// of the program's webhook, for a resource of the core group.
+// AdmissionWebhook is Webhook for a resource of the core group. The rules must match the program's operations.
 func AdmissionWebhook(t *testing.T, file string, served hosting.Webhook, resource string, scope admissionregistrationv1.ScopeType, others ...admissionregistrationv1.RuleWithOperations) operatorsv1alpha1.WebhookDescription {
 	t.Helper()
 	rule := admissionregistrationv1.RuleWithOperations{

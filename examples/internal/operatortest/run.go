@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// Run runs an example, by its name in test/programs, until the test ends or stop is called. The
-// example registers its webhooks.
+// Run runs an example, by its name in test/programs, with --register-webhooks until the test ends or stop is called.
 func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop func()) {
 	t.Helper()
 	program, err := programs.Path(name)
@@ -62,7 +61,6 @@ func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop
 	return stop
 }
 
-// syncBuffer is safe for concurrent use.
 type syncBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

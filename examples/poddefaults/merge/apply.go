@@ -11,9 +11,8 @@ import (
 // istioProxy is an injected container, whose injector expects it unchanged.
 const istioProxy = "istio-proxy"
 
-// Apply applies PodDefaults to a pod. Values of the pod are first, then those of each PodDefault in
-// order. If there are conflicts, the pod is unchanged, and the error is a *ConflictError with all
-// conflicts.
+// Apply applies PodDefaults to a pod. Values of the pod are first, then those of each PodDefault in order. If there are
+// conflicts, the pod is unchanged, and the error is a *ConflictError with all of them.
 func Apply(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault) error {
 	if len(podDefaults) == 0 {
 		return nil
@@ -31,8 +30,7 @@ func Apply(pod *corev1.Pod, podDefaults []*v1alpha1.PodDefault) error {
 	return nil
 }
 
-// merger applies the rows of the table to one pod. Until it is done, the pod shares memory with the
-// PodDefaults: what they contain is copied before it is changed.
+// merger shares memory with the PodDefaults until it is done: what they contain is copied before it is changed.
 type merger struct {
 	pod         *corev1.Pod
 	podDefaults []*v1alpha1.PodDefault
@@ -53,8 +51,7 @@ func (m *merger) mergePodLists() {
 	spec.Containers = sidecars.merge(m, inPod, spec.Containers)
 }
 
-// mergeOwnContainers changes the pod's own containers. A container with the name of a PodDefault's
-// sidecar is that sidecar or a conflict.
+// mergeOwnContainers ignores containers with the name of a sidecar: they are that sidecar or a conflict.
 func (m *merger) mergeOwnContainers() {
 	isSidecar := map[string]bool{}
 	for _, d := range m.podDefaults {
@@ -89,7 +86,6 @@ func (m *merger) mergeContainer(container *corev1.Container) {
 	}
 }
 
-// markApplied annotates the pod with the PodDefaults and their versions.
 func (m *merger) markApplied() {
 	annotations := maps.Clone(m.pod.Annotations)
 	if annotations == nil {

@@ -6,8 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// completeContainer adds what the API server adds to a new pod: the defaults, and the mount of the
-// ServiceAccount's token.
+// completeContainer adds the defaults of the API server, and removes the mount of the ServiceAccount's token.
 func completeContainer(c corev1.Container) corev1.Container {
 	c = *c.DeepCopy()
 	setDefault(&c.ImagePullPolicy, defaultPullPolicy(c.Image))
@@ -52,7 +51,6 @@ func completeFieldRef(ref *corev1.ObjectFieldSelector) {
 	}
 }
 
-// completeRequests asks for as much of a resource as its limit is.
 func completeRequests(r *corev1.ResourceRequirements) {
 	for name, limit := range r.Limits {
 		if _, isSet := r.Requests[name]; isSet {
@@ -86,8 +84,7 @@ func completeHTTPGet(get *corev1.HTTPGetAction) {
 	}
 }
 
-// defaultPullPolicy pulls what has the tag latest each time, and so what has neither a
-// tag nor a digest.
+// defaultPullPolicy is Always for the tag latest, which is the default of images without a digest.
 func defaultPullPolicy(image string) corev1.PullPolicy {
 	reference, _, hasDigest := strings.Cut(image, "@")
 	name := reference[strings.LastIndex(reference, "/")+1:] // before it, a colon begins a port

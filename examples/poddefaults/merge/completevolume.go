@@ -4,7 +4,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// completeVolume adds the defaults of the API server.
 func completeVolume(v corev1.Volume) corev1.Volume {
 	v = *v.DeepCopy()
 	if v.VolumeSource == (corev1.VolumeSource{}) {
@@ -15,7 +14,6 @@ func completeVolume(v corev1.Volume) corev1.Volume {
 	return v
 }
 
-// completeFiles completes volumes whose content the kubelet writes or reads.
 func completeFiles(v *corev1.VolumeSource) {
 	if v.Secret != nil {
 		setDefault(&v.Secret.DefaultMode, new(corev1.SecretVolumeSourceDefaultMode))
@@ -52,7 +50,6 @@ func completeDownwardFiles(files []corev1.DownwardAPIVolumeFile) {
 	}
 }
 
-// completeDisk completes volumes outside the pod.
 func completeDisk(v *corev1.VolumeSource) {
 	if v.Ephemeral != nil && v.Ephemeral.VolumeClaimTemplate != nil {
 		setDefault(&v.Ephemeral.VolumeClaimTemplate.Spec.VolumeMode, new(corev1.PersistentVolumeFilesystem))

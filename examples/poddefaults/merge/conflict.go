@@ -15,12 +15,9 @@ import (
 
 // Conflict is one item of a PodDefault that cannot be merged into a pod.
 type Conflict struct {
-	// PodDefault is the name of the PodDefault with the item.
 	PodDefault string
-	// Field is the field of its spec.
-	Field string
-	// Key is the key of both items.
-	Key string
+	Field      string
+	Key        string
 	// Problem is the other item, its owner, and the difference.
 	Problem string
 }
@@ -34,9 +31,8 @@ func (c Conflict) String() string {
 type ConflictError struct {
 	// PodDefaults are the names of all that select the pod.
 	PodDefaults []string
-	// Pod is the name of the pod, or its generateName.
-	Pod       string
-	Conflicts []Conflict
+	Pod         string
+	Conflicts   []Conflict
 }
 
 func (m *merger) conflict(c Conflict) { m.conflicts = append(m.conflicts, c) }
@@ -65,7 +61,6 @@ type owner string
 
 const thePod owner = ""
 
-// place is a container, or inPod for lists of the pod.
 type place struct{ container string }
 
 var inPod = place{}

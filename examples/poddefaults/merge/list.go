@@ -8,14 +8,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
 
-// list merges items that have a key. A PodDefault's item is added if no item has its key, ignored
-// if an equal item has it, and otherwise a conflict.
+// list merges items that have a key. An equal item is ignored, and another item with the key is a conflict.
 type list[T any] struct {
 	field string
 	of    func(*v1alpha1.PodDefaultSpec) []T
 	key   func(T) string
-	// complete returns a copy with the defaults of the API server, so that it can be compared with
-	// an item of the pod.
+	// complete returns a copy with the defaults of the API server, for the comparison with an item of the pod.
 	complete func(T) T
 }
 
@@ -58,14 +56,12 @@ var (
 	}
 )
 
-// held is an item of the list, with defaults, and its owner.
 type held[T any] struct {
 	item  T
 	owner owner
 }
 
-// merge returns the list with the items of the PodDefaults. If the pod has a key several times, an
-// item equal to any of them is ignored.
+// merge ignores an item that is equal to any item of the pod with its key.
 func (l list[T]) merge(m *merger, where place, existing []T) []T {
 	merged := existing
 	byKey := map[string][]held[T]{}
@@ -93,5 +89,4 @@ func (l list[T]) merge(m *merger, where place, existing []T) []T {
 	return merged
 }
 
-// asItIs is the complete of types without defaults.
 func asItIs[T any](item T) T { return item }

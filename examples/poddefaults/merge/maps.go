@@ -8,8 +8,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
 
-// mergeMap returns the map with the entries of the PodDefaults. An entry with another value is a
-// conflict.
 func (m *merger) mergeMap(field string, existing map[string]string, of func(*v1alpha1.PodDefaultSpec) map[string]string) map[string]string {
 	merged, owners := maps.Clone(existing), map[string]owner{}
 	for _, d := range m.podDefaults {

@@ -8,8 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// mergeVolumeMounts merges by name, and refuses two mounts with one path: the second would hide the
-// first.
+// mergeVolumeMounts merges by name, and refuses two mounts with one path: the second would hide the first.
 func (m *merger) mergeVolumeMounts(where place, existing []corev1.VolumeMount) []corev1.VolumeMount {
 	merged := existing
 	var mounts []held[corev1.VolumeMount]

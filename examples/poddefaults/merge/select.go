@@ -20,11 +20,8 @@ const (
 	ExcludeAnnotation = annotationPrefix + "exclude"
 )
 
-// AppliedAnnotation returns the key of the annotation of an applied PodDefault. Its value is the
-// PodDefault's resourceVersion.
-func AppliedAnnotation(name string) string {
-	return annotationPrefix + "poddefault-" + name
-}
+// AppliedAnnotation returns the key of an annotation with the resourceVersion of an applied PodDefault.
+func AppliedAnnotation(name string) string { return annotationPrefix + "poddefault-" + name }
 
 // Selectable is a PodDefault with a parsed selector.
 type Selectable struct {
@@ -41,8 +38,7 @@ func Compile(d *v1alpha1.PodDefault) (*Selectable, error) {
 	return &Selectable{podDefault: d, selector: selector}, nil
 }
 
-// Select returns the PodDefaults that apply to a pod, sorted by name. The namespace of the request
-// applies if the pod has none.
+// Select returns the PodDefaults of a pod, sorted by name. requestNamespace is for pods without namespace.
 func Select(pod *corev1.Pod, requestNamespace string, all []*Selectable) []*v1alpha1.PodDefault {
 	if isExempt(pod) {
 		return nil
@@ -58,8 +54,7 @@ func Select(pod *corev1.Pod, requestNamespace string, all []*Selectable) []*v1al
 	return selected
 }
 
-// isExempt reports whether the pod is annotated for exclusion or is a mirror pod. The kubelet does
-// not read changes of mirror pods.
+// isExempt includes mirror pods: the kubelet does not read changes of them.
 func isExempt(pod *corev1.Pod) bool {
 	_, isMirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
 	return isMirror || pod.Annotations[ExcludeAnnotation] == "true"

@@ -28,11 +28,9 @@ func (m *merger) setServiceAccount() {
 	unmountToken(spec)
 }
 
-// tokenVolumePrefix is the prefix of the volumes with which the API server mounts tokens.
 const tokenVolumePrefix = "kube-api-access-"
 
-// unmountToken removes the token that the API server mounted before it called webhooks. The API
-// server mounts a token again if the changed pod requires it, but it never removes one.
+// unmountToken removes the API server's token mount, which it adds again if needed, but never removes.
 func unmountToken(spec *corev1.PodSpec) {
 	spec.Volumes = slices.DeleteFunc(spec.Volumes, func(v corev1.Volume) bool {
 		return strings.HasPrefix(v.Name, tokenVolumePrefix)

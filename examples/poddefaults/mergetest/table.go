@@ -18,14 +18,11 @@ var table []byte
 // Case is one example.
 type Case struct {
 	// Row is the tested field of a PodDefault's spec.
-	Row  string `json:"row"`
-	Name string `json:"case"`
-	// Pod is the pod of the request.
-	Pod corev1.Pod `json:"pod"`
-	// Specs are the specs of the PodDefaults, in order.
+	Row   string                    `json:"row"`
+	Name  string                    `json:"case"`
+	Pod   corev1.Pod                `json:"pod"`
 	Specs []v1alpha1.PodDefaultSpec `json:"podDefaults"`
-	// Want is the resulting pod without the annotations of PodDefaults. It is empty if there are
-	// Conflicts.
+	// Want is the resulting pod without the annotations of PodDefaults; empty if there are Conflicts.
 	Want      corev1.Pod `json:"want"`
 	Conflicts []string   `json:"conflicts"`
 }
@@ -50,8 +47,7 @@ func Table() ([]Case, error) {
 	return cases, nil
 }
 
-// PodDefaults returns the PodDefaults of the example, for all pods of a namespace, with names in
-// the order of the list and invented versions.
+// PodDefaults returns PodDefaults for all pods of a namespace, with names in the order of Specs.
 func (c *Case) PodDefaults(namespace string) []*v1alpha1.PodDefault {
 	var all []*v1alpha1.PodDefault
 	for i, spec := range c.Specs {

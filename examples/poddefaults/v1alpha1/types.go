@@ -26,22 +26,18 @@ var Resource = schema.GroupVersionResource{Group: "kubeflow.org", Version: "v1al
 type PodDefault struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-
-	Spec PodDefaultSpec `json:"spec"`
+	Spec              PodDefaultSpec `json:"spec"`
 }
 
 // PodDefaultSpec is what a pod gets, and which pods do.
 type PodDefaultSpec struct {
 	// Selector is matched against the labels of the pod; an empty one matches all pods.
 	Selector metav1.LabelSelector `json:"selector"`
-
 	// Desc says to people what the PodDefault is for.
 	Desc string `json:"desc,omitempty"`
-
 	// Labels and Annotations are added to the pod.
 	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
-
 	// ServiceAccountName replaces the pod's.
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 	// AutomountServiceAccountToken replaces the pod's.
@@ -50,24 +46,20 @@ type PodDefaultSpec struct {
 	// The next five are appended to lists of the pod, where they are not there already.
 
 	// Volumes is merged by name.
-	//
 	// +listType=map
 	// +listMapKey=name
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 	// Tolerations is merged by key.
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	// ImagePullSecrets is merged by name.
-	//
 	// +listType=map
 	// +listMapKey=name
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 	// InitContainers is merged by name.
-	//
 	// +listType=map
 	// +listMapKey=name
 	InitContainers []corev1.Container `json:"initContainers,omitempty"`
 	// Sidecars is merged, by name, into the pod's containers.
-	//
 	// +listType=map
 	// +listMapKey=name
 	Sidecars []corev1.Container `json:"sidecars,omitempty"`
@@ -75,18 +67,15 @@ type PodDefaultSpec struct {
 	// The next three are appended to lists of each of the pod's own containers.
 
 	// Env is merged by name.
-	//
 	// +listType=map
 	// +listMapKey=name
 	Env []corev1.EnvVar `json:"env,omitempty"`
 	// EnvFrom is appended as it is.
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
 	// VolumeMounts is merged by name, with one mount for each path.
-	//
 	// +listType=map
 	// +listMapKey=mountPath
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
-
 	// Command and Args are given to each of the pod's own containers that has none.
 	Command []string `json:"command,omitempty"`
 	Args    []string `json:"args,omitempty"`

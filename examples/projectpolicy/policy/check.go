@@ -8,8 +8,7 @@ type Namespace struct {
 	Labels map[string]string
 }
 
-// Check returns every rule that the namespace breaks, sorted by policy; within a policy, the name
-// is first and the labels follow in order. Every policy that does not exempt the namespace applies.
+// Check returns every broken rule, sorted by policy; within a policy, the name is first and the labels follow in order.
 func Check(namespace Namespace, policies []*Compiled) []Violation {
 	var violations []Violation
 	for _, p := range policies {

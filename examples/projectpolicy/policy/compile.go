@@ -22,8 +22,7 @@ type requiredLabel struct {
 	value *pattern
 }
 
-// pattern is an RE2 expression for messages, and its compiled form, which matches the whole value.
-// A nil pattern matches every value.
+// pattern is an RE2 expression that matches the whole value. A nil pattern matches every value.
 type pattern struct {
 	source string
 	whole  *regexp.Regexp
@@ -43,7 +42,6 @@ func Compile(p *ProjectPolicy) (*Compiled, error) {
 		}
 		return compiled
 	}
-
 	compiled := &Compiled{
 		policy:  p.Name,
 		message: p.Spec.Message,
@@ -71,8 +69,7 @@ func (c *Compiled) exempts(namespace string) bool {
 	})
 }
 
-// compilePattern compiles the source alone before it is anchored: "a)|(b" would compile in a group,
-// with another meaning.
+// compilePattern compiles the source alone first: "a)|(b" would compile in a group, with another meaning.
 func compilePattern(source string) (*pattern, error) {
 	if _, err := regexp.Compile(source); err != nil {
 		return nil, err
@@ -84,6 +81,4 @@ func compilePattern(source string) (*pattern, error) {
 	return &pattern{source: source, whole: whole}, nil
 }
 
-func (p *pattern) matches(value string) bool {
-	return p == nil || p.whole.MatchString(value)
-}
+func (p *pattern) matches(value string) bool { return p == nil || p.whole.MatchString(value) }

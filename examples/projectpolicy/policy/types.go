@@ -1,5 +1,4 @@
-// Package policy defines ProjectPolicies, and decides which of their rules a namespace breaks. It
-// is pure.
+// Package policy defines ProjectPolicies, and decides which of their rules a namespace breaks. It is pure.
 package policy
 
 import (
@@ -14,8 +13,7 @@ var Resource = schema.GroupVersionResource{
 	Resource: "projectpolicies",
 }
 
-// ConditionValid is the type of the condition that reports whether a policy can be enforced. The
-// reasons follow.
+// ConditionValid is the condition that reports whether a policy can be enforced. The reasons follow.
 const (
 	ConditionValid = "Valid"
 
@@ -27,21 +25,17 @@ const (
 type ProjectPolicy struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-
-	Spec   Spec   `json:"spec"`
-	Status Status `json:"status"`
+	Spec              Spec   `json:"spec"`
+	Status            Status `json:"status"`
 }
 
 // Spec is the requirements for every namespace that is not exempt.
 type Spec struct {
 	// NamePattern is an RE2 expression that the whole name must match; any name if empty.
-	NamePattern string `json:"namePattern,omitempty"`
-
+	NamePattern    string          `json:"namePattern,omitempty"`
 	RequiredLabels []RequiredLabel `json:"requiredLabels,omitempty"`
-
 	// Exempt lists excluded namespaces: names, or prefixes with an asterisk.
 	Exempt []string `json:"exempt,omitempty"`
-
 	// Message explains to users how to comply.
 	Message string `json:"message,omitempty"`
 }
@@ -49,7 +43,6 @@ type Spec struct {
 // RequiredLabel is a label that a namespace must have.
 type RequiredLabel struct {
 	Key string `json:"key"`
-
 	// Pattern is an RE2 expression that the whole value must match; any value if empty.
 	Pattern string `json:"pattern,omitempty"`
 }

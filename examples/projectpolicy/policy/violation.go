@@ -7,13 +7,10 @@ import (
 
 // Violation is one rule of a policy that a namespace breaks.
 type Violation struct {
-	Policy string
-	// Field is the path of the field of the namespace.
-	Field string
-	// Problem is the value of the field, and the expected one.
+	Policy  string
+	Field   string
 	Problem string
-	// Help is the message of the policy, or empty.
-	Help string
+	Help    string
 }
 
 func (c *Compiled) violation(field, problem string) Violation {
@@ -31,13 +28,9 @@ func missing(expected *pattern) string {
 	return fmt.Sprintf("is missing, %s", expected)
 }
 
-// String returns the requirement for a value.
-func (p *pattern) String() string {
-	return "must match `" + p.source + "` as a whole"
-}
+func (p *pattern) String() string { return "must match `" + p.source + "` as a whole" }
 
-// Explain returns one message with all violations of a namespace, so that a user can fix all of
-// them at once. The violations are sorted by policy.
+// Explain returns all violations of a namespace, sorted by policy, so that a user can fix them at once.
 func Explain(namespace string, violations []Violation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "namespace %q does not comply", namespace)
@@ -51,7 +44,6 @@ func Explain(namespace string, violations []Violation) string {
 			b.WriteString("; ")
 		}
 		fmt.Fprintf(&b, "%s %s", v.Field, v.Problem)
-
 		endsPolicy := i == len(violations)-1 || violations[i+1].Policy != v.Policy
 		if endsPolicy && v.Help != "" {
 			fmt.Fprintf(&b, " (%s)", v.Help)

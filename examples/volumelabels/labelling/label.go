@@ -8,8 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Difference is a label of a PersistentVolume whose value differs from the provider's. The value of
-// the author of the PersistentVolume applies.
+// Difference is a label whose value differs from the provider's. The PersistentVolume's value applies.
 type Difference struct {
 	Key, Has, Known string
 }

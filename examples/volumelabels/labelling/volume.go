@@ -9,14 +9,12 @@ import (
 
 // Volume is the identity of a volume outside the cluster.
 type Volume struct {
-	// Driver is the name of the CSI driver of the volume.
 	Driver string
 	// Handle is the driver's name for the volume.
 	Handle string
 }
 
-// VolumeOf returns the volume of a PersistentVolume, and false if no system outside the cluster can
-// know it, such as a path on a node.
+// VolumeOf returns false for a volume that no system outside the cluster can know, such as a path on a node.
 func VolumeOf(pv *corev1.PersistentVolume) (Volume, bool) {
 	csi := pv.Spec.CSI
 	if csi == nil {
@@ -25,6 +23,4 @@ func VolumeOf(pv *corev1.PersistentVolume) (Volume, bool) {
 	return Volume{Driver: csi.Driver, Handle: csi.VolumeHandle}, true
 }
 
-func (v Volume) String() string {
-	return fmt.Sprintf("volume %q of %s", v.Handle, v.Driver)
-}
+func (v Volume) String() string { return fmt.Sprintf("volume %q of %s", v.Handle, v.Driver) }

@@ -49,7 +49,6 @@ func must(err error) {
 	}
 }
 
-// commandLine writes one page for each command.
 func commandLine(dir string) {
 	must(os.Unsetenv("POD_NAMESPACE"))
 	must(os.RemoveAll(dir))
@@ -73,7 +72,6 @@ func normalize(c *cobra.Command) {
 	}
 }
 
-// recorder is a registry that keeps descriptions.
 type recorder struct {
 	*prometheus.Registry
 	rows []string
@@ -147,7 +145,6 @@ var otherKeys = [][2]string{
 	{"olm.providedAPIs", "on an OperatorGroup, lists the APIs that its operators provide, as Kind.version.group separated by commas. The manager writes it, unless spec.staticProvidedAPIs is true. OLM v0 defines it."},
 }
 
-// annotationsPage lists the constants of package wellknown that hold a key, with their doc comments.
 func annotationsPage(dir string) string {
 	rows := otherKeys
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -172,7 +169,6 @@ func annotationsPage(dir string) string {
 // constant is a constant that holds a string, with its doc comment without the name.
 type constant struct{ name, value, meaning string }
 
-// constantsOf returns the constants of some files that have a string literal for a value.
 func constantsOf(files ...string) (all []constant) {
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
@@ -209,7 +205,6 @@ func constantsIn(g *ast.GenDecl) (all []constant) {
 	return all
 }
 
-// reasonsPage lists the words that status fields, conditions, events and findings use.
 func reasonsPage(pkg string) string {
 	text := generated + "# Reasons, conditions and events\n\nFor administrators who look up a word of a status, an event or `doctor`. Next steps:\n[troubleshoot.md](../admin/troubleshoot.md).\n"
 	for _, section := range []struct{ title, intro, file, prefix string }{

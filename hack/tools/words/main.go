@@ -35,7 +35,6 @@ func main() {
 	}
 }
 
-// check returns the findings of the files under the table that vale reads.
 func check(path string, files []string) ([]string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -56,7 +55,6 @@ func check(path string, files []string) ([]string, error) {
 	return found, nil
 }
 
-// rule replaces what its pattern matches.
 type rule struct {
 	pattern *regexp.Regexp
 	instead string
@@ -89,7 +87,7 @@ func parseRules(text []byte) ([]rule, error) {
 	return rules, nil
 }
 
-// checkFile returns the findings of one file. The source is read from disk when src is nil.
+// checkFile reads the source from disk when src is nil.
 func checkFile(rules []rule, name string, src any) ([]string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, src, parser.ParseComments)

@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// supportedKinds are the kinds that every bundle may have: the kinds that OLM v0 supports in bundles,
-// and PodMonitor, which belongs to ServiceMonitor.
+// supportedKinds are the kinds that OLM v0 supports in bundles, and PodMonitor, which belongs to ServiceMonitor.
 var supportedKinds = grouped(map[string][]string{
 	"":                          {"ConfigMap", "Secret", "Service", "ServiceAccount"},
 	apiextensionsv1.GroupName:   {"CustomResourceDefinition"},
@@ -60,8 +59,7 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s: %s %s: %s; %s", r.Object.File, r.Object.GetKind(), r.Object.GetName(), r.What, r.Remedy)
 }
 
-// Refusals returns the objects that are not applied: forbidden kinds, kinds that need --allow-kind, and
-// webhook configurations with forbidden rules.
+// Refusals returns the objects that are not applied where these kinds are allowed.
 func (b *Bundle) Refusals(allowed []schema.GroupKind) []Refusal {
 	var all []Refusal
 	for _, o := range b.Objects {

@@ -13,7 +13,6 @@ import (
 
 const annotationsFile = metadataFolder + "/annotations.yaml"
 
-// OLM defines all bundle annotations with this prefix.
 const (
 	annotationPrefix         = "operators.operatorframework.io.bundle."
 	mediaTypeAnnotation      = annotationPrefix + "mediatype.v1"
@@ -26,7 +25,6 @@ const (
 
 var bundleAnnotations = []string{mediaTypeAnnotation, manifestsAnnotation, metadataAnnotation, packageAnnotation, channelsAnnotation, defaultChannelAnnotation}
 
-// readAnnotations reads metadata/annotations.yaml, and reports unknown fields and annotations.
 func (r *reader) readAnnotations() {
 	text, ok := r.files[annotationsFile]
 	if !ok {
@@ -65,7 +63,6 @@ func (r *reader) readAnnotations() {
 	}
 }
 
-// checkAnnotations reports missing annotations that a catalog needs.
 func (r *reader) checkAnnotations() {
 	if r.has(NotABundle, "") || r.has(BrokenFile, annotationsFile) {
 		return

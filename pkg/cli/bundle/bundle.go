@@ -21,24 +21,19 @@ import (
 // Bundle is the content of a registry+v1 bundle.
 type Bundle struct {
 	// Source is the folder, or the image with its digest.
-	Source string
-	// Annotations are the annotations in metadata/annotations.yaml.
+	Source      string
 	Annotations map[string]string
-	// AnnotationsObject is the content of that file; nil if it is missing or cannot be read.
+	// AnnotationsObject is metadata/annotations.yaml; nil if it is missing or cannot be read.
 	AnnotationsObject *Object
 	// CSV is the ClusterServiceVersion; nil if it is missing or cannot be decoded.
 	CSV *operatorsv1alpha1.ClusterServiceVersion
 	// CSVObject is the ClusterServiceVersion as it is written. It is set also if it cannot be decoded.
 	CSVObject *Object
-	// Objects are all objects of the manifests folder, including the ClusterServiceVersion, sorted
-	// by file.
-	Objects []*Object
-	// Problems are the files and fields that could not be read.
+	// Objects includes the ClusterServiceVersion, and is sorted by file.
+	Objects  []*Object
 	Problems []Problem
-	// Size is the size of all files.
-	Size int64
-
-	files map[string][]byte
+	Size     int64
+	files    map[string][]byte
 }
 
 // Err returns the problems that prevent the installation; nil if there are none.
@@ -104,8 +99,7 @@ func (b *Bundle) Find(kind schema.GroupKind, name string) *Object {
 	return nil
 }
 
-// CompressedSize returns the size of all files in the form in which OLM stores them: compressed, in
-// base64.
+// CompressedSize returns the size of all files as OLM stores them: compressed, in base64.
 func (b *Bundle) CompressedSize() (int64, error) {
 	var size int64
 	for _, text := range b.files {
@@ -131,15 +125,12 @@ func OfType[T any](b *Bundle) []T {
 
 // Object is an object of a bundle and its position.
 type Object struct {
-	// Unstructured is the object as it is written, without the fields that its type does not
-	// have. They are reported as Problems.
+	// Unstructured is the object as it is written, without unknown fields: they are reported as Problems.
 	*unstructured.Unstructured
-	// Typed is the same object in its Go type. It is nil for kinds of other APIs than Kubernetes and
-	// OLM, and for objects that cannot be decoded.
+	// Typed is nil for kinds of other APIs than Kubernetes and OLM, and for objects that cannot be decoded.
 	Typed any
 	// File is the path in the bundle, with slashes.
-	File string
-
+	File      string
 	text      []byte
 	firstLine int
 	positions positions

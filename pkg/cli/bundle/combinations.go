@@ -17,8 +17,7 @@ import (
 // of their lists. Two lists of 20,000 items each fit into a small file and have 400,000,000 combinations.
 const maxText = 4 << 20
 
-// limitCombinations reports rules whose lists have too many combinations: rules that the manager refuses, and rules
-// with which all rules that were read have more than maxText. It reports whether there are none.
+// limitCombinations returns false for rules that the manager refuses, or that exceed maxText with those read before.
 func (r *reader) limitCombinations(o *Object, typed any) bool {
 	if csv, ok := typed.(*operatorsv1alpha1.ClusterServiceVersion); ok {
 		if narrow := csvspec.WebhooksWithinLimit(csv); narrow < len(csv.Spec.WebhookDefinitions) {
@@ -40,8 +39,7 @@ func (r *reader) tooWide(o *Object, path, detail string) bool {
 	return false
 }
 
-// limitGrantedRules reports the object with which roles have more than maxText, their rules counted once for each subject
-// and for each ClusterRole that they are given to.
+// limitGrantedRules counts rules once for each subject and for each ClusterRole that they are given to.
 func (r *reader) limitGrantedRules() {
 	roles := map[rbacv1.RoleRef]table{}
 	for _, o := range r.Objects {
@@ -62,7 +60,6 @@ func (r *reader) limitGrantedRules() {
 	}
 }
 
-// givenText returns how many bytes of rules an object grants, and the field of its subjects.
 func givenText(typed any, roles map[rbacv1.RoleRef]table) (path string, bytes int) {
 	switch o := typed.(type) {
 	case *rbacv1.RoleBinding:
@@ -103,8 +100,7 @@ func (t table) plus(other table) table {
 // with returns how many bytes a text needs that stands in each row.
 func (t table) with(text int) int { return times(t.rows, text) }
 
-// textOf returns how many bytes the rules of an object have where each combination is written out with the object's
-// name, and their field.
+// textOf returns how many bytes an object's rules have with each combination written out, and their field.
 func textOf(typed any) (path string, bytes int) {
 	switch o := typed.(type) {
 	case *operatorsv1alpha1.ClusterServiceVersion:
@@ -217,7 +213,6 @@ func pairText(some, others []string) int {
 	return min(times(len(some), listText(others))+times(len(others), listText(some)), unbounded)
 }
 
-// times returns the product of two lengths, at most unbounded.
 func times(a, b int) int {
 	if b > 0 && a > unbounded/b {
 		return unbounded

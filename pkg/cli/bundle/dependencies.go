@@ -16,11 +16,9 @@ import (
 
 type fault struct{ path, what, remedy string }
 
-// valueCheck finds what is wrong with the value of an entry.
 type valueCheck func(json.RawMessage) []fault
 
-// valueChecks has the types that OLM uses to resolve dependencies. Other programs read the other
-// properties.
+// valueChecks has the types that OLM uses to resolve dependencies. Other programs read the other properties.
 var valueChecks = map[string]map[string]valueCheck{
 	dependencies: {
 		"olm.gvk":        decoded(gvkFaults),
@@ -127,7 +125,6 @@ func constraintValueFaults(value json.RawMessage) []fault {
 	return constraintFaults(".value", c)
 }
 
-// constraintFaults checks a constraint and its nested constraints. Each is of one sort.
 func constraintFaults(path string, c constraints.Constraint) []fault {
 	var wrong []fault
 	sorts := 0

@@ -28,8 +28,7 @@ const (
 	maxObjects  = 4096
 )
 
-// Open reads a folder with a bundle, a folder with an OCI layout, or an image in a registry. Source has
-// the digest of the image. What cannot be read is reported as its Problems.
+// Open reads a folder, an OCI layout or an image, whose digest is in Source. What cannot be read is in Problems.
 func Open(ctx context.Context, reference string, registry Registry) (*Bundle, error) {
 	reference = strings.TrimRight(reference, "/")
 	isPath := strings.HasPrefix(reference, ".") || filepath.IsAbs(reference)
@@ -56,8 +55,7 @@ func pinned(reference string) bool {
 	return err == nil
 }
 
-// InspectImage reads the bundle in an image. Messages name it as source. Nothing of the image is written
-// to disk.
+// InspectImage reads the bundle in an image without writing to disk. Messages name it as source.
 func InspectImage(ctx context.Context, image v1.Image, source string) (*Bundle, error) {
 	if err := checkSize(image); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
@@ -151,7 +149,6 @@ func decompressed(stored io.Reader) (io.Reader, error) {
 
 var errUnpacked = fmt.Errorf("its layers unpack to more than %d MiB, and a bundle is a few manifests", maxUnpacked>>20)
 
-// boundedReader ends with errUnpacked when no byte is left.
 type boundedReader struct {
 	io.Reader
 	stored io.Closer

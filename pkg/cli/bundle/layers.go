@@ -40,8 +40,7 @@ type unpacker struct {
 	removed, own map[string]bool
 }
 
-// unpack reads the files of an image. It refuses names that lead out of the image, and links, which
-// could lead out of it too.
+// unpack refuses names that lead out of the image, and links, which could lead out of it too.
 func (r *reader) unpack(ctx context.Context, image v1.Image) error {
 	layers, err := image.Layers()
 	if err != nil {

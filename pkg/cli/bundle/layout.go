@@ -52,7 +52,6 @@ func openLayout(ctx context.Context, dir string) (*Bundle, error) {
 	return InspectImage(ctx, image, source)
 }
 
-// manifestOf decodes the manifest of an index.
 func manifestOf(index v1.ImageIndex) (*v1.IndexManifest, error) {
 	text, err := index.RawManifest()
 	if err != nil {
@@ -64,8 +63,7 @@ func manifestOf(index v1.ImageIndex) (*v1.IndexManifest, error) {
 	return index.IndexManifest()
 }
 
-// plainFiles returns an error for a layout with other files than regular files of a limited size: the
-// library reads whole files.
+// plainFiles refuses links, devices and large files: the library reads whole files.
 func plainFiles(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -85,8 +83,7 @@ func plainFiles(dir string) error {
 	})
 }
 
-// checkContent verifies the digests of the content of a layout. The library does so only for
-// registries.
+// checkContent verifies the digests of a layout. The library does so only for registries.
 func checkContent(ctx context.Context, image v1.Image, digest v1.Hash) error {
 	manifest, err := image.RawManifest()
 	if err != nil {
@@ -137,12 +134,10 @@ func checkDigest(what string, content io.Reader, want v1.Hash) error {
 	return nil
 }
 
-// defaultPlatform selects the image of an index with several platforms. The bundle is the same in all of
-// them.
+// defaultPlatform selects the image of an index: the bundle is the same for all platforms.
 const defaultPlatform = "linux/amd64"
 
-// imageIn returns the image of an index. Builders create an index also for a single platform, and add
-// the attestations of the build.
+// imageIn selects an image. Builders create an index also for a single platform, and add attestations.
 func imageIn(index v1.ImageIndex) (v1.Image, v1.Hash, error) {
 	manifest, err := manifestOf(index)
 	if err != nil {

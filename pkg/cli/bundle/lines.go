@@ -8,17 +8,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// positions finds fields in the text of an object. It parses the text a second time when the first line
-// is needed: most objects have no problems.
+// positions finds fields in the text of an object. It parses only when needed: most objects have no problems.
 type positions struct {
 	parse sync.Once
 	root  *yaml.Node
 	keys  map[*yaml.Node]map[string]int // the indexes of the keys of mappings
 }
 
-// Line returns the line of a field in the object's file. Paths are written as "spec.rules[0].apiGroups",
-// and "metadata.annotations[example.com/key]" for keys with dots. A missing field has the line of the
-// innermost existing field around it.
+// Line returns the line of a field: "spec.rules[0].apiGroups", or "metadata.annotations[example.com/key]" for keys with
+// dots. A missing field has the line of the innermost existing field around it.
 func (o *Object) Line(path string) int { return o.lineAt(steps(path)) }
 
 func (o *Object) lineAt(at keyPath) int {
@@ -43,8 +41,7 @@ func (o *Object) lineAt(at keyPath) int {
 	return o.firstLine + line - 1
 }
 
-// steps splits a path: a.b[0][c.d] is a, b, 0, c.d. It is used only to find a line: a string cannot
-// represent every path.
+// steps splits a path: a.b[0][c.d] is a, b, 0, c.d. A string cannot represent every path.
 func steps(path string) keyPath {
 	var all []string
 	for path != "" {

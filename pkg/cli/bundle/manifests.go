@@ -24,25 +24,18 @@ import (
 
 // Options are the choices of an administrator.
 type Options struct {
-	// Namespace is the operator's own namespace. The default is the namespace that the bundle
-	// suggests, or the name of its package.
+	// Namespace is the operator's own. The default is the suggested namespace, or the name of the package.
 	Namespace string
-	// Watch are the namespaces that the operator watches; one empty string means all. The default is
-	// all if the bundle supports it, and the operator's own namespace otherwise.
-	Watch []string
-	// Config is spec.config of the Subscription.
+	// Watch are the watched namespaces; "" means all. The default is all if supported, and Namespace otherwise.
+	Watch  []string
 	Config *operatorsv1alpha1.SubscriptionConfig
-	// Labels are added to the labels of every object.
 	Labels map[string]string
-	// Namespaced reports for each kind whether the API server has it in namespaces. Known kinds (see
-	// groupkind.ClusterScoped) and kinds of the bundle need no entry.
+	// Namespaced reports which kinds are namespaced. Known kinds and kinds of the bundle need no entry.
 	Namespaced map[schema.GroupKind]bool
-	// AllowKinds are applied in addition to the kinds that every bundle may have.
 	AllowKinds []schema.GroupKind
 }
 
-// RefusedError is returned for a bundle with objects that are not applied. It has all objects, so that
-// commands can show the refused ones.
+// RefusedError is returned for a bundle with objects that are not applied. Manifests has all objects.
 type RefusedError struct {
 	Manifests []*unstructured.Unstructured
 	Refusals  []Refusal
@@ -56,10 +49,9 @@ func (e *RefusedError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Manifests returns the objects that install a bundle, in the order in which they are applied: a
-// namespace before its objects, a definition before its resources, the ClusterServiceVersion last. The
-// same bundle and options give the same manifests. The error is a RefusedError for a bundle with
-// objects that are not applied.
+// Manifests returns the objects that install a bundle, in the order in which they are applied: a namespace before its
+// objects, a definition before its resources, the ClusterServiceVersion last. It is a function of its arguments. The
+// error is a RefusedError for a bundle with objects that are not applied.
 func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	all, err := render(b, o)
 	if err != nil {
@@ -90,7 +82,6 @@ func render(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	}
 	others, permissions, csv := i.otherObjects(), i.permissions(group.Spec.TargetNamespaces), i.installable(b.CSVObject)
 	dropNulls(csv.Object)
-
 	all := slices.Concat(
 		[]*unstructured.Unstructured{i.namespaceObject()}, others.definitions, others.accounts, permissions, others.rest,
 		[]*unstructured.Unstructured{plain(group), plain(i.subscription()), csv},
@@ -101,7 +92,6 @@ func render(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// installation creates the objects that install a bundle with the options of an administrator.
 type installation struct {
 	*Bundle
 	Options
@@ -136,8 +126,7 @@ func installationMeta(name, namespace string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: namespace, Annotations: map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}}
 }
 
-// subscription returns the Subscription that has the configuration. It names no existing catalog,
-// because the bundle itself is installed.
+// subscription names no existing catalog, because the bundle itself is installed.
 func (i installation) subscription() *operatorsv1alpha1.Subscription {
 	return &operatorsv1alpha1.Subscription{
 		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1alpha1.SubscriptionCRDAPIVersion, Kind: operatorsv1alpha1.SubscriptionKind},
@@ -156,7 +145,6 @@ func label(object *unstructured.Unstructured, add map[string]string) {
 	}
 }
 
-// plain returns an object without status and empty fields.
 func plain(object runtime.Object) *unstructured.Unstructured {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {

@@ -10,21 +10,18 @@ import (
 	strictjson "sigs.k8s.io/json"
 )
 
-// The lists in the metadata folder from which catalogs read the dependencies and properties of a bundle.
-// Each has its own file with its name.
+// The lists from which catalogs read dependencies and properties. Each has its own file with its name.
 const (
 	dependencies = "dependencies"
 	properties   = "properties"
 )
 
-// entry is one item of such a list.
 type entry struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
 }
 
-// readMetadata reports what catalogs cannot read in the other files of metadata/. It never prevents an
-// installation: the commands do not resolve dependencies.
+// readMetadata never prevents an installation: the commands do not resolve dependencies.
 func (r *reader) readMetadata() {
 	for _, list := range []string{dependencies, properties} {
 		file := metadataFolder + "/" + list + ".yaml"
@@ -49,7 +46,6 @@ func (r *reader) readMetadata() {
 	}
 }
 
-// readList returns the entries of a file that has only one list.
 func (r *reader) readList(o *Object, list string) []entry {
 	content, ok := r.toJSON(BrokenMetadata, o.File, document{text: o.text, line: o.firstLine})
 	if !ok {

@@ -14,8 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
 
-// The annotations of a ClusterServiceVersion by which its author suggests a namespace. The template
-// takes precedence.
+// The annotations by which an author suggests a namespace. The template takes precedence.
 const (
 	NamespaceAnnotation         = "operatorframework.io/suggested-namespace"
 	NamespaceTemplateAnnotation = "operatorframework.io/suggested-namespace-template"
@@ -63,7 +62,6 @@ func (b *Bundle) NamespaceTemplate() (template *corev1.Namespace, leftOut []stri
 	return template, leftOut, nil
 }
 
-// namespaceMeta returns name, labels and annotations of the template; none if it is invalid.
 func (b *Bundle) namespaceMeta() metav1.ObjectMeta {
 	template, _, err := b.NamespaceTemplate()
 	if err != nil || template == nil {

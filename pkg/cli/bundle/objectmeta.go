@@ -14,12 +14,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// appliedMetadata are the fields of metadata that objects are applied with. creationTimestamp is among them
-// because generators write it; it is removed later.
+// appliedMetadata has creationTimestamp because generators write it; it is removed later.
 var appliedMetadata = []string{"name", "namespace", "labels", "annotations", "creationTimestamp"}
 
-// annotationsOfAuthors are the annotations under wellknown.AnnotationPrefix that describe the webhooks of a
-// ClusterServiceVersion, and so belong to its author.
+// annotationsOfAuthors describe the webhooks of a ClusterServiceVersion, and so belong to its author.
 var annotationsOfAuthors = []string{wellknown.AnnotationMatchConditions, wellknown.AnnotationProbe}
 
 // scopeOfCSV are the annotations and the label by which a ClusterServiceVersion states its OperatorGroup, or that it is

@@ -31,7 +31,6 @@ func (i installation) otherObjects() objectsByOrder {
 	return others
 }
 
-// installable returns an object of the bundle in the form in which it is applied.
 func (i installation) installable(o *Object) *unstructured.Unstructured {
 	object := o.DeepCopy()
 	unstructured.RemoveNestedField(object.Object, "status")
@@ -44,8 +43,7 @@ func (i installation) installable(o *Object) *unstructured.Unstructured {
 	return object
 }
 
-// namespaced reports whether objects of a kind are in a namespace, by the bundle's own definition, by
-// the known kinds, or by the cluster. An unknown kind is namespaced.
+// namespaced uses the bundle's own definition, the known kinds, or the cluster. An unknown kind is namespaced.
 func (i installation) namespaced(kind schema.GroupKind) bool {
 	for _, crd := range i.CRDs() {
 		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
@@ -59,8 +57,7 @@ func (i installation) namespaced(kind schema.GroupKind) bool {
 	return namespaced || !answered
 }
 
-// dropNulls removes null fields: the API server drops them when an object is created, and refuses
-// them when it is applied.
+// dropNulls removes null fields: the API server refuses them when an object is applied.
 func dropNulls(in any) {
 	switch value := in.(type) {
 	case map[string]any:

@@ -26,7 +26,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
-// kinds are the types that objects of a bundle are decoded into.
 var kinds = func() *runtime.Scheme {
 	kinds := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -63,7 +62,6 @@ type document struct {
 	line int // of the file, where it begins
 }
 
-// documents splits a file at the lines that begin with three dashes.
 func documents(text []byte) []document {
 	var all []document
 	current := document{line: 1}
@@ -114,8 +112,7 @@ func (r *reader) parseDocument(file string, d document) {
 	r.decode(o)
 }
 
-// toJSON converts a document to JSON. For invalid YAML it reports a problem of kind broken and returns
-// false. Every text of a bundle is parsed here first, within limits.
+// toJSON reports invalid YAML as a problem of kind broken. Every text of a bundle is parsed here first, within limits.
 func (r *reader) toJSON(broken Kind, file string, d document) ([]byte, bool) {
 	if err := yamltext.Check(d.text); err != nil {
 		r.addProblem(broken, file, d.line, err.Error(), "write it in more files, and without aliases")
@@ -150,8 +147,7 @@ func missingIdentity(o *Object) string {
 	return ""
 }
 
-// decode sets Typed. It removes unknown fields first: the typed and the unstructured object are always
-// the same.
+// decode removes unknown fields before it sets Typed: both forms of the object are always the same.
 func (r *reader) decode(o *Object) {
 	target := newTyped(o.GroupVersionKind())
 	if target == nil {
@@ -173,8 +169,7 @@ func (r *reader) decode(o *Object) {
 	}
 }
 
-// newTyped returns an empty object of a kind; nil for an unknown one. A ClusterServiceVersion of a wrong
-// group is decoded as well, so that its other problems are reported.
+// newTyped returns nil for an unknown kind. It also decodes a ClusterServiceVersion of a wrong group, to check the rest.
 func newTyped(kind schema.GroupVersionKind) any {
 	if kind.Kind == operatorsv1alpha1.ClusterServiceVersionKind {
 		return &operatorsv1alpha1.ClusterServiceVersion{}
@@ -186,8 +181,7 @@ func newTyped(kind schema.GroupVersionKind) any {
 	return object
 }
 
-// checkKind reports unknown kinds and versions in the groups of Kubernetes and OLM. Only the cluster has
-// the kinds of other groups.
+// checkKind knows the groups of Kubernetes and OLM. Only the cluster has the kinds of other groups.
 func (r *reader) checkKind(o *Object) {
 	version := o.GroupVersionKind().GroupVersion()
 	switch {
@@ -238,8 +232,7 @@ func wrongType(o *Object, err error) Problem {
 
 var lineNumber = regexp.MustCompile(`(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
 
-// yamlError returns the message of a YAML error and its line in the file: the parser counts from the
-// beginning of the document.
+// yamlError returns the line in the file: the parser counts from the beginning of the document.
 func yamlError(err error, first int) (line int, detail string) {
 	detail = strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	at := lineNumber.FindStringSubmatchIndex(detail)

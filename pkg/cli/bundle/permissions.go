@@ -21,8 +21,7 @@ import (
 // Account has the permissions that a ClusterServiceVersion requests for a ServiceAccount.
 type Account struct {
 	Name string
-	// Namespaced are the rules for the namespaces that the operator watches, Cluster those
-	// for the whole cluster.
+	// Namespaced are the rules for the watched namespaces, Cluster those for the whole cluster.
 	Namespaced, Cluster []rbacv1.PolicyRule
 }
 
@@ -49,9 +48,8 @@ func Accounts(csv *operatorsv1alpha1.ClusterServiceVersion) []Account {
 	return all
 }
 
-// permissions returns the ServiceAccounts and their RBAC objects. As with OLM v0, an operator that watches
-// all namespaces has its namespaced rules in a ClusterRole. Any other operator has them in its own
-// namespace and in each watched namespace.
+// permissions puts the namespaced rules of an operator that watches all namespaces into a ClusterRole, as OLM v0 does.
+// Any other operator has them in its own namespace and in each watched namespace.
 func (i installation) permissions(watch []string) []*unstructured.Unstructured {
 	var accounts, roles []*unstructured.Unstructured
 	for _, a := range Accounts(i.CSV) {
@@ -70,9 +68,8 @@ func (i installation) permissions(watch []string) []*unstructured.Unstructured {
 	return slices.Concat(accounts, roles)
 }
 
-// ownership returns the labels by which the manager and OLM v0 find the objects of a ClusterServiceVersion
-// that cannot have an owner reference, or are created before it. These objects are also deleted when
-// another version replaces it.
+// ownership returns the labels by which the manager and OLM v0 find, and delete, objects of a ClusterServiceVersion
+// that cannot have an owner reference, or are created before it.
 func (i installation) ownership() map[string]string {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: i.CSV.Name, Namespace: i.Namespace}}
 	labels := csvspec.OwnerLabels(csv)
@@ -118,8 +115,7 @@ func (a Account) grants(namespace, csv string, watch []string) []runtime.Object 
 	return all
 }
 
-// readNamespaces is the rule that OLM v0 adds in the ClusterRole: an operator that watches all namespaces
-// has to list them.
+// readNamespaces is OLM v0's rule, too: an operator that watches all namespaces has to list them.
 var readNamespaces = []rbacv1.PolicyRule{{
 	APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch"},
 }}

@@ -8,16 +8,13 @@ import (
 
 // Problem is a part of a bundle that cannot be read, or is not read as it is written.
 type Problem struct {
-	// Kind is one of the constants below.
 	Kind Kind
 	// File is the path in the bundle; empty if the problem is about the whole bundle.
 	File string
 	// Line counts from 1; 0 is the whole file.
-	Line int
-	// Object and Path are set if the problem is about a field.
+	Line   int
 	Object *Object
 	Path   string
-	// Detail is the problem and its consequence.
 	Detail string
 	Remedy string
 }
@@ -94,7 +91,6 @@ func (r *reader) report(p Problem) {
 	}
 }
 
-// full reports whether further problems of a kind with a file are not reported.
 func (r *reader) full(kind Kind, file string) bool {
 	return r.reported[problemsOf{kind, file}] > maxProblems
 }

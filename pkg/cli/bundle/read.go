@@ -15,8 +15,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// The limits of a bundle. OLM accepts 1 MB, compressed; the largest file of the published bundles has
-// 2 MB.
+// The limits of a bundle. OLM accepts 1 MB, compressed; the largest file of the published bundles has 2 MB.
 const (
 	maxFile  = 4 << 20
 	maxSize  = 8 << 20
@@ -30,8 +29,7 @@ const (
 	manifestsFolder = "manifests"
 )
 
-// Inspect reads the bundle in a folder. What cannot be read is reported as its Problems. The error is
-// about the folder itself.
+// Inspect reads the bundle in a folder. What cannot be read is in its Problems; the error is about the folder.
 func Inspect(dir string) (*Bundle, error) { return inspect(context.Background(), dir) }
 
 // inspect is Inspect that ends with a context, between documents.
@@ -61,7 +59,6 @@ func (r *reader) inspectFS(fsys fs.FS) *Bundle {
 	return r.read()
 }
 
-// reader reads the files of a bundle into a Bundle.
 type reader struct {
 	*Bundle
 	reported  map[problemsOf]int
@@ -103,8 +100,7 @@ func (r *reader) walk(fsys fs.FS, folder string) error {
 
 var errNotRegular = errors.New("it is no regular file")
 
-// regular returns an error for a name that is not a regular file, nor a link to one: to open a named
-// pipe would block forever, and a device may be endless.
+// regular refuses other files: to open a named pipe would block forever, and a device may be endless.
 func regular(fsys fs.FS, name string) error {
 	info, err := fs.Stat(fsys, name)
 	if err == nil && !info.Mode().IsRegular() {
@@ -162,8 +158,7 @@ func (b *Bundle) manifestsFolder() string {
 	return named
 }
 
-// readManifests reads the files of the manifests folder. OLM refuses a bundle that has other files
-// there.
+// readManifests reports other files in the manifests folder: OLM refuses a bundle that has them.
 func (r *reader) readManifests() {
 	folder := r.manifestsFolder()
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {

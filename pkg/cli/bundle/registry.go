@@ -19,12 +19,10 @@ import (
 type Registry struct {
 	// CA is a PEM bundle that is trusted in addition to the CAs of the machine.
 	CA []byte
-	// PlainHTTP allows requests without TLS if the registry does not support TLS. By default no request is
-	// sent in plain text: it may have a password.
+	// PlainHTTP allows requests without TLS, which may have a password.
 	PlainHTTP bool
 }
 
-// pull reads the image of the current digest of a reference.
 func (r Registry) pull(ctx context.Context, reference string) (*Bundle, error) {
 	var naming []name.Option
 	if r.PlainHTTP {

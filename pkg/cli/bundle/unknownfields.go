@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// limitQuantities reports the quantities of an object that must not be decoded into a type. It reports
-// whether there are none.
+// limitQuantities returns false for an object with quantities that must not be decoded.
 func (r *reader) limitQuantities(o *Object, into any) bool {
 	all := quantities.Find(o.Object, reflect.TypeOf(into), maxProblems+1)
 	for _, q := range all {
@@ -72,11 +71,9 @@ func (p *pruning) add(at keyPath, t reflect.Type) {
 	}
 }
 
-// keyPath is the path to a field: the keys of mappings and the indexes of lists.
 type keyPath []string
 
-// String returns "spec.rules[0]", and "metadata.annotations[example.com/key]" for keys that are no plain
-// names.
+// String returns "spec.rules[0]", and "metadata.annotations[example.com/key]" for keys that are no plain names.
 func (p keyPath) String() string {
 	var text strings.Builder
 	for _, key := range p {
@@ -142,7 +139,6 @@ func (p *pruning) mapping(value map[string]any, t reflect.Type, at keyPath) {
 	}
 }
 
-// nearestField returns the field of a struct that is most similar to a misspelled key.
 func nearestField(key string, t reflect.Type) string {
 	return rules.Nearest(key, slices.Sorted(maps.Keys(jsonfields.Of(t))))
 }

@@ -8,8 +8,7 @@ import (
 )
 
 const (
-	// maxCEL is how many bytes of expressions in CEL are compiled. The compiler may need 15 microseconds for
-	// each. The definitions of published bundles have 1 KiB.
+	// maxCEL is how many bytes of CEL are compiled, in up to 15 microseconds each. Published bundles have 1 KiB.
 	maxCEL = 64 << 10
 	// celOverhead is what each expression counts for, in addition to its text.
 	celOverhead = 64
@@ -42,7 +41,6 @@ func (b *Budget) SpendSchema(s *apiextensionsv1.JSONSchemaProps) bool {
 	return eachSchema(s, b.SpendSchema)
 }
 
-// eachSchema calls a function for each schema inside another, until it returns false.
 func eachSchema(s *apiextensionsv1.JSONSchemaProps, do func(*apiextensionsv1.JSONSchemaProps) bool) bool {
 	all := []*apiextensionsv1.JSONSchemaProps{s.Not}
 	for _, m := range []map[string]apiextensionsv1.JSONSchemaProps{s.Properties, s.PatternProperties} {

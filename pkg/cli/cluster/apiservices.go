@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 )
 
-// apiServices returns the APIServices with a Service: they are called as
-// webhooks are, and broken as they are.
+// apiServices returns the APIServices with a Service: they are called, and fail, as webhooks do.
 func (c *Cluster) apiServices(ctx context.Context) ([]doctor.Webhook, error) {
 	list, err := c.Aggregator.ApiregistrationV1().APIServices().List(ctx, metav1.ListOptions{})
 	if apierrors.IsNotFound(err) { // the API server stands alone

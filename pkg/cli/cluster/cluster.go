@@ -63,8 +63,7 @@ func New(config *rest.Config) (*Cluster, error) {
 	return &Cluster{Config: config, Kube: kube, OLM: olm, Extensions: extensions, Aggregator: apis, Metadata: objects, Dynamic: anyKind}, err
 }
 
-// Examine are all facts: it also asks every pod behind a webhook for its certificate, by
-// its address or else through the API server.
+// Examine also asks every pod behind a webhook for its certificate, directly or through the API server.
 func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error) {
 	facts, backends, err := c.webhooks(ctx)
 	if err != nil {
@@ -118,8 +117,7 @@ func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.Namespa
 	return facts, backends, err
 }
 
-// owners are the ClusterServiceVersions that there are, as labels name them; none where the cluster does not
-// know them.
+// owners are the existing ClusterServiceVersions, as labels name them.
 func (c *Cluster) owners(ctx context.Context) (owners map[types.NamespacedName]bool, unknown bool, err error) {
 	csvs, unknown, err := c.csvs(ctx, metav1.NamespaceAll)
 	owners = map[types.NamespacedName]bool{}

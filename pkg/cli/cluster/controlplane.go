@@ -18,8 +18,7 @@ var (
 	leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 )
 
-// controlPlane are the labels of the objects that the control plane has to write, as far as they
-// may be listed.
+// controlPlane are the labels of the objects that the control plane has to write, as far as they may be listed.
 func (c *Cluster) controlPlane(ctx context.Context) (doctor.ControlPlane, error) {
 	seen := doctor.ControlPlane{Leases: map[string][]map[string]string{}}
 	var err error

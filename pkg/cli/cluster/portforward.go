@@ -17,8 +17,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// forwarder reaches pods through the API server, as kubectl port-forward does: from where
-// an administrator sits, pods cannot be dialled.
+// forwarder reaches pods through the API server: an administrator's machine cannot dial them.
 type forwarder struct {
 	config *rest.Config
 	kube   kubernetes.Interface
@@ -32,11 +31,8 @@ func (f forwarder) dialAt(ctx context.Context, namespace, pod, address string) (
 	return f.dial(ctx, namespace, pod, port)
 }
 
-// dial connects to a port of a pod. What the kubelet cannot connect to is an error of the
-// first read, in its words.
-//
-// The dialers of client-go take no context, and a silent API server answers none of them. So the dial
-// runs on its own: when the context ends, dial returns, and closes a connection that comes later.
+// dial connects to a port of a pod. If the kubelet cannot connect, the first read returns its error. The dialers of
+// client-go take no context: when it ends, dial returns, and closes a connection that comes later.
 func (f forwarder) dial(ctx context.Context, namespace, pod, port string) (net.Conn, error) {
 	type result struct {
 		conn net.Conn

@@ -13,9 +13,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
 )
 
-// Status returns the facts about all webhooks of the cluster except the answers of their pods,
-// the ClusterServiceVersions of one namespace or all, and their managers. A user who
-// asks for one namespace may not see what is in none.
+// Status returns the facts about all webhooks except the answers of their pods, the ClusterServiceVersions of a
+// namespace or all, and their managers. A user who asks for one namespace may not read cluster-scoped objects.
 func (c *Cluster) Status(ctx context.Context, namespace string) (status.Facts, error) {
 	var facts status.Facts
 	var err error

@@ -11,15 +11,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
-// ResyncPeriod is how often a look is taken although nothing changed: what goes on for too
-// long becomes news by that alone.
+// ResyncPeriod is the time after which a state without a change is observed again: it may last too long.
 const ResyncPeriod = 10 * time.Second
 
 // batchPeriod is how long changes are collected before the next observation.
 const batchPeriod = 200 * time.Millisecond
 
-// Watch calls look at once, and again whenever something about webhooks changes, and after
-// a time in which nothing did, until the context ends or look fails.
+// Watch calls look at once, after each change, and after atLeast without one, until ctx ends or look fails.
 func (c *Cluster) Watch(ctx context.Context, namespace string, atLeast time.Duration, look func(context.Context) error) error {
 	changed := make(chan struct{}, 1)
 	note := func() {
@@ -67,8 +65,7 @@ func (c *Cluster) Watch(ctx context.Context, namespace string, atLeast time.Dura
 	}
 }
 
-// handleWatchError does not log missing or forbidden kinds: the observation reports them, and both
-// may change.
+// handleWatchError does not log missing or forbidden kinds: the observation reports them.
 func handleWatchError(ctx context.Context, r *cache.Reflector, err error) {
 	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
 		cache.DefaultWatchErrorHandler(ctx, r, err)

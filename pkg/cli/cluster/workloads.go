@@ -34,7 +34,6 @@ func (c *Cluster) workloads(ctx context.Context, services map[types.NamespacedNa
 	return nil
 }
 
-// workloadsIn reads those of a namespace, as far as it may.
 func (c *Cluster) workloadsIn(ctx context.Context, namespace string) (w doctor.Workloads, unread []string, err error) {
 	for _, kind := range []struct {
 		resource string

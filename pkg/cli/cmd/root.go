@@ -23,14 +23,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
-// Execute runs the command that the arguments of the process name, and returns the exit code. Path is
-// the path of the program.
+// Execute runs the command of the process's arguments, by the path of the program, and returns the exit code.
 func Execute(path string) int { return execute(NewRootCommand(displayName(path))) }
 
 // pluginName is the file name by which kubectl runs this program as "kubectl webhooks".
 const pluginName = "kubectl-webhooks"
 
-// displayName returns the name by which the user called the program.
 func displayName(path string) string {
 	if name := filepath.Base(path); name != pluginName {
 		return name
@@ -67,8 +65,7 @@ func NewRootCommand(displayName string) *cobra.Command {
 	return root
 }
 
-// execute runs a command. The first signal ends the context, so that the command ends in an orderly way.
-// The second signal ends the process at once.
+// execute ends the context at the first signal, and the process at the second.
 func execute(root *cobra.Command) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()

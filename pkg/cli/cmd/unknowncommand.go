@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// rejectUnknownCommands makes each command that only groups subcommands return an error for an unknown
-// subcommand. By default, cobra prints the help of the group and succeeds.
+// rejectUnknownCommands makes an unknown subcommand an error. By default, cobra prints the help of the group.
 func rejectUnknownCommands(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		rejectUnknownCommands(sub)

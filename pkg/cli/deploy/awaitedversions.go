@@ -23,15 +23,13 @@ func AwaitedBy(definitions map[string][]string) []string {
 	return all
 }
 
-// Converts reports whether the operator's webhook serves and converts the objects of a live definition.
-// Its awaited versions can be served then.
+// Converts reports whether the operator's webhook converts a live definition: its awaited versions can be served.
 func (l Observation) Converts(live *apiextensionsv1.CustomResourceDefinition) bool {
 	d, w := l.converter(live.Name)
 	return d != nil && l.isCurrent() && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && webhookConverts(live)
 }
 
-// WaitsForVersions returns the Deployment of the conversion webhook if it may itself wait for the awaited
-// versions: its containers run, and do not become ready.
+// WaitsForVersions returns the Deployment of the conversion webhook if it may wait for the versions: it is not ready.
 func (l Observation) WaitsForVersions(crd string) (deployment string) {
 	if d, _ := l.converter(crd); d != nil && (d.Reason == notReady || d.Reason == crashes) {
 		return d.Name

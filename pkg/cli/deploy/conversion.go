@@ -11,10 +11,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// settledConversion returns how the objects of a definition that exists are converted once the operator is
-// installed: as the bundle's definition has it, where that names a webhook which the ClusterServiceVersion
-// does not declare. In all other cases it is as it is now: the manager sets up and ends what is declared, and
-// a conversion that the bundle does not have is another owner's, or of an older version, which the manager ends.
+// settledConversion is the conversion of a live definition once the operator is installed: the bundle's if it names a
+// webhook that the ClusterServiceVersion does not declare, otherwise the live one. The manager sets up and ends what is
+// declared, and ends conversions of older versions; any other one is another owner's.
 func settledConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceConversion {
 	if live.Spec.Conversion != nil && !hasOwnConversion(next, csv) {
 		return live.Spec.Conversion.DeepCopy()
@@ -41,8 +40,7 @@ func TakesConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *
 	return webhookConverts(live) && hasOwnConversion(next, csv) && !haveSameTarget(live, next)
 }
 
-// KeepsConversion returns the message that a definition keeps a conversion webhook that the bundle does not have; empty
-// otherwise.
+// KeepsConversion returns the message that a definition keeps a conversion that the bundle does not have, or "".
 func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	if !webhookConverts(live) || hasOwnConversion(next, csv) || csvspec.Converts(csv, next.Name) >= 0 {
 		return ""
@@ -50,14 +48,11 @@ func KeepsConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *
 	return fmt.Sprintf("CustomResourceDefinition %s keeps its conversion by %s, which the bundle does not have", live.Name, converter(live))
 }
 
-// hasOwnConversion reports whether a definition of a bundle names a webhook that the manager does
-// not set up.
+// hasOwnConversion reports whether a definition of a bundle names a webhook that the manager does not set up.
 func hasOwnConversion(next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return webhookConverts(next) && next.Spec.Conversion.Webhook != nil && next.Spec.Conversion.Webhook.ClientConfig != nil && csvspec.Converts(csv, next.Name) < 0
 }
 
-// haveSameTarget reports whether the webhooks of two definitions have the same Service and path, or
-// URL.
 func haveSameTarget(a, b *apiextensionsv1.CustomResourceDefinition) bool {
 	if !webhookConverts(a) || !webhookConverts(b) {
 		return false

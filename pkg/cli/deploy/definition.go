@@ -18,9 +18,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Opening returns a definition in the form in which it is written before its operator is installed.
-// Versions that wait for a webhook of the operator are not served, and the storage version stays, so that
-// clients are not blocked.
+// Opening returns a definition as it is before its operator is installed. Versions that wait for a webhook of the
+// operator are not served, and the storage version stays, so that clients are not blocked.
 func Opening(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
 	awaited := Awaited(live, next, csv)
 	if len(awaited) == 0 {
@@ -36,11 +35,9 @@ func Opening(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	return opening
 }
 
-// Serving returns a definition with all its versions, written after its webhook converts to them,
-// together with the current conversion. If there is no conversion yet, because there are no objects or
-// because the operator waits for the version itself, requests in other versions than the stored one fail
-// until the webhook serves. Without a conversion the API server would relabel objects, and they would
-// lose fields.
+// Serving returns a definition with all its versions and the current conversion. If there is no conversion yet,
+// requests in other versions than the stored one fail until the webhook serves: without a conversion the API server
+// would relabel objects, and they would lose fields.
 func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
 	serving := Settled(live, next, csv)
 	if live != nil {
@@ -56,8 +53,7 @@ func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	return serving
 }
 
-// Awaited returns the versions of a definition that are served only once a webhook of the
-// operator converts to them: the versions that the cluster does not serve yet, where it has others.
+// Awaited returns the versions, of a definition with others, that are served only once the operator converts to them.
 func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	if live == nil || csvspec.Converts(csv, next.Name) < 0 || !slices.ContainsFunc(next.Spec.Versions, named(storage.Stored(live))) {
 		return nil
@@ -71,8 +67,7 @@ func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	return awaited
 }
 
-// Settled returns the definition of the bundle with the additional live labels and annotations, and the conversion of
-// settledConversion.
+// Settled returns the definition of the bundle with other live labels and annotations, and settledConversion.
 func Settled(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
 	settled := next.DeepCopy()
 	if live == nil {
@@ -117,8 +112,7 @@ func placeholder(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alph
 	}
 }
 
-// Refusals returns why a definition cannot be replaced by the next one without a loss of stored objects.
-// Each message names the next step.
+// Refusals returns why a definition cannot be replaced without a loss of stored objects, each with the next step.
 func Refusals(live, next *apiextensionsv1.CustomResourceDefinition) []string {
 	if live == nil {
 		return nil
@@ -143,8 +137,7 @@ func mayBeStored(live *apiextensionsv1.CustomResourceDefinition, version string)
 	return "objects may be stored in it, although status.storedVersions lacks it: no storage migration has been completed since a StorageVersionMigration"
 }
 
-// wayOut returns the steps after which no object is stored in a removed version: a storage migration to a
-// version that stays. Both versions have to be served during the migration.
+// wayOut is a storage migration to a version that stays. Both versions have to be served during the migration.
 func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing string) string {
 	to := staying(live, next)
 	if to == "" {
@@ -157,8 +150,7 @@ func wayOut(live, next *apiextensionsv1.CustomResourceDefinition, vanishing stri
 	return wellknown.StorageMigration(live.Name, to)
 }
 
-// staying is a version that is served now and that the next definition has, too, best the one
-// that objects are written in now, else the one that they will be; empty where there is none.
+// staying is a served version that stays, if possible the stored one, or the one that will be; empty for none.
 func staying(live, next *apiextensionsv1.CustomResourceDefinition) string {
 	candidates := []string{storage.Stored(live), storage.Stored(next)}
 	for _, v := range next.Spec.Versions {

@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// DryRunCopy is an object for a dry run in a namespace that exists, while its own does not. No other
-// object has its name.
+// DryRunCopy is an object for a dry run in an existing namespace, with a name that no other object has.
 func DryRunCopy(o *unstructured.Unstructured) *unstructured.Unstructured {
 	e := o.DeepCopy()
 	e.SetNamespace(metav1.NamespaceDefault)
@@ -30,7 +29,6 @@ func DryRunRefusal(o *unstructured.Unstructured, err error) error {
 	return fmt.Errorf("%s: %s", Title(o), message)
 }
 
-// refusedByType reports whether the validation of a kind, or its decoding, refuses an object.
 func refusedByType(err error) bool {
 	message := err.Error()
 	if strings.Contains(message, "admission webhook") || strings.Contains(message, "AdmissionPolicy") {

@@ -8,11 +8,9 @@ import (
 	"strings"
 )
 
-// ObjectCounts is how many objects a definition has in each namespace; objects without a namespace are
-// counted under the empty name. It is nil when they cannot be read.
+// ObjectCounts has the number of a definition's objects by namespace, "" for none. It is nil if they cannot be read.
 type ObjectCounts map[string]int
 
-// namedNamespaces is how many namespaces are named before the rest is only counted.
 const namedNamespaces = 10
 
 // String is the number of objects.
@@ -35,7 +33,6 @@ func (p ObjectCounts) versions(stored string) string {
 	return ", " + stored
 }
 
-// byNamespace is the number of objects, and how many are in which namespace, the most first.
 func (p ObjectCounts) byNamespace() string {
 	namespaces := slices.SortedFunc(maps.Keys(p), func(a, b string) int { return cmp.Or(cmp.Compare(p[b], p[a]), cmp.Compare(a, b)) })
 	namespaces = slices.DeleteFunc(namespaces, func(namespace string) bool { return namespace == "" || p[namespace] == 0 })

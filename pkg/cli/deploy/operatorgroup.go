@@ -14,10 +14,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Watched are the namespaces that an operator watches where its own namespace may have a
-// group already: what the group is for, unless an administrator chose others and no other
-// operator has its namespace there, since the group's namespaces apply to all of them. kept is the message
-// that the group is kept.
+// Watched are the namespaces that an operator watches where its own namespace may have a group already: those of the
+// group, unless others are chosen and no other operator is there: a group's namespaces apply to all its operators.
+// kept is the message that the group is kept.
 func Watched(groups []operatorsv1.OperatorGroup, chosen, others []string) (watch []string, kept string, err error) {
 	switch len(groups) {
 	case 0:
@@ -41,8 +40,7 @@ func Watched(groups []operatorsv1.OperatorGroup, chosen, others []string) (watch
 	}
 }
 
-// AdoptGroup gives the group of an installation the name of the one that is in its namespace
-// already. Of one that came with no bundle it does not say that it did.
+// AdoptGroup sets the name of the existing group. The origin in a bundle is that of the existing group.
 func AdoptGroup(group *unstructured.Unstructured, live []operatorsv1.OperatorGroup) {
 	if len(live) == 1 {
 		group.SetName(live[0].Name)
@@ -61,8 +59,7 @@ func limitOrigin(o *unstructured.Unstructured, live map[string]string) {
 	}
 }
 
-// Targets are the namespaces that a group is for; one empty string is all. Which ones a
-// selector matches, its status says.
+// Targets are the namespaces that a group is for, by its status if it has a selector; one empty string is all.
 func Targets(group operatorsv1.OperatorGroup) []string {
 	if selects(group) {
 		return group.Status.Namespaces
@@ -70,7 +67,7 @@ func Targets(group operatorsv1.OperatorGroup) []string {
 	return distinct(group.Spec.TargetNamespaces)
 }
 
-// distinct are namespaces as they are compared. None named are all, as OLM has it.
+// distinct returns all namespaces for an empty list, as OLM does.
 func distinct(namespaces []string) []string {
 	if len(namespaces) == 0 {
 		return []string{metav1.NamespaceAll}
@@ -78,7 +75,6 @@ func distinct(namespaces []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
 }
 
-// selects reports whether labels decide which namespaces a group is for.
 func selects(group operatorsv1.OperatorGroup) bool {
 	return len(group.Spec.TargetNamespaces) == 0 && group.Spec.Selector != nil
 }

@@ -19,8 +19,7 @@ type Installed struct {
 	Package string
 }
 
-// CheckInstall says why a bundle cannot be installed next to what a namespace has: another version of
-// the same operator.
+// CheckInstall refuses a bundle next to another version of the same operator.
 func CheckInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, there []Installed) error {
 	for _, other := range there {
 		name := other.CSV.Name
@@ -53,8 +52,7 @@ func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion) (all []*unstructured
 	return all
 }
 
-// CheckUpgrade says why a bundle cannot replace a version: it is of another package, or of one that is not known
-// and was not adopted.
+// CheckUpgrade refuses a bundle that would replace a version of another package, or of an unknown one without adoption.
 func CheckUpgrade(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, replaced []Installed, adopted []string) error {
 	for _, other := range replaced {
 		reference := fmt.Sprintf("%s/%s/%s", groupkind.ClusterServiceVersion, other.CSV.Namespace, other.CSV.Name)

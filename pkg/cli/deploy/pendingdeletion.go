@@ -22,8 +22,7 @@ type PendingDeletion struct {
 	Finalized        []string
 }
 
-// Remaining changes with each progress. It does not contain the API server's message about a definition,
-// which changes with each attempt.
+// Remaining changes with each progress. The API server's message changes with each attempt, and is not in it.
 func (h PendingDeletion) Remaining() string {
 	return fmt.Sprint(h.Finalizers, h.ManagerMessage, h.Objects)
 }
@@ -51,7 +50,6 @@ func (h PendingDeletion) Cause() string {
 	return strings.Join(all, "; ")
 }
 
-// missingManager returns the cause when no manager removes the finalizer of a ClusterServiceVersion.
 func (h PendingDeletion) missingManager() string {
 	text := fmt.Sprintf("its finalizer %s is the manager's, and no manager has removed it: check that a manager is installed and running (kubectl get deployment -n olm-webhook-manager), "+
 		"and that its --namespaces, if set, include %s", wellknown.FinalizerCSV, h.Namespace)

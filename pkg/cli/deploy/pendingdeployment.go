@@ -41,7 +41,6 @@ func FirstPendingDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, subscr
 	return nil
 }
 
-// rolloutMessage returns why a rollout is incomplete; empty when every pod is new and available.
 func rolloutMessage(d *appsv1.Deployment) string {
 	s, replicas := d.Status, ptr.Deref(d.Spec.Replicas, 1)
 	switch {
@@ -58,8 +57,6 @@ func rolloutMessage(d *appsv1.Deployment) string {
 	}
 }
 
-// scopeOf returns the scope that a manager has written to the annotations of a
-// ClusterServiceVersion.
 func scopeOf(csv *operatorsv1alpha1.ClusterServiceVersion) scope.Scope {
 	return scope.Scope{
 		Group: &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{

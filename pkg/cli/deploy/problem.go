@@ -18,8 +18,8 @@ import (
 // create what is missing, and the manager retries.
 const DefaultTimeout = time.Minute
 
-// problem returns the cause that stops the installation, and whether it is permanent: a step that the
-// manager gave up, or a fault that only a change of the bundle repairs.
+// problem returns the cause that stops the installation, and whether it is permanent: the manager gave up, or only a
+// change of the bundle helps.
 func (l Observation) problem() (cause string, certain bool) {
 	for _, judge := range []func() (string, bool){l.failure, l.stuckWebhook, l.stuckDeployment, l.unmet} {
 		if cause, certain := judge(); cause != "" {
@@ -29,7 +29,6 @@ func (l Observation) problem() (cause string, certain bool) {
 	return "", false
 }
 
-// explain appends a cause to the messages of the ClusterServiceVersion and the WebhookRollout.
 func (l Observation) explain(cause string) string {
 	csv := l.CSV
 	text := fmt.Sprintf("%s is %s (%s): %s", csv.Name, csv.Status.Phase, csv.Status.Reason, csvstatus.Explained(csv.Status))
@@ -61,8 +60,7 @@ func (l Observation) unmet() (string, bool) {
 	return csvstatus.Explained(l.CSV.Status), false
 }
 
-// stuckDeployment returns the Deployment whose containers cannot start, or do not get ready. Without
-// warnings of its pods, a Deployment is in progress.
+// stuckDeployment ignores a Deployment without warnings of its pods: it is in progress.
 func (l Observation) stuckDeployment() (string, bool) {
 	for _, d := range l.deployments() {
 		warning := l.Warnings[d.Name]
@@ -76,7 +74,6 @@ func (l Observation) stuckDeployment() (string, bool) {
 	return "", false
 }
 
-// stuckWebhook returns the problem of a webhook that is not live although its Deployment is available.
 func (l Observation) stuckWebhook() (string, bool) {
 	for _, d := range l.deployments() {
 		for _, w := range d.Registrations() {
@@ -95,7 +92,6 @@ func (l Observation) deployments() []managerv1alpha1.DeploymentStatus {
 	return l.Rollout.Status.Deployments
 }
 
-// Reasons in the status of the WebhookRollout.
 const (
 	notReady   = managerv1alpha1.ReasonPodNotReady
 	crashes    = "CrashLoopBackOff"

@@ -22,8 +22,7 @@ type Observation struct {
 	Rollout *managerv1alpha1.WebhookRollout
 	// Subscription is the one whose config has been applied.
 	Subscription managerv1alpha1.SubscriptionReference
-	// Pending is the Deployment that an operator without webhooks waits for after it was Succeeded
-	// once; nil for none.
+	// Pending is the Deployment that an operator without webhooks waits for after it was Succeeded once.
 	Pending *PendingDeployment
 	// Warnings are the last warnings of the pods of each Deployment; nil if they may not be read.
 	Warnings map[string]string
@@ -33,7 +32,6 @@ type Observation struct {
 
 // Progress is the progress of an installation in the form that commands print.
 type Progress struct {
-	// Lines describe the Deployments, certificates and webhooks.
 	Lines []string
 	// Done is set if the ClusterServiceVersion is Succeeded and every webhook is live.
 	Done bool
@@ -94,8 +92,7 @@ func deploymentLines(d managerv1alpha1.DeploymentStatus) []string {
 	return lines
 }
 
-// csvMessage returns the message of a ClusterServiceVersion; empty if it repeats the message of a
-// Deployment.
+// csvMessage is empty if it repeats the message of a Deployment.
 func csvMessage(message string, r *managerv1alpha1.WebhookRollout) string {
 	if r == nil {
 		return message
@@ -108,7 +105,6 @@ func csvMessage(message string, r *managerv1alpha1.WebhookRollout) string {
 	return message
 }
 
-// certificateLine returns the expiry of a certificate, or what its issuance waits for; empty for neither.
 func certificateLine(d managerv1alpha1.DeploymentStatus) string {
 	c := d.Certificate
 	switch {
@@ -138,8 +134,7 @@ func (l Observation) pendingProblem() string {
 	return withMessage(fmt.Sprintf("Deployment %s: %s", l.Pending.Name, l.Pending.Message), warning)
 }
 
-// isCurrent reports whether the status of the manager is about the applied objects, not about the
-// previous ones.
+// isCurrent reports whether the manager's status is about the applied objects.
 func (l Observation) isCurrent() bool {
 	if !csvspec.HasRegistrations(l.CSV) {
 		return true
@@ -158,8 +153,7 @@ func (l Observation) isCurrent() bool {
 	}
 }
 
-// allWebhooksLive also reads the WebhookRollout: the manager records there first what it begins to
-// change.
+// allWebhooksLive also reads the WebhookRollout: the manager records there first what it begins to change.
 func (l Observation) allWebhooksLive() bool {
 	if !csvspec.HasRegistrations(l.CSV) {
 		return true

@@ -11,16 +11,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// Reading is a version in which all objects of a definition are read, and the versions of the next
-// definition whose schemas they have to match.
+// Reading is a version in which all objects are read, and the next versions whose schemas they have to match.
 type Reading struct {
 	Version string
 	Fits    []string
 }
 
-// Readings returns all reads that have to be done before a definition is replaced by the next one. Without a
-// conversion webhook, objects are the same in every version, and one read covers all versions. With a
-// webhook, each version that stays is read. The webhook is responsible for objects in a new version.
+// Readings returns the reads that are needed before a definition is replaced. Without a conversion webhook, one read
+// covers all versions. With a webhook, each version that stays is read: it is responsible for a new version.
 func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) []Reading {
 	relabelled := !webhookConverts(live)
 	var readings []Reading
@@ -41,7 +39,6 @@ func Readings(live, next *apiextensionsv1.CustomResourceDefinition, csv *operato
 	return readings
 }
 
-// versionsServed returns the served versions of a definition, the stored one first.
 func versionsServed(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	var served []string
 	for _, v := range crd.Spec.Versions {

@@ -19,17 +19,14 @@ import (
 // FieldManager is the name under which the commands own the fields that they write.
 const FieldManager = "kubectl-webhooks"
 
-// Record is what an installation has created and changed in a cluster. A later command deletes and
-// overwrites only what the record has, with the same uid.
+// Record is what an installation has created and changed. A later command deletes and overwrites only that, by uid.
 type Record struct {
 	// CSV is the last ClusterServiceVersion whose objects were all written.
 	CSV string `json:"clusterServiceVersion"`
 	// Next is the ClusterServiceVersion whose objects are being written; empty once all are.
-	Next string `json:"next,omitempty"`
-	// Namespace is the namespace of the record.
+	Next      string `json:"next,omitempty"`
 	Namespace string `json:"-"`
-	// Package is the package of the installation.
-	Package string `json:"-"`
+	Package   string `json:"-"`
 	// Version is the resourceVersion of the ConfigMap that was read; empty if it does not exist.
 	Version string     `json:"-"`
 	Objects []Recorded `json:"objects"`
@@ -179,7 +176,6 @@ func (e Recorded) object() *unstructured.Unstructured {
 	return o
 }
 
-// written reports whether the commands have written a live object.
 func written(live *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == FieldManager })
 }
@@ -200,8 +196,7 @@ func Reference(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s/%s", groupkind.Of(o), nameOf(*o))
 }
 
-// IsRecord reports whether an object has the name of the record of an installation, of any package in any
-// namespace. A bundle with such an object would control what a later command removes.
+// IsRecord reports whether an object has a record's name. A bundle with one would control what a later command removes.
 func IsRecord(o *unstructured.Unstructured) bool {
 	_, is := IsRecordName(o.GetName())
 	return is && groupkind.Is(o, groupkind.ConfigMap)

@@ -12,14 +12,11 @@ import (
 
 // Removal is the plan of an uninstallation, with messages about what it keeps.
 type Removal struct {
-	// Delete are the objects to delete, in this order. Definitions come first, while the operator
-	// can still convert and finalize their objects. Then comes the ClusterServiceVersion, whose
-	// webhooks are deleted before their backends. Last are the OperatorGroup and the Subscription:
-	// an interrupted removal finds by them in which namespace, and for which namespaces, the
-	// operator was installed.
+	// Delete are the objects to delete, in this order. Definitions come first, while the operator can still convert
+	// and finalize their objects. Last are the OperatorGroup and the Subscription: an interrupted removal finds its
+	// namespaces in them.
 	Delete []*unstructured.Unstructured
-	// Definitions is how many of them are CustomResourceDefinitions, which take all their
-	// objects along.
+	// Definitions is how many of them are CustomResourceDefinitions, which are deleted with all their objects.
 	Definitions int
 	Messages    []string
 	kept        []*unstructured.Unstructured
@@ -83,10 +80,9 @@ func countText(n int) string {
 	}
 }
 
-// Restrict keeps in a removal the objects that the installation has created, by its record, and the adopted ones. It
-// adds the objects that a previous version of the operator has left. earlier are the other records in the namespace:
-// an OperatorGroup may exist longer than the installation that created it. live returns the object that exists, or
-// nil. Each object to delete has the uid of the live object.
+// Restrict keeps the recorded and the adopted objects, and adds what a previous version has left. earlier are the other
+// records in the namespace: an OperatorGroup may exist longer than the installation that created it. live returns the
+// existing object or nil. Each object to delete has the uid of the live object.
 func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, live func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) error {
 	if message := record.remainder(); message != "" {
 		r.Messages = append([]string{message}, r.Messages...)
@@ -138,8 +134,7 @@ func (r Record) Removes(live *unstructured.Unstructured, adopted []string) bool 
 	return r.Created(live) || slices.Contains(adopted, Reference(live))
 }
 
-// isGroupOf reports whether one of these installations has created a live OperatorGroup. The object
-// has to name the installation as well: these records are not the record of the removed bundle.
+// isGroupOf needs the name of the installation, too: these are not the records of the removed bundle.
 func isGroupOf(live *unstructured.Unstructured, records []Record) bool {
 	return groupkind.Is(live, groupkind.OperatorGroup) && slices.ContainsFunc(records, func(r Record) bool { return r.Created(live) && r.IsNamedBy(live) })
 }

@@ -15,7 +15,6 @@ import (
 // Action is what an installation does to one object.
 type Action string
 
-// What an installation may do to an object.
 const (
 	// Create is for an object that does not exist.
 	Create Action = "create"
@@ -31,17 +30,14 @@ const (
 // Step is an object of an installation and what is done to it.
 type Step struct {
 	Object *unstructured.Unstructured
-	// Live is the object that exists, or nil.
 	Live   *unstructured.Unstructured
 	Action Action
 	// Contested is set if another client has set fields of the object since the installation wrote them.
 	Contested bool
 	// Unchecked is why the object could not be dry-run; empty if it could.
 	Unchecked string
-	// Changed are the fields of an object that exists and would change.
-	Changed []string
-	// KeptConversion is the message about a live conversion that the bundle does not have; empty
-	// for none.
+	Changed   []string
+	// KeptConversion is the message about a live conversion that the bundle does not have; empty for none.
 	KeptConversion string
 }
 
@@ -63,15 +59,13 @@ func StepOf(object, live, answered *unstructured.Unstructured, r Record) Step {
 	return s
 }
 
-// AsContested returns the step for an object with fields that another client has set since the installation wrote
-// them.
+// AsContested returns the step for an object that another client has changed since the installation wrote it.
 func (s Step) AsContested() Step {
 	s.Action, s.Contested = Overwrite, true
 	return s
 }
 
-// Outdated returns an error if the object that exists now is not the object that the step was decided about and that
-// the administrator was shown.
+// Outdated returns an error if the object that exists now is not the one that the administrator was shown.
 func (s Step) Outdated(now *unstructured.Unstructured) error {
 	const again = "it is not written; run the same command again to plan again"
 	switch {
@@ -92,8 +86,7 @@ func (s Step) Outdated(now *unstructured.Unstructured) error {
 	return nil
 }
 
-// changed returns the fields that differ between a live object and the result of a dry run: single fields of
-// metadata and spec, and other top-level fields as a whole.
+// changed returns the fields of metadata and spec, and the other top-level fields, that differ after a dry run.
 func changed(live, answered *unstructured.Unstructured) []string {
 	var fields []string
 	compare := func(skip []string, at ...string) {
@@ -137,8 +130,7 @@ func (s Step) Describe() string {
 	return text
 }
 
-// Changes describes what becomes of existing objects: first the ServiceAccounts whose permissions the operator
-// gets, then adopted objects. The last messages are about what stays.
+// Changes describes changes of existing objects: first permissions that the operator gets, last what stays.
 func Changes(steps []Step, adopted []string) []string {
 	var borrowed, overwritten, updated, kept []string
 	for _, s := range steps {
@@ -160,7 +152,6 @@ func Changes(steps []Step, adopted []string) []string {
 	return slices.Concat(borrowed, overwritten, updated, kept)
 }
 
-// borrowed returns what pods get by an object that another client created.
 func (s Step) borrowed() []string {
 	var gets string
 	switch groupkind.Of(s.Object).String() {

@@ -6,8 +6,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// AdoptSubscription sets the name of an existing Subscription for the package. If that one was not created
-// with a bundle, it is not marked so.
+// AdoptSubscription sets the name and the origin of an existing Subscription for the package.
 func AdoptSubscription(subscription *unstructured.Unstructured, live []operatorsv1alpha1.Subscription, name string) {
 	for _, l := range live {
 		if l.Spec != nil && l.Spec.Package == name {

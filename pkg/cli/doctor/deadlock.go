@@ -13,8 +13,7 @@ import (
 // Emergency is the section of docs/admin/emergency.md about webhooks that block a cluster.
 const Emergency = "Emergency: a webhook blocks the cluster"
 
-// unblock is the command that ends a deadlock: API servers ask no webhook about it. What intercepts requests is
-// always an admission webhook.
+// unblock is the command that ends a deadlock: API servers call no webhook for changes of webhook configurations.
 func unblock(f Facts, blocking []int) string {
 	command := ""
 	for _, i := range blocking {
@@ -26,8 +25,6 @@ func unblock(f Facts, blocking []int) string {
 	return fmt.Sprintf("%s (%q in docs/admin/emergency.md); or exempt the namespace of its pods with a namespaceSelector", command, Emergency)
 }
 
-// controlPlane finds webhooks that leases and nodes depend on: while such a one cannot be
-// called, nothing is scheduled, and nodes seem lost.
 func controlPlane(f Facts, broken map[int]bool) []Finding {
 	var findings []Finding
 	for i, w := range f.Webhooks {
@@ -58,8 +55,6 @@ func intercepted(w Webhook, f Facts) certainty {
 	return most
 }
 
-// unlessLabelled names what decides whether the objects of the control plane are selected, when
-// their labels are not known.
 func unlessLabelled(w Webhook, f Facts) string {
 	if w.ObjectSelector == nil || len(f.ControlPlane.Unread) == 0 {
 		return ""
@@ -74,7 +69,6 @@ func unless(w Webhook) string {
 	return ""
 }
 
-// deadlocks finds webhooks whose pods need each other, or themselves, to start.
 func deadlocks(f Facts, broken map[int]bool) []Finding {
 	down, allLost := func(i int) bool { return broken[i] }, func(int) bool { return true }
 	var findings []Finding
@@ -96,7 +90,6 @@ func deadlocks(f Facts, broken map[int]bool) []Finding {
 	return findings
 }
 
-// cycleText says who needs whom.
 func cycleText(f Facts, cycle []int) string {
 	if len(cycle) == 1 {
 		w := f.Webhooks[cycle[0]]
@@ -119,13 +112,10 @@ func conditions(f Facts, cycle []int) string {
 	return ""
 }
 
-// blockedWebhooks has the webhooks that cannot recover: for each, its recovery paths, and for
-// each path the webhooks that block it.
+// blockedWebhooks has the webhooks that cannot recover, and for each recovery path the webhooks that block it.
 type blockedWebhooks map[int][][]int
 
-// findBlocked returns the webhooks that are down and cannot recover, because each of their recovery
-// paths is blocked by another such webhook. It starts with all, and removes those with an unblocked
-// path until no other can be removed.
+// findBlocked starts with all webhooks that are down. It removes those with an unblocked path until there are none.
 func findBlocked(f Facts, down func(int) bool, paths func(types.NamespacedName, Service) [][]request, least certainty) blockedWebhooks {
 	left := blockedWebhooks{}
 	for i, w := range f.Webhooks {
@@ -141,7 +131,7 @@ func findBlocked(f Facts, down func(int) bool, paths func(types.NamespacedName, 
 	for freed := true; freed; {
 		freed = false
 		for i, paths := range left {
-			if slices.ContainsFunc(paths, left.unblocked) {
+			if slices.ContainsFunc(paths, func(path []int) bool { return !slices.ContainsFunc(path, left.has) }) {
 				delete(left, i)
 				freed = true
 			}
@@ -150,8 +140,6 @@ func findBlocked(f Facts, down func(int) bool, paths func(types.NamespacedName, 
 	return left
 }
 
-// webhooksBlocking are the webhooks that refuse one of the requests while they are down, with at least
-// that certainty.
 func webhooksBlocking(f Facts, path []request, least certainty) []int {
 	var blocking []int
 	for j, w := range f.Webhooks {
@@ -162,16 +150,11 @@ func webhooksBlocking(f Facts, path []request, least certainty) []int {
 	return blocking
 }
 
-func (w blockedWebhooks) unblocked(path []int) bool {
-	return !slices.ContainsFunc(path, w.has)
-}
-
 func (w blockedWebhooks) has(i int) bool {
 	_, waits := w[i]
 	return waits
 }
 
-// cyclesExcept returns the cycles except the ones that share a webhook with others.
 func (w blockedWebhooks) cyclesExcept(others blockedWebhooks) [][]int {
 	return slices.DeleteFunc(w.cycles(), func(cycle []int) bool { return slices.ContainsFunc(cycle, others.has) })
 }
@@ -198,7 +181,6 @@ func (w blockedWebhooks) cycles() [][]int {
 	return groups
 }
 
-// reachable are all that one waits for, over any number of others; itself if it is in a cycle.
 func (w blockedWebhooks) reachable(from int) map[int]bool {
 	seen := map[int]bool{}
 	next := []int{from}

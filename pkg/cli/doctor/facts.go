@@ -16,25 +16,20 @@ import (
 // Facts are what a cluster shows of its webhooks.
 type Facts struct {
 	Webhooks []Webhook
-	// Services are the existing Services that webhooks name.
 	Services map[types.NamespacedName]Service
 	// Namespaces are the labels of all.
-	Namespaces map[string]map[string]string
-	// ControlPlane are the objects that the control plane has to write.
+	Namespaces   map[string]map[string]string
 	ControlPlane ControlPlane
 	// Owners are the ClusterServiceVersions that are there, as labels name them.
 	Owners map[types.NamespacedName]bool
-	// NoCSVs reports whether the cluster lacks the kind ClusterServiceVersion.
 	NoCSVs bool
-	// Answers are those of the endpoints of a webhook, by the webhook's String. An endpoint that
-	// has no answer here was not asked.
+	// Answers are those of the endpoints of a webhook, by its String. Others were not asked.
 	Answers map[string][]Answer
 }
 
 // ControlPlane is what is known of the objects that the control plane has to write.
 type ControlPlane struct {
-	// Nodes are the labels of the nodes, Leases those of the Leases by Namespace. Equal labels
-	// are there once.
+	// Nodes are the distinct labels of the nodes, Leases those of the Leases by Namespace.
 	Nodes  []map[string]string
 	Leases map[string][]map[string]string
 	// Unread are the resources that may not be listed.
@@ -46,23 +41,18 @@ type Service struct {
 	// By is how API servers call it; ExternalName the name that they call, if they do.
 	By           route.By
 	ExternalName string
-	// NodeLocal reports whether internalTrafficPolicy is Local.
-	NodeLocal bool
+	NodeLocal    bool
 	// Ports has each port of the Service, and how many ready endpoints there are behind it.
 	Ports map[int32]int
-	// Ready is how many endpoints are ready, at whichever port; LeftOver, how many are marked as
-	// ready whose pods are deleted.
+	// Ready counts the ready endpoints at any port, LeftOver those marked as ready whose pods are deleted.
 	Ready, LeftOver int
-	// Owner is the ClusterServiceVersion that the Service's labels name; empty for none.
-	Owner types.NamespacedName
-	// ExternalEndpoints reports whether its endpoints are not pods that it selects: their state is
-	// not known.
+	Owner           types.NamespacedName
+	// ExternalEndpoints reports whether its endpoints are not pods that it selects: their state is not known.
 	ExternalEndpoints bool
 	// Labels are its own: the EndpointSlice controller copies them.
 	Labels map[string]string
 	// Slices are the labels of its EndpointSlices, with or without endpoints.
-	Slices []map[string]string
-	// Selector are the labels of the pods that it selects.
+	Slices   []map[string]string
 	Selector map[string]string
 	// Pods are those of them that stay.
 	Pods []Pod
@@ -75,26 +65,22 @@ type Service struct {
 // Answer is what dialling one endpoint gave, with the server name and the trust of a webhook.
 // The zero value is an endpoint that was not asked.
 type Answer struct {
-	// Endpoint names it for people.
 	Endpoint string
 	// Asked reports whether the endpoint was dialled. Otherwise Message is the cause.
 	Asked bool
 	// Reason and Message are empty when it serves with a trusted certificate.
 	Reason, Message string
-	// NotAfter is when that certificate expires.
-	NotAfter time.Time
+	NotAfter        time.Time
 }
 
 // Pod is one that a Service selects, and its progress.
 type Pod struct {
 	Labels map[string]string
-	// Placed reports whether it has a node; Started, whether its volumes are mounted, its token
-	// included; Ready, whether it has the condition Ready.
+	// Placed reports whether it has a node, Started whether its volumes and token are mounted, Ready its condition.
 	Placed, Started, Ready bool
 }
 
-// LivePods are the pods that go on by themselves, restarted in place if need be. One that is
-// being deleted, or has ended, is replaced by another one.
+// LivePods are the pods that are not replaced: neither being deleted nor ended.
 func LivePods(pods []corev1.Pod) []Pod {
 	var staying []Pod
 	for _, p := range pods {
@@ -105,8 +91,7 @@ func LivePods(pods []corev1.Pod) []Pod {
 	return staying
 }
 
-// LeftOver reports whether the pod behind an endpoint is none of these any more. Endpoints outlive
-// their pods where a webhook refuses that they are written.
+// LeftOver reports whether the pod behind an endpoint is deleted or ended: a webhook may refuse writes of endpoints.
 func LeftOver(of *corev1.ObjectReference, pods []corev1.Pod) bool {
 	return of != nil && of.Kind == "Pod" && !slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 		return p.Name == of.Name && (of.UID == "" || p.UID == of.UID) && !ended(p)
@@ -135,9 +120,8 @@ type Workloads struct {
 	DaemonSets   appsv1.DaemonSetList
 }
 
-// Templates are the labels of the pods that would be made if there were too few, of those
-// that a selector selects. The pods of a Deployment come from its ReplicaSets with replicas,
-// which may be older than its own template. The template counts if there are none.
+// Templates are the labels of the selected pods that would be created if there were too few. The pods of a Deployment
+// come from its ReplicaSets, which may be older than its own template. The template counts if none has replicas.
 func (w Workloads) Templates(selector map[string]string) []map[string]string {
 	var all []map[string]string
 	made := map[types.UID]bool{}
@@ -165,11 +149,6 @@ func (w Workloads) Templates(selector map[string]string) []map[string]string {
 }
 
 func selected(all []map[string]string, by map[string]string) []map[string]string {
-	var some []map[string]string
-	for _, w := range all {
-		if labels.SelectorFromSet(by).Matches(labels.Set(w)) {
-			some = append(some, w)
-		}
-	}
-	return some
+	selector := labels.SelectorFromSet(by)
+	return slices.DeleteFunc(all, func(l map[string]string) bool { return !selector.Matches(labels.Set(l)) })
 }

@@ -1,7 +1,5 @@
 // Package doctor finds webhooks of a cluster that block requests now, or that will block them when
 // pods are lost. It covers every webhook, whether or not the manager registered it.
-//
-// The package is pure: it takes Facts about a cluster and returns Findings.
 package doctor
 
 import (
@@ -15,8 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// expiryWarning is when a certificate's end is worth a word: every tool that renews them does
-// so earlier.
+// expiryWarning is short: every tool that renews certificates does so earlier.
 const expiryWarning = 3 * 24 * time.Hour
 
 // Diagnose finds what is wrong with the webhooks of a cluster, worst first.
@@ -36,8 +33,6 @@ func Diagnose(f Facts, now time.Time) []Finding {
 
 func severity(l Level) int { return slices.Index([]Level{Error, Warning, Unknown}, l) }
 
-// webhookFindings is what there is to say of a webhook without a look at the others: whether it is
-// called at all, and whether its owner exists.
 func webhookFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	var findings []Finding
 	address, outside := outsideOf(w, f)
@@ -54,8 +49,7 @@ func webhookFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	return slices.Concat(findings, ownerMissing(w, f), unread(w, f))
 }
 
-// unavailable reports an APIService that API servers do not report as available. A port-forward to its
-// pods may work nevertheless.
+// unavailable reports an APIService that API servers cannot call. A port-forward to its pods may work nevertheless.
 func unavailable(w Webhook) []Finding {
 	level, says := Error, "API servers report that they cannot call it: "+w.Report
 	switch {
@@ -68,7 +62,6 @@ func unavailable(w Webhook) []Finding {
 		fmt.Sprintf("look at its condition Available, and for a NetworkPolicy between API servers and the pods: kubectl describe apiservice %s", w.Object)}}
 }
 
-// headless reports a Service that only some API servers can call.
 func headless(w Webhook, f Facts) []Finding {
 	doubt := headlessDoubt(w, f)
 	if doubt == "" {
@@ -78,7 +71,6 @@ func headless(w Webhook, f Facts) []Finding {
 		"create the Service again with a cluster IP, or check the flag of the API servers"}}
 }
 
-// nodeLocal reports a Service that API servers can call only from nodes with an endpoint of it.
 func nodeLocal(w Webhook, f Facts) []Finding {
 	if !f.Services[w.Service].NodeLocal {
 		return nil
@@ -88,7 +80,6 @@ func nodeLocal(w Webhook, f Facts) []Finding {
 		fmt.Sprintf(`kubectl -n %s patch service %s -p '{"spec":{"internalTrafficPolicy":"Cluster"}}'`, w.Service.Namespace, w.Service.Name)}}
 }
 
-// notAsked reports the ready endpoints of which it is not known what they serve.
 func notAsked(w Webhook, f Facts) []Finding {
 	asked, ready := Asked(Facts{Webhooks: []Webhook{w}, Services: f.Services, Answers: f.Answers})
 	if asked == ready && asked > 0 {
@@ -99,7 +90,6 @@ func notAsked(w Webhook, f Facts) []Finding {
 		"allow create on pods/portforward; or run doctor with --direct where the addresses of the endpoints can be dialled"}}
 }
 
-// cause is why the first endpoint was not asked, where that is known.
 func cause(all []Answer) string {
 	for _, a := range all {
 		if !a.Asked && a.Message != "" {
@@ -134,7 +124,6 @@ func ownerMissing(w Webhook, f Facts) []Finding {
 		fmt.Sprintf("kubectl delete %s %s", strings.ToLower(w.Kind), w.Object)}}
 }
 
-// unread says of which webhook it was guessed what its pods would be.
 func unread(w Webhook, f Facts) []Finding {
 	s := f.Services[w.Service]
 	if !w.Fails || !s.podsUnknown() || len(s.Unread) == 0 {
@@ -145,8 +134,6 @@ func unread(w Webhook, f Facts) []Finding {
 		fmt.Sprintf("allow the user of doctor to list %s in namespace %s", strings.Join(s.Unread, ", "), w.Service.Namespace)}}
 }
 
-// notAskedOutside reports a webhook that is called outside the cluster: whether it answers
-// is not known.
 func notAskedOutside(w Webhook, address string) []Finding {
 	return []Finding{{Unknown, NotAsked, []string{w.String()},
 		fmt.Sprintf("API servers call %s, which was not asked; if it does not answer, %s", address, consequence(w)), "call it from the hosts of the API servers"}}
@@ -159,8 +146,7 @@ func levelOf(w Webhook, f Facts) Level {
 	return Warning
 }
 
-// coversNothing reports whether a webhook is limited to namespaces that do not exist: each rule is for objects in
-// namespaces, and the selector selects none.
+// coversNothing reports whether a webhook is only for objects in namespaces, and its selector selects none.
 func coversNothing(w Webhook, f Facts) bool {
 	inNamespaces := func(r admissionregistrationv1.RuleWithOperations) bool {
 		return r.Scope != nil && *r.Scope == admissionregistrationv1.NamespacedScope
@@ -176,7 +162,6 @@ func coversNothing(w Webhook, f Facts) bool {
 	return true
 }
 
-// consequenceIn is that in a cluster with these namespaces.
 func consequenceIn(w Webhook, f Facts) string {
 	if coversNothing(w, f) {
 		return "nothing fails while its namespaceSelector selects no namespace"
@@ -255,12 +240,9 @@ const (
 
 // Finding is something that a person should know of the webhooks of a cluster.
 type Finding struct {
-	Level Level  `json:"level"`
-	Code  string `json:"code"`
-	// Webhooks are the webhooks that it is about, as people name them.
+	Level    Level    `json:"level"`
+	Code     string   `json:"code"`
 	Webhooks []string `json:"webhooks"`
-	// Message says what is so, and what comes of it.
-	Message string `json:"message"`
-	// Remedy says what to do.
-	Remedy string `json:"remedy"`
+	Message  string   `json:"message"`
+	Remedy   string   `json:"remedy"`
 }

@@ -17,7 +17,6 @@ const (
 	longName = 200
 )
 
-// intercepts says what a webhook is called for: its first rules, and how many there are besides.
 func intercepts(w Webhook) string {
 	var rules []string
 	for _, r := range w.Rules[:min(len(w.Rules), fewRules)] {
@@ -41,7 +40,6 @@ func operationsOf(r admissionregistrationv1.RuleWithOperations) string {
 	return strings.Join(operations, ", ")
 }
 
-// resourcesOf returns the first resources of a rule, and how many there are besides.
 func resourcesOf(r admissionregistrationv1.RuleWithOperations) string {
 	var first []string
 	for _, group := range r.APIGroups[:min(len(r.APIGroups), fewRules)] {

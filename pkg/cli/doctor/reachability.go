@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
-// Reach is whether API servers reach a webhook: why not, in one word and in a sentence.
-// Both are empty for one that they do reach, as far as the facts go.
+// Reach is why API servers do not reach a webhook, as a code and a sentence. Both are empty if they do.
 type Reach struct {
 	Code, Message, Remedy string
 }

@@ -16,8 +16,7 @@ const (
 	surely
 )
 
-// objectLabels are the labels of an object, as far as they are known. The zero value is an
-// object of which no label is known.
+// objectLabels are the labels of an object, as far as they are known. In the zero value, none is.
 type objectLabels struct {
 	known map[string]string
 	// all reports that it has no other labels.
@@ -28,11 +27,9 @@ var unlabelled = objectLabels{all: true}
 
 func allLabels(of map[string]string) objectLabels { return objectLabels{known: of, all: true} }
 
-// someLabels are some labels of an object, which may have others.
 func someLabels(these map[string]string) objectLabels { return objectLabels{known: these} }
 
-// selects decides whether a selector selects an object. No API server has stored a selector that
-// cannot be parsed: such a one counts as perhaps.
+// selects returns perhaps for a selector that cannot be parsed: no API server has stored one.
 func selects(s *metav1.LabelSelector, object objectLabels) certainty {
 	if s == nil || len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
 		return surely

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 )
 
-// request is one that has to go through for something to run.
 type request struct {
 	operation admission.Operation
 	resource  schema.GroupVersionResource
@@ -31,8 +30,7 @@ var (
 	endpointSlices = schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}
 )
 
-// recoveryPathsNow returns the ways by which a Service gets a ready endpoint again, each as the requests
-// that it takes: an existing pod becomes ready, or another one is created.
+// recoveryPathsNow returns the ways to a ready endpoint: an existing pod becomes ready, or another one is created.
 func recoveryPathsNow(name types.NamespacedName, s Service) [][]request {
 	paths := recoveryPathsAfterLoss(name, s)
 	for _, p := range s.Pods {
@@ -41,7 +39,6 @@ func recoveryPathsNow(name types.NamespacedName, s Service) [][]request {
 	return paths
 }
 
-// recoveryPathsAfterLoss returns the paths that are left when all pods are lost.
 func recoveryPathsAfterLoss(name types.NamespacedName, s Service) [][]request {
 	s.Ready = 0
 	var paths [][]request
@@ -52,8 +49,7 @@ func recoveryPathsAfterLoss(name types.NamespacedName, s Service) [][]request {
 	return paths
 }
 
-// successors are the pods that would replace lost ones: from the pod templates of their owners, else
-// like the existing pods, else as the Service selects them.
+// successors have the labels of the owners' pod templates, else those of the pods, else those that are selected.
 func (s Service) successors() []Pod {
 	var all []Pod
 	for _, l := range s.Templates {
@@ -80,13 +76,8 @@ func (s Service) labelsOf(p Pod) objectLabels {
 	return allLabels(p.Labels)
 }
 
-// remainingRequests are the requests that a pod still needs until it is called: the scheduler places
-// it, the kubelet gets it a token and reports, and the endpoints follow.
-//
-// pkg/install lists more of them as exempted requests. It exempts what some pod could
-// need, in a namespace with a quota, with volumes, by whichever controller; too many are no
-// harm there. Here each is said to keep a pod away, so it has to be one that every pod
-// needs. A test holds that the exempted requests cover these.
+// remainingRequests are the requests that a pod still needs until it is called. pkg/install exempts more, which only
+// some pods need. Here each has to be one that every pod needs. A test checks that the exempted requests cover these.
 func remainingRequests(name types.NamespacedName, s Service, p Pod) []request {
 	var left []request
 	if !p.Placed {
@@ -110,8 +101,7 @@ func remainingRequests(name types.NamespacedName, s Service, p Pod) []request {
 	return left
 }
 
-// sliceLabels are the labels of the slice that is written: the labels that all slices have, or the ones with
-// which the EndpointSlice controller creates one.
+// sliceLabels are the labels that all slices have, or those with which the EndpointSlice controller creates one.
 func (s Service) sliceLabels(name types.NamespacedName) objectLabels {
 	if len(s.Slices) == 0 {
 		created := map[string]string{discoveryv1.LabelServiceName: name.Name, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}
@@ -129,8 +119,7 @@ func (s Service) sliceLabels(name types.NamespacedName) objectLabels {
 	return someLabels(common)
 }
 
-// controlPlaneNeeds are the requests without which nothing is scheduled or run any more: for each
-// resource, one request for each set of labels that its objects have.
+// controlPlaneNeeds are the requests without which nothing is scheduled or run, for each set of labels.
 func controlPlaneNeeds(c ControlPlane) []request {
 	var needs []request
 	for _, namespace := range []string{metav1.NamespaceSystem, corev1.NamespaceNodeLease} {
@@ -144,8 +133,7 @@ func controlPlaneNeeds(c ControlPlane) []request {
 	return needs
 }
 
-// labelsIn are the labels of objects. Those of objects that do not exist, or may not be listed,
-// are not known.
+// labelsIn returns unknown labels for objects that do not exist, or may not be listed.
 func labelsIn(listed []map[string]string) []objectLabels {
 	if len(listed) == 0 {
 		return []objectLabels{{}}
@@ -157,8 +145,7 @@ func labelsIn(listed []map[string]string) []objectLabels {
 	return all
 }
 
-// matches decides whether a webhook is called for a request. What its matchConditions exempt is not
-// known.
+// matches returns at most perhaps for a webhook with matchConditions.
 func matches(w Webhook, r request, namespaces map[string]map[string]string) certainty {
 	called := selects(w.ObjectSelector, r.labels)
 	// Objects that are in no namespace, and are none, escape the selector.

@@ -28,7 +28,6 @@ type Webhook struct {
 	Kind   string // of the object that registers it
 	Object string // its name
 	Name   string // of the webhook in it; empty for a conversion and an APIService
-
 	// Fails reports whether a request is refused when the call fails.
 	Fails bool
 	// Service is whom it calls, at Port; empty for one that is called by URL.
@@ -37,8 +36,7 @@ type Webhook struct {
 	URL      string
 	CABundle []byte
 	// Owner is the ClusterServiceVersion that the object's labels name; empty for none.
-	Owner types.NamespacedName
-
+	Owner             types.NamespacedName
 	Rules             []admissionregistrationv1.RuleWithOperations
 	NamespaceSelector *metav1.LabelSelector
 	ObjectSelector    *metav1.LabelSelector
@@ -46,16 +44,13 @@ type Webhook struct {
 	Conditional bool
 	// Unverified reports whether every certificate is trusted.
 	Unverified bool
-	// Versions is how many versions the definition of a conversion has.
-	Versions int
+	Versions   int
 	// Available is whether API servers call the APIService, as they report it; empty if they do not.
 	Available metav1.ConditionStatus
-	// Report is their message.
-	Report string
+	Report    string
 }
 
-// Idle reports whether no request needs it: a conversion of one version, and a webhook without
-// rules.
+// Idle reports whether no request needs it: a conversion of one version, and a webhook without rules.
 func (w Webhook) Idle() bool {
 	switch w.Kind {
 	case Conversion:
@@ -110,7 +105,6 @@ func registration(kind string, meta metav1.ObjectMeta, of admissionregistrationv
 	}.calling(client.Service, client.URL)
 }
 
-// calling returns the webhook with the server that it calls.
 func (w Webhook) calling(service *admissionregistrationv1.ServiceReference, url *string) Webhook {
 	if service != nil {
 		w.Service, w.Port = types.NamespacedName{Namespace: service.Namespace, Name: service.Name}, port(service.Port)
@@ -120,7 +114,6 @@ func (w Webhook) calling(service *admissionregistrationv1.ServiceReference, url 
 	return w
 }
 
-// conversion is how the objects of a definition are converted, if a webhook does it.
 func conversion(crd apiextensionsv1.CustomResourceDefinition) (Webhook, bool) {
 	c := crd.Spec.Conversion
 	if c == nil || c.Webhook == nil || c.Webhook.ClientConfig == nil {

@@ -46,10 +46,9 @@ func (c *Installer) applier(ctx context.Context) (applier, error) {
 // applied with it is created, or refused as a conflict where it exists.
 const absent = "1"
 
-// apply writes the object of a step by server-side apply, and returns it as it is then. A field
-// that another client set to another value is a conflict, and the error names both; only an
-// object that was adopted is written all the same. Another object than the one that was decided about is
-// a conflict: one that was created or replaced since, or is to be overwritten and was changed since.
+// apply writes the object of a step by server-side apply, and returns the result. A field that another client set is a
+// conflict unless the object was adopted. An object that was created or replaced since, or is to be overwritten and was
+// changed since, is a conflict, too.
 func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
 	o := s.Object.DeepCopy()
 	if s.Live == nil {
@@ -100,8 +99,7 @@ func (a applier) clientFor(ctx context.Context, o *unstructured.Unstructured) (d
 	return a.dynamic.Resource(mapping.Resource).Namespace(o.GetNamespace()), nil
 }
 
-// apply writes a definition as it may be before its operator runs, a ClusterServiceVersion with the
-// versions that it has to wait for, and any other object unchanged.
+// apply opens a definition, and adds awaited versions to a ClusterServiceVersion.
 func (c *Installer) apply(ctx context.Context, a applier, p Plan, s deploy.Step, dryRun ...string) (*unstructured.Unstructured, error) {
 	if crd := p.definition(s.Object); crd != nil {
 		return c.definitions.open(ctx, s, crd, p.CSV(), dryRun...)
@@ -112,8 +110,7 @@ func (c *Installer) apply(ctx context.Context, a applier, p Plan, s deploy.Step,
 	return a.apply(ctx, s, dryRun...)
 }
 
-// missing is what has to be there before the API server can judge an object: a dry run
-// leaves nothing for the next one to stand on.
+// missing is what has to exist before the API server can dry-run an object.
 func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (string, error) {
 	if !a.hasKind(o) {
 		return missingDefinition(o.GroupVersionKind().Group, o.GetKind()), nil
@@ -128,8 +125,7 @@ func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (str
 	return "", err
 }
 
-// dryRunInDefault dry-runs an object of a built-in kind whose namespace does not exist yet in a
-// namespace that exists. It returns why its own namespace would refuse it as well.
+// dryRunInDefault dry-runs an object in another namespace while its own does not exist. refused holds for both.
 func (a applier) dryRunInDefault(ctx context.Context, o *unstructured.Unstructured) (refused, err error) {
 	if !a.hasKind(o) {
 		return nil, nil
@@ -147,7 +143,6 @@ func missingDefinition(group, kind string) string {
 	return "the definition of " + schema.GroupKind{Group: group, Kind: kind}.String()
 }
 
-// live is the object that exists, or nil.
 func (a applier) live(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if groupkind.Is(o, groupkind.CustomResourceDefinition) {
 		crd, err := a.definitions.get(ctx, o.GetName())

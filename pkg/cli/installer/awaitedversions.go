@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// awaited are the versions that are served only once the operator's webhook converts to
-// them, by definition.
+// awaited are the versions, by definition, that are served only once the operator's webhook converts to them.
 func (c *Installer) awaited(ctx context.Context, i Installation) (map[string][]string, error) {
 	awaited := map[string][]string{}
 	for _, next := range i.Bundle.CRDs() {
@@ -41,8 +40,6 @@ func awaitedNote(o *unstructured.Unstructured, awaited map[string][]string) stri
 	return fmt.Sprintf(", in which %s is not served before its webhook converts to it", strings.Join(versions, ", "))
 }
 
-// withAwaitedVersions returns a ClusterServiceVersion with the annotation of the versions that it
-// has to wait for.
 func withAwaitedVersions(csv *unstructured.Unstructured, awaited map[string][]string) *unstructured.Unstructured {
 	versions := deploy.AwaitedBy(awaited)
 	if len(versions) == 0 {
@@ -53,7 +50,6 @@ func withAwaitedVersions(csv *unstructured.Unstructured, awaited map[string][]st
 	return csv
 }
 
-// serveConverted serves awaited versions of definitions whose conversion is in place now.
 func (v *watch) serveConverted(ctx context.Context, l deploy.Observation) error {
 	return v.serve(ctx, func(live *apiextensionsv1.CustomResourceDefinition, versions string) string {
 		if !l.Converts(live) {
@@ -63,8 +59,7 @@ func (v *watch) serveConverted(ctx context.Context, l deploy.Observation) error 
 	})
 }
 
-// serveUnconverted serves versions without a conversion webhook where the webhook's own pods
-// may be what waits for them, and gives those the same time again.
+// serveUnconverted serves versions before a webhook converts to them if its pods may wait for them. Their time restarts.
 func (v *watch) serveUnconverted(ctx context.Context, l deploy.Observation) (served bool, err error) {
 	before := len(v.awaited)
 	err = v.serve(ctx, func(live *apiextensionsv1.CustomResourceDefinition, versions string) string {
@@ -80,15 +75,13 @@ func (v *watch) serveUnconverted(ctx context.Context, l deploy.Observation) (ser
 	return served, err
 }
 
-// replaced reports whether a definition is another one than the one that was written under its name.
 func (v *watch) replaced(live *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(v.applied, func(o *unstructured.Unstructured) bool {
 		return groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetName() == live.Name && o.GetUID() != live.UID
 	})
 }
 
-// serve adds awaited versions where may gives a reason: each in one write with the
-// conversion that was seen, or none if anybody has written the definition since.
+// serve adds awaited versions, with the conversion that was read, if may gives a reason and the definition is unchanged.
 func (v *watch) serve(ctx context.Context, may func(live *apiextensionsv1.CustomResourceDefinition, versions string) string) error {
 	for _, next := range v.Bundle.CRDs() {
 		versions, awaited := v.awaited[next.Name]

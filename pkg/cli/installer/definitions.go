@@ -100,7 +100,6 @@ func (d definitionStore) define(ctx context.Context, s deploy.Step, next func(li
 	return written, err
 }
 
-// outdated returns why a step is not carried out on a definition that exists now, nil if there is none.
 func outdated(s deploy.Step, live *apiextensionsv1.CustomResourceDefinition) error {
 	if live == nil {
 		return s.Outdated(nil)
@@ -112,8 +111,7 @@ func outdated(s deploy.Step, live *apiextensionsv1.CustomResourceDefinition) err
 	return s.Outdated(now)
 }
 
-// change writes the difference between two states of a definition, if it is still the one that was
-// read. Fields that this program does not know stay as they are.
+// change patches a definition if it is still the one that was read. Unknown fields stay as they are.
 func (d definitionStore) change(ctx context.Context, live, next *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
 	from, err := json.Marshal(live)
 	if err != nil {

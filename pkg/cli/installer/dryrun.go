@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// DryRunInstall reports the answer of the API server to each object of a plan, and returns the objects that it
-// would store.
+// DryRunInstall prints the API server's answer to each object of a plan, and returns the objects that it would store.
 func (c *Installer) DryRunInstall(p Plan) ([]*unstructured.Unstructured, error) {
 	var taken []*unstructured.Unstructured
 	for n, s := range p.steps {
@@ -32,8 +31,7 @@ func (c *Installer) DryRunInstall(p Plan) ([]*unstructured.Unstructured, error) 
 	return taken, p.Err()
 }
 
-// DryRunUninstall asks the API server for its answer to each deletion, without effect, and
-// returns the objects that are there to be removed.
+// DryRunUninstall prints the API server's answer to each deletion, and returns the objects that exist.
 func (c *Installer) DryRunUninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier(ctx)
 	if err != nil {

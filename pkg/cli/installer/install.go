@@ -15,9 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// Install carries a plan out, and follows what comes of it to the end. What the installation has
-// created before is applied again: an installation that was interrupted goes on. It returns
-// the objects that it has applied, as they were then.
+// Install executes a plan and waits for the result. An interrupted installation continues: existing objects of it are
+// applied again. It returns the applied objects.
 func (c *Installer) Install(ctx context.Context, p Plan) ([]*unstructured.Unstructured, error) {
 	if len(p.steps) == 0 {
 		return nil, errors.New("this is no plan of Installer.Plan: nothing is installed that was not checked")
@@ -79,7 +78,6 @@ func (c *Installer) writeAll(ctx context.Context, a applier, p *Plan) (applied [
 	return applied, nil
 }
 
-// execute writes the object of a step and records it. It returns nil for an object that is kept.
 func (c *Installer) execute(ctx context.Context, a applier, p *Plan, s deploy.Step) (*unstructured.Unstructured, error) {
 	if s.Action == deploy.Keep {
 		p.Print("kept %s: it is as the bundle has it", deploy.Title(s.Object))
@@ -94,7 +92,6 @@ func (c *Installer) execute(ctx context.Context, a applier, p *Plan, s deploy.St
 	return written, nil
 }
 
-// beginRecord records what is to be written, and what has been.
 func (c *Installer) beginRecord(ctx context.Context, p *Plan, applied []*unstructured.Unstructured) error {
 	for _, s := range p.steps {
 		p.record.Add(s)
@@ -105,12 +102,10 @@ func (c *Installer) beginRecord(ctx context.Context, p *Plan, applied []*unstruc
 	return c.records.save(ctx, &p.record)
 }
 
-// writeAttempts is how often a step is repeated for an object whose status other clients write
-// meanwhile.
+// writeAttempts is how often a step is repeated for an object whose status other clients write meanwhile.
 const writeAttempts = 5
 
-// write carries out a step, also when the command is interrupted meanwhile, if the object is still the one that
-// the step was decided about.
+// write executes a step if the object is still the one that it was decided about, also after an interruption.
 func (c *Installer) write(ctx context.Context, a applier, p Plan, s deploy.Step) (*unstructured.Unstructured, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -136,8 +131,6 @@ func (c *Installer) write(ctx context.Context, a applier, p Plan, s deploy.Step)
 	}
 }
 
-// checkUnchecked dry-runs the objects that could not be checked before their namespace and their
-// definitions existed.
 func (c *Installer) checkUnchecked(ctx context.Context, a applier, p Plan, steps []deploy.Step) error {
 	var refused []error
 	for _, s := range steps {
@@ -154,8 +147,7 @@ func (c *Installer) checkUnchecked(ctx context.Context, a applier, p Plan, steps
 	return nil
 }
 
-// settle writes definitions as the bundle has them, once the operator is installed, and
-// removes the list of versions to wait for.
+// settle writes definitions as the bundle has them, and removes the list of versions to wait for.
 func (c *Installer) settle(ctx context.Context, a applier, p Plan, applied []*unstructured.Unstructured) error {
 	for _, o := range applied {
 		if crd := p.definition(o); crd != nil {

@@ -20,12 +20,10 @@ type Installation struct {
 	Manifests []*unstructured.Unstructured
 	// KeptGroup is the message about an existing OperatorGroup that is not changed; empty for none.
 	KeptGroup string
-	// Timeout is how long a problem may last before it ends the command.
-	Timeout time.Duration
+	Timeout   time.Duration
 	// Adopted are the objects of other owners that may be overwritten and removed (see deploy.Reference).
 	Adopted []string
-	// Print reports progress.
-	Print func(format string, args ...any)
+	Print   func(format string, args ...any)
 }
 
 // Namespace is the operator's own.

@@ -18,8 +18,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 )
 
-// CompleteUpgrade completes the options for an upgrade by what the version that is replaced was
-// installed with. Kept is what Join says. A version of an unknown package is replaced if it is adopted.
+// CompleteUpgrade completes the options by what the replaced version was installed with. For kept see CompleteGroup.
+// A version of an unknown package is replaced if it is adopted.
 func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bundle.Options, adopted ...string) (kept string, err error) {
 	before := lineage.Replaced(b.CSV)
 	// The bundle's own is what there is where an upgrade was interrupted after that one went.
@@ -49,9 +49,8 @@ func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bu
 	return c.CompleteGroup(ctx, b, o)
 }
 
-// CompleteGroup completes the options for an installation by the group that is in their namespace
-// already. Kept says so, where that group is to stay as it is. It refuses those by which other
-// operators there would change.
+// CompleteGroup completes the options by the existing group in their namespace. Kept is the message that it is kept.
+// It refuses options by which other operators there would change.
 func (c *Installer) CompleteGroup(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
 	groups, err := c.operatorGroups(ctx, namespace)
@@ -76,8 +75,8 @@ func related(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
 	return slices.Contains(lineage.Replaced(a), b.Name) || slices.Contains(lineage.Replaced(b), a.Name)
 }
 
-// CompleteUninstall completes the options for a removal by what the bundle was installed with. Where
-// only the rest of it is left, its Subscription says where that is: it goes last.
+// CompleteUninstall completes the options by what the bundle was installed with. Its Subscription is deleted last, and
+// its namespace is used if the rest is deleted already.
 func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	found, err := c.versions(ctx, o.Namespace, []string{b.CSV.Name})
 	if err != nil {
@@ -114,8 +113,6 @@ func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *
 	return "", c.completeFromInstalled(ctx, b, o)
 }
 
-// subscriptionNamespace returns the namespace of the Subscription for a bundle's version; empty if
-// there is none.
 func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
 	subscriptions, err := c.subscriptions(ctx, metav1.NamespaceAll)
 	if err != nil {
@@ -139,7 +136,6 @@ func (c *Installer) versions(ctx context.Context, namespace string, names []stri
 	return slices.DeleteFunc(csvs, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return !slices.Contains(names, csv.Name) }), err
 }
 
-// installedWith completes the options by the one namespace that versions are installed in.
 func (c *Installer) installedWith(ctx context.Context, found []operatorsv1alpha1.ClusterServiceVersion, b *bundle.Bundle, o *bundle.Options) error {
 	for _, other := range found[1:] {
 		if other.Namespace != found[0].Namespace {
@@ -150,8 +146,6 @@ func (c *Installer) installedWith(ctx context.Context, found []operatorsv1alpha1
 	return c.completeFromInstalled(ctx, b, o)
 }
 
-// completeFromInstalled sets unset options from the OperatorGroup and the Subscription in their
-// namespace.
 func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
 	if o.Watch == nil {
 		groups, err := c.operatorGroups(ctx, o.Namespace)
@@ -174,9 +168,8 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 	return err
 }
 
-// UseExistingNames gives the group and the Subscription of an installation the names of the ones that
-// are in its namespace already: a second group would fail every operator there, and a
-// second Subscription would not be the one that counts.
+// UseExistingNames sets the names of the existing group and Subscription: a second group would fail every operator
+// there, and a second Subscription would be ignored.
 func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error {
 	groups, err := c.operatorGroups(ctx, i.Namespace())
 	if err != nil {
@@ -197,8 +190,7 @@ func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error 
 	return nil
 }
 
-// CompleteInstall completes the options for an installation as Join does, and refuses one next to another version
-// of the same operator.
+// CompleteInstall completes the options as CompleteGroup does, and refuses another version of the same operator.
 func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	others, err := c.Others(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()), b.CSV.Name)
 	if err != nil {
@@ -214,7 +206,6 @@ func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bu
 	return c.CompleteGroup(ctx, b, o)
 }
 
-// installed are ClusterServiceVersions with their packages, as Subscriptions or the records of installations state them.
 func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.ClusterServiceVersion) ([]deploy.Installed, error) {
 	var all []deploy.Installed
 	for n := range csvs {

@@ -24,8 +24,7 @@ import (
 
 type pendingDeletion struct{ *Installer }
 
-// wait waits until an object that is being deleted is not there any more, or nothing has
-// become less of it for too long.
+// wait waits until an object is deleted, or does not progress for too long.
 func (d pendingDeletion) wait(ctx context.Context, client dynamic.ResourceInterface, i Installation, o *unstructured.Unstructured) error {
 	var last deploy.PendingDeletion
 	since := time.Now()
@@ -76,7 +75,6 @@ func (d pendingDeletion) observe(ctx context.Context, o *unstructured.Unstructur
 	return hold
 }
 
-// blockedBy returns why a manager does not yet remove its finalizer from a ClusterServiceVersion.
 func (d pendingDeletion) blockedBy(ctx context.Context, o *unstructured.Unstructured) string {
 	rollout, err := d.OLM.WebhookRollouts(o.GetNamespace()).Get(ctx, o.GetName(), metav1.GetOptions{})
 	if err != nil {
@@ -97,14 +95,11 @@ func terminating(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return ""
 }
 
-// What of the objects that are left is read, and named.
 const (
 	maxListed = 100
 	maxNamed  = 3
 )
 
-// remainingObjects counts the remaining objects of a definition, and names some that have
-// finalizers.
 func (d pendingDeletion) remainingObjects(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (n int, held []string) {
 	version := storedversions.Readable(crd)
 	if version == "" {

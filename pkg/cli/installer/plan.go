@@ -84,8 +84,7 @@ func (c *Installer) Plan(ctx context.Context, i Installation) (Plan, error) {
 	return p, err
 }
 
-// step decides about one object. An answer is what the API server would store; refused is why it
-// would not.
+// step decides about one object. An answer is what the API server would store; refused is why it would not.
 func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured.Unstructured) (s deploy.Step, answer *unstructured.Unstructured, refused, err error) {
 	missing, err := a.missing(ctx, o)
 	if err != nil {
@@ -132,7 +131,6 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 	return s, answer, nil, err
 }
 
-// converted returns the step of a definition that exists, with what becomes of its conversion.
 func (p Plan) converted(s deploy.Step) (deploy.Step, error) {
 	next := p.definition(s.Object)
 	if next == nil {
@@ -171,8 +169,7 @@ func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, answer *
 	return definitionObject(written)
 }
 
-// createsRoleOf reports whether a dry run of a binding failed because the installation creates the
-// role itself.
+// createsRoleOf reports whether a dry run of a binding failed because the installation creates the role itself.
 func (p Plan) createsRoleOf(o *unstructured.Unstructured, err error) bool {
 	if groupkind.Of(o).Group != rbacv1.GroupName || !apierrors.IsNotFound(err) {
 		return false
@@ -185,21 +182,13 @@ func (p Plan) createsRoleOf(o *unstructured.Unstructured, err error) bool {
 	})
 }
 
-// creates reports whether the installation itself creates what is missing.
 func (p Plan) creates(missing string) bool {
-	if missing == "namespace "+p.Namespace() {
-		return true
-	}
-	for _, crd := range p.Bundle.CRDs() {
-		if missing == missingDefinition(crd.Spec.Group, crd.Spec.Names.Kind) {
-			return true
-		}
-	}
-	return false
+	return missing == "namespace "+p.Namespace() || slices.ContainsFunc(p.Bundle.CRDs(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
+		return missing == missingDefinition(crd.Spec.Group, crd.Spec.Names.Kind)
+	})
 }
 
-// definitionOf is the definition of an object's kind: the bundle's, else the cluster's; nil for a
-// kind of Kubernetes itself.
+// definitionOf is the bundle's or the cluster's definition of an object's kind; nil for a kind of Kubernetes itself.
 func (a applier) definitionOf(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition, o *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
 	kind := o.GroupVersionKind()
 	for _, crd := range crds {

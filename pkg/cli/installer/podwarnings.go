@@ -14,8 +14,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// warnings returns the last warnings of the pods of each Deployment, as kubectl describe shows them: they are the only record of what
-// a kubelet cannot mount or start. It returns nil if they may not be read.
+// warnings returns the last warnings of pods by Deployment: only they record what a kubelet cannot mount or start. It
+// returns nil if they may not be read.
 func (v *watch) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (map[string]string, error) {
 	pods, err := v.Kube.CoreV1().Pods(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {
@@ -45,11 +45,9 @@ func (v *watch) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServ
 	return warnings, nil
 }
 
-// warningAge limits the age of reported warnings. Kubelets repeat a warning after two minutes at
-// most.
+// warningAge limits the age of reported warnings. Kubelets repeat a warning after two minutes at most.
 const warningAge = 3 * time.Minute
 
-// lastWarnings are the last of each pod of a namespace, if they are not old.
 func (v *watch) lastWarnings(ctx context.Context, namespace string) (map[types.UID]corev1.Event, error) {
 	list, err := v.Kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning + ",involvedObject.kind=Pod"})
 	if apierrors.IsForbidden(err) {

@@ -20,7 +20,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// watch follows an installation until it is done, or until its problem lasts for too long.
 type watch struct {
 	*Installer
 	Installation
@@ -36,8 +35,7 @@ type watch struct {
 // staleStatus is how long a status may predate the command.
 const staleStatus = 5 * time.Second
 
-// managerTimeout is the status update delay of a running manager for an installation that has just
-// begun.
+// managerTimeout is the status update delay of a running manager for an installation that has just begun.
 const managerTimeout = 5 * time.Second
 
 var errDone = errors.New("done")
@@ -45,7 +43,6 @@ var errDone = errors.New("done")
 // ErrInterrupted says that nothing is lost.
 var ErrInterrupted = errors.New("interrupted: nothing is undone; run the same command again to continue")
 
-// wait prints each change until the operator is installed, or the installation cannot continue.
 func (v *watch) wait(ctx context.Context) error {
 	v.began = time.Now()
 	atLeast := min(v.Timeout, cluster.ResyncPeriod)
@@ -85,8 +82,7 @@ func (v *watch) reconcile(ctx context.Context) error {
 	return fmt.Errorf("the installation does not progress: %s", p.Problem)
 }
 
-// hasTimedOut reports whether a problem is permanent or lasts for too long. A problem is new when
-// the manager reconciles for the first time.
+// hasTimedOut restarts the time of a problem when the manager reconciles for the first time.
 func (v *watch) hasTimedOut(p deploy.Progress) bool {
 	now := time.Now()
 	switch {
@@ -129,8 +125,7 @@ func (v *watch) observe(ctx context.Context) (deploy.Observation, error) {
 	return l, err
 }
 
-// pendingDeployment returns the Deployment in progress. If Deployments may not be read,
-// the phase has to do.
+// pendingDeployment returns nil if Deployments may not be read: then only the phase counts.
 func (v *watch) pendingDeployment(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (*deploy.PendingDeployment, error) {
 	if csvspec.HasRegistrations(csv) || csv.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
 		return nil, nil

@@ -19,7 +19,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// record reads what an installation has created and changed; empty where there is none yet.
 func (c *Installer) record(ctx context.Context, i Installation) (deploy.Record, error) {
 	return c.records.get(ctx, i.packageName(), i.Namespace())
 }
@@ -72,16 +71,14 @@ func (s recordStore) list(ctx context.Context, namespace string) (map[string]dep
 // interruptGrace limits how long an interrupted command takes to end a write, and to record it.
 const interruptGrace = 10 * time.Second
 
-// afterInterrupt returns a context that outlives the command's interruption, by endWithin. A write that is under
-// way when the command is interrupted is waited for, since the record has to report whether it was done.
+// afterInterrupt outlives the command's interruption: the record has to report whether a write was done.
 func afterInterrupt(ctx context.Context) (context.Context, context.CancelFunc) {
 	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(interruptGrace, cancel) })
 	return after, func() { stop(); cancel() }
 }
 
-// dryRunRecord returns why the API server would not store a record of these steps; nil if it would,
-// or if the dry run is impossible.
+// dryRunRecord returns why the API server would not store the record of a plan; nil if the dry run is impossible.
 func (c *Installer) dryRunRecord(ctx context.Context, a applier, p Plan) (refused, err error) {
 	record := p.record
 	record.Objects = slices.Clone(record.Objects)

@@ -14,8 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy/validation"
 )
 
-// CheckDefinitions says which definitions of a bundle the cluster's cannot become without
-// a loss, before anything is written.
+// CheckDefinitions returns which definitions of the cluster cannot become the bundle's without a loss.
 func (c *Installer) CheckDefinitions(ctx context.Context, b *bundle.Bundle) error {
 	var refusals []error
 	for _, next := range b.CRDs() {

@@ -7,8 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Scopes asks the API server which of these kinds are namespaced. A kind that it does not have is
-// left out.
+// Scopes asks the API server which of these kinds are namespaced. It omits unknown kinds.
 func (c *Installer) Scopes(ctx context.Context, kinds []schema.GroupKind) (map[schema.GroupKind]bool, error) {
 	a, err := c.applier(ctx)
 	if err != nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// inServedVersion returns an object in a version that the cluster serves: the version in which it
-// was written may have ended since. It returns nil for an object that was deleted with the
-// definition of its kind, and an error if that is unknown.
+// inServedVersion returns an object in a version that the cluster serves. It returns nil for an object that was deleted
+// with the definition of its kind, and an error if that is unknown.
 func (a applier) inServedVersion(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	kind := o.GroupVersionKind()
 	for _, versions := range [][]string{{kind.Version}, nil} {

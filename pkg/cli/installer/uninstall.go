@@ -73,8 +73,7 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 	return removal, removal.Restrict(record, slices.Collect(maps.Values(earlier)), i.Adopted, live)
 }
 
-// otherCSVs returns the names of the other ClusterServiceVersions in the namespace. It omits
-// previous versions of the operator: they are deleted as well.
+// otherCSVs omits previous versions of the operator: they are deleted as well.
 func (c *Installer) otherCSVs(ctx context.Context, i Installation, record deploy.Record) (names []string, err error) {
 	others, err := c.Others(ctx, i.Namespace(), i.Bundle.CSV.Name)
 	for _, other := range others {
@@ -148,8 +147,7 @@ func count(ctx context.Context, resource metadata.Getter) (deploy.ObjectCounts, 
 	return population, err
 }
 
-// CheckRemoval refuses a removal where nothing that goes exists: then it was never installed by these
-// commands, or no longer exists already.
+// CheckRemoval refuses a removal if none of the objects to delete exists.
 func CheckRemoval(i Installation, removal deploy.Removal) error {
 	if len(removal.Delete) > 0 {
 		return nil
@@ -157,8 +155,7 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 	return fmt.Errorf("%s is not installed in namespace %s, and nothing that would go with it is left", i.Bundle.CSV.Name, i.Namespace())
 }
 
-// Uninstall removes what goes, each when the previous one no longer exists. It returns what was
-// there to be removed.
+// Uninstall deletes each object after the previous one no longer exists. It returns those that existed.
 func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier(ctx)
 	if err != nil {
@@ -180,8 +177,7 @@ func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deplo
 	return removed, c.updateRecords(ctx, i, removal, removed)
 }
 
-// updateRecords deletes the record of an installation, except for what remains, and removes the
-// deleted objects from the other records of the namespace.
+// updateRecords removes the deleted objects from all records of the namespace.
 func (c *Installer) updateRecords(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
 	ctx, cancel := afterInterrupt(ctx)
 	defer cancel()
@@ -203,7 +199,6 @@ func (c *Installer) updateRecords(ctx context.Context, i Installation, removal d
 	return c.records.delete(ctx, removal.RecordAfter(record, removed))
 }
 
-// delete deletes one object, if it exists, and waits until it no longer exists.
 func (c *Installer) delete(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {
 	served, err := a.inServedVersion(ctx, o)
 	if err != nil || served == nil {

@@ -11,8 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// JSON writes a value for programs. Characters that a terminal would act on are written as \u202e:
-// the value stays the same.
+// JSON writes a value for programs. Characters that a terminal would act on are written as \u202e, with the same value.
 func (w Writer) JSON(v any) error {
 	text, err := jsonOf(v)
 	if err != nil {
@@ -50,7 +49,6 @@ func jsonOf(v any) (string, error) {
 	return escapeJSON(document.String()), nil
 }
 
-// escapeJSON escapes hidden characters. In JSON they are only in strings.
 func escapeJSON(document string) string {
 	if !strings.ContainsFunc(document, hidden) {
 		return document
@@ -68,5 +66,4 @@ func escapeJSON(document string) string {
 	return text.String()
 }
 
-// hidden reports whether a terminal would act on a character of a document, or not show it.
 func hidden(r rune) bool { return isHidden(r) && r != '\n' }

@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Encode returns a text in which every character is visible and stays where it is written. Control
-// characters, line ends and tabs among them, characters that change the direction of the text,
-// invisible characters and bytes that are no UTF-8 are written as in Go: \n, \x1b, \u202e. So is
-// every blank except a single U+0020: many would push what follows into the next row of a terminal.
-// So are combining marks after the first few of one character: they would cover other rows.
+// Encode returns a text in which every character is visible and stays in place. Control characters, line ends and tabs
+// among them, characters that change the direction, invisible ones and bytes that are no UTF-8 are written as in Go: \n,
+// \x1b, \u202e. So are blanks except a single U+0020: they could push text into the next row. So are combining marks
+// after the first few of one character: they would cover other rows.
 func Encode(text string) string {
 	if isPlain(text) {
 		return text
@@ -47,9 +46,7 @@ func isPlain(text string) bool {
 const maxMarks = 4
 
 // isHidden reports whether a terminal acts on a character, or shows nothing or a blank for it.
-func isHidden(r rune) bool {
-	return !unicode.IsGraphic(r) || isBlank(r)
-}
+func isHidden(r rune) bool { return !unicode.IsGraphic(r) || isBlank(r) }
 
 // isBlank reports whether a character looks like a blank and is none of ASCII.
 func isBlank(r rune) bool {
@@ -63,8 +60,7 @@ func isBlank(r rune) bool {
 	}
 }
 
-// replacement is the first character of a text that begins with the replacement character, or with
-// a byte that is no UTF-8.
+// replacement is for a text that begins with the replacement character, or with a byte that is no UTF-8.
 func replacement(text string) string {
 	if _, size := utf8.DecodeRuneInString(text); size > 1 {
 		return string(utf8.RuneError)
@@ -72,10 +68,7 @@ func replacement(text string) string {
 	return fmt.Sprintf(`\x%02x`, text[0])
 }
 
-// quoted is a character as Go writes it between quotes.
-func quoted(r rune) string {
-	return strings.Trim(fmt.Sprintf("%+q", r), "'")
-}
+func quoted(r rune) string { return strings.Trim(fmt.Sprintf("%+q", r), "'") }
 
 // value is an argument of Printf. Its text is encoded for every type and verb.
 type value struct{ of any }

@@ -5,8 +5,7 @@ import (
 	"reflect"
 )
 
-// withLists returns a copy of a value in which no list is nil: programs that read a document iterate
-// over its lists, and null is no list.
+// withLists makes nil lists empty: programs that read a document iterate over its lists, and null is no list.
 func withLists(v any) any {
 	if v == nil {
 		return nil

@@ -1,6 +1,5 @@
-// Package output writes what commands print. Names and messages come from bundles, clusters and
-// registries. They must not be able to move the cursor, hide a text, or begin a line of the command's
-// own. Commands write through this package only; the linter forbids all other ways.
+// Package output writes what commands print. Names and messages from outside must not move the cursor, hide a text, or
+// begin a line of the command's own. Commands write through this package only; the linter forbids all other ways.
 package output
 
 import (
@@ -25,14 +24,12 @@ func (w Writer) IsTerminal() bool {
 	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
-// Printf writes as fmt.Printf does. The format is the program's; the text of every argument is
-// encoded.
+// Printf writes as fmt.Printf does. The format is the program's; the text of every argument is encoded.
 func (w Writer) Printf(format string, args ...any) {
 	_, _ = fmt.Fprintf(w.to, format, values(args)...)
 }
 
-// Lines writes a text of several lines, such as the messages of several errors: the first follows
-// the label, the others are indented, so that none looks like a line of the command.
+// Lines writes a label and a text. Further lines are indented, so that none looks like a line of the command.
 func (w Writer) Lines(label, text string) {
 	first, more, _ := strings.Cut(strings.TrimRight(text, "\n"), "\n")
 	w.Printf("%s%s\n", label, first)
@@ -65,8 +62,7 @@ func (w Writer) Table(indent string, header []string, rows [][]string) {
 	_ = table.Flush()
 }
 
-// Redraw writes over the line that a terminal is at, which was width bytes long (0: a new line), and
-// returns how long the line is now.
+// Redraw replaces a line of width bytes (0: a new line) in a terminal, and returns the length of the new one.
 func (w Writer) Redraw(width int, line string) int {
 	line = Encode(line)
 	text := line

@@ -62,7 +62,6 @@ func age(since *metav1.Time, now time.Time) string {
 	return duration.HumanDuration(now.Sub(since.Time))
 }
 
-// left is how long a certificate is valid yet.
 func left(until *metav1.Time, now time.Time) string {
 	switch {
 	case until == nil:

@@ -20,13 +20,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/leader"
 )
 
-// Facts are the observed webhooks of a cluster, the ClusterServiceVersions that declare them, and the Leases of
-// managers.
+// Facts are the observed webhooks of a cluster, their ClusterServiceVersions, and the Leases of managers.
 type Facts struct {
 	doctor.Facts
-	CSVs     []operatorsv1alpha1.ClusterServiceVersion
-	Rollouts []managerv1alpha1.WebhookRollout
-	// NoRollouts is set when the cluster does not know the kind.
+	CSVs       []operatorsv1alpha1.ClusterServiceVersion
+	Rollouts   []managerv1alpha1.WebhookRollout
 	NoRollouts bool
 	// Leases are those of managers; none where a manager needs none.
 	Leases []coordinationv1.Lease
@@ -41,10 +39,9 @@ type Status struct {
 	// Away are the Leases that no manager holds: what that manager reported last may be out of date.
 	Away []leader.Away `json:"managersAway,omitempty"`
 	// ManagerUnknown is why it is not known whether a manager runs; else empty.
-	ManagerUnknown string `json:"managerUnknown,omitempty"`
-	// NotInstalled says which kinds the cluster does not know, and what follows from that.
-	NotInstalled string    `json:"notInstalled,omitempty"`
-	Webhooks     []Webhook `json:"webhooks"`
+	ManagerUnknown string    `json:"managerUnknown,omitempty"`
+	NotInstalled   string    `json:"notInstalled,omitempty"`
+	Webhooks       []Webhook `json:"webhooks"`
 	// NotChecked is why the command did not check whether API servers call and reach them; otherwise empty.
 	NotChecked string `json:"unseen,omitempty"`
 	// Others are registrations that no ClusterServiceVersion stands behind.
@@ -66,8 +63,7 @@ type Webhook struct {
 	Certificate      *metav1.Time `json:"certificateNotAfter,omitempty"`
 	CertificatePhase string       `json:"certificatePhase,omitempty"`
 	Provider         string       `json:"provider,omitempty"`
-	// Problem is the last one that there is: of the webhook, of its certificate, or what
-	// else the WebhookRollout warns of.
+	// Problem is that of the webhook, of its certificate, or a warning of the WebhookRollout.
 	Reason  string `json:"reason,omitempty"`
 	Problem string `json:"problem,omitempty"`
 }
@@ -85,8 +81,7 @@ type Other struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Of puts the status of a cluster together. An empty namespace is all of them; only then
-// are registrations of no namespace reported.
+// Of returns the status of a namespace; "" is all of them, with registrations of no namespace.
 func Of(f Facts, namespace string, now time.Time) Status {
 	s := Status{Away: leader.AwayOf(f.Leases, now), ManagerUnknown: f.LeasesUnread, NotInstalled: notInstalled(f), NotChecked: f.RegistrationsUnread, Webhooks: []Webhook{}}
 	for _, r := range f.Rollouts {
@@ -108,7 +103,6 @@ func Of(f Facts, namespace string, now time.Time) Status {
 	return s
 }
 
-// notInstalled is empty where there is all that the manager goes by.
 func notInstalled(f Facts) string {
 	switch {
 	case f.NoCSVs:
@@ -120,8 +114,7 @@ func notInstalled(f Facts) string {
 	}
 }
 
-// webhooks returns the webhooks that a WebhookRollout lists. Their registrations and endpoints
-// are read now, and are not taken from its status.
+// webhooks reads registrations and endpoints now, and does not take their state from the WebhookRollout.
 func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhook {
 	var all []Webhook
 	for _, d := range r.Status.Deployments {
@@ -152,7 +145,6 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 	return all
 }
 
-// setProblem sets the problem if no worse one is set.
 func (w *Webhook) setProblem(reason, message string) {
 	if w.Problem == "" && message != "" {
 		w.Reason, w.Problem = reason, message
@@ -178,14 +170,13 @@ func others(f doctor.Facts, now time.Time) []Other {
 		if w.Kind == doctor.Conversion && f.Owners[f.Services[w.Service].Owner] {
 			continue
 		}
-		one := Other{Kind: w.Kind, Object: w.Object, Webhook: w.Name, Calls: cmp.Or(w.URL, w.Service.String()), Policy: "Ignore"}
+		one := Other{Kind: w.Kind, Object: w.Object, Webhook: w.Name, Calls: cmp.Or(w.URL, w.Service.String()), Policy: "Ignore", Problem: problem}
 		if w.Fails {
 			one.Policy = "Fail"
 		}
 		if w.Owner.Name != "" {
 			one.Owner = w.Owner.String()
 		}
-		one.Problem = problem
 		if one.Owner != "" && one.Problem == "" {
 			one.Problem = "left behind by ClusterServiceVersion " + one.Owner + ", which no longer exists"
 		}

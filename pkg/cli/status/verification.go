@@ -21,8 +21,7 @@ var kinds = map[operatorsv1alpha1.WebhookAdmissionType]string{
 	managerv1alpha1.APIServiceType:               doctor.APIService,
 }
 
-// registration is an object that makes API servers call a webhook; found is nil if the object does
-// not exist.
+// registration is an object that makes API servers call a webhook; webhook is nil if it does not exist.
 type registration struct {
 	kind, name string
 	webhook    *doctor.Webhook
@@ -62,8 +61,7 @@ func (w *Webhook) check(all []registration, f doctor.Facts, now time.Time) {
 	}
 }
 
-// unreported returns the webhooks of a ClusterServiceVersion that no WebhookRollout lists:
-// another manager is responsible, or its manager has not processed it yet.
+// unreported returns webhooks that no WebhookRollout lists: another manager, or not processed yet.
 func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook, f Facts, now time.Time) []Webhook {
 	if csv.IsCopied() || csv.Status.Phase == operatorsv1alpha1.CSVPhaseReplacing || csv.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting {
 		return nil // the one that it is a copy of, or that replaces it, has them
@@ -99,8 +97,7 @@ func notRegistered(csv operatorsv1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf("its ClusterServiceVersion is %s: %s", csv.Status.Phase, csvstatus.Explained(csv.Status))
 }
 
-// registrationsOf are the objects that register a webhook of a ClusterServiceVersion,
-// regardless of the client that made them.
+// registrationsOf are the objects that register a webhook, regardless of the client that made them.
 func registrationsOf(csv operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, f doctor.Facts) []registration {
 	var all []registration
 	for i, w := range f.Webhooks {

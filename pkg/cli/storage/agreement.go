@@ -11,12 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// requiredAnswers is how often every API server has to confirm the version. Its answer and its
-// storage are two parts of it that learn of a change one after the other.
+// requiredAnswers is how often every API server has to confirm: its storage learns of a change after its answer.
 const requiredAnswers = 10
 
-// waitForServers waits until every API server stores objects in the version. Another one would
-// store an object that was just rewritten in the previous version.
+// waitForServers waits until no API server would store a rewritten object in the previous version.
 func waitForServers(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
 	doubt, agreed := "", 0
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -46,8 +44,7 @@ func waitForServers(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomR
 // ErrNoAddresses is returned by Cluster.Hashes where it is not known which API servers there are.
 var ErrNoAddresses = errors.New("the Service default/kubernetes has no EndpointSlice with an address, so the number of API servers is unknown; name the address of each of them: --api-servers")
 
-// serverProblem returns why it is unknown whether every API server stores objects in the version;
-// empty if all do. A restarting API server answers later.
+// serverProblem returns why an API server may use another version; empty if none does. A restarting one answers later.
 func serverProblem(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) (string, error) {
 	hashes, err := c.Hashes(ctx, crd, to)
 	switch {

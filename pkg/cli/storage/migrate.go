@@ -16,25 +16,21 @@ import (
 
 // Cluster is what a migration needs of one.
 type Cluster interface {
-	// Definition reads the CustomResourceDefinition, live.
 	Definition(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error)
 	// Record sets the annotation with the versions in which objects may be stored; none deletes
 	// it. This write and the next three are refused if the definition has changed since it was read.
 	Record(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error
 	// Restore sets status.storedVersions.
 	Restore(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error
-	// Store makes a version the storage version.
 	Store(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) error
 	// Hashes are what each API server says about how it stores the objects now.
 	Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error)
 	// Page reads some objects in a version: those after the token of the page before.
 	Page(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version, after string) (*unstructured.UnstructuredList, error)
-	// Read reads an object again.
 	Read(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// Write writes an object as it was read, if it is that still.
 	Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error
-	// Trim sets status.storedVersions to one version, and deletes the condition of earlier
-	// StorageVersionMigrations.
+	// Trim sets status.storedVersions to one version, and deletes the condition of StorageVersionMigrations.
 	Trim(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, only string) error
 	Migrator
 }
@@ -55,8 +51,7 @@ type Refusal struct {
 	Err    error
 }
 
-// RefusedError says which objects are still stored as they were, because something
-// refuses to write them.
+// RefusedError lists the objects that are still stored as they were.
 type RefusedError struct {
 	CRD      string
 	Refusals []Refusal
@@ -72,8 +67,7 @@ func (e *RefusedError) Error() string {
 
 const writers = 8
 
-// maxAttempts limits how often a run repeats a step: another client changes the definition each
-// time, or the API server accepts a write that has no effect.
+// maxAttempts limits repetitions: another client may change the definition each time, or a write has no effect.
 const maxAttempts = 10
 
 type migration struct {
@@ -84,10 +78,9 @@ type migration struct {
 	agreed    revision // of the definition that every API server is known to store objects by
 	since     string   // a resourceVersion: newer objects are stored in the version
 	count     int      // objects rewritten
-
-	attempts map[step]int
-	conflict error  // the answer to the last write of the definition, if it was a conflict
-	at       string // the resourceVersion that was written under
+	attempts  map[step]int
+	conflict  error  // the answer to the last write of the definition, if it was a conflict
+	at        string // the resourceVersion that was written under
 }
 
 // Result is what a run did.
@@ -96,8 +89,7 @@ type Result struct {
 	Rewritten int
 }
 
-// Migrate rewrites all objects in a version, or in the present storage version when to is empty. When
-// it returns no error, no object is stored in another.
+// Migrate rewrites all objects in a version (default: the storage version). Without an error, none is stored in another.
 func Migrate(ctx context.Context, c Cluster, to string, tell ReportFunc) (Result, error) {
 	m := &migration{Cluster: c, to: to, report: tell, attempts: map[step]int{}}
 	for {
@@ -121,8 +113,7 @@ func Migrate(ctx context.Context, c Cluster, to string, tell ReportFunc) (Result
 	}
 }
 
-// checkRepeat returns an error if another attempt of a step is of no use. A conflict although the
-// definition is unchanged is a denial by admission.
+// checkRepeat: a conflict although the definition is unchanged is a denial by admission.
 func (m *migration) checkRepeat(crd *apiextensionsv1.CustomResourceDefinition, step step) error {
 	m.attempts[step]++
 	switch {
@@ -169,8 +160,7 @@ func (m *migration) execute(ctx context.Context, crd *apiextensionsv1.CustomReso
 	return err
 }
 
-// order has the migrator of the cluster rewrite the objects, once in each run. It returns no error
-// when there is no migrator, or when the migrator does not do it: rewrite follows in each case.
+// order uses the migrator of the cluster, once in each run. A failure is no error: rewrite follows in each case.
 func (m *migration) order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
 	if err := m.agree(ctx, crd); err != nil {
 		return err
@@ -203,7 +193,6 @@ func (m *migration) rewrite(ctx context.Context, crd *apiextensionsv1.CustomReso
 	return err
 }
 
-// agree waits until every API server stores objects by this revision of the definition.
 func (m *migration) agree(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
 	if m.agreed == revisionOf(crd) {
 		return nil
@@ -215,9 +204,7 @@ func (m *migration) agree(ctx context.Context, crd *apiextensionsv1.CustomResour
 	return nil
 }
 
-// errChanged says that a definition is not what it was when its objects began to be rewritten,
-// though it stores them in the version that is wanted: what was read since then may have been
-// converted otherwise, or not at all, and what was written may be stored otherwise.
+// errChanged is about a change that keeps the storage version: objects may have been read or written in another way.
 var errChanged = errors.New("the definition was changed while its objects were rewritten")
 
 func unchanged(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {

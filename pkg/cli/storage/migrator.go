@@ -16,19 +16,15 @@ import (
 
 // Migrator rewrites all objects of a definition in the cluster: the StorageVersionMigration API.
 type Migrator interface {
-	// Order creates a StorageVersionMigration and returns its name.
 	Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error)
-	// Ordered reads it.
 	Ordered(ctx context.Context, name string) (*storagemigrationv1beta1.StorageVersionMigration, error)
 	// Withdraw deletes every StorageVersionMigration that this command has created for the
 	// definition. It returns NotFound where the API is not served.
 	Withdraw(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error
 }
 
-// useMigrator lets the migrator of the cluster rewrite the objects, and returns the resourceVersion
-// since which it did: older objects still have to be written. The resourceVersion is empty if there
-// is no migrator, or if it fails or stalls. The migrator names one refused object at most, and
-// skips objects that are refused as a conflict or as not found.
+// useMigrator returns the resourceVersion since which the migrator of the cluster has rewritten objects; empty if it did
+// not. Older objects still have to be written: it skips objects that are refused as a conflict or as not found.
 func useMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell ReportFunc) (since string, err error) {
 	page, err := c.Page(ctx, crd, to, "")
 	if err != nil {
@@ -48,13 +44,11 @@ func useMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	return "", ctx.Err()
 }
 
-// withdrawTimeout limits how long an interrupted command takes to delete its
-// StorageVersionMigration.
+// withdrawTimeout limits how long an interrupted command takes to delete its StorageVersionMigration.
 const withdrawTimeout = 10 * time.Second
 
-// createAndWait creates a StorageVersionMigration, and returns when it is over, or why it is not
-// done. It deletes those of earlier runs and, however it ends, its own: a migrator that is started
-// later would run it then.
+// createAndWait also deletes the StorageVersionMigrations of earlier runs and, however it ends, its own: a migrator
+// that is started later would run it then.
 func createAndWait(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, objects []unstructured.Unstructured, count int, tell ReportFunc) (err error) {
 	if err := c.Withdraw(ctx, crd); err != nil {
 		return err
@@ -71,9 +65,8 @@ func createAndWait(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomRe
 	return waitForMigrator(ctx, c, crd, to, name, objects, count, tell)
 }
 
-// waitForMigrator returns when a StorageVersionMigration is over. The migrator waits until its cache
-// is as new as the order. It learns that from the next write of an object, or within a minute or
-// two: so one object is written.
+// waitForMigrator writes one object: the migrator waits until its cache is as new as the order, and learns that from a
+// write, or only within a minute or two.
 func waitForMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, name string, objects []unstructured.Unstructured, count int, tell ReportFunc) error {
 	started, written := time.Now(), len(objects) == 0
 	return wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
@@ -91,16 +84,14 @@ func waitForMigrator(ctx context.Context, c Cluster, crd *apiextensionsv1.Custom
 	})
 }
 
-// How long the migrator may take: until a controller takes up an order; for its cache to get ready;
-// and for each object, since it writes one after the other.
+// The migrator's time to take up an order, to fill its cache, and to write each object, one after the other.
 const (
 	startTimeout  = 10 * time.Second
 	cacheTimeout  = 2 * time.Minute
 	objectTimeout = 50 * time.Millisecond
 )
 
-// migratorResult reports whether a StorageVersionMigration is over, and why it failed. It runs
-// until the migrator has written the definition, too.
+// migratorResult reports whether a StorageVersionMigration, and its write of the definition, is over.
 func migratorResult(order *storagemigrationv1beta1.StorageVersionMigration, waited time.Duration, count int) (over bool, failure error) {
 	limit := cacheTimeout + time.Duration(count)*objectTimeout
 	failed := meta.FindStatusCondition(order.Status.Conditions, string(storagemigrationv1beta1.MigrationFailed))

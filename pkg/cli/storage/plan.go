@@ -1,10 +1,6 @@
-// Package storage rewrites the objects of a CustomResourceDefinition in one version, so
-// that the others can be removed without a loss.
-//
-// What to do next is a pure function of the definition and of what this run has done itself
-// (next). Migrate does it through an interface to the cluster. A migration that was interrupted
-// starts again from the definition. What other clients have done is no proof
-// (pkg/apis/storedversions).
+// Package storage rewrites the objects of a CustomResourceDefinition in one version, so that the others can be removed
+// without a loss. What to do next is a pure function of the definition and of what this run has done itself (next).
+// What other clients have done is no proof (pkg/apis/storedversions).
 package storage
 
 import (
@@ -25,25 +21,18 @@ import (
 // step is what a migration has to do next. A step writes to the definition at most once.
 type step string
 
-// The steps, in their order.
 const (
-	// record writes the versions in which objects may be stored to an annotation, before anything
-	// is done after which status.storedVersions may be wrong.
+	// record precedes everything after which status.storedVersions may be wrong.
 	record step = "record the versions in which objects may be stored"
 	// restore writes them to status.storedVersions, from which another client has removed some.
-	restore step = "restore status.storedVersions"
-	// setStorage makes the version the one that is written.
+	restore    step = "restore status.storedVersions"
 	setStorage step = "make it the storage version"
-	// order has the migrator of the cluster rewrite the objects.
-	order step = "order a StorageVersionMigration"
+	order      step = "order a StorageVersionMigration"
 	// rewrite writes every object that is not known to be written since.
-	rewrite step = "rewrite all objects"
-	// trim sets status.storedVersions to the version alone.
-	trim step = "remove the other versions from status.storedVersions"
-	// complete deletes the record.
+	rewrite  step = "rewrite all objects"
+	trim     step = "remove the other versions from status.storedVersions"
 	complete step = "delete the record of the migration"
-	// done is when all objects are stored in the version.
-	done step = "done"
+	done     step = "done"
 )
 
 type run struct {
@@ -51,8 +40,7 @@ type run struct {
 	rewritten revision // of the definition under which every object was rewritten
 }
 
-// revision identifies the spec of a definition. Objects that are read or written under another
-// one may be converted or stored in another way.
+// revision identifies the spec of a definition, which decides how objects are converted and stored.
 type revision struct {
 	uid        types.UID
 	generation int64
@@ -86,7 +74,6 @@ func next(crd *apiextensionsv1.CustomResourceDefinition, to string, own run) (st
 	}
 }
 
-// finish returns the next step after this run has rewritten every object.
 func finish(crd *apiextensionsv1.CustomResourceDefinition, to string) step {
 	_, recorded := crd.Annotations[wellknown.AnnotationStoredVersions]
 	switch {
@@ -99,8 +86,7 @@ func finish(crd *apiextensionsv1.CustomResourceDefinition, to string) step {
 	}
 }
 
-// Check returns why the objects of a definition cannot be stored in a version, and the next step
-// for the user.
+// Check returns why the objects of a definition cannot be stored in a version, and the next step.
 func Check(crd *apiextensionsv1.CustomResourceDefinition, to string) error {
 	wanted := versionOf(crd, to)
 	switch {
@@ -126,9 +112,7 @@ func containsAll(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(v string) bool { return !slices.Contains(all, v) })
 }
 
-// convertible is an error when objects of one version cannot become another's without
-// losing fields. Without a webhook the API server merely relabels them, and drops what
-// the other version does not have.
+// convertible is an error when objects would lose fields: without a webhook, the API server drops what a version lacks.
 func convertible(crd *apiextensionsv1.CustomResourceDefinition, from, to string) error {
 	a, b := versionOf(crd, from), versionOf(crd, to)
 	if a == nil {
@@ -157,8 +141,7 @@ func Stored(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return ""
 }
 
-// Hash is what discovery says of a resource that is stored in a version: API servers say
-// it in this way only, and clients may compare.
+// Hash is how discovery names the storage version of a resource. Clients may only compare it.
 func Hash(crd *apiextensionsv1.CustomResourceDefinition, version string) string {
 	sum := sha256.Sum256([]byte(crd.Spec.Group + "/" + version + "/" + crd.Spec.Names.Kind))
 	return base64.StdEncoding.EncodeToString(sum[:8])

@@ -14,9 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// checkReadable reads all objects in a version before anything is changed. An object that cannot be
-// converted to it could not be rewritten either, and an object that is written meanwhile would be
-// stored so.
+// checkReadable reads all objects before anything is changed. Objects that are written meanwhile would be stored in a
+// version to which they cannot be converted.
 func checkReadable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, version string) error {
 	for after := ""; ; {
 		page, err := c.Page(ctx, crd, version, after)
@@ -70,16 +69,13 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 	return count.done, nil
 }
 
-// isWrittenSince reports whether an object is newer than a resourceVersion. It returns false if the
-// versions cannot be compared: the object is then written again, which does no harm.
+// isWrittenSince is false for versions that cannot be compared: the object is written again, which does no harm.
 func isWrittenSince(o *unstructured.Unstructured, since string) bool {
 	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), since)
 	return err == nil && order > 0
 }
 
-// nextToken returns the token with which to go on after one has expired. What is read from then on
-// is newer than what was read before, and an object written in between is stored in the new
-// version.
+// nextToken returns the token that replaces an expired one. Objects written in between are stored in the new version.
 func nextToken(err error) (token string, expired bool) {
 	var status apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
@@ -120,9 +116,8 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	return refusals, nil
 }
 
-// rewriteOne writes an object. What another client has written or deleted since it was read needs
-// no writing any more; but admission may deny with the same codes, and then the object is still
-// what it was.
+// rewriteOne ignores objects that another client has written or deleted. Admission may deny with the same codes: then
+// the object is unchanged.
 func rewriteOne(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, object *unstructured.Unstructured) error {
 	err := c.Write(ctx, crd, to, object)
 	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
@@ -141,9 +136,8 @@ func rewriteOne(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 	}
 }
 
-// isRefusal reports whether an error is about this object alone; another, such as that the API server is
-// not there, is one about all of them, unless it is admission's: a webhook denies with any
-// code. One that does not answer gives an internal error.
+// isRefusal reports whether an error is about one object. Admission denies with any code; other errors with these codes
+// are about all objects. A webhook that does not answer gives an internal error.
 func isRefusal(err error) bool {
 	if apierrors.IsUnauthorized(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) {
 		return strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "denied request")

@@ -76,7 +76,6 @@ func board(file string) error {
 // substituted does to variables what Grafana does.
 var substituted = strings.NewReplacer("$__rate_interval", "5m", "$namespace", ".*")
 
-// expressions are the values of all keys "expr", at any depth.
 func expressions(in any) []string {
 	var found []string
 	switch in := in.(type) {

@@ -13,8 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// apiChecks are about the APIs that the operator owns. What it requires of others, a cluster
-// may have.
+// apiChecks are about the owned APIs: a cluster may have the required ones.
 var apiChecks = []Check{
 	{
 		Code: "owned-version", Level: Error, Basis: Refused,

@@ -16,8 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
-// availabilityChecks are about webhooks that fail closed: while they do not answer, requests
-// fail. Deployments whose webhooks all fail open are ignored.
+// availabilityChecks ignore Deployments whose webhooks all fail open.
 var availabilityChecks = []Check{
 	{
 		Code: "one-replica", Level: Warning, Basis: Policy,
@@ -80,8 +79,7 @@ func (s *subject) failingWork(d deployment) string {
 	return strings.Join(failingWork, " and ")
 }
 
-// failsClosed reports whether requests fail while a webhook does not answer. For a conversion
-// there is no other policy; but a definition with one version is never converted.
+// failsClosed is true for conversions, too, but a definition with one version is never converted.
 func (s *subject) failsClosed(w webhook) bool {
 	if w.Type != operatorsv1alpha1.ConversionWebhook {
 		return !failsOpen(w)
@@ -113,8 +111,6 @@ func allowsNone(budget policyv1.PodDisruptionBudgetSpec, replicas int) bool {
 	return err == nil && kept > 0
 }
 
-// unprobed finds the containers that answer a webhook which fails closed, and do not say when
-// they are ready.
 func unprobed(s *subject) []mistake {
 	var all []mistake
 	for _, w := range s.webhooks() {

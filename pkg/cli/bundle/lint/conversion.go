@@ -69,7 +69,6 @@ in other versions than the stored one fail until its server runs and its caBundl
 	},
 }
 
-// convertedDefinitions looks at the definitions of the bundle that a webhook converts.
 func convertedDefinitions(s *subject, check func(*apiextensionsv1.CustomResourceDefinition) (what, remedy string)) []mistake {
 	definitions := definitionsOf(s.Bundle)
 	var all []mistake

@@ -10,11 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// coreWrites are the writes without which a cluster stands still: by group and resource the
-// subresources that components and controllers write, "" for the object itself.
-//
-// What is connected to (exec, log, proxy) is not written. Nothing waits for an event, for a
-// LimitRange, which is only read, or for pods/ephemeralcontainers, which are for people.
+// coreWrites are the subresources, "" for the object, that components of a cluster write and wait for.
+// They connect to exec, log and proxy, read LimitRanges, and wait for no event; people use ephemeralcontainers.
 var coreWrites = map[string]map[string][]string{
 	"": {
 		"pods":                   {"", "status", "binding", "eviction", "resize"}, // resize: autoscalers, as scale
@@ -45,7 +42,6 @@ var coreWrites = map[string]map[string][]string{
 	"discovery.k8s.io":    {"endpointslices": {""}},
 	// A pod with a volume starts once that is attached.
 	"storage.k8s.io": {"volumeattachments": {"", "status"}, "csinodes": {""}},
-
 	// Kubelets get their certificates so.
 	"certificates.k8s.io": {"certificatesigningrequests": {"", "approval", "status"}},
 	// API servers that start write what their version brings of these; what is not written is not granted.
@@ -58,8 +54,6 @@ var coreWrites = map[string]map[string][]string{
 	"authorization.k8s.io":  {"subjectaccessreviews": {""}},
 }
 
-// isCore reports whether a resource, or what an asterisk stands for, is written in a cluster
-// that goes on.
 func isCore(group, resource, subresource string) bool {
 	for known, subresources := range coreWrites[group] {
 		if resource != "*" && resource != known {
@@ -72,7 +66,6 @@ func isCore(group, resource, subresource string) bool {
 	return false
 }
 
-// coreResources are those of a rule without which a cluster stands still.
 func coreResources(rule admissionregistrationv1.RuleWithOperations) []string {
 	var found []string
 	for _, group := range rule.APIGroups {

@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxRejected is how many errors of a schema are reported.
 const maxRejected = 200
 
 // rejections validates an object as the API server does, item by item of each list: the library compares
@@ -79,7 +78,6 @@ func propertyOf(s *apiextensions.JSONSchemaProps, key string) *apiextensions.JSO
 	return nil
 }
 
-// withFirstItems is a copy of a value in which each list has its first item only.
 func withFirstItems(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

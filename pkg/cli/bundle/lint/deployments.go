@@ -18,8 +18,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
-// backendChecks are about the Deployments: whether their pods can run, and whether they
-// serve what the webhooks name.
 var backendChecks = []Check{
 	{
 		Code: "unknown-deployment", Level: Error, Basis: Refused,
@@ -151,7 +149,6 @@ func eachBackend(check func(webhook, corev1.PodSpec) (field, what, remedy string
 	}
 }
 
-// declaresPort reports whether a container that runs as long as the pod declares the port.
 func declaresPort(pod corev1.PodSpec, port intstr.IntOrString) bool {
 	return slices.ContainsFunc(running(pod), func(c container) bool { return declares(c, port) })
 }
@@ -186,8 +183,7 @@ func portsInConflict(s *subject) []mistake {
 	return all
 }
 
-// missingReferences looks at the pods as the manager starts them: with its certificate in the
-// place of the author's. A kubelet waits for no volume that is not mounted.
+// missingReferences checks the pods with the manager's certificate in place of the author's.
 func missingReferences(s *subject) []mistake {
 	var all []mistake
 	for _, d := range s.deployments() {
@@ -210,7 +206,6 @@ func inEveryNamespace(r reference) bool {
 	return r.kind == "ConfigMap" && r.name == "kube-root-ca.crt"
 }
 
-// displaced are the volumes that make way for the manager's certificate.
 func (s *subject) displaced(d deployment) []string {
 	if !s.serves(d) {
 		return nil

@@ -8,7 +8,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// incompleteRule finds what an API server does not take of a rule.
 func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, remedy string) {
 	const refused = "the API server refuses to register the webhook: "
 	var operations []string
@@ -49,8 +48,7 @@ func invalidList(field string, items []string) (what, remedy string) {
 	return "", ""
 }
 
-// coveredResource is a resource that an API server does not accept next to another. What comes
-// first in the list matters to it, as here.
+// coveredResource finds a resource that an API server refuses next to another. The order matters, as there.
 func coveredResource(resources []string) (covered, by string) {
 	var plain []string
 	for i, resource := range resources {

@@ -57,7 +57,6 @@ func addedLatency(s *subject) []mistake {
 
 const maxSteps = 20
 
-// latency is what webhooks can add to a request that all of them are called for, and how.
 func latency(called []webhook) (total time.Duration, how string) {
 	var steps []string
 	var atOnce time.Duration
@@ -97,8 +96,7 @@ type request struct {
 // maxRequests is how many requests are looked at. Each is compared with the rules that may name it.
 const maxRequests = 2000
 
-// requests returns the requests that the rules of all webhooks match, each once. It returns no more than one
-// above maxRequests.
+// requests returns the distinct requests that the rules match, at most one more than maxRequests.
 func (s *subject) requests() []request {
 	var all []request
 	known := map[request]bool{}
@@ -139,8 +137,7 @@ func requestsOf(rule admissionregistrationv1.RuleWithOperations) iter.Seq[reques
 	}
 }
 
-// calls finds the webhooks that may be called for a request. Only those are compared with it whose
-// rules name its group and resource, or an asterisk.
+// calls compares a request only with rules that name its group and resource, or an asterisk.
 type calls struct {
 	webhooks []webhook
 	by       map[schema.GroupResource][]int // indexes, in order
@@ -158,7 +155,6 @@ func callsOf(webhooks []webhook) calls {
 	return c
 }
 
-// named are the groups and resources that the rules of a webhook name, without subresources.
 func named(w webhook) []schema.GroupResource {
 	var all []schema.GroupResource
 	for _, rule := range w.Rules {
@@ -172,7 +168,6 @@ func named(w webhook) []schema.GroupResource {
 	return all
 }
 
-// of returns the webhooks that may be called for a request, in their order.
 func (c calls) of(r request) []webhook {
 	var near []int
 	for _, group := range slices.Compact([]string{r.resource.Group, "*"}) {

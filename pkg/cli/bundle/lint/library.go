@@ -17,10 +17,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// libraryChecks are the validators of operator-framework/api, which operator-sdk bundle
-// validate runs. Four are left out: the one for CRDs, of which crd-invalid is the whole; the
-// deprecated one for community operators; the one for architectures, which pulls images; and the
-// one for package manifests, which bundles have annotations in the place of.
+// libraryChecks are the validators of operator-sdk bundle validate, except four: for CRDs (crd-invalid checks more), for
+// community operators (deprecated), for architectures (it pulls images), and for package manifests.
 var libraryChecks = []Check{
 	library("olm-csv", Library, Error, validation.ClusterServiceVersionValidator, wholeBundle,
 		`OLM's validator for ClusterServiceVersions: required fields, names, install modes,
@@ -105,8 +103,7 @@ var operatorHub validator.Validator = validator.ValidatorFunc(func(values ...any
 	return results
 })
 
-// library is a check that reports what a validator says. With the level Warning, all of it
-// is: those validators are not about whether a bundle works.
+// library is a check that reports what a validator says. Its errors have the given level.
 func library(code string, basis Basis, level Level, v validator.Validator, parts func(*subject) []part, explain string) Check {
 	return Check{Code: code, Level: level, Basis: basis, Explain: explain, find: func(s *subject) []mistake {
 		var all []mistake
@@ -140,9 +137,7 @@ type part struct {
 	object *bundle.Object
 }
 
-func wholeBundle(s *subject) []part {
-	return []part{{s.library.ObjectsToValidate(), s.CSVObject}}
-}
+func wholeBundle(s *subject) []part { return []part{{s.library.ObjectsToValidate(), s.CSVObject}} }
 
 func eachObject(s *subject) []part {
 	var all []part
@@ -164,8 +159,7 @@ func eachObjectAsBundle(s *subject) []part {
 	return all
 }
 
-// libraryBundle is the bundle as the library has it, its pods completed as by an API server:
-// what has a limit requests as much.
+// libraryBundle sets missing requests to the limits, as an API server does.
 func libraryBundle(b *bundle.Bundle) *manifests.Bundle {
 	csv := b.CSV.DeepCopy()
 	for _, d := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {

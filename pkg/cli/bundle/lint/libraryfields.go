@@ -24,8 +24,7 @@ type libraryField struct {
 	path   string
 }
 
-// locator finds what the library speaks of, when it looks at an object. What it finds nowhere
-// is said of the object as a whole.
+// locator finds the fields that an error is about. If there are none, it is about the whole object.
 type locator func(*subject, *bundle.Object, errors.Error) []libraryField
 
 func fieldAt(path string) locator {
@@ -42,7 +41,6 @@ func items[T any](o *bundle.Object, list string, all []T, matches func(T) bool) 
 	return found
 }
 
-// valueAsPath is for the rare error whose value is the path.
 func valueAsPath(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 	return []libraryField{{o, fmt.Sprint(e.BadValue)}}
 }
@@ -71,7 +69,6 @@ func wrongCase(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 	return []libraryField{{o, annotation(words[0])}}
 }
 
-// ownedAPI is where the ClusterServiceVersion owns the kind that an error is about.
 func ownedAPI(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 	crds := items(o, "spec.customresourcedefinitions.owned", s.CSV.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) bool {
 		_, group, _ := strings.Cut(d.Name, ".")
@@ -83,7 +80,6 @@ func ownedAPI(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 	return slices.Concat(crds, apis)
 }
 
-// ownedByName is the owned definition whose name an error ends in.
 func ownedByName(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 	var all []libraryField
 	for i, d := range s.CSV.Spec.CustomResourceDefinitions.Owned {
@@ -94,7 +90,6 @@ func ownedByName(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 	return all
 }
 
-// describedAPI is the owned or required definition that an error quotes.
 func describedAPI(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 	relation, _, _ := strings.Cut(e.Detail, " ")
 	descriptions := s.CSV.Spec.CustomResourceDefinitions.Owned
@@ -140,8 +135,7 @@ func ruleOf(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 
 var goFieldPath = regexp.MustCompile(`ClusterServiceVersion\.(Spec\.[\w.]+)\.(\w+)\[(\d+)\]\.(\w+)\[(\d+)\]`)
 
-// removedAPI is the object itself, or what an error about the ClusterServiceVersion names in
-// words of Go.
+// removedAPI is the object itself, or the fields that an error names as Go does.
 func removedAPI(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 	fields := strings.NewReplacer(
 		"Spec.InstallStrategy.StrategySpec.ClusterPermissions", "spec.install.spec.clusterPermissions",
@@ -160,7 +154,6 @@ func removedAPI(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 	return all
 }
 
-// withoutRequests are the containers of the name that an error is about.
 func withoutRequests(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 	var all []libraryField
 	for _, d := range s.deployments() {

@@ -78,7 +78,6 @@ var almExamples = annotation("alm-examples")
 
 func annotation(key string) string { return "metadata.annotations[" + key + "]" }
 
-// fromLibrary is what the library says of an object, where it stands, and the way out.
 func (s *subject) fromLibrary(o *bundle.Object, e errors.Error, level Level) []mistake {
 	e.Detail = shortened(e.Detail)
 	i := slices.IndexFunc(libraryMessages, func(known libraryMessage) bool { return strings.Contains(e.Detail, known.contains) })
@@ -108,8 +107,7 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxSentence], "") + " ..."
 }
 
-// fullMessage is a sentence with what it is about, where the library keeps that apart, and always
-// the same: it lists in no order.
+// fullMessage adds what a message is about, and sorts items that the library lists in no order.
 func (s *subject) fullMessage(e errors.Error) string {
 	what := strings.TrimPrefix(e.Detail, "("+s.CSV.Name+") ")
 	what = quoted.ReplaceAllStringFunc(what, func(list string) string {

@@ -1,9 +1,6 @@
 // Package lint says what is wrong with a bundle: what keeps it from being read, what an
 // API server or the manager would refuse, what would be accepted and not work, and what
 // an administrator would rather not have.
-//
-// The checks are lists, one per file; a check has a stable code, by which it is
-// explained and waived.
 package lint
 
 import (
@@ -49,13 +46,11 @@ const (
 // Check looks for one sort of mistake.
 type Check struct {
 	// Code never changes: waivers and programs name it.
-	Code  string
-	Level Level
-	Basis Basis
-	// Explain says what happens and why, and what to do, for people who have the time.
+	Code    string
+	Level   Level
+	Basis   Basis
 	Explain string
-
-	find func(*subject) []mistake
+	find    func(*subject) []mistake
 }
 
 // Finding is a mistake in a bundle.
@@ -68,7 +63,6 @@ type Finding struct {
 	Path   string `json:"path,omitempty"`
 	What   string `json:"what"`
 	Remedy string `json:"remedy,omitempty"`
-	// Waived is the reason for which the finding does not count.
 	Waived string `json:"waived,omitempty"`
 }
 
@@ -78,8 +72,7 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
-// groups are the checks that need a ClusterServiceVersion, in the order in which people
-// read them.
+// groups are the checks that need a ClusterServiceVersion, in the order in which people read them.
 var groups = [][]Check{schemaChecks, packageChecks, namespaceChecks, publishingChecks, objectChecks, apiChecks, webhookChecks, ruleChecks, latencyChecks, conversionChecks, backendChecks, availabilityChecks, libraryChecks}
 
 // Checks are all checks.
@@ -150,7 +143,6 @@ func collect(s *subject, checks []Check) []Finding {
 	return all
 }
 
-// sorted puts errors first, and keeps together what is in one file.
 func sorted(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Level, b.Level), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Code, b.Code), cmp.Compare(a.What, b.What))

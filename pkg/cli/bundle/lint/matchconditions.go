@@ -19,7 +19,6 @@ import (
 
 var conditionsPath = annotation(wellknown.AnnotationMatchConditions)
 
-// matchConditions are the manager's own words about the annotation.
 func matchConditions(s *subject) []mistake {
 	var all []mistake
 	for _, v := range s.verdict.Violations {
@@ -70,16 +69,13 @@ func invalidConditions(s *subject) []mistake {
 	return all
 }
 
-// maxConditions is how many a webhook has at most.
 const maxConditions = 64
 
-// conditionCompiler is that of API servers, which take what the version before theirs
-// understands, too. It takes a moment to make.
+// conditionCompiler is that of API servers, which also accept what the previous version understands.
 var conditionCompiler = sync.OnceValue(func() cel.Compiler {
 	return cel.NewCompiler(celenvironment.MustBaseEnvSet(celenvironment.DefaultCompatibilityVersion()))
 })
 
-// uncompiled is why an API server cannot compile a condition; empty when it can.
 func uncompiled(c admissionregistrationv1.MatchCondition) string {
 	c.Expression = strings.TrimSpace(c.Expression)
 	if c.Expression == "" {

@@ -16,7 +16,6 @@ import (
 
 const bundleAnnotation = "operators.operatorframework.io.bundle."
 
-// publishingChecks are about what catalogs and nodes make of a bundle.
 var publishingChecks = []Check{
 	{
 		Code: "media-type", Level: Error, Basis: Policy,
@@ -102,7 +101,6 @@ func imagesWithoutVersion(s *subject) []mistake {
 	return all
 }
 
-// packageChecks are about the name of the package, after which objects are named.
 var packageChecks = []Check{{
 	Code: "package-name", Level: Error, Basis: Rejected,
 	Explain: `OperatorGroup and Subscription have the name of the package. So has the
@@ -140,7 +138,6 @@ func suggestsNamespace(s *subject) bool {
 	return s.CSV.Annotations[bundle.NamespaceAnnotation] != "" || err == nil && template != nil
 }
 
-// namespaceChecks are about the namespace that the author suggests.
 var namespaceChecks = []Check{{
 	Code: "suggested-namespace", Level: Error, Basis: Broken,
 	Explain: `The annotation operatorframework.io/suggested-namespace-template has a

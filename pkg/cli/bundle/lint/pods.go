@@ -12,14 +12,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
-// podError is what an API server refuses a pod for.
 type podError struct {
 	field        string // of the pod's spec
 	what, remedy string
 }
 
-// invalidPods looks at the pods as their author wrote them, except for what makes way for the
-// manager's certificate.
+// invalidPods ignores what the manager's certificate replaces.
 func invalidPods(s *subject) []mistake {
 	var all []mistake
 	for _, d := range s.deployments() {
@@ -79,7 +77,6 @@ func hasVolume(volumes []corev1.Volume, name string) bool {
 	return slices.ContainsFunc(volumes, func(v corev1.Volume) bool { return v.Name == name })
 }
 
-// container is one of a pod's and where it stands.
 type container struct {
 	corev1.Container
 	field string

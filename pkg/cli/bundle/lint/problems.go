@@ -2,7 +2,6 @@ package lint
 
 import "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 
-// readingChecks are about what cannot be read, or is read otherwise than it is written.
 var readingChecks = []Check{
 	readProblem(bundle.NotABundle, `A registry+v1 bundle is a folder or an image with manifests/ and
 metadata/annotations.yaml. manifests/ has the ClusterServiceVersion and its objects.
@@ -65,7 +64,6 @@ dependency with an invalid value keeps the bundle out of catalogs, or prevents i
 Properties of other types are not checked. The commands of this manager do not resolve dependencies.`),
 }
 
-// readProblem is the check for what the reader has found already.
 func readProblem(kind bundle.Kind, explain string) Check {
 	return Check{Code: string(kind), Level: Error, Basis: Unreadable, Explain: explain, find: func(s *subject) []mistake {
 		var all []mistake

@@ -8,15 +8,13 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// reference is a Secret or a ConfigMap that a pod takes something from.
 type reference struct {
 	field      string // of the pod's spec
 	kind, name string
 	optional   bool
 }
 
-// references are those without which a pod does not start, or would not if they were not
-// optional. Displaced volumes and volumes that no container mounts are ignored.
+// references ignores displaced volumes and volumes that no container mounts.
 func references(pod corev1.PodSpec, displaced []string) []reference {
 	var all []reference
 	for i, v := range pod.Volumes {
@@ -31,7 +29,6 @@ func references(pod corev1.PodSpec, displaced []string) []reference {
 	return all
 }
 
-// volumeReferences are those of one volume; a projected one has a list of them.
 func volumeReferences(field string, v corev1.Volume) []reference {
 	switch {
 	case v.Secret != nil:

@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// ruleChecks are about what the webhooks intercept.
 var ruleChecks = []Check{
 	{
 		Code: "forbidden-rule", Level: Error, Basis: Refused,
@@ -166,7 +165,6 @@ func eachRule(which func(*subject) []webhook, check func(*subject, webhook, admi
 	}
 }
 
-// wildcards are the lists of a rule that may name everything, and what is then said.
 var wildcards = []struct {
 	field  string
 	what   func(admissionregistrationv1.RuleWithOperations) string // empty where the list names what it means
@@ -228,7 +226,6 @@ func everyOperation(rule admissionregistrationv1.RuleWithOperations) string {
 	return "the webhook is called for every operation, also to delete and to connect"
 }
 
-// eachWildcard finds the lists of rules that name everything: several may be of one rule.
 func eachWildcard(s *subject) []mistake {
 	var all []mistake
 	for _, w := range wildcards {
@@ -253,7 +250,6 @@ func createsNamespaces(rule admissionregistrationv1.RuleWithOperations) bool {
 	return slices.ContainsFunc(rule.Operations, creates) && slices.ContainsFunc(rule.Resources, wholeBundle)
 }
 
-// narrowModes are the install modes that limit the operator to some namespaces.
 func narrowModes(s *subject) []string {
 	var modes []string
 	for _, m := range s.CSV.Spec.InstallModes {
@@ -297,8 +293,7 @@ func failsOpen(w webhook) bool {
 	return w.FailurePolicy != nil && *w.FailurePolicy == admissionregistrationv1.Ignore
 }
 
-// hasObjectSelector reports whether a webhook requires a label: then it intercepts only objects that are
-// labelled for it, and not the objects of the cluster's own components.
+// hasObjectSelector reports whether a webhook requires a label, which the cluster's own components lack.
 func hasObjectSelector(w webhook) bool {
 	if w.ObjectSelector == nil {
 		return false
@@ -308,7 +303,6 @@ func hasObjectSelector(w webhook) bool {
 	})
 }
 
-// selectsItself reports whether a webhook asks for labels that pods of its own operator bear.
 func (s *subject) selectsItself(w webhook) bool {
 	selector, err := metav1.LabelSelectorAsSelector(w.ObjectSelector)
 	return err == nil && slices.ContainsFunc(s.deployments(), func(d deployment) bool { return selector.Matches(labels.Set(d.Spec.Template.Labels)) })

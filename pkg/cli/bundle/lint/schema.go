@@ -23,7 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/celbudget"
 )
 
-// schemaChecks ask what the API server itself asks: they are its own code.
+// schemaChecks use the API server's own code.
 var schemaChecks = []Check{
 	{
 		Code: "csv-schema", Level: Error, Basis: Rejected,
@@ -60,8 +60,6 @@ definition is descriptions of fields: controller-gen crd:maxDescLen=0 removes th
 // maxStored is what etcd takes in one request.
 const maxStored = 3 << 19
 
-// csvSchema is the schema of ClusterServiceVersions as the API server has it. It takes a
-// moment to make.
 var csvSchema = sync.OnceValue(func() (s struct {
 	structural *structuralschema.Structural
 	properties *apiextensions.JSONSchemaProps
@@ -82,8 +80,7 @@ var csvSchema = sync.OnceValue(func() (s struct {
 	return s
 })
 
-// rejectedCSV judges as the API server does when an object is created: it drops nulls and
-// fills in defaults first.
+// rejectedCSV drops nulls and sets defaults first, as the API server does.
 func rejectedCSV(s *subject) []mistake {
 	schema, object := csvSchema(), s.CSVObject.DeepCopy().Object
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(object, schema.structural)
@@ -101,7 +98,6 @@ func rejected(o *bundle.Object, err *field.Error) mistake {
 	return mistake{object: o, path: err.Field, what: "the API server refuses the object: " + err.Error(), remedy: "correct the field"}
 }
 
-// invalidDefinitions judges as the API server does when a definition is created.
 func invalidDefinitions(s *subject) []mistake {
 	var all []mistake
 	var budget celbudget.Budget
@@ -159,8 +155,7 @@ func tooBigToStore(s *subject) []mistake {
 	return all
 }
 
-// storedSize is that of what API servers store as JSON; Kubernetes' own kinds are stored in
-// less.
+// storedSize ignores Kubernetes' own kinds: API servers do not store them as JSON.
 func storedSize(o *bundle.Object) int {
 	const shorter = 4 // YAML is hardly shorter than JSON, and never by so much
 	group := o.GroupVersionKind().Group

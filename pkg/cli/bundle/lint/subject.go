@@ -28,8 +28,7 @@ type mistake struct {
 	level  Level // where it is not the check's
 }
 
-// subject is what checks look at. What several checks need is computed once: a bundle may have
-// thousands of webhooks. Checks do not change it.
+// subject is a bundle with what several checks need, computed once. Checks do not change it.
 type subject struct {
 	*bundle.Bundle
 	facts     requirements.Facts
@@ -42,7 +41,6 @@ type subject struct {
 	deadlocks func(operatorsv1alpha1.WebhookDescription) []exemptions.Exemption
 }
 
-// inCSV is a mistake in the ClusterServiceVersion.
 func (s *subject) inCSV(path, what, remedy string) mistake {
 	return mistake{object: s.CSVObject, path: path, what: what, remedy: remedy}
 }
@@ -52,7 +50,6 @@ type webhook struct {
 	path string
 }
 
-// deployment is one of the ClusterServiceVersion's and where it stands.
 type deployment struct {
 	operatorsv1alpha1.StrategyDeploymentSpec
 	path string
@@ -64,7 +61,6 @@ func (s *subject) admission() []webhook { return s.admitting }
 
 func (s *subject) deployments() []deployment { return s.deployed }
 
-// backend is the Deployment behind a webhook; none where the name leads nowhere.
 func (s *subject) backend(w webhook) (deployment, bool) {
 	all := s.deployments()
 	i := slices.IndexFunc(all, func(d deployment) bool { return d.Name == w.DeploymentName })
@@ -74,11 +70,9 @@ func (s *subject) backend(w webhook) (deployment, bool) {
 	return all[i], true
 }
 
-// serves reports whether a Deployment serves webhooks or APIServices: its pods then have the manager's
-// certificate.
+// serves reports whether the pods of a Deployment have the manager's certificate.
 func (s *subject) serves(d deployment) bool { return s.serving[d.Name] }
 
-// index takes the parts of the ClusterServiceVersion that checks go through.
 func (s *subject) index() {
 	s.serving = map[string]bool{}
 	for _, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
@@ -121,7 +115,6 @@ func eachDeployment(check func(*subject, deployment) (field, what, remedy string
 	}
 }
 
-// violationsOf is a check for those of a kind that the manager's own check finds in descriptions.
 func violationsOf(kind requirements.ViolationKind, field string) func(*subject) []mistake {
 	return func(s *subject) []mistake {
 		var all []mistake
@@ -138,8 +131,7 @@ func invalidDescription(v requirements.Violation) string {
 	return "the ClusterServiceVersion is Failed/InvalidWebhookDescription: " + v.Message
 }
 
-// unmet are the requirements of a kind that the bundle itself does not meet. The path is
-// empty for what another bundle has to bring.
+// unmet calls place for the requirements of a kind. Its path is empty for what another bundle has to bring.
 func unmet(s *subject, kind string, place func(name string) (path, remedy string)) []mistake {
 	var all []mistake
 	for _, r := range s.verdict.Requirements {

@@ -21,8 +21,7 @@ import (
 // maxUnmatched is how many findings end the comparison: each name is compared with all names of resources.
 const maxUnmatched = 200
 
-// unmatchedRules finds the resources in rules that neither Kubernetes nor the bundle has. In other
-// groups it finds only names that no API can have: another operator may serve them.
+// unmatchedRules finds resources that neither Kubernetes nor the bundle has. Other operators may serve other groups.
 func unmatchedRules(s *subject) []mistake {
 	catalog := s.catalog()
 	var all []mistake
@@ -50,8 +49,7 @@ func unmatchedRules(s *subject) []mistake {
 	return all
 }
 
-// levelOfName is Error for a name that no resource can have: kinds have capital letters, resources have
-// none. Any other name may be served by a later version, or by another operator.
+// levelOfName is Error for a name with capital letters: kinds have them, and resources do not.
 func levelOfName(resource string) Level {
 	if strings.ToLower(resource) != resource {
 		return Error
@@ -59,8 +57,7 @@ func levelOfName(resource string) Level {
 	return ""
 }
 
-// unknownGroup finds a group that is no other operator's: it has no domain, or is almost that of
-// Kubernetes or of the bundle.
+// unknownGroup ignores other operators' groups: they have a domain, and resemble no known one.
 func unknownGroup(group string, catalog rules.Catalog) (what, remedy string) {
 	if group == "*" || catalog.Groups[group] != nil {
 		return "", ""
@@ -75,7 +72,6 @@ func unknownGroup(group string, catalog rules.Catalog) (what, remedy string) {
 	return fmt.Sprintf("the group %.100q is neither Kubernetes' nor the bundle's", group), near + ", or waive this if it is another operator's"
 }
 
-// capitalNames finds names with capitals in groups of which nothing is known.
 func (s *subject) capitalNames(rule admissionregistrationv1.RuleWithOperations, catalog rules.Catalog, field string) []mistake {
 	var all []mistake
 	for _, named := range rule.Resources {
@@ -91,7 +87,6 @@ func (s *subject) capitalNames(rule admissionregistrationv1.RuleWithOperations, 
 	return all
 }
 
-// catalog lists what Kubernetes serves and what the bundle brings or requires.
 func (s *subject) catalog() rules.Catalog {
 	catalog := rules.Catalog{WithoutSubresources: true}
 	for version, resources := range resourcesOfKubernetes() {
@@ -115,8 +110,7 @@ func (s *subject) catalog() rules.Catalog {
 	return catalog
 }
 
-// resourcesOfKubernetes are those of the types that this program knows, in every version that
-// Kubernetes ever served.
+// resourcesOfKubernetes includes every version that Kubernetes ever served.
 var resourcesOfKubernetes = sync.OnceValue(func() map[schema.GroupVersion][]rules.Resource {
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme} {

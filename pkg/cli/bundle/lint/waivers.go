@@ -17,15 +17,11 @@ type Waiver struct {
 	Code string `json:"code"`
 	// Path limits the waiver to the fields that begin with it; empty is all of them.
 	Path string `json:"path,omitempty"`
-	// File limits the waiver to a file of the bundle.
 	File string `json:"file,omitempty"`
-	// What limits the waiver to the findings that say so, somewhere in their text: a check
-	// of OLM's library finds many things.
-	What string `json:"what,omitempty"`
-	// Reason is shown with every finding that is waived.
+	// What limits the waiver to findings with this text: a check of OLM's library finds many things.
+	What   string `json:"what,omitempty"`
 	Reason string `json:"reason"`
-
-	file string // where the waiver stands
+	file   string // where the waiver stands
 }
 
 const unusedWaiver = "unused-waiver"
@@ -90,7 +86,6 @@ func readSmall(name string) ([]byte, error) {
 	return text, err
 }
 
-// waive marks the findings that are waived, and adds one for each waiver that nothing matched.
 func waive(findings []Finding, waivers []Waiver) []Finding {
 	for i, w := range waivers {
 		used := false

@@ -14,8 +14,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// webhookChecks are about the descriptions by themselves: what no API server would
-// register, and what works for some callers only.
 var webhookChecks = []Check{
 	{
 		Code: "repeated-webhook-name", Level: Error, Basis: Refused,
@@ -161,8 +159,7 @@ func shown[T ~string](value *T) string {
 	return string(*value)
 }
 
-// validPath is what the API server takes for the path of a Service: steps that are
-// subdomains, and perhaps a slash at the end.
+// validPath accepts what the API server accepts: steps that are subdomains, with or without a slash at the end.
 func validPath(path string) bool {
 	rest, absolute := strings.CutPrefix(path, "/")
 	if !absolute {

@@ -19,8 +19,7 @@ const (
 	apiService = "APIService"
 )
 
-// coverage is the effect of a namespaceSelector on objects in namespaces, and on the Namespaces
-// themselves, which are selected by their own labels.
+// coverage is the effect of a namespaceSelector on objects, and on Namespaces, which have labels of their own.
 type coverage struct{ inside, themselves string }
 
 func coverageOf(group *operatorsv1.OperatorGroup) coverage {
@@ -38,7 +37,6 @@ func coverageOf(group *operatorsv1.OperatorGroup) coverage {
 	}
 }
 
-// selectedBy returns the coverage of a namespaceSelector of the bundle.
 func selectedBy(selector *metav1.LabelSelector) coverage {
 	text := selectorText(selector)
 	if text == "" {
@@ -80,7 +78,6 @@ func whereOf(all []admissionregistrationv1.RuleWithOperations, crds []*apiextens
 	return where
 }
 
-// everyGroup reports whether a rule is for cluster-scoped objects of all groups.
 func everyGroup(rule admissionregistrationv1.RuleWithOperations) bool {
 	return slices.Contains(rule.APIGroups, "*") && (rule.Scope == nil || *rule.Scope != admissionregistrationv1.NamespacedScope)
 }

@@ -9,14 +9,12 @@ import (
 
 // Deployment is a Deployment of the ClusterServiceVersion and what its pods reach on their node.
 type Deployment struct {
-	Name    string   `json:"name"`
-	Account string   `json:"account"`
-	Images  []string `json:"images"`
-	// HostAccess names the fields that give the pods access to the node.
+	Name       string   `json:"name"`
+	Account    string   `json:"account"`
+	Images     []string `json:"images"`
 	HostAccess []string `json:"hostAccess"`
 }
 
-// deployments returns the Deployments of the ClusterServiceVersion: those with most access to the node first.
 func (c *contents) deployments() []Deployment {
 	var all []Deployment
 	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
@@ -30,7 +28,6 @@ func (c *contents) deployments() []Deployment {
 	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
 }
 
-// secretsOf returns the names of the Secrets that a pod reads as files or variables.
 func secretsOf(pod corev1.PodSpec) []string {
 	var names []string
 	for _, v := range pod.Volumes {
@@ -89,7 +86,6 @@ func secretsOfVolume(v corev1.VolumeSource) []string {
 	return names
 }
 
-// claimsOf returns the names of the PersistentVolumeClaims that a pod mounts.
 func claimsOf(pod corev1.PodSpec) []string {
 	var names []string
 	for _, v := range pod.Volumes {

@@ -146,8 +146,7 @@ func isolationOf(o *unstructured.Unstructured) []string {
 	return []string{"for all pods of the namespace"}
 }
 
-// disruptionOf returns whether no pod may be evicted: a node with such a pod is never drained. minAvailable
-// depends on the number of pods.
+// disruptionOf returns whether no pod may be evicted. minAvailable depends on the number of pods.
 func disruptionOf(o *unstructured.Unstructured) []string {
 	var all []string
 	for _, field := range []string{"maxUnavailable", "minAvailable"} {
@@ -188,7 +187,6 @@ func listed(what string, values []string) []string {
 	return []string{what + " " + strings.Join(values, " ")}
 }
 
-// objectsIn returns the objects of a list.
 func objectsIn(object map[string]any, path ...string) (all []map[string]any) {
 	values, _, _ := unstructured.NestedSlice(object, path...)
 	for _, value := range values {

@@ -69,7 +69,6 @@ var worded = []policy.CheckID{
 	"capabilities_baseline", "hostNamespaces", "hostPathVolumes", "hostPorts", "privileged", "procMount", "seccompProfile_baseline", "windowsHostProcess",
 }
 
-// unlikeStandard returns the reasons for which the other checks of the newest standard refuse a pod.
 func unlikeStandard(template corev1.PodTemplateSpec) []string {
 	var all []string
 	for _, check := range policy.DefaultChecks() {

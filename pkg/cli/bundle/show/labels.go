@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// labelText returns labels or annotations after their heading; empty if there are none.
 func labelText(heading string, pairs map[string]string) string {
 	if len(pairs) == 0 {
 		return ""

@@ -24,7 +24,6 @@ func distinct(items []string) []string {
 	})
 }
 
-// qualified returns each resource with each group: "deployments.apps".
 func qualified(groups, resources []string) []string {
 	var all []string
 	for _, group := range groups {

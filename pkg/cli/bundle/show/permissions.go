@@ -18,10 +18,9 @@ type Permission struct {
 	// Account is the name of a ServiceAccount of the operator; other subjects have their kind.
 	Account string `json:"account"`
 	// Where is "cluster", or the namespaces.
-	Where string `json:"where"`
-	Verbs string `json:"verbs"`
-	On    string `json:"on"`
-
+	Where  string `json:"where"`
+	Verbs  string `json:"verbs"`
+	On     string `json:"on"`
 	danger int
 }
 
@@ -38,7 +37,6 @@ type binding struct {
 	subjects  []rbacv1.Subject
 }
 
-// keep keeps an object of RBAC, and reports false for any other.
 func (c *contents) keep(o any) bool {
 	switch o := o.(type) {
 	case *rbacv1.ClusterRole:
@@ -101,8 +99,7 @@ func (c *contents) permissions() []Permission {
 	return byDanger(merged(all), func(p Permission) int { return p.danger })
 }
 
-// borrowed returns a row for each account that Deployments use and the bundle does not bring: their
-// pods have all permissions of that account.
+// borrowed lists the accounts that the bundle does not bring: pods have all permissions of their account.
 func (c *contents) borrowed() []Permission {
 	var all []Permission
 	own := sets.New(c.accounts...)
@@ -117,8 +114,7 @@ func (c *contents) borrowed() []Permission {
 	return all
 }
 
-// mounted returns a row for the Secrets and volumes that the pods of a Deployment read, and that the bundle
-// does not bring. They may be another operator's.
+// mounted lists the Secrets and volumes that the bundle does not bring. They may be another operator's.
 func (c *contents) mounted() []Permission {
 	own := sets.New[string]()
 	for _, o := range c.others {
@@ -172,7 +168,6 @@ func (r role) is(b binding) bool {
 	return r.kind == b.ref.Kind && r.name == b.ref.Name && (r.kind == "ClusterRole" || r.namespace == b.namespace)
 }
 
-// ungranted are the roles that grant nothing to anybody yet.
 func (c *contents) ungranted() []Object {
 	var all []Object
 	for _, r := range c.roles {
@@ -187,8 +182,7 @@ func (c *contents) isUngranted(r role) bool {
 	return len(aggregatedTo(r)) == 0 && !slices.ContainsFunc(c.bindings, r.is)
 }
 
-// grantedToNobody returns the rules of a role that the bundle does not bind. An existing binding may name
-// the role, and an existing ClusterRole may aggregate it by its labels.
+// grantedToNobody lists rules that an existing binding may grant, or that an existing ClusterRole may aggregate.
 func grantedToNobody(r role) []Permission {
 	account := fmt.Sprintf("no account yet (%s %s%s)", r.kind, r.name, labelText(", with labels", r.labels))
 	rows := grants(account, cmp.Or(r.namespace, "where it is bound"), r.rules)
@@ -213,8 +207,7 @@ func aggregatedTo(r role) []string {
 	return all
 }
 
-// otherLabels returns the labels of a ClusterRole that a bundle chose and by which a ClusterRole of the
-// cluster may aggregate its rules. The labels of an owner are OLM's.
+// otherLabels are those by which a ClusterRole of the cluster may aggregate the role. Those of an owner are OLM's.
 func otherLabels(r role) map[string]string {
 	others := maps.Clone(r.labels)
 	maps.DeleteFunc(others, func(label, _ string) bool {
@@ -223,7 +216,6 @@ func otherLabels(r role) map[string]string {
 	return others
 }
 
-// accountOf is the name of a ServiceAccount of the operator's namespace; other subjects have their kind.
 func (c *contents) accountOf(s rbacv1.Subject) string {
 	switch {
 	case s.Kind != rbacv1.ServiceAccountKind:
@@ -264,8 +256,7 @@ func merged(all []Permission) []Permission {
 	return rows
 }
 
-// dangerOf puts what is granted to others than the operator's accounts first, then what makes an account
-// an administrator, then what leads there.
+// dangerOf puts grants to other accounts first, then what makes an account an administrator, then what leads there.
 func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
 	danger := 0
 	switch {

@@ -23,7 +23,6 @@ func isInterception(o any) bool {
 	}
 }
 
-// interceptionsOf are the rows of an object that the manager does not serve.
 func interceptionsOf(o any, crds []*apiextensionsv1.CustomResourceDefinition) []Webhook {
 	var all []Webhook
 	switch o := o.(type) {
@@ -87,7 +86,6 @@ func plainAPIService(o *apiregistrationv1.APIService) Webhook {
 	return row
 }
 
-// conversionOf is the conversion that a definition of the bundle itself names.
 func conversionOf(crd *apiextensionsv1.CustomResourceDefinition) []Webhook {
 	c := crd.Spec.Conversion
 	if c == nil || c.Strategy != apiextensionsv1.WebhookConverter || c.Webhook == nil || c.Webhook.ClientConfig == nil {

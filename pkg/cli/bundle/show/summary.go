@@ -17,29 +17,24 @@ import (
 
 // Summary is what an installation brings.
 type Summary struct {
-	Source       string   `json:"source"`
-	Name         string   `json:"name"`
-	DisplayName  string   `json:"displayName,omitempty"`
-	Version      string   `json:"version"`
-	Package      string   `json:"package,omitempty"`
-	Channels     []string `json:"channels,omitempty"`
-	Replaces     string   `json:"replaces,omitempty"`
-	InstallModes []string `json:"installModes"`
-	// Namespace is the operator's own, and the labels and annotations that it gets.
-	Namespace Namespace `json:"namespace"`
-	// Webhooks are all that is called for requests: the webhooks of the ClusterServiceVersion and
-	// of plain configurations, APIServices, admission policies and conversions.
+	Source       string    `json:"source"`
+	Name         string    `json:"name"`
+	DisplayName  string    `json:"displayName,omitempty"`
+	Version      string    `json:"version"`
+	Package      string    `json:"package,omitempty"`
+	Channels     []string  `json:"channels,omitempty"`
+	Replaces     string    `json:"replaces,omitempty"`
+	InstallModes []string  `json:"installModes"`
+	Namespace    Namespace `json:"namespace"`
+	// Webhooks are all that is called for requests, also what the manager does not serve.
 	Webhooks []Webhook `json:"webhooks"`
-	// Rollout are the Deployments in the order in which they start; the webhooks of each
-	// go live before the next one starts.
+	// Rollout are the Deployments in their order: the webhooks of each go live before the next one starts.
 	Rollout     []Step       `json:"rollout"`
 	Definitions []Definition `json:"definitions"`
 	Permissions []Permission `json:"permissions"`
 	Deployments []Deployment `json:"deployments"`
-	// Objects are all other objects.
-	Objects []Object `json:"objects"`
-	// Refused are the objects that are not applied, and why.
-	Refused []string `json:"refused"`
+	Objects     []Object     `json:"objects"`
+	Refused     []string     `json:"refused"`
 }
 
 // Namespace is what is written into the operator's namespace.
@@ -109,9 +104,7 @@ func Of(b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bu
 	return s
 }
 
-// contentsOf sorts the objects. The first is the operator's namespace, the last the
-// ClusterServiceVersion. An object of a type that is not listed here is among the others: none is
-// left out.
+// contentsOf expects the namespace first and the ClusterServiceVersion last. No object is left out.
 func contentsOf(manifests []*unstructured.Unstructured) *contents {
 	c := &contents{csv: &operatorsv1alpha1.ClusterServiceVersion{}, group: &operatorsv1.OperatorGroup{}}
 	for i, m := range manifests {

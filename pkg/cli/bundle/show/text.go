@@ -19,8 +19,7 @@ func (s Summary) Print(out output.Writer) {
 	s.printRollout(out)
 }
 
-// PrintNotice writes what an administrator has to agree with: all that is intercepted, granted,
-// defined and created, and what is refused.
+// PrintNotice writes what an administrator has to agree with.
 func (s Summary) PrintNotice(out output.Writer) {
 	s.printWebhooks(out)
 	s.printPermissions(out)
@@ -44,7 +43,6 @@ func (s Summary) printWebhooks(out output.Writer) {
 	section(out, "Webhooks", []string{"TYPE", "INTERCEPTS", "WHERE", "ON FAILURE", "TIMEOUT", "NAME"}, rows)
 }
 
-// title is the name, and of what the manager does not serve the object and what it calls.
 func (w Webhook) title() string {
 	switch {
 	case w.Object == "":

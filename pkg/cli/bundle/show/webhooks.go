@@ -20,8 +20,7 @@ type Webhook struct {
 	Name string `json:"name"`
 	// Deployment serves it; empty for what the manager does not serve.
 	Deployment string `json:"deployment,omitempty"`
-	// Object is the object of the bundle that registers it, and Calls what it calls: empty for
-	// what the ClusterServiceVersion declares.
+	// Object registers the webhook, which calls Calls; both are empty for what the ClusterServiceVersion declares.
 	Object     string   `json:"object,omitempty"`
 	Calls      string   `json:"calls,omitempty"`
 	Intercepts []string `json:"intercepts"` // "CREATE,UPDATE pods"
@@ -31,8 +30,6 @@ type Webhook struct {
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 }
 
-// webhooks are all that is called for requests: what is for everything first, then what the manager
-// does not serve.
 func (c *contents) webhooks() []Webhook {
 	var all []Webhook
 	covered := coverageOf(c.group)
@@ -56,8 +53,7 @@ func (c *contents) webhooks() []Webhook {
 	return byDanger(all, dangerOfWebhook)
 }
 
-// converts reports whether the ClusterServiceVersion declares the conversion of a definition: the
-// manager then registers its own in place of what the definition names.
+// converts reports whether the manager registers its own conversion in place of what the definition names.
 func (c *contents) converts(definition string) bool {
 	return slices.ContainsFunc(c.csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool {
 		return d.Type == operatorsv1alpha1.ConversionWebhook && slices.Contains(d.ConversionCRDs, definition)

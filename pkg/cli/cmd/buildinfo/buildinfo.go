@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// version and commit are set by the linker (hack/build.sh). The Go toolchain records both in a build
-// from a repository.
+// version and commit are set by the linker (hack/build.sh). Go records both in a build from a repository.
 var version, commit string
 
 // Info describes how this program was built.
@@ -34,7 +33,6 @@ func Current() Info {
 
 const unknown = "unknown"
 
-// infoOf prefers version and commit to the values in info.
 func infoOf(info *debug.BuildInfo, version, commit string) Info {
 	module := info.Main.Version
 	if module == "(devel)" { // The build is not from a repository.

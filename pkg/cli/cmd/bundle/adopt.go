@@ -11,8 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-// adopt asks about each object that the plan would overwrite although another client owns it or has changed it. --yes does
-// not answer these questions: --adopt does, for each object.
+// adopt asks about each object of another client that the plan would overwrite. --adopt answers, and --yes does not.
 func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
 	if err := deploy.CheckAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps()), deploy.Replaced(plan.CSV())); err != nil {
 		return err
@@ -35,7 +34,6 @@ func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
 	return nil
 }
 
-// checkAdopted returns an error with the flags for the objects of other clients that would be overwritten.
 func (o *installOptions) checkAdopted(cmd *cobra.Command, plan installer.Plan) error {
 	var flags []string
 	for _, s := range deploy.Unadopted(plan.Steps(), plan.Adopted) {

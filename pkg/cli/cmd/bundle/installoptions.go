@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// installOptions are the flags of the commands that change a cluster by a bundle.
 type installOptions struct {
 	targetOptions
 	connection   flags.Cluster
@@ -30,7 +29,6 @@ type installOptions struct {
 	waivers      []lint.Waiver // of the file next to the bundle, for --dry-run=client
 }
 
-// What --dry-run may be, as kubectl has it.
 const (
 	dryRunNone   = "none"
 	dryRunClient = "client"
@@ -75,7 +73,6 @@ func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Issuer/NAME, ClusterIssuer/NAME or KIND.GROUP/NAME")
 }
 
-// withCertificates sets the annotations that select the certificate provider.
 func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.SubscriptionConfig {
 	chosen := map[string]string{wellknown.AnnotationCertificateProvider: o.certificates, wellknown.AnnotationCertManagerIssuer: o.issuer}
 	for annotation, value := range chosen {

@@ -11,7 +11,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
-// printValue writes a value as JSON or YAML.
 func printValue(out output.Writer, format string, value any) error {
 	switch format {
 	case "json":
@@ -30,7 +29,6 @@ func warn(out output.Writer, b *bundle.Bundle) {
 	}
 }
 
-// timedPrinter returns a function that prints messages with the elapsed time.
 func timedPrinter(out output.Writer) func(format string, args ...any) {
 	began := time.Now()
 	return func(format string, args ...any) {
@@ -39,7 +37,6 @@ func timedPrinter(out output.Writer) func(format string, args ...any) {
 	}
 }
 
-// ended sets the exit code of an interruption.
 func ended(err error) error {
 	if errors.Is(err, installer.ErrInterrupted) {
 		return exitcode.With(exitcode.Interrupted, err)

@@ -19,7 +19,6 @@ import (
 // completion completes the options from the installed objects. Kept reports which OperatorGroup is kept.
 type completion func(*installer.Installer, context.Context, *bundle.Bundle, *bundle.Options) (kept string, err error)
 
-// prepare plans the installation and prints what the bundle has.
 func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete completion) (*installer.Installer, installer.Installation, error) {
 	b, options, err := o.read(cmd.Context(), reference)
 	if err != nil {
@@ -57,7 +56,6 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 	return c, i, nil
 }
 
-// read reads the bundle and the flags. It needs no cluster.
 func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bundle, bundle.Options, error) {
 	if err := o.check(); err != nil {
 		return nil, bundle.Options{}, err

@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 )
 
-// targetOptions has the flags that select the namespaces of a bundle.
 type targetOptions struct {
 	namespace     string
 	allNamespaces bool
@@ -42,12 +41,10 @@ func (o *targetOptions) add(cmd *cobra.Command, connection *flags.Cluster) {
 	}
 }
 
-// describeInstalled corrects the help of a command that finds the namespace of an installed operator.
 func describeInstalled(cmd *cobra.Command) {
 	cmd.Flags().Lookup("namespace").Usage = "the operator's own namespace (default: the one in which it is installed)"
 }
 
-// open reads a bundle and the options for it.
 func (o *targetOptions) open(ctx context.Context, reference string) (*bundle.Bundle, bundle.Options, error) {
 	options, err := o.options()
 	if err != nil {

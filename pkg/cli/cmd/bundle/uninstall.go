@@ -44,7 +44,7 @@ Exit codes: 0 removed; 1 not installed, refused, or no progress; 130 interrupted
 	return cmd
 }
 
-// findInstalled finds the installation to remove. Kinds of --allow-kind are removed without the flag.
+// Kinds of --allow-kind are removed without the flag.
 var findInstalled completion = func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, o *bundle.Options) (string, error) {
 	o.AllowKinds = b.KindsToAllow()
 	return c.CompleteUninstall(ctx, b, o)
@@ -90,7 +90,6 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i
 	return nil
 }
 
-// dryRunUninstall prints the objects that would be deleted, and with --dry-run=server the answers of the API server.
 func (o *installOptions) dryRunUninstall(cmd *cobra.Command, c *installer.Installer, i installer.Installation, removal deploy.Removal) error {
 	if o.dryRun == dryRunServer {
 		tried, err := c.DryRunUninstall(cmd.Context(), i, removal)

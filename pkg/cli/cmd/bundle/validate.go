@@ -52,7 +52,6 @@ The exit code is 1 when a finding is an error, or with --strict a warning, and i
 	return cmd
 }
 
-// validate validates every bundle that can be opened, and returns an error for each of the others.
 func validate(ctx context.Context, out output.Writer, references []string, o validateOptions) error {
 	var reports []lint.Report
 	var problems []error

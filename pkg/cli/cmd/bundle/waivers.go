@@ -27,7 +27,6 @@ func waiversOf(reference, file string) ([]lint.Waiver, error) {
 	return lint.ReadWaivers(file)
 }
 
-// besideFolder returns the path of the waivers next to a folder. It is empty for an image.
 func besideFolder(reference string) (string, error) {
 	if !isFolder(reference) {
 		return "", nil

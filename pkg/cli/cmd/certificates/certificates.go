@@ -96,7 +96,6 @@ func printCertificates(out output.Writer, o flags.Output, all []certificate) err
 	}
 }
 
-// tableOfCertificates writes one line for each; wide, also the number of its generation.
 func tableOfCertificates(out output.Writer, all []certificate, wide bool) {
 	header := []string{"NAMESPACE", "CSV", "DEPLOYMENT", "PROVIDER", "PHASE", "EXPIRES", "ROTATES", "CA", "ENDPOINTS"}
 	if wide {

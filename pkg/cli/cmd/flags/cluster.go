@@ -18,9 +18,7 @@ import (
 type Cluster struct{ *genericclioptions.ConfigFlags }
 
 // NewCluster returns flags with the defaults of kubectl.
-func NewCluster() Cluster {
-	return Cluster{genericclioptions.NewConfigFlags(true)}
-}
+func NewCluster() Cluster { return Cluster{genericclioptions.NewConfigFlags(true)} }
 
 // WithoutNamespace removes the flag --namespace.
 func (f Cluster) WithoutNamespace() Cluster {
@@ -34,8 +32,7 @@ func (f Cluster) InNamespace(name string) Cluster {
 	return f
 }
 
-// Config returns the client configuration. Clients are not throttled, and a request that the API server
-// does not answer ends.
+// Config returns a client configuration without throttling. A request that the API server does not answer ends.
 func (f Cluster) Config() (*rest.Config, error) {
 	config, err := f.ToRESTConfig()
 	if err != nil {

@@ -24,7 +24,6 @@ func CompleteBy(cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
 	}
 }
 
-// completionTimeout limits how long the shell waits for names from the cluster.
 const completionTimeout = 5 * time.Second
 
 // Names returns a completion function with the names of all objects of a resource.

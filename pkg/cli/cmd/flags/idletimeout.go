@@ -10,13 +10,11 @@ import (
 	"time"
 )
 
-// maxIdle is how long an API server may send nothing. The API server ends a request that is not a
-// watch after one minute (--request-timeout), so an answer after that time cannot be expected.
+// maxIdle is longer than the minute after which an API server ends a request that is no watch (--request-timeout).
 const maxIdle = 75 * time.Second
 
-// idleTimeout ends requests when the API server sends nothing for a limit. Without it, a command would
-// wait without end for an API server that accepts connections and does not answer. A watch has no limit
-// after its first byte. An upgraded connection, such as a port-forward, has no limit.
+// idleTimeout ends requests to an API server that accepts connections and sends nothing. A watch has no limit after its
+// first byte, and an upgraded connection, such as a port-forward, has none.
 type idleTimeout struct {
 	next  http.RoundTripper
 	limit time.Duration
@@ -48,7 +46,6 @@ func (i idleTimeout) timeoutError(r *http.Request) error {
 	return fmt.Errorf("the API server at %s has sent nothing for %s: see whether it answers with kubectl get --raw /readyz, then run the same command again", r.URL.Host, i.limit)
 }
 
-// timer calls a function after a limit unless it is reset or stopped.
 type timer struct {
 	timer   *time.Timer
 	limit   time.Duration

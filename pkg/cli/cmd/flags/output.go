@@ -2,6 +2,7 @@ package flags
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,10 +31,8 @@ func (o *Output) Add(cmd *cobra.Command, allowed ...string) {
 
 // Check returns an error for an unknown format.
 func (o *Output) Check() error {
-	for _, format := range append(o.allowed, "") {
-		if o.Format == format {
-			return nil
-		}
+	if o.Format == "" || slices.Contains(o.allowed, o.Format) {
+		return nil
 	}
 	return fmt.Errorf("--output=%s: use one of %v", o.Format, o.allowed)
 }

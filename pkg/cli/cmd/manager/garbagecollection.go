@@ -10,13 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// roomy is how large the heap, in bytes, may become before garbage is collected more often than
-// Go does by default, which is when there is as much of it as of what is in use. With a few
-// operators to look after, collections are seldom so; with many, memory is not half garbage. A
-// limit would do the same until what is in use comes near it, and then collect all the time.
+// roomy is how large the heap, in bytes, may become before garbage is collected more often than Go does by default.
+// With many operators, memory is then not half garbage. A limit would collect all the time once live data comes near it.
 const roomy = 60 << 20
 
-// collectGarbage keeps to that until the context ends, unless GOGC says otherwise.
+// collectGarbage keeps the heap below roomy while possible, until the context ends, unless GOGC is set.
 func collectGarbage(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -18,7 +18,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// elector lets one replica work at a time.
 type elector struct {
 	lock   resourcelock.Interface // nil: no election
 	log    *logrus.Logger
@@ -44,8 +43,7 @@ func newElector(kube kubernetes.Interface, namespace string, log *logrus.Logger,
 	return e, nil
 }
 
-// newIdentity returns the host name, by which people find the pod, and a UUID: two processes
-// may run on one host, and each would take the other's Lease for its own.
+// newIdentity adds a UUID to the host name: two processes on one host would take the other's Lease for their own.
 func newIdentity() (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -54,8 +52,7 @@ func newIdentity() (string, error) {
 	return host + "_" + string(uuid.NewUUID()), nil
 }
 
-// run works while this replica leads. The lead is given up only after the last pass
-// is finished, so that two replicas never work at once.
+// run gives up the lead only after the last pass is finished, so that two replicas never work at once.
 func (e *elector) run(ctx context.Context) error {
 	if e.lock == nil {
 		e.work(ctx)

@@ -137,8 +137,7 @@ func (o removeOptions) announce(to output.Writer, writes []string, err error) er
 	return nil
 }
 
-// lookedAfter are the namespaces that the manager was limited to; none means all. What another
-// manager, or an OLM v0, looks after in other namespaces bears the same labels and finalizers.
+// lookedAfter returns the manager's namespaces; none means all. Objects of other managers have the same finalizers.
 func (o removeOptions) lookedAfter(d *appsv1.Deployment, gone bool) ([]string, error) {
 	switch {
 	case o.limited:

@@ -60,8 +60,6 @@ func NewRunCommand() *cobra.Command {
 	return cmd
 }
 
-// run runs the manager: it connects, refuses to share a cluster with OLM v0, fills the caches, waits
-// until it is the leader, and reconciles until ctx ends.
 func run(ctx context.Context, o runOptions) error {
 	log, err := newLogger(o.logFormat, o.logLevel)
 	if err != nil {
@@ -81,7 +79,6 @@ func run(ctx context.Context, o runOptions) error {
 	if err := coexistence.RefuseBesideOLM(ctx, clients.Kube, o.controller.Namespaces); err != nil {
 		return err
 	}
-
 	registry := prometheus.NewRegistry()
 	events, stopEvents := newRecorder(clients.Kube)
 	defer stopEvents()
@@ -103,7 +100,6 @@ func run(ctx context.Context, o runOptions) error {
 		return err
 	}
 	defer stopMetrics()
-
 	log.WithField("version", buildinfo.Version()).Info("starting")
 	go collectGarbage(ctx)
 	if err := c.Fill(ctx); err != nil {
@@ -136,8 +132,7 @@ func oneOf[T ~string](flag, value string, first, second T) (T, error) {
 	return "", fmt.Errorf("--%s=%s: use %s or %s", flag, value, first, second)
 }
 
-// clientConfig has no client-side rate limit: a throttled client would delay every webhook, and the
-// API server has priority and fairness.
+// clientConfig has no client-side rate limit: it would delay every webhook. API servers have priority and fairness.
 func clientConfig(kubeconfig string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig

@@ -51,7 +51,6 @@ func (o servingOptions) check() error {
 	return nil
 }
 
-// serveHealth answers /healthz and /readyz until stop is called.
 func (o servingOptions) serveHealth(ready func() bool, lead *elector, log *logrus.Entry) (stop func(), err error) {
 	if o.healthAddress == "" {
 		return func() {}, nil
@@ -81,7 +80,6 @@ func (o servingOptions) serveHealth(ready func() bool, lead *elector, log *logru
 // scrapesAtOnce bounds the memory that responses take.
 const scrapesAtOnce = 4
 
-// serveMetrics answers /metrics until stop is called.
 func (o servingOptions) serveMetrics(metrics prometheus.Gatherer, kube kubernetes.Interface, log *logrus.Entry) (stop func(), err error) {
 	if o.metricsAddress == "" {
 		return func() {}, nil

@@ -87,7 +87,6 @@ func (o options) print(to output.Writer, s status.Status) error {
 	}
 }
 
-// watch prints the status after each change, with the time.
 func (o options) watch(ctx context.Context, c *cluster.Cluster, to output.Writer) error {
 	var last status.Status
 	first := true

@@ -20,16 +20,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
-// apiServers reads from each API server of a cluster how it stores objects.
 type apiServers struct {
 	config    *rest.Config
 	kube      kubernetes.Interface
 	addresses []string // of all API servers; none for the list of the Service kubernetes
 }
 
-// hashes asks the API server of the kubeconfig, behind whose address there may be several, and each
-// one at its own address. Each question has a connection of its own: a load balancer would send
-// all questions on one connection to the same API server.
+// hashes asks at the address of the kubeconfig, and each API server at its own. Each question has a connection of its
+// own: a load balancer sends all questions on one connection to the same API server.
 func (s apiServers) hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error) {
 	servers, err := s.all(ctx)
 	if err != nil {
@@ -55,8 +53,7 @@ func (r oneRequest) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(request)
 }
 
-// all returns the configuration for the address of the kubeconfig, and for each API server. The
-// certificate of every API server has the name of the Service. One that is named is verified by its address.
+// all expects the name of the Service in certificates, except of API servers that are named: they are verified by address.
 func (s apiServers) all(ctx context.Context) ([]*rest.Config, error) {
 	slices, err := s.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
 	if err != nil {

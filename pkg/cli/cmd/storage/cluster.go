@@ -56,8 +56,7 @@ type operation struct {
 	Value any    `json:"value,omitempty"`
 }
 
-// asRead has a JSON patch refused as a conflict if the definition has changed since it was read. An
-// index in a path then names what it named in the definition that was read.
+// asRead makes a patch of a changed definition a conflict: indexes in its paths are those of the definition as read.
 func asRead(crd *apiextensionsv1.CustomResourceDefinition) operation {
 	return operation{"replace", "/metadata/resourceVersion", crd.ResourceVersion}
 }
@@ -157,7 +156,6 @@ func (c *storageCluster) resource(crd *apiextensionsv1.CustomResourceDefinition,
 	return c.Dynamic.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
 }
 
-// next to returns the client for objects in the namespace of object, if it has any.
 func (c *storageCluster) neighbour(crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) dynamic.ResourceInterface {
 	if object.GetNamespace() == "" {
 		return c.resource(crd, version)

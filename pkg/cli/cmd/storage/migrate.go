@@ -34,9 +34,8 @@ rest, and lists the objects that cannot be rewritten.
 The user needs permission to get and patch the definition, to patch its status, and to list, get and update its
 objects. The command must reach every API server at its own address, from the Service kubernetes or --api-servers, to
 read the version in which that API server stores objects.`,
-		Example: "  kubectl webhooks storage migrate caches.example.com --to v1",
-		Args:    cobra.ExactArgs(1),
-
+		Example:           "  kubectl webhooks storage migrate caches.example.com --to v1",
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: flags.FirstArgument(connection.Names(cluster.Definitions)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := connection.Connect()

@@ -9,8 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
 )
 
-// progressLine prints progress. In a terminal it redraws one line until that line is final. Elsewhere it
-// prints whole lines at a lower rate.
+// progressLine redraws one line in a terminal. Elsewhere it prints whole lines at a lower rate.
 type progressLine struct {
 	out      output.Writer
 	terminal bool
@@ -22,7 +21,6 @@ func newProgressLine(out output.Writer) *progressLine {
 	return &progressLine{out: out, terminal: out.IsTerminal()}
 }
 
-// The shortest intervals between lines that are not final.
 const (
 	redrawInterval = 100 * time.Millisecond
 	logInterval    = 10 * time.Second
@@ -56,7 +54,6 @@ func (p *progressLine) end() {
 
 const barWidth = 30
 
-// bar returns a progress bar, or an empty text if the total is unknown.
 func bar(progress storage.Progress) string {
 	if progress.All == 0 {
 		return ""

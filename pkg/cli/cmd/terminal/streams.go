@@ -18,8 +18,7 @@ func Stderr(cmd *cobra.Command) output.Writer {
 	return output.New(cmd.ErrOrStderr()) //nolint:forbidigo // All commands print through this function.
 }
 
-// Logger returns a logger for commands that do the work of the manager. Without colours, logrus quotes
-// special characters.
+// Logger returns a logger for the work of the manager. Without colours, logrus quotes special characters.
 func Logger(cmd *cobra.Command) *logrus.Entry {
 	log := logrus.New()
 	log.SetOutput(cmd.ErrOrStderr()) //nolint:forbidigo // The formatter quotes.

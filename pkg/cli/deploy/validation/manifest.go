@@ -16,9 +16,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// ValidateManifest validates an object whose namespace or definition does not exist yet: its name, labels,
-// annotations, and all fields in the schema of its definition. Created reports whether the installation
-// creates what is missing.
+// ValidateManifest validates metadata, and all fields in the schema of a definition, of an object whose namespace or
+// definition does not exist yet. Created reports whether the installation creates what is missing.
 func ValidateManifest(ctx context.Context, o *unstructured.Unstructured, definition *apiextensionsv1.CustomResourceDefinition, created bool) error {
 	if !created {
 		return fmt.Errorf("%s: its namespace or the definition of its kind %s does not exist, and the bundle does not bring it", deploy.Title(o), groupkind.Of(o))

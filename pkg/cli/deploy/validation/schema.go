@@ -22,14 +22,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/celbudget"
 )
 
-// schema validates the objects of one version with the code of the API server.
 type schema struct {
 	structural *structuralschema.Structural
 	validator  validation.SchemaValidator
 	rules      *cel.Validator // nil if the schema has none
 }
 
-// schemaOf returns the schema of a version, or nil if the CustomResourceDefinition has none.
 func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*schema, error) {
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
 	if i < 0 || crd.Spec.Versions[i].Schema == nil {
@@ -54,9 +52,8 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*s
 	return s, nil
 }
 
-// validate returns what the API server would answer to a write of a stored object. The API server first
-// drops unknown fields and nulls, and sets defaults. It evaluates CEL rules only for objects that the
-// schema accepts.
+// validate drops unknown fields and nulls and sets defaults, as the API server does. It evaluates CEL rules only for
+// objects that the schema accepts.
 func (s *schema) validate(ctx context.Context, stored map[string]any) field.ErrorList {
 	pruning.Prune(stored, s.structural, true)
 	defaulting.PruneNonNullableNullsWithoutDefaults(stored, s.structural)

@@ -19,8 +19,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// publishedCAs is the ConfigMap in which an API server publishes the CAs of clients and of front
-// proxies.
+// The ConfigMap in which an API server publishes the CAs of clients and of front proxies.
 const (
 	publishedCAsNamespace = metav1.NamespaceSystem
 	publishedCAsName      = "extension-apiserver-authentication"
@@ -29,12 +28,10 @@ const (
 type authentication struct {
 	authenticator authenticator.Request
 	clientCAs     []dynamiccertificates.CAContentProvider
-	// run keeps what was looked up current.
-	run []func(ctx context.Context)
+	run           []func(ctx context.Context)
 }
 
-// newAuthentication returns the ways in the order in which they are tried: front proxy, client
-// certificate, token. A caller without credentials is anonymous.
+// newAuthentication tries front proxy, client certificate and token. A caller without credentials is anonymous.
 func (o *authenticationOptions) newAuthentication(m *metrics) (*authentication, error) {
 	client, err := newClient(o.kubeconfig, 0)
 	if err != nil {

@@ -13,8 +13,6 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// newAuthorizer returns what allows a caller: the group system:masters, an allowed path, or a
-// SubjectAccessReview.
 func (o *authorizationOptions) newAuthorizer(m *metrics) (authorizer.Authorizer, error) {
 	client, err := newClient(o.kubeconfig, reviewTimeout)
 	if err != nil {
@@ -36,7 +34,6 @@ func (o *authorizationOptions) newAuthorizer(m *metrics) (authorizer.Authorizer,
 	return union.New(authorizers...), nil
 }
 
-// allowMasters allows the group to which API servers allow everything.
 func allowMasters(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	if slices.Contains(a.GetUser().GetGroups(), user.SystemPrivilegedGroup) {
 		return authorizer.DecisionAllow, "", nil
@@ -44,7 +41,6 @@ func allowMasters(_ context.Context, a authorizer.Attributes) (authorizer.Decisi
 	return authorizer.DecisionNoOpinion, "", nil
 }
 
-// allowAuthenticated allows authenticated callers, and the paths to all callers.
 func allowAuthenticated(paths []string) authorizer.AuthorizerFunc {
 	return func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 		if slices.Contains(paths, a.GetPath()) || slices.Contains(a.GetUser().GetGroups(), user.AllAuthenticated) {

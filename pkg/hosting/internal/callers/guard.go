@@ -25,8 +25,7 @@ type Guard struct {
 	metrics        *metrics
 }
 
-// NewGuard returns a Guard before next, or nil if any caller may call. Callers of openPaths need no
-// authentication.
+// NewGuard returns a Guard before next, or nil if any caller may call. openPaths need no authentication.
 func (o *Options) NewGuard(next http.Handler, openPaths []string, registry *prometheus.Registry) (*Guard, error) {
 	if !o.authenticate {
 		return nil, nil
@@ -50,8 +49,7 @@ func (g *Guard) ClientCA() dynamiccertificates.CAContentProvider {
 	return dynamiccertificates.NewUnionCAContentProvider(g.authentication.clientCAs...)
 }
 
-// Run keeps what was looked up in the cluster current until ctx ends. The user of ClientCA keeps the
-// CAs current.
+// Run keeps what was looked up current until ctx ends, except for the CAs: the user of ClientCA does that.
 func (g *Guard) Run(ctx context.Context) {
 	for _, run := range g.authentication.run {
 		go run(ctx)
@@ -88,8 +86,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// endHTTP2 ends an HTTP/2 connection after this request: a caller that is not authenticated could
-// keep it and open many streams.
+// endHTTP2 ends an HTTP/2 connection after this request: an unauthenticated caller could open many streams.
 func endHTTP2(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 2 {
 		w.Header().Set("Connection", "close")

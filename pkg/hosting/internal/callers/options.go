@@ -1,6 +1,5 @@
-// Package callers authenticates and authorizes callers of webhooks, by the mechanisms of Kubernetes:
-// client certificates, front proxies, TokenReviews and SubjectAccessReviews. It builds on those parts
-// of k8s.io/apiserver that do not need the generic API server.
+// Package callers authenticates and authorizes callers of webhooks by the mechanisms of Kubernetes, with those parts of
+// k8s.io/apiserver that do not need the generic API server.
 package callers
 
 import (
@@ -20,9 +19,8 @@ import (
 // Options are the flags that configure who may call. The default is any caller: an API server sends
 // no credentials to webhooks unless its administrator configures them.
 type Options struct {
-	authenticate bool
-	authorize    bool
-
+	authenticate   bool
+	authorize      bool
 	authentication authenticationOptions
 	authorization  authorizationOptions
 }
@@ -36,7 +34,6 @@ type authenticationOptions struct {
 	tolerateLookupFailure bool
 }
 
-// requestHeaderOptions are the flags for callers behind a proxy that authenticates them.
 type requestHeaderOptions struct {
 	clientCAFile                                           string
 	usernames, uids, groups, extraPrefixes, allowedClients []string
@@ -84,7 +81,6 @@ func (o *authenticationOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.skipLookup, "authentication-skip-lookup", o.skipLookup, "Do not look up the CAs that the cluster publishes.")
 	fs.BoolVar(&o.tolerateLookupFailure, "authentication-tolerate-lookup-failure", o.tolerateLookupFailure,
 		"Start even if the CAs that the cluster publishes cannot be looked up. All callers may then be anonymous.")
-
 	h := &o.requestHeader
 	fs.StringVar(&h.clientCAFile, "requestheader-client-ca-file", h.clientCAFile,
 		"File of the CAs whose client certificates authenticate front proxies, which name the caller in headers (default: the CA that the cluster publishes).")
@@ -144,8 +140,7 @@ func (h *requestHeaderOptions) check() error {
 	return errors.Join(errs...)
 }
 
-// newClient returns a client of a kubeconfig, or of the pod's service account if there is none. It
-// returns nil without an error outside a pod.
+// newClient uses the pod's service account without a kubeconfig. Outside a pod, it returns nil without an error.
 func newClient(kubeconfig string, timeout time.Duration) (kubernetes.Interface, error) {
 	config, err := rest.InClusterConfig()
 	if kubeconfig != "" {

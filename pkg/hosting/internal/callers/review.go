@@ -87,7 +87,6 @@ func (t *tokenReviewer) AuthenticateToken(ctx context.Context, token string) (*a
 	}}, true, nil
 }
 
-// accessReviewer authorizes callers by SubjectAccessReviews.
 type accessReviewer struct {
 	client                         authorizationclient.SubjectAccessReviewInterface
 	metrics                        *metrics

@@ -9,9 +9,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/pod"
 )
 
-// JoinBundles returns a bundle of own CAs and of the other CAs that may still be in use: other
-// replicas may serve certificates of CAs of their own, and one configuration calls all replicas. A
-// CA leaves the bundle when it has expired or its pod no longer exists.
+// JoinBundles adds the other CAs until they expire or their pods are deleted: other replicas may have CAs of their own,
+// and one configuration calls all replicas.
 func JoinBundles(own, others []byte, pods *pod.List, now time.Time) []byte {
 	joined := bytes.TrimSpace(own)
 	for _, block := range certificatesIn(others) {
@@ -25,8 +24,7 @@ func JoinBundles(own, others []byte, pods *pod.List, now time.Time) []byte {
 	return append(joined, '\n')
 }
 
-// certificatesIn returns the certificates of a bundle. Unlike client-go's cert.ParseCertsPEM, it
-// accepts a bundle in which another client wrote a certificate that does not parse.
+// certificatesIn accepts certificates that do not parse, unlike client-go's cert.ParseCertsPEM.
 func certificatesIn(bundle []byte) []*pem.Block {
 	var blocks []*pem.Block
 	for {

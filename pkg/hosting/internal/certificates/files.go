@@ -17,8 +17,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// rereadPeriod is the interval at which the files are compared with the certificate that is served.
-// Reading is simpler than a watch: the kubelet replaces the files behind two symbolic links.
+// rereadPeriod is for reading, which is simpler than a watch: kubelets replace files behind two symbolic links.
 const rereadPeriod = time.Second
 
 // Files is the serving certificate and key in two files. Unlike the DynamicCertKeyPairContent of
@@ -120,7 +119,6 @@ func (f *Files) RunOnce(context.Context) error {
 	return f.problem
 }
 
-// replace serves or holds the pair that was read.
 func (f *Files) replace(read loadedPair, now time.Time) {
 	switch {
 	case read.Equal(f.current.Pair):
@@ -193,6 +191,4 @@ func (f *Files) Expiry() time.Time {
 	return f.current.leaf.NotAfter
 }
 
-func expiry(leaf *x509.Certificate) string {
-	return leaf.NotAfter.UTC().Format(time.RFC3339)
-}
+func expiry(leaf *x509.Certificate) string { return leaf.NotAfter.UTC().Format(time.RFC3339) }

@@ -19,8 +19,7 @@ func (p Pair) Equal(other Pair) bool {
 	return bytes.Equal(p.Cert, other.Cert) && bytes.Equal(p.Key, other.Key)
 }
 
-// Check returns the reason why no client would trust the certificate for the hosts at that time, or
-// nil.
+// Check returns the reason why no client would trust the certificate for the hosts at that time, or nil.
 func (p Pair) Check(hosts []string, at time.Time) error {
 	if _, err := tls.X509KeyPair(p.Cert, p.Key); err != nil {
 		return err
@@ -33,8 +32,7 @@ func (p Pair) Check(hosts []string, at time.Time) error {
 	return nil
 }
 
-// Verify returns the reason why a client that trusts the CAs of a bundle does not trust a
-// certificate chain for a host at that time, or nil.
+// Verify returns the reason why a client that trusts a bundle does not trust a chain for a host at that time, or nil.
 func Verify(bundle, chain []byte, host string, at time.Time) error {
 	blocks := certificatesIn(chain)
 	if len(blocks) == 0 {

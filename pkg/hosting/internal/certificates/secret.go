@@ -21,8 +21,7 @@ type Secret struct {
 	Hosts           []string
 }
 
-// processAnnotation names the command that a Secret belongs to. A Secret without it belongs to
-// another client.
+// processAnnotation names the command that a Secret belongs to. Without it, another client owns the Secret.
 const processAnnotation = "webhook-hosting/process"
 
 const caKey = "ca.crt"
@@ -74,8 +73,7 @@ func (s *Secret) create(ctx context.Context, served Pair, now time.Time) (Pair, 
 	return pair, nil
 }
 
-// replace updates the Secret if it has not changed since it was read. If it has immutable fields,
-// replace deletes and recreates it.
+// replace updates the Secret if it is unchanged. It deletes and recreates a Secret with immutable fields.
 func (s *Secret) replace(ctx context.Context, live *corev1.Secret, served Pair, now time.Time) (Pair, error) {
 	secrets := s.Client.CoreV1().Secrets(s.Namespace)
 	if live.Type != corev1.SecretTypeTLS || live.Immutable != nil && *live.Immutable {

@@ -19,10 +19,8 @@ const (
 	// StaticValidity is the validity of a certificate that the process does not renew while it runs.
 	// The CA cannot be misused: its key is discarded.
 	StaticValidity = 10 * 365 * 24 * time.Hour
-	// StaticRemaining is the remaining validity at the start below which such a certificate is
-	// replaced.
+	// StaticRemaining is the remaining validity at the start below which such a certificate is replaced.
 	StaticRemaining = 30 * 24 * time.Hour
-
 	// RenewedValidity is the validity of a certificate that a process renews while it runs, because it
 	// registers its webhooks. An unused CA leaves the caBundles when it expires.
 	RenewedValidity = 365 * 24 * time.Hour
@@ -30,9 +28,8 @@ const (
 	RenewedRemaining = RenewedValidity / 3
 )
 
-// EnsureSelfSigned writes a certificate for the hosts and the CA that signed it, unless the files
-// contain a good certificate: a container that restarts in its pod keeps the certificate that the
-// API servers trust.
+// EnsureSelfSigned writes a certificate for the hosts, and its CA, unless the files contain a good one: a container that
+// restarts in its pod keeps the certificate that the API servers trust.
 func EnsureSelfSigned(files PairFiles, hosts []string, validity, remaining time.Duration) error {
 	why := files.Read().Check(hosts, time.Now().Add(remaining))
 	if why == nil {
@@ -46,9 +43,8 @@ func EnsureSelfSigned(files PairFiles, hosts []string, validity, remaining time.
 	return files.Write(pair)
 }
 
-// SelfSigned returns a certificate for the hosts. The CA names the pod if only that pod serves the
-// certificate. The key of the CA is discarded. client-go's cert.GenerateSelfSignedCertKey is no
-// replacement: its CA cannot name a pod, and it returns the CA only as a part of the chain.
+// SelfSigned returns a certificate whose CA names the pod if only that pod serves it. The key of the CA is discarded.
+// The CA of client-go's cert.GenerateSelfSignedCertKey cannot name a pod.
 func SelfSigned(hosts []string, pod string, now time.Time, validity time.Duration) (Pair, error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -60,11 +60,9 @@ func Unavailable(format string, args ...any) error {
 }
 
 const (
-	// retryAfterSeconds is the delay that a caller with too many requests is asked for. API servers
-	// repeat the call while the webhook's timeout lasts.
+	// retryAfterSeconds is sent with 429. API servers repeat the call while the webhook's timeout lasts.
 	retryAfterSeconds = 1
-	// lingerTime is how long a client may continue to send a body that is not read, while the
-	// answer reaches it.
+	// lingerTime is how long a client may continue to send an unread body while the answer reaches it.
 	lingerTime = 2 * time.Second
 	// answerTime is how long a caller may take to read the answer.
 	answerTime = 10 * time.Second
@@ -100,9 +98,8 @@ func Write(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(body) // the caller may have closed the connection
 }
 
-// SetDeadlines limits how long the caller may take to send the request's body and to read the
-// answer. The deadlines stay after the handler: net/http then reads the rest of the body, and sets
-// its own deadlines for the next request.
+// SetDeadlines limits the time to send the request's body and to read the answer, also after the handler: net/http then
+// reads the rest of the body, and sets its own deadlines for the next request.
 func SetDeadlines(w http.ResponseWriter, deadline time.Time) error {
 	control := http.NewResponseController(w)
 	for _, err := range []error{control.SetReadDeadline(deadline), control.SetWriteDeadline(deadline.Add(answerTime))} {

@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// changed returns copies of the two objects without the fields that are equal in both. Most
-// handlers change a label or a container. Converting the other fields to maps would take longer
-// than the rest of the call.
+// changed removes the fields that are equal in both objects from copies: most handlers change little, and to convert
+// the other fields to maps would take longer than the rest of the call.
 func changed(before, after runtime.Object) (was, is runtime.Object) {
 	a, b := reflect.ValueOf(before), reflect.ValueOf(after)
 	if a.Type() != b.Type() || a.Kind() != reflect.Pointer || !plainStruct(a.Type().Elem()) {

@@ -21,12 +21,9 @@ func newMatching(was, is []any) *matching {
 	return m
 }
 
-func (m *matching) pair(i, j int) {
-	m.origin[i], m.taken[j] = j, true
-}
+func (m *matching) pair(i, j int) { m.origin[i], m.taken[j] = j, true }
 
-// ends pairs equal elements at the beginning and at the end of the lists. After most changes,
-// these are all elements that have not changed.
+// ends pairs equal elements at both ends. After most changes, these are all unchanged elements.
 func (m *matching) ends() {
 	first, last := 0, min(len(m.was), len(m.is))
 	for first < last && reflect.DeepEqual(m.was[first], m.is[first]) {

@@ -8,8 +8,7 @@ import (
 // isNew is the origin of an element that was not in the previous list.
 const isNew = -1
 
-// origins returns the index in the previous list of each element: of an equal element, else of one
-// with the same name, else, if the elements have no names, of the one with the same index.
+// origins returns the previous index of each element: of an equal one, one with its name, or an unnamed one in its place.
 func origins(was, is []any) []int {
 	m := newMatching(was, is)
 	m.ends()

@@ -41,7 +41,6 @@ func ForReview(body []byte, before, after runtime.Object) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// patch is a list of operations, each a set or a remove.
 type patch []any
 
 type set struct {
@@ -55,17 +54,11 @@ type remove struct {
 	Path string `json:"path"`
 }
 
-func (p *patch) remove(path string) {
-	*p = append(*p, remove{"remove", path})
-}
+func (p *patch) remove(path string) { *p = append(*p, remove{"remove", path}) }
 
-func (p *patch) add(path string, value any) {
-	*p = append(*p, set{"add", path, value})
-}
+func (p *patch) add(path string, value any) { *p = append(*p, set{"add", path, value}) }
 
-func (p *patch) replace(path string, value any) {
-	*p = append(*p, set{"replace", path, value})
-}
+func (p *patch) replace(path string, value any) { *p = append(*p, set{"replace", path, value}) }
 
 func (p *patch) fields(path string, sent text, was, is map[string]any) {
 	members := sent.members()
@@ -108,8 +101,7 @@ func (p *patch) value(path string, sent text, was, is any) {
 	}
 }
 
-// elements patches a list. If its elements stay in place, each is patched, and elements at the end
-// are removed or added. Otherwise the whole list is replaced.
+// elements patches elements that stay in place, and adds or removes some at the end. Otherwise it replaces the list.
 func (p *patch) elements(path string, sent []text, was, is []any) {
 	origin := origins(was, is)
 	if !inPlace(origin, len(was)) {
@@ -131,6 +123,4 @@ func (p *patch) elements(path string, sent []text, was, is []any) {
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // join extends a JSON pointer (RFC 6901).
-func join(path, key string) string {
-	return path + "/" + pointerEscapes.Replace(key)
-}
+func join(path, key string) string { return path + "/" + pointerEscapes.Replace(key) }

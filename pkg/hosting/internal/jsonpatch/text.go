@@ -6,12 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// text is a JSON value as it was sent, without space around it. It is valid, because the body that
-// contains it was decoded. Members are found without decoding: quotes and brackets show where
-// values end.
+// text is a JSON value as it was sent, without space around it. It is valid, because the body was decoded. Quotes and
+// brackets show where values end, so members are found without decoding.
 type text []byte
 
-// members returns the members of an object, and nil for any other value.
 func (t text) members() map[string]text {
 	if !t.is('{') {
 		return nil
@@ -28,7 +26,6 @@ func (t text) members() map[string]text {
 	return found
 }
 
-// elements returns the elements of a list, and nil for any other value.
 func (t text) elements() []text {
 	if !t.is('[') {
 		return nil
@@ -42,9 +39,7 @@ func (t text) elements() []text {
 	return found
 }
 
-func (t text) is(bracket byte) bool {
-	return len(t) > 0 && t[0] == bracket
-}
+func (t text) is(bracket byte) bool { return len(t) > 0 && t[0] == bracket }
 
 func (t text) unquoted() string {
 	inside := t[1 : len(t)-1]
@@ -58,7 +53,6 @@ func (t text) unquoted() string {
 	return s
 }
 
-// next returns the index of the first byte at or after an index that is not space.
 func (t text) next(at int) int {
 	for t[at] == ' ' || t[at] == '\t' || t[at] == '\n' || t[at] == '\r' {
 		at++
@@ -66,8 +60,6 @@ func (t text) next(at int) int {
 	return at
 }
 
-// afterComma returns the index of the text after a member or element: the next one, or the closing
-// bracket.
 func (t text) afterComma(at int) int {
 	at = t.next(at)
 	if t[at] == ',' {

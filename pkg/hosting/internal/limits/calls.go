@@ -1,5 +1,4 @@
-// Package limits limits what all calls of a process hold at once: handlers, the memory of bodies and
-// the memory of the objects that are decoded from them.
+// Package limits limits what all calls of a process hold at once: handlers, bodies and decoded objects.
 package limits
 
 import (
@@ -14,14 +13,12 @@ const (
 	DefaultMaxRequests = 1000
 	// DefaultMaxBodyMemory is enough for two admission reviews of the largest size at once.
 	DefaultMaxBodyMemory = 16 << 20
-	// UncountedBytes is the part of each body that MaxBodyMemory does not count. Nearly all reviews
-	// are smaller, so callers that send large bodies cannot block them. MaxRequests limits the sum of
-	// these parts.
+	// UncountedBytes of each body are not counted by MaxBodyMemory, but limited by MaxRequests. Nearly all reviews are
+	// smaller, so callers that send large bodies cannot block them.
 	UncountedBytes = 64 << 10
 	// DecodedFactor limits the memory of the objects of all bodies, as a multiple of MaxBodyMemory.
 	DecodedFactor = 8
-	// uncountedDecoded is the part of each body's objects that is not counted. Nearly all objects are
-	// smaller.
+	// uncountedDecoded bytes of each body's objects are not counted. Nearly all objects are smaller.
 	uncountedDecoded = 256 << 10
 )
 
@@ -61,16 +58,13 @@ func (c *Calls) Begin() error {
 }
 
 // End ends a call.
-func (c *Calls) End() {
-	c.requests.Add(-1)
-}
+func (c *Calls) End() { c.requests.Add(-1) }
 
 func (c *Calls) tooMany() error {
 	return httperror.TooManyRequests("%d calls are in progress, which is the limit of --max-requests-inflight: retry later", c.MaxRequests)
 }
 
-// LimitCallers limits how many requests next serves at once. It limits what happens before a call
-// begins, such as authentication.
+// LimitCallers limits how many requests next serves at once, also before a call begins (authentication).
 func (c *Calls) LimitCallers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer c.callers.Add(-1)
@@ -106,9 +100,8 @@ func (c *Calls) Decode(b *Body, cost int64) error {
 	return nil
 }
 
-// fits reports whether the memory limit has room for the rest of a body. A body without room is
-// refused before it grows, because each step of its growth would be garbage. Nothing is reserved:
-// Content-Length is only a claim until the body has arrived.
+// fits reports whether there is room for the rest of a body, before it grows, because each step would be garbage.
+// Nothing is reserved: Content-Length is only a claim until the body has arrived.
 func (c *Calls) fits(from, to int) bool {
 	n := int64(max(to, UncountedBytes) - max(from, UncountedBytes))
 	return c.bodyMemory.Load()+n <= c.MaxBodyMemory

@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Cost is the memory that the values of a body need at most when they are decoded into a handler's
-// types. The factors are measured: lists grow by copies, and a mutating handler has a copy of its
-// object.
+// Cost is the memory that decoded values need at most. The factors are measured: lists grow by copies, and a mutating
+// handler has a copy of its object.
 type Cost struct {
 	object int64 // bytes of each JSON object
 	field  int64 // bytes of each field of an object, without its value: it may be the key of a map
@@ -78,8 +77,7 @@ func largestElement(t reflect.Type) int64 {
 	return largest
 }
 
-// roughCost is the cost up to which only characters are counted. Nearly all reviews cost less, and
-// scanning each value takes a tenth of the time of decoding.
+// roughCost is the cost up to which only characters are counted: to scan each value takes a tenth of the decoding time.
 const roughCost = 1 << 20
 
 // Of returns the cost of an AdmissionReview.
@@ -120,10 +118,9 @@ func (s *shape) count(c byte) {
 }
 
 type scan struct {
-	text        []byte
-	raw         bool // metadata.managedFields[].fieldsV1 is not counted: it is not decoded
-	objectDepth int  // of the objects in the review
-
+	text         []byte
+	raw          bool  // metadata.managedFields[].fieldsV1 is not counted: it is not decoded
+	objectDepth  int   // of the objects in the review
 	all, largest shape // largest is the largest shape of one object
 
 	depth   int
@@ -172,7 +169,6 @@ func (s *scan) begin(c byte) {
 	s.counted(c)
 }
 
-// counted counts a character outside the part that is not counted.
 func (s *scan) counted(c byte) {
 	if s.skip == 0 {
 		s.all.count(c)
@@ -197,7 +193,6 @@ func (s *scan) comma() {
 	s.counted(',')
 }
 
-// stringEnd returns the index of the quotation mark that ends a string.
 func stringEnd(text []byte, from int) int {
 	for i := from; i < len(text); i++ {
 		switch text[i] {

@@ -25,12 +25,9 @@ func Namespace() string {
 }
 
 // Owner returns the name of a pod in the CA of the certificate that this pod alone serves.
-func Owner(namespace, uid string) string {
-	return namespace + "/" + uid
-}
+func Owner(namespace, uid string) string { return namespace + "/" + uid }
 
-// Own returns the Owner of the process's pod. It returns an empty string if the pod cannot be read:
-// then the CA leaves the caBundles when it expires.
+// Own returns the Owner of the process's pod; "" if the pod cannot be read: then the CA leaves caBundles when it expires.
 func Own(ctx context.Context, client kubernetes.Interface) string {
 	name, err := os.Hostname()
 	namespace := Namespace()

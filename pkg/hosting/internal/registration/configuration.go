@@ -12,19 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// configurationName returns the name of a webhook's configuration. Each webhook has its own: several
-// processes may each register some of the webhooks.
-func (r *Registrar) configurationName(w Webhook) string {
-	return r.Process + "-" + w.Name
-}
+// configurationName is unique for each webhook: several processes may each register some of them.
+func (r *Registrar) configurationName(w Webhook) string { return r.Process + "-" + w.Name }
 
-// webhookName returns the name that clients see when a request is denied. API servers require at
-// least three labels.
-func (r *Registrar) webhookName(w Webhook) string {
-	return w.Name + "." + r.Process + ".hosting"
-}
+// webhookName is what clients see when a request is denied. API servers require at least three labels.
+func (r *Registrar) webhookName(w Webhook) string { return w.Name + "." + r.Process + ".hosting" }
 
-// configurations is the API of the webhook configurations of one form.
 type configurations[C any] struct {
 	kind   string
 	client interface {
@@ -68,7 +61,6 @@ func (s *session) mutating(w Webhook) configurations[admissionregistrationv1.Mut
 	}
 }
 
-// writeConfiguration fills the existing configuration, or creates one.
 func writeConfiguration[C any](ctx context.Context, s *session, of configurations[C], w Webhook) error {
 	name := s.configurationName(w)
 	live, err := of.client.Get(ctx, name, metav1.GetOptions{})

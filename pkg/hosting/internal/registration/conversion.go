@@ -14,8 +14,7 @@ import (
 
 var crdResource = apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 
-// writeConversion registers the webhook in the existing CustomResourceDefinition. It does not create
-// the definition.
+// writeConversion does not create the CustomResourceDefinition.
 func (s *session) writeConversion(ctx context.Context, w Webhook) error {
 	kind := w.Kinds[0]
 	mapping, err := s.kinds.RESTMapping(kind.GroupKind())
@@ -53,7 +52,6 @@ func (s *session) conversion(ctx context.Context, w Webhook, others []byte) (map
 	})
 }
 
-// conversionBundle returns the definition's caBundle, or nothing if it has none that can be decoded.
 func conversionBundle(crd *unstructured.Unstructured) []byte {
 	encoded, _, err := unstructured.NestedString(crd.Object, "spec", "conversion", "webhook", "clientConfig", "caBundle")
 	bundle, err2 := base64.StdEncoding.DecodeString(encoded)

@@ -25,13 +25,11 @@ type Options struct {
 	url        string
 	caFile     string
 	secret     string
-
 	// client is the result of the flags, without path and caBundle.
 	client admissionregistrationv1.WebhookClientConfig
 	// hosts are the names and addresses that a certificate must cover.
 	hosts []string
-	// secretNamespace and secretName are the Secret in which replicas share a self-signed certificate.
-	// They are empty if replicas do not share it.
+	// secretNamespace and secretName are the Secret of a shared self-signed certificate; empty if it is not shared.
 	secretNamespace, secretName string
 }
 
@@ -59,8 +57,7 @@ func (o *Options) Complete(process string) error {
 	return errors.Join(o.completeClient(), o.completeSecret(process))
 }
 
-// completeSecret leaves the Secret empty if the process does not register its webhooks, or has no
-// namespace for the Secret.
+// completeSecret leaves the Secret empty if the process does not register its webhooks, or has no namespace.
 func (o *Options) completeSecret(process string) error {
 	if !o.Enabled || !o.SelfSigned {
 		return nil
@@ -155,8 +152,7 @@ func (o *Options) files(c *certificates.Files) certificates.PairFiles {
 	return certificates.PairFiles{Cert: c.CertFile(), Key: c.KeyFile(), CA: o.caPath(c)}
 }
 
-// EnsureCertificate creates a self-signed certificate if the flags require it and the Secret is not
-// used.
+// EnsureCertificate creates a self-signed certificate if the flags require it without a Secret.
 func (o *Options) EnsureCertificate(c *certificates.Files) error {
 	switch {
 	case !o.SelfSigned || o.secretName != "":

@@ -1,5 +1,4 @@
-// Package registration registers webhooks, and keeps the registrations' trust in the serving
-// certificate.
+// Package registration registers webhooks, and keeps the registrations' trust in the serving certificate.
 package registration
 
 import (
@@ -72,9 +71,8 @@ type Registrar struct {
 	writing sync.Mutex // held while registrations are read and written
 }
 
-// Run registers the webhooks when ready returns nil. It retries while the API server is not
-// available, as for a static pod that starts before it, or does not have a kind. The webhooks are
-// served meanwhile. Run returns when all are registered or ctx ends.
+// Run registers the webhooks when ready returns nil, until all are registered or ctx ends. The API server may start after
+// this process, as for a static pod, or not have a kind yet.
 func (r *Registrar) Run(ctx context.Context, ready func() error) {
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		return ready() == nil, nil
@@ -99,9 +97,10 @@ func (r *Registrar) registerAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	stale := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
 	var errs []error
 	for _, w := range r.Webhooks {
-		err := retry.OnError(retry.DefaultRetry, writtenConcurrently, func() error { return s.write(ctx, w) })
+		err := retry.OnError(retry.DefaultRetry, stale, func() error { return s.write(ctx, w) })
 		if err != nil {
 			errs = append(errs, fmt.Errorf("webhook %s: %w", w.Name, err))
 		} else {
@@ -111,21 +110,15 @@ func (r *Registrar) registerAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func writtenConcurrently(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)
-}
-
 type session struct {
 	*Registrar
-
 	client   kubernetes.Interface
 	dynamic  dynamic.Interface
 	kinds    meta.RESTMapper
 	caBundle []byte
 }
 
-// newSession reads what may have changed since the last attempt: the CAs, and the kinds that the API
-// server has.
+// newSession reads what may have changed since the last attempt: the CAs, and the kinds of the API server.
 func (r *Registrar) newSession() (*session, error) {
 	caBundle, err := r.Options.readCA(r.Certificate)
 	if err != nil {
@@ -147,8 +140,7 @@ func (r *Registrar) newSession() (*session, error) {
 	return s, nil
 }
 
-// newTrustSession returns a session that reads registrations and changes their caBundles. It reads
-// the kinds of the API server only if a webhook is a conversion.
+// newTrustSession reads the kinds of the API server only if a webhook is a conversion.
 func (r *Registrar) newTrustSession() (*session, error) {
 	config, err := r.Config()
 	if err != nil {
@@ -181,9 +173,8 @@ func (s *session) write(ctx context.Context, w Webhook) error {
 	}
 }
 
-// bundle returns the caBundle to write. The CAs that the registration trusts stay: another replica may
-// serve a certificate of one of them. That holds for certificate files as well, because kubelets replace
-// files at different times. The pods are listed after the registration was read: an earlier list lacks
+// bundle keeps the CAs that the registration trusts: other replicas may serve certificates of them, also from files,
+// which kubelets replace at different times. The pods are listed after the registration was read: an earlier list lacks
 // the pod of a replica that has added its CA since.
 func (s *session) bundle(ctx context.Context, others []byte) []byte {
 	own := certificates.Parse(s.caBundle)

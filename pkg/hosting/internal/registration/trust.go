@@ -16,17 +16,15 @@ import (
 )
 
 const (
-	// trustPeriod is the interval at which the registrations and the Secret are compared with the
-	// certificate that is served. trustRetry is the interval while they differ.
+	// trustPeriod is the interval of comparisons with the served certificate, trustRetry that while they differ.
 	trustPeriod = 10 * time.Second
 	trustRetry  = time.Second
 	// trustSettle is the time in which API servers apply a changed caBundle.
 	trustSettle = 5 * time.Second
 )
 
-// Trust adds the CA of the serving certificate to the existing registrations, before the process is
-// ready and before it serves another certificate. It changes no other field, and creates no
-// registration.
+// Trust adds the CA of the serving certificate to existing registrations, before the process is ready and before it
+// serves another certificate. It changes no other field, and creates no registration.
 type Trust struct {
 	registrar *Registrar
 	files     certificates.PairFiles
@@ -42,8 +40,7 @@ type Trust struct {
 	problem error
 }
 
-// NewTrust returns the Trust of the registrar's webhooks. It has certificate files held until the
-// registrations trust them.
+// NewTrust holds certificate files until the registrations of the registrar's webhooks trust them.
 func NewTrust(r *Registrar) *Trust {
 	t := &Trust{
 		registrar: r,
@@ -96,8 +93,7 @@ func (t *Trust) Run(ctx context.Context) {
 	}
 }
 
-// pause returns the time until the next reconciliation. It grows with the number of recent writes:
-// another client may revert each of them.
+// pause grows with the number of recent writes: another client may revert each of them.
 func (t *Trust) pause(settled bool, now time.Time) time.Duration {
 	const recent, tolerated, longest = 10 * time.Minute, 5, 5 * time.Minute
 	for len(t.writes) > 0 && now.Sub(t.writes[0]) > recent {
@@ -116,7 +112,6 @@ func (t *Trust) pause(settled bool, now time.Time) time.Duration {
 	return pause
 }
 
-// reconcile does the next steps, and reports whether the registrations and the certificate match.
 func (t *Trust) reconcile(ctx context.Context, now time.Time) (settled bool, err error) {
 	t.registrar.writing.Lock()
 	defer t.registrar.writing.Unlock()
@@ -174,8 +169,7 @@ func (t *Trust) serve(next certificates.Pair) error {
 	return nil
 }
 
-// replaceUnusable serves the next certificate at once if no client trusts the current one. It returns
-// the certificate that is served then.
+// replaceUnusable serves the next certificate at once if no client trusts the current one, and returns the served one.
 func (t *Trust) replaceUnusable(served, next certificates.Pair, now time.Time) (certificates.Pair, error) {
 	o := t.registrar.Options
 	if !o.SelfSigned || served.Check(o.hosts, now) == nil {
@@ -184,8 +178,7 @@ func (t *Trust) replaceUnusable(served, next certificates.Pair, now time.Time) (
 	return next, t.files.Write(next)
 }
 
-// trustNext adds the CA of the next certificate to the registrations, and sets the time from which
-// the certificate may be served.
+// trustNext also sets the time from which the next certificate may be served.
 func (t *Trust) trustNext(ctx context.Context, s *session, views []view, next, served certificates.Pair, now time.Time) error {
 	// Another replica may just have written the CA of a new certificate. If another program replaced
 	// the files with a trusted certificate, this process stays ready.
@@ -238,7 +231,6 @@ func (t *Trust) nextPair(ctx context.Context, client kubernetes.Interface, serve
 	return certificates.SelfSigned(o.hosts, t.pod, now, certificates.RenewedValidity)
 }
 
-// join adds the CA to the registrations that do not trust the certificate.
 func (t *Trust) join(ctx context.Context, s *session, views []view, next certificates.Pair, now time.Time) (wrote bool, err error) {
 	for _, v := range views {
 		changed := false

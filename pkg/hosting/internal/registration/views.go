@@ -63,7 +63,6 @@ func viewConfiguration[C any](ctx context.Context, s *session, of configurations
 	}, nil
 }
 
-// ours returns the configs that refer to this process.
 func (s *session) ours(configs ...*admissionregistrationv1.WebhookClientConfig) []*admissionregistrationv1.WebhookClientConfig {
 	ours := s.Options.client
 	return slices.DeleteFunc(configs, func(c *admissionregistrationv1.WebhookClientConfig) bool {
@@ -104,8 +103,7 @@ func (s *session) viewConversion(ctx context.Context, w Webhook) (view, error) {
 	}, nil
 }
 
-// conversionConfig returns the client configuration of a definition's conversion. It is empty if the
-// definition has no webhook.
+// conversionConfig returns the client configuration of a conversion; empty if it has no webhook.
 func conversionConfig(crd *unstructured.Unstructured) *admissionregistrationv1.WebhookClientConfig {
 	const spec, conversion, webhook, client = "spec", "conversion", "webhook", "clientConfig"
 	config := &admissionregistrationv1.WebhookClientConfig{CABundle: conversionBundle(crd)}

@@ -7,26 +7,21 @@ import (
 	"time"
 )
 
-// Drain ends a process without losing a call. After Begin, the process is not ready, so that clients
-// open no new connections. Each existing connection ends with the answer to its next call, so that
-// no caller writes to a connection that is being closed.
+// Drain ends a process without losing a call. After Begin, the process is not ready, and each connection ends with the
+// answer to its next call: no caller writes to a connection that is being closed.
 type Drain struct {
 	begun    atomic.Bool
 	lastCall atomic.Int64 // Unix time in nanoseconds
 }
 
-// quietTime returns how long no call must have come before the listener is closed, and how long that
-// is waited for at most. Connections without a call are closed at the end. A call that is being
-// written to such a connection at that moment is lost: an HTTP/1.1 server cannot announce the end of
-// an idle connection.
+// quietTime returns how long no call must have come before the listener is closed, and the longest wait for that. A call
+// that is being written to an idle connection when it is closed is lost: an HTTP/1.1 server cannot announce its end.
 func quietTime(period time.Duration) (quiet, atMost time.Duration) {
 	return period / 4, period * 3 / 4
 }
 
 // Begin begins the drain.
-func (d *Drain) Begin() {
-	d.begun.Store(true)
-}
+func (d *Drain) Begin() { d.begun.Store(true) }
 
 // Wait returns when the period has passed and no calls come any more.
 func (d *Drain) Wait(period time.Duration) {

@@ -16,15 +16,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit"
 )
 
-// ProbePaths are the paths of probes. They need no authentication. OwnPaths are all paths that the
-// server answers itself.
+// ProbePaths need no authentication. OwnPaths are all paths that the server answers itself.
 var (
 	ProbePaths = []string{"/healthz", "/livez", "/readyz"}
 	OwnPaths   = append([]string{"/metrics"}, ProbePaths...)
 )
 
-// maxScrapes limits the concurrent requests for metrics of each port: each takes memory until its
-// caller has read the answer. Others get 503.
+// maxScrapes limits the requests for metrics of each port: each takes memory until its caller has read the answer.
 const maxScrapes = 4
 
 // Check is a reason why a process may not be ready.
@@ -33,8 +31,7 @@ type Check struct {
 	Err  func() error
 }
 
-// HandleOwnPaths serves health and metrics. A process is alive while it answers. It is ready when
-// all checks pass.
+// HandleOwnPaths serves health and metrics. A process is ready when all checks pass.
 func HandleOwnPaths(mux *http.ServeMux, metrics prometheus.Gatherer, checks []Check) {
 	mux.HandleFunc("/healthz", alive)
 	mux.HandleFunc("/livez", alive)
@@ -45,11 +42,8 @@ func HandleOwnPaths(mux *http.ServeMux, metrics prometheus.Gatherer, checks []Ch
 		promhttp.HandlerOpts{DisableCompression: true, MaxRequestsInFlight: maxScrapes}))
 }
 
-func alive(w http.ResponseWriter, _ *http.Request) {
-	fmt.Fprint(w, "ok")
-}
+func alive(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }
 
-// readiness lists all checks and their results, in the notation of API servers.
 func readiness(checks []Check) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		var results strings.Builder
@@ -68,12 +62,10 @@ func readiness(checks []Check) http.HandlerFunc {
 	}
 }
 
-// maxHealthConnections is more than the probes and scrapers of one process open. Beyond it, a new
-// connection closes the one that has waited longest for a request.
+// maxHealthConnections is more than the probes and scrapers of one process open.
 const maxHealthConnections = 200
 
-// NewHealthServer returns a server with limits for each connection, and the listener that it serves:
-// any client that reaches the address may connect.
+// NewHealthServer returns a server with limits: any client that reaches the address may connect.
 func NewHealthServer(listener net.Listener, handler http.Handler) (*http.Server, net.Listener) {
 	connections := connlimit.New(listener, maxHealthConnections)
 	return &http.Server{

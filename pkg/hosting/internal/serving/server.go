@@ -22,7 +22,6 @@ import (
 
 const (
 	// MaxConnections is more than the API servers of a cluster, its probes and its scrapers open.
-	// Beyond it, a new connection closes the quietest one without a whole request.
 	MaxConnections = 250
 	// maxHeaderBytes is enough for the tokens of large identity providers.
 	maxHeaderBytes = 16 << 10
@@ -30,13 +29,10 @@ const (
 	headerTime = 10 * time.Second
 	// idleTime is the time after which API servers close an idle connection themselves.
 	idleTime = 90 * time.Second
-	// frameBytes is the buffer of each connection for the frame that it reads: HTTP/2 allocates the
-	// announced length of a frame. It is the minimum of the protocol.
+	// frameBytes is the minimum of the protocol: HTTP/2 allocates the announced length of a frame.
 	frameBytes = 16 << 10
-	// streamBytes is the part of a body that HTTP/2 buffers until the webhook reads it. Nearly all
-	// reviews are smaller.
-	streamBytes = 256 << 10
-	// defaultMaxStreams is the maximum number of calls of one HTTP/2 connection at once.
+	// streamBytes is the part of a body that HTTP/2 buffers until it is read. Nearly all reviews are smaller.
+	streamBytes       = 256 << 10
 	defaultMaxStreams = 100
 )
 
@@ -53,8 +49,7 @@ type Server struct {
 	MaxStreams       int // of an HTTP/2 connection
 }
 
-// Serve serves until ctx ends, and then waits for the calls in progress, at most for the timeout. It
-// returns nil if ctx ended.
+// Serve serves until ctx ends, waits for calls in progress, at most for the timeout, and returns nil.
 func (s *Server) Serve(ctx context.Context, handler http.Handler, shutdownTimeout time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -66,7 +61,7 @@ func (s *Server) Serve(ctx context.Context, handler http.Handler, shutdownTimeou
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
-		ErrorLog:          connectionLog(),
+		ErrorLog:          log.New(connectionLog{}, "", 0),
 	}
 	if !s.DisableHTTP2 {
 		if err := http2.ConfigureServer(server, s.http2()); err != nil {
@@ -136,8 +131,7 @@ func (s *Server) tlsConfig(ctx context.Context) *tls.Config {
 	return config
 }
 
-// keepCurrent reads the content now, and again when it changes, until ctx ends. The content itself
-// logs errors.
+// keepCurrent reads the content now, and when it changes, until ctx ends. The content logs errors.
 func keepCurrent(ctx context.Context, content dynamiccertificates.Notifier, user dynamiccertificates.Listener) {
 	content.AddListener(user)
 	if runner, ok := content.(dynamiccertificates.ControllerRunner); ok {
@@ -146,13 +140,10 @@ func keepCurrent(ctx context.Context, content dynamiccertificates.Notifier, user
 	}
 }
 
-// connectionLog returns the log of net/http. Any client can cause failed handshakes, so they are
-// logged only at a high verbosity.
-func connectionLog() *log.Logger { return log.New(connectionLogWriter{}, "", 0) }
+// connectionLog is the log of net/http. Any client can cause failed handshakes: they need a high verbosity.
+type connectionLog struct{}
 
-type connectionLogWriter struct{}
-
-func (connectionLogWriter) Write(line []byte) (int, error) {
+func (connectionLog) Write(line []byte) (int, error) {
 	if bytes.Contains(line, []byte("TLS handshake error")) {
 		klog.V(5).InfoS("TLS handshake failed", "message", string(line))
 	} else {

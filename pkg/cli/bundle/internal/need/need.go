@@ -13,8 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What 1 MiB of a bundle may need. The processor time is that of a processor with nothing else to do, which
-// takes referenceTime for the reference.
+// What 1 MiB of a bundle may need. maxCPU is for a processor that takes referenceTime for the reference.
 const (
 	MaxInput      = 1 << 20
 	maxMemory     = 64 << 20
@@ -22,14 +21,11 @@ const (
 	referenceTime = 700 * time.Millisecond
 )
 
-// Limited fails the test if a function needs more memory or processor time than 1 MiB of a bundle may. The
-// function is called again if it takes too long while its memory is measured, which needs time itself. A
-// processor that is slow, or shared with other work, may take longer by as much as it takes longer for the
-// reference.
+// Limited fails the test if a function needs more memory or processor time than 1 MiB of a bundle may.
+// Too long a time is measured again without measuring memory, in proportion to the time of the reference.
 //
-// The garbage collector first runs only when so much is allocated that maxMemory may be live. What is
-// allocated while it runs counts as live, so memory above the limit is measured again, with a garbage
-// collector that knows what is live at each moment.
+// The garbage collector first runs only when maxMemory may be live. What is allocated while it runs counts as
+// live, so memory above the limit is measured again, with a collector that runs often.
 func Limited(t testing.TB, do func()) {
 	t.Helper()
 	took, memory := measured(t, do, -1)
@@ -50,7 +46,7 @@ func Limited(t testing.TB, do func()) {
 	}
 }
 
-// reference is work that depends on the processor alone: decoding 1 MiB of YAML five times.
+// reference is work that depends on the processor alone.
 func reference() {
 	for range 5 {
 		var decoded []map[string]string
@@ -68,8 +64,7 @@ var referenceText = func() []byte {
 	return text
 }()
 
-// measured collects garbage each time that the memory has grown by so many percent; if that is
-// negative, when it has grown by maxMemory.
+// measured collects garbage when memory has grown by so many percent; if negative, by maxMemory.
 func measured(t testing.TB, do func(), percent int) (took time.Duration, memory uint64) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(percent))
@@ -102,7 +97,6 @@ func timed(t testing.TB, do func()) time.Duration {
 	return processorTime(t) - start
 }
 
-// live is what the last run of the garbage collector found in use.
 func live() uint64 { return sum("/gc/heap/live:bytes") }
 
 // used is what debug.SetMemoryLimit compares with its limit, without what the heap has free.

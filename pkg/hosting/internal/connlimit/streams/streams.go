@@ -1,5 +1,4 @@
-// Package streams is an HTTP/2 client for tests that opens, leaves open and resets streams as
-// net/http's client does not.
+// Package streams is an HTTP/2 client for tests that opens, leaves open and resets streams.
 package streams
 
 import (
