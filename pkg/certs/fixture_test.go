@@ -22,7 +22,6 @@ const day = 24 * time.Hour
 
 var names = DNSNames("manager-service", "shop")
 
-// after returns the time d after start.
 func after(d time.Duration) time.Time { return start.Add(d) }
 
 // minted returns a generation as the manager mints it at a time.
@@ -68,7 +67,6 @@ func (b storedSecret) trusted(at time.Time, by ...Registration) storedSecret {
 	})
 }
 
-// promoted makes the next generation current.
 func (b storedSecret) promoted(at time.Time) storedSecret {
 	return b.change(at, editor.promote)
 }
@@ -111,7 +109,6 @@ func trusting(generations ...Generation) Registration {
 	return Registration{Name: "webhook v", Version: fmt.Sprint(len(generations)), CABundle: cas(generations...)}
 }
 
-// cas returns a bundle of the CAs.
 func cas(generations ...Generation) []byte {
 	var bundle []byte
 	for _, g := range generations {

@@ -5,6 +5,8 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // signer is a CA whose private key is kept.
@@ -17,14 +19,10 @@ type signer struct {
 func newSigner(t *testing.T, template *x509.Certificate) signer {
 	t.Helper()
 	key, err := newKey(KeyECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	template.BasicConstraintsValid, template.IsCA = true, true
 	cert, err := sign(template, nil, key, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return signer{t, cert, key}
 }
 
