@@ -3,7 +3,6 @@ package scope
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -97,15 +96,9 @@ func TestNamespaceLabels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			labels := LabelsOf(test.groups)
 			add, remove := labels.Change(test.namespace)
-			if diff := cmp.Diff(test.wantAdd, add); diff != "" {
-				t.Errorf("add (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.wantRemove, remove); diff != "" {
-				t.Errorf("remove (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.wantOrphaned, labels.Orphaned(test.namespace)); diff != "" {
-				t.Errorf("orphaned (-want +got):\n%s", diff)
-			}
+			same(t, "add", test.wantAdd, add)
+			same(t, "remove", test.wantRemove, remove)
+			same(t, "orphaned", test.wantOrphaned, labels.Orphaned(test.namespace))
 		})
 	}
 }
@@ -136,9 +129,7 @@ func TestUnlabelled(t *testing.T) {
 			if failure != nil {
 				t.Fatalf("no scope: %s", failure.Message)
 			}
-			if diff := cmp.Diff(test.want, scope.Unlabelled(test.namespaces)); diff != "" {
-				t.Errorf("unlabelled (-want +got):\n%s", diff)
-			}
+			same(t, "unlabelled", test.want, scope.Unlabelled(test.namespaces))
 		})
 	}
 }

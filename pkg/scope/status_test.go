@@ -148,15 +148,11 @@ func TestGroupStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.group.Status = *test.before.DeepCopy()
 			status, changed := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon)
-			if diff := cmp.Diff(test.want, status, emptyIsNil); diff != "" {
-				t.Errorf("status (-want +got):\n%s", diff)
-			}
+			same(t, "status", test.want, status, emptyIsNil)
 			if wantChanged := !cmp.Equal(test.before, test.want, emptyIsNil); changed != wantChanged {
 				t.Errorf("changed is %t, want %t", changed, wantChanged)
 			}
-			if diff := cmp.Diff(test.before, test.group.Status); diff != "" {
-				t.Errorf("the group itself (-before +after):\n%s", diff)
-			}
+			same(t, "the group itself", test.before, test.group.Status)
 
 			test.group.Status = status
 			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon.Add(time.Hour)); again {

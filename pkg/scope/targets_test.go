@@ -40,9 +40,7 @@ func TestConcerns(t *testing.T) {
 		"a selector that is not valid":   {groupOf("og", selecting(invalidSelector)), nil, red, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Concerns(test.group, test.before, test.after); got != test.want {
-				t.Errorf("it concerns the group: %t", got)
-			}
+			same(t, "concerns the group", test.want, Concerns(test.group, test.before, test.after))
 		})
 	}
 }
@@ -91,9 +89,7 @@ func TestTargets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Targets(test.group, cluster)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("targets (-want +got):\n%s", diff)
-			}
+			same(t, "targets", test.want, got)
 			if message := messageOf(err); message != test.wantError {
 				t.Errorf("error %q, want %q", message, test.wantError)
 			}
@@ -107,9 +103,7 @@ func TestTargetsLeavesTheGroupAsItIs(t *testing.T) {
 	if _, err := Targets(group, cluster); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, group); diff != "" {
-		t.Errorf("group (-before +after):\n%s", diff)
-	}
+	same(t, "group", before, group)
 }
 
 // With the named namespaces alone, the result is the same as with all.
