@@ -3,9 +3,10 @@ package doctor
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestStaying(t *testing.T) {
@@ -37,9 +38,7 @@ func TestStaying(t *testing.T) {
 			for _, change := range test.given {
 				change(&pod)
 			}
-			if diff := cmp.Diff(test.want, LivePods([]corev1.Pod{pod})); diff != "" {
-				t.Errorf("staying pods (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "staying pods", test.want, LivePods([]corev1.Pod{pod}))
 		})
 	}
 }
@@ -62,9 +61,7 @@ func TestLeftOver(t *testing.T) {
 		"without a target":                     {nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := LeftOver(test.of, test.pods); got != test.want {
-				t.Errorf("left over: %t, want %t", got, test.want)
-			}
+			installtest.Same(t, "left over", test.want, LeftOver(test.of, test.pods))
 		})
 	}
 }

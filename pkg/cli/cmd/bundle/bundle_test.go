@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// command runs a bundle command as a person would.
 func command(t *testing.T, args ...string) (out string, err error) {
 	t.Helper()
 	cmd := NewCommand()
@@ -27,7 +27,7 @@ func command(t *testing.T, args ...string) (out string, err error) {
 func TestBundleCommands(t *testing.T) {
 	const example = "../../../../examples/projectpolicy/bundle"
 	config := filepath.Join(t.TempDir(), "config.yaml")
-	must(t, os.WriteFile(config, []byte("nodeSelector: {disk: ssd}\n"), 0o600))
+	installtest.Must(t, os.WriteFile(config, []byte("nodeSelector: {disk: ssd}\n"), 0o600))
 	for name, c := range map[string]struct {
 		args []string
 		want string // in the output
@@ -93,17 +93,10 @@ func TestNamespacesOfKubernetesAreNotSuggested(t *testing.T) {
 
 func TestValidateIsReadByPrograms(t *testing.T) {
 	out, err := command(t, "validate", "-o", "json", "../../../../examples/projectpolicy/bundle")
-	must(t, err)
+	installtest.Must(t, err)
 	var reports []lint.Report
-	must(t, json.Unmarshal([]byte(out), &reports))
+	installtest.Must(t, json.Unmarshal([]byte(out), &reports))
 	if len(reports) != 1 || len(reports[0].Findings) != 4 || reports[0].Findings[0].Waived == "" {
 		t.Errorf("got %+v", reports)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
