@@ -42,9 +42,7 @@ func respond(t *testing.T, plan Plan) []Result {
 			results = append(results, SecretRead{Name: q.Name})
 		case MintCertificate:
 			generation, err := certs.Mint(q.Request)
-			if err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, err)
 			results = append(results, Minted{q.Secret, generation})
 		default:
 			t.Fatalf("asked: %T", question)

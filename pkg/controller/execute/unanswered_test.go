@@ -59,9 +59,7 @@ func hangs(r *http.Request) (*http.Response, error) {
 func TestHungWebhooksAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kube, err := kubernetes.NewForConfig(&rest.Config{Host: "http://localhost", Transport: roundTripper(hangs), QPS: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, err)
 		log := logrus.New()
 		log.SetOutput(io.Discard)
 		set, entry := clients.Set{Kube: kube}, logrus.NewEntry(log)

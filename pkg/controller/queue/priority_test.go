@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// add adds a key as the work queue does if the key is not being reconciled.
 func (q *priorityQueue) add(name string, priority Priority) {
 	k := Key{Kind: CSV, Name: name}
 	q.raise(k, priority)
