@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 func idle(ctx context.Context, _ hosting.Environment) error {
@@ -230,7 +231,7 @@ func TestHelpSaysWhatThereIs(t *testing.T) {
 	cmd := b.Command()
 	cmd.SetOut(&out)
 	cmd.SetArgs([]string{"--help"})
-	must(t, cmd.Execute())
+	hostingtest.Must(t, cmd.Execute())
 	for _, want := range []string{"Registration flags:", `of "sweeper"`, `of "pods"`, "CloudWebhookServer=true|false (BETA - default=true)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, out.String())
@@ -272,11 +273,4 @@ func execute(ctx context.Context, cmd *cobra.Command, args ...string) error {
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)
 	return cmd.ExecuteContext(ctx)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

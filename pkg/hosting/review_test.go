@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 const (
@@ -67,7 +67,7 @@ func judging(mutate bool) hosting.Webhook {
 func handlerOf(t testing.TB, w hosting.Webhook) http.Handler {
 	t.Helper()
 	handler, err := hosting.NewHTTPHandler("pods", w)
-	must(t, err)
+	hostingtest.Must(t, err)
 	return handler
 }
 
@@ -111,9 +111,7 @@ func TestVerdicts(t *testing.T) {
 				t.Fatalf("HTTP %d with %q: %v", response.Code, response.Body, err)
 			}
 			want.UID = "u"
-			if diff := cmp.Diff(&want, got.Response); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			hostingtest.Same(t, "review", &want, got.Response)
 			if got.APIVersion != "admission.k8s.io/v1" || got.Kind != "AdmissionReview" {
 				t.Errorf("answered with %+v", got.TypeMeta)
 			}
@@ -307,7 +305,7 @@ func TestV1beta1IfAsked(t *testing.T) {
 	for _, version := range []string{"v1", "v1beta1"} {
 		response := post(handlerOf(t, w), strings.Replace(goodReview, "k8s.io/v1", "k8s.io/"+version, 1))
 		var got admissionv1.AdmissionReview
-		must(t, json.Unmarshal(response.Body.Bytes(), &got))
+		hostingtest.Must(t, json.Unmarshal(response.Body.Bytes(), &got))
 		if got.APIVersion != "admission.k8s.io/"+version || got.Response == nil || !got.Response.Allowed {
 			t.Errorf("%s is answered with %s", version, response.Body)
 		}
@@ -335,7 +333,7 @@ func TestObjectsInOtherTypes(t *testing.T) {
 			},
 		)}), goodReview)
 		var got admissionv1.AdmissionReview
-		must(t, json.Unmarshal(response.Body.Bytes(), &got))
+		hostingtest.Must(t, json.Unmarshal(response.Body.Bytes(), &got))
 		if want := `[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`; string(got.Response.Patch) != want {
 			t.Errorf("patched with %s", got.Response.Patch)
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -26,11 +27,4 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return kube.Run(m, &cluster, flags...)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
