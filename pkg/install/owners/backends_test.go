@@ -39,9 +39,7 @@ func TestBackends(t *testing.T) {
 		"another Deployment":        {meta("server", csv), meta("manager-service", csv), false, false},
 	} {
 		backends := Backends{[]*appsv1.Deployment{{ObjectMeta: test.deployment}}, []*corev1.Service{{ObjectMeta: test.service}}}
-		if got := backends.Installed(csv); got != test.installed {
-			t.Errorf("%s: installed: %t", name, got)
-		}
+		installtest.Same(t, name+": installed", test.installed, backends.Installed(csv))
 		if got := backends.Serve(csv, "manager"); got != test.serves || backends.ServesAny(csv) != test.serves {
 			t.Errorf("%s: serves: %t", name, got)
 		}

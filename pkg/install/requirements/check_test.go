@@ -68,12 +68,8 @@ func TestRequirements(t *testing.T) {
 			}
 			verdict := Check(facts)
 			installtest.Same(t, "requirements", test.want, verdict.Requirements)
-			if got := verdict.Unmet(); got != test.unmet {
-				t.Errorf("unmet is %q, want %q", got, test.unmet)
-			}
-			if got := verdict.Passes(); got != (test.unmet == "") {
-				t.Errorf("passes is %t although unmet is %q", got, test.unmet)
-			}
+			installtest.Same(t, "unmet", test.unmet, verdict.Unmet())
+			installtest.Same(t, "passes", test.unmet == "", verdict.Passes())
 		})
 	}
 }
@@ -99,9 +95,7 @@ func TestInvalid(t *testing.T) {
 
 	want := allGroups + `: spec.webhookdefinitions[0].rules[1] of "v.shop.example.com" does; name the API groups that the webhook handles; ` +
 		`CSV contains repeated WebhookDescription name: spec.webhookdefinitions[0] and [1] both have generateName "v.shop.example.com"; give each its own`
-	if got := verdict.Invalid(); got != want {
-		t.Errorf("violations are %q, want %q", got, want)
-	}
+	installtest.Same(t, "violations", want, verdict.Invalid())
 	if verdict.Passes() {
 		t.Error("a ClusterServiceVersion with violations passes")
 	}
