@@ -46,7 +46,6 @@ var obstacles = map[string]struct {
 	},
 }
 
-// A blocked ClusterServiceVersion is not installed.
 func TestBlockedInstallation(t *testing.T) {
 	for name, obstacle := range obstacles {
 		t.Run(name, func(t *testing.T) {

@@ -16,14 +16,12 @@ import (
 // than its limit.
 const repairsByAllClients = 30
 
-// adversary changes the failurePolicy of the webhook of Deployment "manager", as another client.
 func adversary(c *cluster) {
 	live := c.validating("manager")
 	live.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 	live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("adversary", `{"f:webhooks":{"k:{\"name\":\"v.manager.example.com\"}":{"f:failurePolicy":{}}}}`)}
 }
 
-// reconcileContest reconciles and counts repairs, as the controller does.
 func (c *cluster) reconcileContest() Plan {
 	previous := c.Previous
 	plan := c.reconcile()
@@ -46,9 +44,7 @@ func TestContestUnderManyNames(t *testing.T) {
 		repairs += len(c.reconcileContest().Steps)
 		c.wait(time.Second)
 	}
-	if repairs != repairsByAllClients+1 {
-		t.Errorf("%d repairs, want %d", repairs, repairsByAllClients+1)
-	}
+	installtest.Same(t, "repairs", repairsByAllClients+1, repairs)
 }
 
 // If another client reverts each repair at once, the manager repairs three times in a minute, then
@@ -98,9 +94,7 @@ func TestContestTimeline(t *testing.T) {
 		want := `Contested: ValidatingWebhookConfiguration ` + c.validating("manager").Name +
 			`: field manager "adversary" keeps changing webhooks[name="v.manager.example.com"].failurePolicy back; the manager repairs it again at ` +
 			began.Add(moment.wantRequeue).Format(time.RFC3339) + `. Stop that client, or delete the ClusterServiceVersion`
-		if contested != want {
-			t.Errorf("at %s, the condition is %q, want %q", moment.at, contested, want)
-		}
+		installtest.Same(t, fmt.Sprintf("at %s, the condition", moment.at), want, contested)
 		if !plan.Requeue.At.Equal(began.Add(moment.wantRequeue)) {
 			t.Errorf("at %s, the requeue is at %s, want %s", moment.at, plan.Requeue.At.Sub(began), moment.wantRequeue)
 		}

@@ -54,7 +54,6 @@ func TestDisabledWebhook(t *testing.T) {
 	}
 }
 
-// A webhook can be disabled while the installation is blocked.
 func TestDisabledWithUnmetRequirement(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.Verdict = requirements.Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{{Kind: "ServiceAccount", Name: "shop", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}}}

@@ -156,7 +156,6 @@ func TestMaintainedConversion(t *testing.T) {
 	}
 }
 
-// reconcileWithConversions reconciles and also writes definitions.
 func (c *cluster) reconcileWithConversions() {
 	c.t.Helper()
 	c.Observed.Answers = map[backends.Endpoint]backends.Answer{}

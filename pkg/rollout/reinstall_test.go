@@ -50,9 +50,7 @@ func TestChangedDeployment(t *testing.T) {
 		plan := c.reconcile()
 		installtest.Same(t, fmt.Sprintf("when %s, steps", moment.when), moment.wantSteps, stepsOf(plan))
 		installtest.Same(t, fmt.Sprintf("when %s, phases", moment.when), moment.wantPhases, phasesOf(plan))
-		if got := plan.Status.Deployments[0].State; got != moment.wantState {
-			t.Errorf("when %s, the Deployment is %s, want %s", moment.when, got, moment.wantState)
-		}
+		installtest.Same(t, fmt.Sprintf("when %s, the Deployment", moment.when), moment.wantState, plan.Status.Deployments[0].State)
 		installtest.Same(t, fmt.Sprintf("when %s, webhooks", moment.when), []string{"v.manager.example.com Registered Serving: "}, webhooksOf(plan))
 		c.wait(time.Second)
 	}

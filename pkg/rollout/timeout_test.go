@@ -52,7 +52,6 @@ func TestInstallTimeout(t *testing.T) {
 	}
 }
 
-// The timeout is requeued.
 func TestInstallTimeoutIsRequeued(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
 	c.reconcile()

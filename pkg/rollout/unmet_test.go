@@ -72,7 +72,6 @@ func TestUnmetRequirementKeepsWebhooks(t *testing.T) {
 	}
 }
 
-// installedWithWorker returns a cluster that has a Deployment without webhooks, too.
 func installedWithWorker(t *testing.T) *cluster {
 	c := clusterWith(t, webhookOf("manager"))
 	c.declare("worker")

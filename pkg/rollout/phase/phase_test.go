@@ -228,9 +228,7 @@ func TestReplacing(t *testing.T) {
 			for _, p := range Transitions(Phase{test.from, test.reason, message}, f) {
 				got = string(p.Phase) + " " + string(p.Reason) + ": " + p.Message
 			}
-			if got != test.want {
-				t.Errorf("the last transition is %q, want %q", got, test.want)
-			}
+			installtest.Same(t, "the last transition", test.want, got)
 		})
 	}
 }
