@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -232,3 +233,5 @@ func TestReplacing(t *testing.T) {
 		})
 	}
 }
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -192,3 +192,5 @@ func TestRunningUnready(t *testing.T) {
 		})
 	}
 }
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
