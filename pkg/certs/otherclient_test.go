@@ -35,9 +35,7 @@ func TestSecretOfAnotherClient(t *testing.T) {
 		"no registration":                                          {facts: notRegistered, phase: bootstrap, message: "Secret shop/manager-service-cert lacks the label olm.managed=true" + notModified},
 		"only its label is removed":                                {facts: stripped, write: "current 1", phase: stable, trust: "1"},
 		"wrong type":                                               {facts: factsWith(opaque), phase: distributing, trust: "1", message: wrongType + "; a new certificate replaces it"},
-		"wrong type, no registration": {
-			facts: Facts{Secret: replaced.with(opaque).Secret}, phase: bootstrap, message: wrongType + notModified,
-		},
+		"wrong type, no registration":                              {facts: Facts{Secret: replaced.with(opaque).Secret}, phase: bootstrap, message: wrongType + notModified},
 		"owned by another object": {
 			facts: factsWith(func(s *corev1.Secret) { s.OwnerReferences = []metav1.OwnerReference{{Kind: "Release", Name: "web"}} }),
 			phase: bootstrap, trust: "1", message: "Secret shop/manager-service-cert is owned by Release web" + notModified,

@@ -111,10 +111,7 @@ func TestRepair(t *testing.T) {
 			facts: cached(promoted.edited(wellknown.KeyPreviousCAs, nil), both), at: at,
 			need: NeedEvidence, phase: promoting, trust: "2 1",
 		},
-		"invalid next generation": {
-			facts: cached(distributed.edited(wellknown.KeyNextKey, []byte("what")), one), at: at,
-			phase: stable, trust: "1",
-		},
+		"invalid next generation": {facts: cached(distributed.edited(wellknown.KeyNextKey, []byte("what")), one), at: at, phase: stable, trust: "1"},
 		"expired while no manager was running": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Issued: &late}, at: after(91 * day),
 			write: "current 1, next 4", phase: distributing, trust: "4", message: "the certificate expired at 2026-05-30T12:00:00Z; a new certificate replaces it",
@@ -131,9 +128,7 @@ func TestRepair(t *testing.T) {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Names: DNSNames("other-service", "shop")},
 			need:  NeedIssued, phase: stable, trust: "1", message: "the certificate is not valid for other-service.shop",
 		},
-		"edited caBundle": {
-			facts: cached(secret, trusting(first, otherClients)), phase: retiring, trust: "1",
-		},
+		"edited caBundle": {facts: cached(secret, trusting(first, otherClients)), phase: retiring, trust: "1"},
 		"read-only: the trust is not changed": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, ReadOnly: true,
 				Evidence: &Evidence{Leaf: promoted.assembled(second).leaf()}}, at: at,

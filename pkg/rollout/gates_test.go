@@ -263,9 +263,7 @@ func TestEndpointsToDial(t *testing.T) {
 			},
 			[]backends.Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
 		},
-		"none, gate Available": {
-			func(c *cluster) { c.Policy.Gate = GateAvailable }, nil,
-		},
+		"none, gate Available": {func(c *cluster) { c.Policy.Gate = GateAvailable }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := unregistered(t)

@@ -32,10 +32,7 @@ func TestNamespaceLabels(t *testing.T) {
 			namespace: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "red"}},
 			wantAdd:   []string{labelA},
 		},
-		"named, with the label": {
-			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
-			namespace: namespaceOf("red", labelA, ""),
-		},
+		"named, with the label": {groups: []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))}, namespace: namespaceOf("red", labelA, "")},
 		"named, with another value": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
 			namespace: namespaceOf("red", labelA, "yes"), wantAdd: []string{labelA},
@@ -76,10 +73,7 @@ func TestNamespaceLabels(t *testing.T) {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red", ""))},
 			namespace: namespaceOf("red"),
 		},
-		"a deleted group": {
-			namespace:    namespaceOf("red", labelGone, "", "team", "red"),
-			wantOrphaned: []string{labelGone},
-		},
+		"a deleted group": {namespace: namespaceOf("red", labelGone, "", "team", "red"), wantOrphaned: []string{labelGone}},
 		"a group created again": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
 			namespace: namespaceOf("red", labelGone, ""), wantAdd: []string{labelA},
@@ -109,19 +103,14 @@ func TestUnlabelled(t *testing.T) {
 		namespaces []*corev1.Namespace
 		want       []string
 	}{
-		"named, none with the label": {
-			group: groupOf("a", targeting("red", "blue")), namespaces: cluster,
-			want: []string{"blue", "red"},
-		},
+		"named, none with the label": {group: groupOf("a", targeting("red", "blue")), namespaces: cluster, want: []string{"blue", "red"}},
 		"named, one with the label, one with another value": {
 			group:      groupOf("a", targeting("red", "blue")),
 			namespaces: []*corev1.Namespace{namespaceOf("red", labelA, ""), namespaceOf("blue", labelA, "x"), namespaceOf("own")},
 			want:       []string{"blue"},
 		},
-		"named, not there yet": {group: groupOf("a", targeting("later")), namespaces: cluster},
-		"selected: the selector sees them as they are": {
-			group: groupOf("a", selecting(anyTeam)), namespaces: cluster,
-		},
+		"named, not there yet":                         {group: groupOf("a", targeting("later")), namespaces: cluster},
+		"selected: the selector sees them as they are": {group: groupOf("a", selecting(anyTeam)), namespaces: cluster},
 		"all": {group: groupOf("a"), namespaces: cluster},
 	} {
 		t.Run(name, func(t *testing.T) {

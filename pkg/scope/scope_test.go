@@ -27,30 +27,15 @@ func TestForNamespace(t *testing.T) {
 		wantSelector *metav1.LabelSelector
 		wantTargets  string
 	}{
-		"all namespaces": {
-			group: groupOf("a"), wantMode: all, wantSelector: &metav1.LabelSelector{},
-			wantTargets: "",
-		},
+		"all namespaces": {group: groupOf("a"), wantMode: all, wantSelector: &metav1.LabelSelector{}, wantTargets: ""},
 		"an empty selector": {
 			group: groupOf("a", selecting(metav1.LabelSelector{})), wantMode: all,
 			wantSelector: &metav1.LabelSelector{}, wantTargets: "",
 		},
-		"the own namespace": {
-			group: groupOf("a", targeting("own", "own")), wantMode: own, wantSelector: labelled,
-			wantTargets: "own",
-		},
-		"another namespace": {
-			group: groupOf("a", targeting("red")), wantMode: single, wantSelector: labelled,
-			wantTargets: "red",
-		},
-		"several namespaces": {
-			group: groupOf("a", targeting("red", "own")), wantMode: multi, wantSelector: labelled,
-			wantTargets: "own,red",
-		},
-		"selected namespaces": {
-			group: groupOf("a", selecting(anyTeam)), wantMode: multi, wantSelector: &byTeam,
-			wantTargets: "blue,red",
-		},
+		"the own namespace":   {group: groupOf("a", targeting("own", "own")), wantMode: own, wantSelector: labelled, wantTargets: "own"},
+		"another namespace":   {group: groupOf("a", targeting("red")), wantMode: single, wantSelector: labelled, wantTargets: "red"},
+		"several namespaces":  {group: groupOf("a", targeting("red", "own")), wantMode: multi, wantSelector: labelled, wantTargets: "own,red"},
+		"selected namespaces": {group: groupOf("a", selecting(anyTeam)), wantMode: multi, wantSelector: &byTeam, wantTargets: "blue,red"},
 		"names win over a selector": {
 			group: groupOf("a", targeting("red"), selecting(anyTeam)), wantMode: single,
 			wantSelector: labelled, wantTargets: "red",

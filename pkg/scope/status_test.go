@@ -59,10 +59,8 @@ func TestGroupStatus(t *testing.T) {
 		before     operatorsv1.OperatorGroupStatus
 		want       operatorsv1.OperatorGroupStatus
 	}{
-		"a new group": {group: groupOf("a"), want: statusOf(&at, []string{""})},
-		"nothing to say of a new group but when": {
-			group: groupOf("a", selecting(team("green"))), want: statusOf(&at, nil),
-		},
+		"a new group":                            {group: groupOf("a"), want: statusOf(&at, []string{""})},
+		"nothing to say of a new group but when": {group: groupOf("a", selecting(team("green"))), want: statusOf(&at, nil)},
 		"its annotation is refused": {
 			group: groupOf("a"), annotation: "forbidden",
 			want: statusOf(&at, []string{""}, metav1.Condition{
@@ -80,10 +78,7 @@ func TestGroupStatus(t *testing.T) {
 			before: withAccount(statusOf(&morning, []string{"red"}, foreign)),
 			want:   withAccount(statusOf(&at, []string{"blue", "red"}, foreign)),
 		},
-		"no targets any more": {
-			group:  groupOf("a", selecting(team("green"))),
-			before: statusOf(&morning, []string{"red"}), want: statusOf(&at, nil),
-		},
+		"no targets any more": {group: groupOf("a", selecting(team("green"))), before: statusOf(&morning, []string{"red"}), want: statusOf(&at, nil)},
 		"a second group": {
 			group: groupOf("a"), beside: []*operatorsv1.OperatorGroup{groupOf("b")},
 			before: statusOf(&morning, []string{""}, foreign),

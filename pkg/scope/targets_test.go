@@ -51,29 +51,14 @@ func TestTargets(t *testing.T) {
 		want      []string
 		wantError string
 	}{
-		"neither names nor selector: all": {group: groupOf("a"), want: []string{""}},
-		"an empty selector: all": {
-			group: groupOf("a", selecting(metav1.LabelSelector{})), want: []string{""},
-		},
-		"names, sorted and once each": {
-			group: groupOf("a", targeting("red", "blue", "red")), want: []string{"blue", "red"},
-		},
-		"a name that does not exist": {
-			group: groupOf("a", targeting("later")), want: []string{"later"},
-		},
-		"a selector, sorted": {
-			group: groupOf("a", selecting(anyTeam)), want: []string{"blue", "red"},
-		},
-		"a selector that matches nothing": {
-			group: groupOf("a", selecting(team("green"))), want: nil,
-		},
-		"names win over a selector": {
-			group: groupOf("a", targeting("own"), selecting(anyTeam)), want: []string{"own"},
-		},
-		"names win over a selector that is not valid": {
-			group: groupOf("a", targeting("own"), selecting(invalidSelector)),
-			want:  []string{"own"},
-		},
+		"neither names nor selector: all":             {group: groupOf("a"), want: []string{""}},
+		"an empty selector: all":                      {group: groupOf("a", selecting(metav1.LabelSelector{})), want: []string{""}},
+		"names, sorted and once each":                 {group: groupOf("a", targeting("red", "blue", "red")), want: []string{"blue", "red"}},
+		"a name that does not exist":                  {group: groupOf("a", targeting("later")), want: []string{"later"}},
+		"a selector, sorted":                          {group: groupOf("a", selecting(anyTeam)), want: []string{"blue", "red"}},
+		"a selector that matches nothing":             {group: groupOf("a", selecting(team("green"))), want: nil},
+		"names win over a selector":                   {group: groupOf("a", targeting("own"), selecting(anyTeam)), want: []string{"own"}},
+		"names win over a selector that is not valid": {group: groupOf("a", targeting("own"), selecting(invalidSelector)), want: []string{"own"}},
 		`"" among the names`: {
 			group:     groupOf("a", targeting("red", "")),
 			wantError: `spec.targetNamespaces of OperatorGroup "a" contains "", which names no namespace; remove it, or, for all namespaces, leave spec.targetNamespaces and spec.selector unset`,

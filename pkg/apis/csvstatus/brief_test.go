@@ -19,9 +19,7 @@ func TestBrief(t *testing.T) {
 			"install strategy failed: " + strings.Repeat("a cause; ", 60), command,
 			"install strategy failed: " + strings.Repeat("a cause; ", 32) + "a cause; … To see all of it: " + command,
 		},
-		"one word without an end": {
-			strings.Repeat("x", 500), command, strings.Repeat("x", 329) + " … To see all of it: " + command,
-		},
+		"one word without an end": {strings.Repeat("x", 500), command, strings.Repeat("x", 329) + " … To see all of it: " + command},
 		"names that are too long for a command": {
 			strings.Repeat("word ", 100), "kubectl describe webhookrollouts " + long + long,
 			strings.TrimSpace(strings.Repeat("word ", 69)) + " … The WebhookRollout of the same name has all of it.",

@@ -28,9 +28,7 @@ func TestRequirements(t *testing.T) {
 		want     []operatorsv1alpha1.RequirementStatus
 		unmet    string
 	}{
-		"none": {
-			csv: installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")),
-		},
+		"none": {csv: installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager"))},
 		"a ServiceAccount that is there": {
 			csv: permitting("shop"), accounts: []*corev1.ServiceAccount{installtest.AccountOf("shop")},
 			want: []operatorsv1alpha1.RequirementStatus{account(present, "uid-of-shop", "")},

@@ -39,15 +39,9 @@ func TestCallers(t *testing.T) {
 		flags []string
 		want  map[string]int // by token
 	}{
-		"anybody": {nil, map[string]int{"": 200, "wrong": 200, stranger: 200, entitled: 200}},
-		"who is known": {
-			[]string{"--authenticate-callers"},
-			map[string]int{"": 403, "wrong": 401, stranger: 200, entitled: 200},
-		},
-		"who is allowed": {
-			[]string{"--authorize-callers"},
-			map[string]int{"": 403, "wrong": 401, stranger: 403, entitled: 200},
-		},
+		"anybody":        {nil, map[string]int{"": 200, "wrong": 200, stranger: 200, entitled: 200}},
+		"who is known":   {[]string{"--authenticate-callers"}, map[string]int{"": 403, "wrong": 401, stranger: 200, entitled: 200}},
+		"who is allowed": {[]string{"--authorize-callers"}, map[string]int{"": 403, "wrong": 401, stranger: 403, entitled: 200}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, judgingIn(namespace), append(test.flags, "--authentication-skip-lookup")...)
