@@ -11,7 +11,6 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
@@ -56,7 +55,7 @@ func TestDisabledWebhook(t *testing.T) {
 
 func TestDisabledWithUnmetRequirement(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
-	c.Verdict = requirements.Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{{Kind: "ServiceAccount", Name: "shop", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}}}
+	obstacles["a requirement"].put(c)
 	c.disable("v.manager.example.com")
 	plan := c.reconcile()
 	installtest.Same(t, "steps", []string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan))

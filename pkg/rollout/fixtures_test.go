@@ -262,3 +262,7 @@ func wrote(manager, fields string) metav1.ManagedFieldsEntry {
 		FieldsV1: metav1.NewFieldsV1(fields),
 	}
 }
+
+func refuses(e backends.Endpoint) backends.Answer {
+	return backends.Answer{Reason: "Refused", Message: e.What + " refuses"}
+}

@@ -95,22 +95,6 @@ func TestInstallationStepByStep(t *testing.T) {
 	}
 }
 
-// With the gate Available, no endpoint is dialled.
-func TestInstallationWithGateAvailable(t *testing.T) {
-	c := clusterWith(t, webhookOf("manager"))
-	c.Policy.Gate = GateAvailable
-	c.answer = func(e backends.Endpoint) backends.Answer {
-		t.Errorf("%s is dialled", e.What)
-		return backends.Answer{}
-	}
-	c.reconcile()
-	c.becomeAvailable("manager")
-	c.reconcile()
-	if c.reconcile(); c.CSV.Status.Phase != succeeded {
-		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-	}
-}
-
 func secretOf(deployment string) *corev1.Secret {
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},

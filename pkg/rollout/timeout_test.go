@@ -26,9 +26,7 @@ const (
 // The timeout of five minutes begins at the last progress of each Deployment and its webhooks.
 func TestInstallTimeout(t *testing.T) {
 	c := clusterWith(t, webhookOf("first"), webhookOf("second"))
-	c.answer = func(e backends.Endpoint) backends.Answer {
-		return backends.Answer{Reason: "Refused", Message: e.What + " refuses"}
-	}
+	c.answer = refuses
 	for _, moment := range []struct {
 		at      time.Duration
 		happens func()
