@@ -46,9 +46,7 @@ func TestConverters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := slices.Sorted(maps.Keys(Converters(csv, test.services, []*apiextensionsv1.CustomResourceDefinition{test.crd})))
-			if !slices.Equal(got, test.want) {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
+			installtest.Same(t, "Services", test.want, got)
 		})
 	}
 }

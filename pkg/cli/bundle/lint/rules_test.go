@@ -35,9 +35,7 @@ func TestBeyondOneNamespace(t *testing.T) {
 					found = append(found, code)
 				}
 			}
-			if !slices.Equal(found, c.want) {
-				t.Errorf("found is %v, want %v", found, c.want)
-			}
+			installtest.Same(t, "found", c.want, found)
 		})
 	}
 }
