@@ -6,7 +6,6 @@ import (
 	"os"
 	"testing"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
