@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/connlimit/streams"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 // start serves with two connections at most. A request for /wait, or a whole one for /body, is in
@@ -44,11 +43,14 @@ func start(t *testing.T) (server *httptest.Server, began, release chan struct{})
 func dial(t *testing.T, server *httptest.Server) *tls.Conn {
 	t.Helper()
 	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
-	hostingtest.Must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
 
+// isClosed waits until the server has closed a connection.
 func isClosed(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
@@ -77,7 +79,9 @@ func TestBusyConnectionsAreKept(t *testing.T) {
 		<-began
 	}
 	release <- struct{}{} // one of the two requests ends
-	hostingtest.Must(t, <-results)
+	if err := <-results; err != nil {
+		t.Fatal(err)
+	}
 
 	first := dial(t, server)
 	dial(t, server) // takes the place of the first: the other connection is busy
@@ -179,7 +183,9 @@ func TestOneWholeRequestKeepsItsConnection(t *testing.T) {
 func dialHTTP2(t *testing.T, server *httptest.Server) *streams.Conn {
 	t.Helper()
 	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
-	hostingtest.Must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(conn.Close)
 	return conn
 }
@@ -194,7 +200,9 @@ func TestNoRoomForAnotherConnection(t *testing.T) {
 		<-began
 	}
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	hostingtest.Must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer conn.Close()
 	isClosed(t, conn)
 	release <- struct{}{}
