@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const imageName = "docker.io/olm-webhook-manager/hello:dev"
@@ -25,9 +26,7 @@ func TestWriteImage(t *testing.T) {
 	archive := filepath.Join(dir, "hello.tar")
 
 	digest, err := writeImage(archive, imageName, "65532:65532", binary, []string{data + "=/etc/hello/policy.json"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 
 	entries := readTar(t, archive)
 	index := decode[v1.IndexManifest](t, entries["index.json"])
@@ -44,9 +43,7 @@ func TestWriteImage(t *testing.T) {
 	manifest := decode[v1.Manifest](t, blob(index.Manifests[0].Digest))
 	config := decode[v1.ConfigFile](t, blob(manifest.Config.Digest))
 	want := v1.Config{Entrypoint: []string{"/hello"}, User: "65532:65532", WorkingDir: "/"}
-	if diff := cmp.Diff(want, config.Config); diff != "" {
-		t.Errorf("the configuration differs (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "the configuration differs", want, config.Config)
 	if config.OS != "linux" || config.Architecture != "arm64" {
 		t.Errorf("the image is for %s/%s, want what the program was built for, linux/arm64", config.OS, config.Architecture)
 	}
@@ -71,13 +68,9 @@ func TestSameInputSameArchive(t *testing.T) {
 	first, second := filepath.Join(dir, "first.tar"), filepath.Join(dir, "second.tar")
 
 	one, err := writeImage(first, imageName, "1:1", binary, []string{a + "=/x/a", b + "=/x/b"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	two, err := writeImage(second, imageName, "1:1", binary, []string{b + "=/x/b", a + "=/x/a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	if one != two {
 		t.Errorf("the digests differ: %s and %s", one, two)
 	}
@@ -85,9 +78,7 @@ func TestSameInputSameArchive(t *testing.T) {
 		t.Error("the archives differ")
 	}
 	other, err := writeImage(second, imageName, "2:2", binary, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	if other == one {
 		t.Errorf("another image has the same digest: %s", other)
 	}
@@ -124,7 +115,6 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// build makes a program that does nothing.
 func build(t *testing.T, dir, name string, env ...string) string {
 	t.Helper()
 	source := filepath.Join(dir, "main.go")
@@ -141,9 +131,7 @@ func build(t *testing.T, dir, name string, env ...string) string {
 func readTar(t *testing.T, path string) map[string][]byte {
 	t.Helper()
 	archive, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	defer archive.Close()
 	entries := map[string][]byte{}
 	for r := tar.NewReader(archive); ; {
@@ -151,9 +139,7 @@ func readTar(t *testing.T, path string) map[string][]byte {
 		if errors.Is(err, io.EOF) {
 			return entries
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, err)
 		if entries[header.Name], err = io.ReadAll(r); err != nil {
 			t.Fatal(err)
 		}
@@ -172,15 +158,11 @@ func decode[T any](t *testing.T, content []byte) T {
 func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return content
 }
 
 func writeFile(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, os.WriteFile(path, []byte(content), 0o644))
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestRecord(t *testing.T) {
@@ -17,9 +19,7 @@ func TestRecord(t *testing.T) {
 $ printf 'Really? [y/N] '; read -r answer; echo "$answer it is"
 > y
 `
-	if err := record(t.Context(), file, strings.NewReader(script)); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, record(t.Context(), file, strings.NewReader(script)))
 	const want = `$ echo "a < b"; false
 a < b
 $ printf 'Really? [y/N] '; read -r answer; echo "$answer it is"
@@ -52,13 +52,10 @@ func TestSurprises(t *testing.T) {
 	}
 }
 
-// drawn are the lines of a picture.
 func drawn(t *testing.T, file string) string {
 	t.Helper()
 	reader, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	defer reader.Close()
 	var lines []string
 	for decoder := xml.NewDecoder(reader); ; {
@@ -66,14 +63,10 @@ func drawn(t *testing.T, file string) string {
 		if errors.Is(err, io.EOF) {
 			return strings.Join(lines, "\n") + "\n"
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, err)
 		if element, ok := token.(xml.StartElement); ok && element.Name.Local == "text" {
 			var line string
-			if err := decoder.DecodeElement(&line, &element); err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, decoder.DecodeElement(&line, &element))
 			lines = append(lines, line)
 		}
 	}

@@ -5,6 +5,10 @@ import (
 	"encoding/pem"
 	"slices"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
 func TestParseIgnoresOtherBlocks(t *testing.T) {
@@ -50,5 +54,82 @@ func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
 	}
 	if d := Decide(facts, DefaultPolicy(), after(40*day)); d.Need != NeedEvidence {
 		t.Errorf("pods are not probed: it writes %s", describe(d.Write))
+	}
+}
+
+// A bundle that is full of earlier CAs delays a renewal until the renewal is urgent, and the
+// message names the pods that it waits for.
+func TestFullBundle(t *testing.T) {
+	first, next := minted(t, 9, start), minted(t, 10, after(80*day))
+	soon := minted(t, 10, after(day))
+	var earlier, ended []byte
+	for number := range int64(6) {
+		earlier = append(minted(t, 1+number, start).CA, earlier...)
+		ended = append(minted(t, 1+number, after(-95*day)).CA, ended...)
+	}
+	many := secretWith(t, first).edited(wellknown.KeyPreviousCAs, earlier).change(start, func(e editor) {
+		e.recordTime(wellknown.AnnotationPromotedAt, start)
+		e.recordTime(wellknown.AnnotationPreviousExpiresAt, after(90*day))
+	})
+	one := []Registration{trusting(first)}
+	seen := func(serves Observation) *Evidence {
+		return &Evidence{Leaf: many.assembled(first).leaf(), Backends: []Backend{{Pod: "a", Serves: serves, Message: "pod a does not answer"}}}
+	}
+	for name, c := range map[string]decision{
+		"a rotation request waits for pods": {
+			facts: Facts{Secret: many.Secret, Registrations: one, RotationRequest: "a", Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
+			message: "another certificate is due and waits for that, because 6 earlier CAs are trusted already: restart or delete what does not serve the new one",
+		},
+		"no renewal is due": {
+			facts: Facts{Secret: many.Secret, Registrations: one, Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
+			message: "pod a does not answer; the previous CA stays trusted, at most until 2026-05-30T12:00:00Z",
+		},
+		"all pods serve the new certificate": {
+			facts: Facts{Secret: many.Secret, Registrations: one, RotationRequest: "a", Live: true, Evidence: seen(ServesCurrent)}, at: after(day), write: "current 9", phase: stable, trust: "9",
+		},
+		"the renewal is urgent": {
+			facts: Facts{Secret: many.Secret, Registrations: one, Issued: &next}, at: after(88 * day), write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9 6 5 4 3 2 1",
+		},
+		"the earlier CAs have expired": {
+			facts: Facts{Secret: many.edited(wellknown.KeyPreviousCAs, ended).Secret, Registrations: one, RotationRequest: "a", Issued: &soon}, at: after(day),
+			write: "current 9, next 10, previous 6 5 4 3 2 1, promoted", phase: distributing, trust: "10 9",
+		},
+	} {
+		t.Run(name, c.check)
+	}
+}
+
+// If a bundle overflows, it loses the CAs in the middle. Pods serve one of the newest CAs. If no
+// Secret existed long enough to reach the pods, they serve the oldest.
+func TestBundleOverflow(t *testing.T) {
+	var all []Generation
+	for number := range int64(14) {
+		all = append(all, minted(t, 14-number, start))
+	}
+	next, current, earlier := all[0], all[1], all[2:]
+	many := secretWith(t, current).edited(wellknown.KeyPreviousCAs, cas(earlier...)).change(start, func(e editor) {
+		e.recordTime(wellknown.AnnotationPromotedAt, start)
+		e.recordTime(wellknown.AnnotationPreviousExpiresAt, after(90*day))
+	})
+	registered := []Registration{trusting(earlier...)}
+	for name, c := range map[string]decision{
+		"an urgent rotation begins": {
+			facts: Facts{Secret: many.Secret, Registrations: registered, Issued: &next}, at: after(88 * day),
+			write: "current 13, next 14, previous 12 11 10 9 8 7 6 5 4 3 2 1, promoted", phase: distributing, trust: "14 13 12 11 4 3 2 1",
+		},
+		"the next generation is promoted": {
+			facts: Facts{Secret: many.next(next, after(88*day)).Secret, Live: true}, at: after(88 * day),
+			write: "current 14, previous 13 12 11 10 4 3 2 1, promoted", phase: promoting, trust: "14 13 12 11 4 3 2 1",
+		},
+		"the Secret is lost": {
+			facts: Facts{Registrations: registered, Live: true, Issued: &current}, at: after(day),
+			write: "next 13, previous 12 11 10 9 4 3 2 1", phase: distributing, trust: "13 12 11 10 4 3 2 1", message: "missing",
+		},
+		"the Secret is lost, and another issuer has issued nothing": {
+			facts: Facts{Issuer: "cert-manager", Secret: many.edited(corev1.TLSPrivateKeyKey, nil).Secret, Registrations: registered, Live: true}, at: after(day),
+			write: "previous 12 11 10 9 4 3 2 1, promoted", phase: distributing, trust: "12 11 10 9 4 3 2 1", message: "missing",
+		},
+	} {
+		t.Run(name, c.check)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const (
@@ -34,19 +35,16 @@ type decision struct {
 	restarts, reissues bool
 }
 
-// cached returns facts from caches.
 func cached(secret storedSecret, registrations ...Registration) Facts {
 	return Facts{Secret: secret.Secret, Registrations: registrations}
 }
 
-// live returns facts from the API server.
 func live(secret storedSecret, registrations ...Registration) Facts {
 	f := cached(secret, registrations...)
 	f.Live = true
 	return f
 }
 
-// check calls Decide once.
 func (c decision) check(t *testing.T) {
 	t.Helper()
 	if c.at.IsZero() {
@@ -57,18 +55,12 @@ func (c decision) check(t *testing.T) {
 	}
 	c.facts.SecretMeta = blank
 	d := Decide(c.facts, DefaultPolicy(), c.at)
-	if d.Need != c.need {
-		t.Errorf("it needs %q, want %q", d.Need, c.need)
-	}
-	if got := describe(d.Write); got != c.write {
-		t.Errorf("it writes %q, want %q", got, c.write)
-	}
+	installtest.Same(t, "need", c.need, d.Need)
+	installtest.Same(t, "write", c.write, describe(d.Write))
 	if d.Restart != c.restarts || d.Reissue != c.reissues {
 		t.Errorf("it restarts pods: %t, and requests a reissue: %t, want %t and %t", d.Restart, d.Reissue, c.restarts, c.reissues)
 	}
-	if d.Phase != c.phase {
-		t.Errorf("phase is %s, want %s", d.Phase, c.phase)
-	}
+	installtest.Same(t, "phase", c.phase, d.Phase)
 	if got := numbersOf(parse(d.Trust)); got != c.trust || d.Trusted != len(parse(d.Trust)) {
 		t.Errorf("it trusts %q, and counts %d, want %q", got, d.Trusted, c.trust)
 	}

@@ -1,7 +1,9 @@
 package certs
 
 import (
+	"crypto"
 	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // start is the time at which all tests begin.
@@ -22,7 +25,6 @@ const day = 24 * time.Hour
 
 var names = DNSNames("manager-service", "shop")
 
-// after returns the time d after start.
 func after(d time.Duration) time.Time { return start.Add(d) }
 
 // minted returns a generation as the manager mints it at a time.
@@ -68,7 +70,6 @@ func (b storedSecret) trusted(at time.Time, by ...Registration) storedSecret {
 	})
 }
 
-// promoted makes the next generation current.
 func (b storedSecret) promoted(at time.Time) storedSecret {
 	return b.change(at, editor.promote)
 }
@@ -111,7 +112,6 @@ func trusting(generations ...Generation) Registration {
 	return Registration{Name: "webhook v", Version: fmt.Sprint(len(generations)), CABundle: cas(generations...)}
 }
 
-// cas returns a bundle of the CAs.
 func cas(generations ...Generation) []byte {
 	var bundle []byte
 	for _, g := range generations {
@@ -165,4 +165,44 @@ func numbersOf(authorities []*x509.Certificate) string {
 		numbers = append(numbers, fmt.Sprint(numberOf(ca)))
 	}
 	return strings.Join(numbers, " ")
+}
+
+// signer is a CA whose private key is kept.
+type signer struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+func newSigner(t *testing.T, template *x509.Certificate) signer {
+	t.Helper()
+	key, err := newKey(KeyECDSAP256)
+	installtest.Must(t, err)
+	template.BasicConstraintsValid, template.IsCA = true, true
+	cert, err := sign(template, nil, key, key)
+	installtest.Must(t, err)
+	return signer{t, cert, key}
+}
+
+// issue signs a leaf for names.
+func (s signer) issue(template *x509.Certificate) Generation {
+	s.t.Helper()
+	leafKey, err := newKey(KeyECDSAP256)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	template.DNSNames = names
+	leaf, err := sign(template, s.cert, leafKey, s.key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(leafKey)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return Generation{
+		CA:          encode(s.cert),
+		Certificate: encode(leaf),
+		Key:         pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+	}
 }

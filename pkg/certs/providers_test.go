@@ -48,7 +48,6 @@ func newSimulationWithProvider(t *testing.T, seed uint64, provider managerv1alph
 	return sim
 }
 
-// runFor advances the time step by step.
 func (sim *simulation) runFor(d time.Duration) {
 	sim.t.Helper()
 	for until := sim.now.Add(d); sim.now.Before(until); {

@@ -135,7 +135,6 @@ func TestRestartAfterExpiry(t *testing.T) {
 	}
 }
 
-// No restart is announced without a Deployment.
 func TestNoRestartWithoutDeployment(t *testing.T) {
 	first, second := minted(t, 1, start), minted(t, 2, after(due))
 	promoted := secretWith(t, first).next(second, after(due)).promoted(after(due))

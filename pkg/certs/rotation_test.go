@@ -18,13 +18,9 @@ func TestRotation(t *testing.T) {
 		return &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: backends}
 	}
 	for name, c := range map[string]decision{
-		"no Secret, from caches": {need: NeedIssued, phase: bootstrap},
-		"no Secret while pods run, from caches": {
-			facts: Facts{Running: true}, need: NeedLive, phase: bootstrap,
-		},
-		"the first generation becomes current at once": {
-			facts: Facts{Issued: &first}, write: "current 1", phase: stable, trust: "1",
-		},
+		"no Secret, from caches":                       {need: NeedIssued, phase: bootstrap},
+		"no Secret while pods run, from caches":        {facts: Facts{Running: true}, need: NeedLive, phase: bootstrap},
+		"the first generation becomes current at once": {facts: Facts{Issued: &first}, write: "current 1", phase: stable, trust: "1"},
 		"stable": {facts: cached(secret, one), phase: stable, trust: "1"},
 		"renewal is due, the number of rotations is not known": {
 			facts: cached(secret, one), at: after(due),
@@ -54,10 +50,7 @@ func TestRotation(t *testing.T) {
 			facts: live(distributed, both, Registration{Name: "webhook w", CABundle: both.CABundle, Generation: 1}), at: seconds(1),
 			phase: distributing, trust: "2 1", message: "webhook w does not say yet that it trusts certificate generation 2",
 		},
-		"all trust next, from caches": {
-			facts: cached(distributed, both), at: seconds(1),
-			need: NeedLive, phase: distributing, trust: "2 1",
-		},
+		"all trust next, from caches": {facts: cached(distributed, both), at: seconds(1), need: NeedLive, phase: distributing, trust: "2 1"},
 		"all trust next, and were written for it: the settle time begins": {
 			facts: live(distributed, both, Registration{Name: "webhook w", CABundle: both.CABundle, Generation: 2}), at: seconds(1),
 			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1",
@@ -106,10 +99,7 @@ func TestRotation(t *testing.T) {
 			facts: Facts{Secret: distributed.Secret, Live: true}, at: seconds(1),
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1",
 		},
-		"pods are not probed yet": {
-			facts: live(promoted, both), at: seconds(61),
-			need: NeedEvidence, phase: promoting, trust: "2 1",
-		},
+		"pods are not probed yet": {facts: live(promoted, both), at: seconds(61), need: NeedEvidence, phase: promoting, trust: "2 1"},
 		"pods were probed, other facts from caches": {
 			facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Evidence: seen()}, at: seconds(61),
 			need: NeedEvidence, phase: promoting, trust: "2 1",

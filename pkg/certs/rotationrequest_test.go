@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestRotationRequests(t *testing.T) {
@@ -59,9 +60,7 @@ func TestRotateAtRequest(t *testing.T) {
 			if !test.at.IsZero() {
 				at = new(metav1.NewTime(test.at))
 			}
-			if got := RotateAtRequest(at, test.writers, start); got != test.want {
-				t.Errorf("the request is %q, want %q", got, test.want)
-			}
+			installtest.Same(t, "the request", test.want, RotateAtRequest(at, test.writers, start))
 		})
 	}
 }
@@ -97,8 +96,6 @@ func TestRotateAt(t *testing.T) {
 		"carried out by this decision": {Facts{Secret: secret.Secret, Registrations: []Registration{one}, Names: names, RotateAt: "x", Issued: &second}, false},
 		"another issuer":               {otherIssuer, false},
 	} {
-		if got := Decide(test.facts, DefaultPolicy(), at).RotateAtPending; got != test.want {
-			t.Errorf("%s: the request is pending: %t, want %t", name, got, test.want)
-		}
+		installtest.Same(t, name+": the request is pending", test.want, Decide(test.facts, DefaultPolicy(), at).RotateAtPending)
 	}
 }

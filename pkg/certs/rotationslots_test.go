@@ -156,8 +156,6 @@ func count(all []*deployment, what func(*deployment) bool) int {
 	return n
 }
 
-// reconcile runs one reconciliation if it is due. It returns how many more rotations are in
-// progress after it.
 func (d *deployment) reconcile(t *testing.T, p Policy, now time.Time, others int) (more int) {
 	if !d.restarted.IsZero() && !now.Before(d.restarted.Add(d.restartTime)) {
 		d.serves, d.restarted = hexSHA256(parse(d.secret.Data[corev1.TLSCertKey])[0].Raw), time.Time{}

@@ -15,12 +15,10 @@ type version[T any] struct {
 	value T
 }
 
-// object is the history of an object in the API server. A cache shows an earlier state.
 type object[T any] []version[T]
 
 func (o object[T]) last() T { return o[len(o)-1].value }
 
-// stateAt returns the state at a time; the first one before that.
 func (o object[T]) stateAt(at time.Time) T {
 	for i := len(o) - 1; i > 0; i-- {
 		if !o[i].since.After(at) {
@@ -50,7 +48,6 @@ type apiServer struct {
 	registrationsRefused bool // writes of registrations are refused
 }
 
-// writeSecret stores a Secret under its resourceVersion.
 func (sim *apiServer) writeSecret(s *corev1.Secret) bool {
 	last := sim.secret.last()
 	if sim.secretRefused || immutable(last) || last == nil && s.ResourceVersion != "" || last != nil && last.ResourceVersion != s.ResourceVersion {
@@ -60,7 +57,6 @@ func (sim *apiServer) writeSecret(s *corev1.Secret) bool {
 	return true
 }
 
-// removeSecret deletes the Secret under its resourceVersion.
 func (sim *apiServer) removeSecret(s *corev1.Secret) bool {
 	if last := sim.secret.last(); sim.secretRefused || last == nil || last.ResourceVersion != s.ResourceVersion {
 		return false
@@ -69,7 +65,6 @@ func (sim *apiServer) removeSecret(s *corev1.Secret) bool {
 	return true
 }
 
-// store stores a Secret without a precondition.
 func (sim *apiServer) store(s *corev1.Secret) {
 	if s != nil {
 		sim.writes++
@@ -98,7 +93,6 @@ func (sim *apiServer) writeRegistration(i, seen int, d Decision) bool {
 	return true
 }
 
-// change changes a registration without a precondition.
 func (sim *apiServer) change(i int, change func(*registration)) {
 	r := sim.registrations[i].last()
 	r.number++
@@ -110,7 +104,6 @@ func (sim *apiServer) change(i int, change func(*registration)) {
 	sim.changed()
 }
 
-// editKey writes a key of the Secret. A nil value deletes it.
 func (sim *apiServer) editKey(key string, value []byte) {
 	sim.editSecret(func(s *corev1.Secret) {
 		s.Data = with(s.Data, map[string][]byte{key: bytes.Clone(value)}) // the Secret of another client may have no data
@@ -128,7 +121,6 @@ func (sim *apiServer) editSecret(change func(*corev1.Secret)) {
 	}
 }
 
-// pair returns the current certificate.
 func (sim *apiServer) pair() string {
 	if last := sim.secret.last(); last != nil {
 		return string(last.Data[corev1.TLSCertKey])
@@ -136,7 +128,6 @@ func (sim *apiServer) pair() string {
 	return ""
 }
 
-// verified reports whether a registration trusts the certificate.
 func (sim *apiServer) verified(certificate []byte) bool {
 	return slices.ContainsFunc(sim.registrations, func(r object[registration]) bool {
 		return !r.last().deleted && verifies(certificate, r.last().CABundle, sim.now) == nil

@@ -27,7 +27,6 @@ type issuer struct {
 	shown  time.Time // the last state in caches, which do not return to an earlier one
 }
 
-// stateAt returns the state that caches show.
 func (i *issuer) stateAt(at time.Time) *Generation {
 	if at.After(i.shown) {
 		i.shown = at
@@ -100,7 +99,6 @@ func (sim *issuerSet) chooseProvider(provider managerv1alpha1.CertificateProvide
 	sim.changed()
 }
 
-// chooseOtherProvider changes the provider to a random other one.
 func (sim *issuerSet) chooseOtherProvider() {
 	all := slices.DeleteFunc(managerv1alpha1.CertificateProviders(), func(p managerv1alpha1.CertificateProvider) bool { return p == sim.provider })
 	sim.chooseProvider(all[sim.random.intN(len(all))])

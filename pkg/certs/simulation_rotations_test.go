@@ -59,7 +59,6 @@ func runRotations(t *testing.T, seed uint64, n int) *simulation {
 	return sim
 }
 
-// The seed reproduces a failure.
 func TestSeedIsDeterministic(t *testing.T) {
 	t.Parallel()
 	once, again := runRotations(t, 1, 3), runRotations(t, 1, 3)
@@ -147,7 +146,6 @@ func (sim *simulation) runRotation(from string, faultsAt map[int]fault) {
 	sim.t.Fatalf("the rotation does not end: %s has %s\n%s", sim.provider, describe(sim.secret.last()), strings.Join(sim.log, "\n"))
 }
 
-// step advances the time a little.
 func (sim *simulation) step() {
 	sim.t.Helper()
 	sim.advance(100*time.Millisecond + sim.upTo(2*time.Second))

@@ -80,12 +80,10 @@ func (sim *timeline) upTo(longest time.Duration) time.Duration {
 	return time.Duration(sim.random.intN(int(longest) + 1))
 }
 
-// schedule calls do after a while.
 func (sim *timeline) schedule(d time.Duration, do func()) {
 	sim.events = append(sim.events, event{sim.now.Add(d), do})
 }
 
-// advance advances the time and runs the events until then.
 func (sim *timeline) advance(d time.Duration) {
 	sim.t.Helper()
 	until := sim.now.Add(d)
@@ -110,7 +108,6 @@ func (sim *timeline) advance(d time.Duration) {
 	sim.advanced()
 }
 
-// logf records what happened, for the message of a failed call.
 func (sim *timeline) logf(format string, args ...any) {
 	sim.log = append(sim.log, sim.now.Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 	if len(sim.log) > 40 {
@@ -121,7 +118,6 @@ func (sim *timeline) logf(format string, args ...any) {
 // clock returns the managers' time.
 func (sim *timeline) clock() time.Time { return sim.now.Add(sim.clockOffset) }
 
-// setClock sets the managers' clock to a wrong time for a while.
 func (sim *timeline) setClock(clockOffset time.Duration) {
 	set := func(to time.Duration) {
 		if to > sim.clockOffset {
@@ -168,8 +164,6 @@ func (d *splitMix64) next() uint64 {
 	return z ^ z>>31
 }
 
-// intN returns a number from 0 to n-1.
 func (d *splitMix64) intN(n int) int { return int(d.next() % uint64(n)) }
 
-// percent returns true in p of 100 cases.
 func (d *splitMix64) percent(p int) bool { return d.intN(100) < p }

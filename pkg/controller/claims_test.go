@@ -51,7 +51,6 @@ func teams(t testing.TB, number int) *Controller {
 	return c
 }
 
-// drain removes and returns all keys of the queue.
 func (c *Controller) drain() (keys []queue.Key) {
 	for c.queue.Len() > 0 {
 		k, _ := c.queue.Get()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // twoOf returns a controller with a group that selects two of a number of Namespaces.
@@ -63,9 +64,7 @@ func TestCachedScopeIsUpdated(t *testing.T) {
 	was := c.caches.Namespaces.Get("", "2")
 	is := was.DeepCopy()
 	is.Labels = map[string]string{"team": "red"}
-	if err := c.caches.Namespaces.Informers[0].GetStore().Update(is); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, c.caches.Namespaces.Informers[0].GetStore().Update(is))
 	c.handlers.NamespaceChanged(was, is)
 	if got := c.targets(t); !slices.Equal(got, []string{"0", "1", "2"}) {
 		t.Errorf("with another Namespace it covers %v", got)
@@ -73,9 +72,7 @@ func TestCachedScopeIsUpdated(t *testing.T) {
 
 	group := c.caches.Groups.Get("shop", "og").DeepCopy()
 	group.ResourceVersion, group.Spec.Selector.MatchLabels["team"] = "2", "blue"
-	if err := c.caches.Groups.Informers[0].GetStore().Update(group); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, c.caches.Groups.Informers[0].GetStore().Update(group))
 	if _, failure := c.versions.ScopeOf("shop"); failure == nil {
 		t.Errorf("with another selector it covers the same")
 	}
@@ -104,9 +101,7 @@ func TestNamespaceEnqueuesGroups(t *testing.T) {
 				k, _ := c.queue.Get()
 				woken = woken || k.Kind == queue.OperatorGroup
 			}
-			if woken != test.wakes {
-				t.Errorf("the group is woken: %t", woken)
-			}
+			installtest.Same(t, "the group is woken", test.wakes, woken)
 		})
 	}
 }

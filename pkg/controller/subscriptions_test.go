@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -14,6 +13,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -73,9 +73,7 @@ func TestSubscriptionChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c.handlers.SubscriptionChanged(test.before, test.after)
 			looked := enqueued(c)
-			if diff := cmp.Diff(test.want, looked); diff != "" {
-				t.Errorf("looked at (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "looked at", test.want, looked)
 		})
 	}
 }
@@ -88,9 +86,7 @@ func TestIssuerChanged(t *testing.T) {
 		s.Spec = &operatorsv1alpha1.SubscriptionSpec{Config: &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{
 			wellknown.AnnotationCertificateProvider: string(managerv1alpha1.ProviderCertManager), wellknown.AnnotationCertManagerIssuer: issuer,
 		}}}
-		if err := c.caches.Subscriptions.Informers[0].GetStore().Update(s); err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, c.caches.Subscriptions.Informers[0].GetStore().Update(s))
 	}
 	for name, test := range map[string]struct {
 		kind, namespace, name string
@@ -107,14 +103,11 @@ func TestIssuerChanged(t *testing.T) {
 			issuer.SetNamespace(test.namespace)
 			issuer.SetName(test.name)
 			c.handlers.OnDemandChanged(nil, issuer)
-			if diff := cmp.Diff(test.want, enqueued(c)); diff != "" {
-				t.Errorf("enqueued (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "enqueued", test.want, enqueued(c))
 		})
 	}
 }
 
-// enqueued empties the queue, and returns the names in it.
 func enqueued(c *Controller) (names []string) {
 	for c.queue.Len() > 0 {
 		k, _ := c.queue.Get()

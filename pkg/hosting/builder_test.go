@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 func idle(ctx context.Context, _ hosting.Environment) error {
@@ -36,11 +37,9 @@ func TestMistakesAreSaidWhenTheCommandRuns(t *testing.T) {
 		build func(*hosting.Builder)
 		want  string
 	}{
-		"nothing":        {func(*hosting.Builder) {}, "neither a controller nor a webhook is registered"},
-		"all taken back": {func(b *hosting.Builder) { b.RegisterController("a", idle); b.DeregisterController("a") }, "neither a controller nor a webhook is registered"},
-		"a controller without a function": {
-			func(b *hosting.Builder) { b.RegisterController("a", nil) }, `controller "a": it has no function`,
-		},
+		"nothing":                         {func(*hosting.Builder) {}, "neither a controller nor a webhook is registered"},
+		"all taken back":                  {func(b *hosting.Builder) { b.RegisterController("a", idle); b.DeregisterController("a") }, "neither a controller nor a webhook is registered"},
+		"a controller without a function": {func(b *hosting.Builder) { b.RegisterController("a", nil) }, `controller "a": it has no function`},
 		"a controller twice": {
 			func(b *hosting.Builder) { b.RegisterController("a", idle); b.RegisterController("a", idle) },
 			`controller "a" is registered twice`,
@@ -64,27 +63,21 @@ func TestMistakesAreSaidWhenTheCommandRuns(t *testing.T) {
 			},
 			`webhooks "a" and "b" both have the path /a`,
 		},
-		"no handler":        {with(func(w *hosting.Webhook) { w.Handler = nil }), "it has no Handler"},
-		"no function":       {with(func(w *hosting.Webhook) { w.Handler = hosting.Validating[*corev1.Pod](nil) }), "its handler has no function"},
-		"no kinds":          {with(func(w *hosting.Webhook) { w.Kinds = nil }), "it has no Kinds"},
-		"a relative path":   {with(func(w *hosting.Webhook) { w.Path = "a" }), `path "a"`},
-		"a path of dots":    {with(func(w *hosting.Webhook) { w.Path = "/a/../b" }), `path "/a/../b"`},
-		"a path of nothing": {with(func(w *hosting.Webhook) { w.Path = "/" }), `path "/"`},
-		"a path that is a pattern": {
-			with(func(w *hosting.Webhook) { w.Path = "/{any}" }), `path "/{any}"`,
-		},
-		"the probes' path": {
-			with(func(w *hosting.Webhook) { w.Path = "/readyz" }), "the server answers it itself",
-		},
+		"no handler":               {with(func(w *hosting.Webhook) { w.Handler = nil }), "it has no Handler"},
+		"no function":              {with(func(w *hosting.Webhook) { w.Handler = hosting.Validating[*corev1.Pod](nil) }), "its handler has no function"},
+		"no kinds":                 {with(func(w *hosting.Webhook) { w.Kinds = nil }), "it has no Kinds"},
+		"a relative path":          {with(func(w *hosting.Webhook) { w.Path = "a" }), `path "a"`},
+		"a path of dots":           {with(func(w *hosting.Webhook) { w.Path = "/a/../b" }), `path "/a/../b"`},
+		"a path of nothing":        {with(func(w *hosting.Webhook) { w.Path = "/" }), `path "/"`},
+		"a path that is a pattern": {with(func(w *hosting.Webhook) { w.Path = "/{any}" }), `path "/{any}"`},
+		"the probes' path":         {with(func(w *hosting.Webhook) { w.Path = "/readyz" }), "the server answers it itself"},
 		"a kind of another type": {
 			with(func(w *hosting.Webhook) {
 				w.Kinds = append(slices.Clone(pods), appsv1.SchemeGroupVersion.WithKind("Deployment"))
 			}),
 			"its handler takes *v1.Pod, which is not the type of apps/v1, Kind=Deployment",
 		},
-		"a conversion with kinds": {
-			with(func(w *hosting.Webhook) { w.Handler = windows() }), "a conversion has no Kinds",
-		},
+		"a conversion with kinds": {with(func(w *hosting.Webhook) { w.Handler = windows() }), "a conversion has no Kinds"},
 		"a conversion with operations": {
 			with(func(w *hosting.Webhook) {
 				w.Handler, w.Kinds, w.Operations = windows(), nil, []admissionv1.Operation{admissionv1.Create}
@@ -230,7 +223,7 @@ func TestHelpSaysWhatThereIs(t *testing.T) {
 	cmd := b.Command()
 	cmd.SetOut(&out)
 	cmd.SetArgs([]string{"--help"})
-	must(t, cmd.Execute())
+	hostingtest.Must(t, cmd.Execute())
 	for _, want := range []string{"Registration flags:", `of "sweeper"`, `of "pods"`, "CloudWebhookServer=true|false (BETA - default=true)"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, out.String())
@@ -272,11 +265,4 @@ func execute(ctx context.Context, cmd *cobra.Command, args ...string) error {
 	cmd.SetOut(io.Discard)
 	cmd.SetErr(io.Discard)
 	return cmd.ExecuteContext(ctx)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 // window has three versions: v1 has one size, v2 is the hub and has width and height, v3 has them
@@ -110,9 +110,7 @@ func TestConversion(t *testing.T) {
 			for _, o := range test.want {
 				want = append(want, parsed(t, o))
 			}
-			if diff := cmp.Diff(want, objects); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			hostingtest.Same(t, "conversion", want, objects)
 		})
 	}
 }

@@ -10,11 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 func TestEveryFlagIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/author/hosting.md")
-	must(t, err)
+	hostingtest.Must(t, err)
 	_, reference, found := strings.Cut(string(page), "## All flags")
 	if !found {
 		t.Fatal("there is no reference of flags")

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 type keeper struct {
@@ -33,7 +35,7 @@ func TestALateHandlerKeepsItsBody(t *testing.T) {
 		proceed: make(chan struct{}), kept: make(chan string),
 	}
 	handler, err := NewHTTPHandler("pods", Webhook{Handler: k, Kinds: []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}})
-	must(t, err)
+	hostingtest.Must(t, err)
 	call := func(timeout, body string) int {
 		request := httptest.NewRequest(http.MethodPost, "/pods?timeout="+timeout, strings.NewReader(body))
 		request.Header.Set("Content-Type", "application/json")

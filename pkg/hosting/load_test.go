@@ -56,7 +56,7 @@ func serveOverTLS(t *testing.T, h Handler, l *limits.Calls, maxStreams uint32) *
 	t.Helper()
 	server := httptest.NewUnstartedServer(limitTime(podEndpoint(h, l)))
 	server.EnableHTTP2 = true
-	must(t, http2.ConfigureServer(server.Config, &http2.Server{MaxConcurrentStreams: maxStreams}))
+	hostingtest.Must(t, http2.ConfigureServer(server.Config, &http2.Server{MaxConcurrentStreams: maxStreams}))
 	server.TLS = server.Config.TLSConfig
 	server.StartTLS()
 	t.Cleanup(server.Close)
@@ -71,7 +71,7 @@ func TestRapidResetRunsNoMoreHandlersThanStreams(t *testing.T) {
 	server := serveOverTLS(t, c.handler(), limits.NewCalls(), maxStreams)
 	defer close(c.proceed)
 	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
-	must(t, err)
+	hostingtest.Must(t, err)
 	defer conn.Close()
 	for i := range 100 * maxStreams {
 		stream, err := conn.Post("/pods?timeout=30s", []byte(podReview))
@@ -133,7 +133,7 @@ func TestUnreadAnswersAreCounted(t *testing.T) {
 		return Deny("%s", strings.Repeat("x", 1<<20))
 	}), l, 100)
 	conn, err := streams.Dial(t.Context(), server.Listener.Addr().String())
-	must(t, err)
+	hostingtest.Must(t, err)
 	defer conn.Close()
 	const length = 200 << 10
 	for range l.MaxRequests {
@@ -169,7 +169,7 @@ func TestMemoryGrowsWithTheBody(t *testing.T) {
 	}
 	sendSpaces(conn, length-arrived)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	must(t, err)
+	hostingtest.Must(t, err)
 	response.Body.Close()
 	hostingtest.Eventually(t, "the memory is given back", func() bool { return l.BodyMemory() == 0 && l.Requests() == 0 })
 }
@@ -185,7 +185,7 @@ func TestABodyThatDoesNotFitIsRefusedAtOnce(t *testing.T) {
 	held := l.BodyMemory()
 	conn := beginBody(t, server, length, limits.UncountedBytes)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	must(t, err)
+	hostingtest.Must(t, err)
 	response.Body.Close()
 	if response.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("the third is answered with %s", response.Status)
@@ -244,7 +244,7 @@ func TestStoppedBodiesEndTheirConnection(t *testing.T) {
 			t.Parallel()
 			conn := hostingtest.DialTLS(t, server.Listener.Addr().String())
 			fmt.Fprintf(conn, "%sHost: x\r\nContent-Length: 100\r\n\r\n{", begin)
-			must(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+			hostingtest.Must(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 			if answer, err := io.ReadAll(conn); errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Errorf("the connection is held after the answer %q", answer)
 			}
@@ -255,10 +255,10 @@ func TestStoppedBodiesEndTheirConnection(t *testing.T) {
 func postTo(t *testing.T, server *httptest.Server, timeout, body string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/pods?timeout="+timeout, strings.NewReader(body))
-	must(t, err)
+	hostingtest.Must(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := server.Client().Do(request)
-	must(t, err)
+	hostingtest.Must(t, err)
 	response.Body.Close()
 	return response
 }
@@ -271,7 +271,6 @@ func beginBody(t *testing.T, server *httptest.Server, length, first int) *tls.Co
 	return conn
 }
 
-// sendSpaces sends that many bytes, unless the server closes the connection.
 func sendSpaces(conn *tls.Conn, n int) {
 	_, _ = io.CopyN(conn, spaces{}, int64(n))
 }
@@ -283,11 +282,4 @@ func (spaces) Read(p []byte) (int, error) {
 		p[i] = ' '
 	}
 	return len(p), nil
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 const (
@@ -67,7 +67,7 @@ func judging(mutate bool) hosting.Webhook {
 func handlerOf(t testing.TB, w hosting.Webhook) http.Handler {
 	t.Helper()
 	handler, err := hosting.NewHTTPHandler("pods", w)
-	must(t, err)
+	hostingtest.Must(t, err)
 	return handler
 }
 
@@ -111,9 +111,7 @@ func TestVerdicts(t *testing.T) {
 				t.Fatalf("HTTP %d with %q: %v", response.Code, response.Body, err)
 			}
 			want.UID = "u"
-			if diff := cmp.Diff(&want, got.Response); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			hostingtest.Same(t, "review", &want, got.Response)
 			if got.APIVersion != "admission.k8s.io/v1" || got.Kind != "AdmissionReview" {
 				t.Errorf("answered with %+v", got.TypeMeta)
 			}
@@ -260,23 +258,21 @@ func TestMalformedBodies(t *testing.T) {
 			`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":{"group":"","version":"v1","kind":"Node"},"operation":"CREATE","object":{"spec":"x"}}}`,
 			400, `this webhook accepts "/v1, Kind=Pod"`,
 		},
-		"no kind":              {replace(podKind+",", ""), 400, `this webhook accepts "/v1, Kind=Pod"`},
-		"another operation":    {replace("CREATE", "DELETE"), 400, `this webhook accepts "CREATE" and "UPDATE"`},
-		"an operation of none": {replace("CREATE", "create"), 400, `request.operation is "create"`},
-		"no object":            {replace(`,"object":`+podObject, ``), 400, "request.object is missing"},
-		"a null object":        {replace(podObject, `null`), 400, "request.object is missing"},
-		"no old object":        {replace("CREATE", "UPDATE"), 400, "request.oldObject is missing"},
-		"an object of text":    {replace(podObject, `"x"`), 400, "does not decode"},
-		"an object's field of another type": {
-			replace(`"containers":[{"name":"c"}]`, `"containers":{"name":"c"}`), 400, "does not decode",
-		},
-		"very deep":                 {replace(podObject, strings.Repeat(`{"a":`, 20000)+`1`+strings.Repeat(`}`, 20000)), 400, "does not decode"},
-		"a number too large":        {replace(`"name":"p"`, `"name":"p","generation":1e400`), 400, "does not decode"},
-		"too large":                 {replace(`"name":"p"`, `"name":"`+strings.Repeat("p", 7<<20)+`"`), 413, "7340032 bytes"},
-		"good, with unknown fields": {replace(`"uid"`, `"novel":{"a":[1]},"uid"`), 200, ""},
-		"good, but no UTF-8":        {replace(`"name":"p"`, "\"name\":\"\xff\xfe\""), 200, ""},
-		"good, with a null old one": {replace(`"operation"`, `"oldObject":null,"operation"`), 200, ""},
-		"good, with a name in NULs": {replace(`"name":"p"`, `"name":"\u0000"`), 200, ""},
+		"no kind":                           {replace(podKind+",", ""), 400, `this webhook accepts "/v1, Kind=Pod"`},
+		"another operation":                 {replace("CREATE", "DELETE"), 400, `this webhook accepts "CREATE" and "UPDATE"`},
+		"an operation of none":              {replace("CREATE", "create"), 400, `request.operation is "create"`},
+		"no object":                         {replace(`,"object":`+podObject, ``), 400, "request.object is missing"},
+		"a null object":                     {replace(podObject, `null`), 400, "request.object is missing"},
+		"no old object":                     {replace("CREATE", "UPDATE"), 400, "request.oldObject is missing"},
+		"an object of text":                 {replace(podObject, `"x"`), 400, "does not decode"},
+		"an object's field of another type": {replace(`"containers":[{"name":"c"}]`, `"containers":{"name":"c"}`), 400, "does not decode"},
+		"very deep":                         {replace(podObject, strings.Repeat(`{"a":`, 20000)+`1`+strings.Repeat(`}`, 20000)), 400, "does not decode"},
+		"a number too large":                {replace(`"name":"p"`, `"name":"p","generation":1e400`), 400, "does not decode"},
+		"too large":                         {replace(`"name":"p"`, `"name":"`+strings.Repeat("p", 7<<20)+`"`), 413, "7340032 bytes"},
+		"good, with unknown fields":         {replace(`"uid"`, `"novel":{"a":[1]},"uid"`), 200, ""},
+		"good, but no UTF-8":                {replace(`"name":"p"`, "\"name\":\"\xff\xfe\""), 200, ""},
+		"good, with a null old one":         {replace(`"operation"`, `"oldObject":null,"operation"`), 200, ""},
+		"good, with a name in NULs":         {replace(`"name":"p"`, `"name":"\u0000"`), 200, ""},
 		"good, with fifty thousand in a list": {
 			strings.Replace(asking("prepend"), `"containers"`, `"tolerations":[`+strings.Repeat(`{"key":"k","operator":"Exists"},`, 49_999)+`{"key":"k"}],"containers"`, 1), 200, "",
 		},
@@ -307,7 +303,7 @@ func TestV1beta1IfAsked(t *testing.T) {
 	for _, version := range []string{"v1", "v1beta1"} {
 		response := post(handlerOf(t, w), strings.Replace(goodReview, "k8s.io/v1", "k8s.io/"+version, 1))
 		var got admissionv1.AdmissionReview
-		must(t, json.Unmarshal(response.Body.Bytes(), &got))
+		hostingtest.Must(t, json.Unmarshal(response.Body.Bytes(), &got))
 		if got.APIVersion != "admission.k8s.io/"+version || got.Response == nil || !got.Response.Allowed {
 			t.Errorf("%s is answered with %s", version, response.Body)
 		}
@@ -335,7 +331,7 @@ func TestObjectsInOtherTypes(t *testing.T) {
 			},
 		)}), goodReview)
 		var got admissionv1.AdmissionReview
-		must(t, json.Unmarshal(response.Body.Bytes(), &got))
+		hostingtest.Must(t, json.Unmarshal(response.Body.Bytes(), &got))
 		if want := `[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`; string(got.Response.Patch) != want {
 			t.Errorf("patched with %s", got.Response.Patch)
 		}

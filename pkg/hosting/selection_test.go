@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 func TestSelectNames(t *testing.T) {
@@ -22,10 +22,8 @@ func TestSelectNames(t *testing.T) {
 	} {
 		t.Run(selectors, func(t *testing.T) {
 			got, err := selectNames("webhooks", split(selectors), known)
-			must(t, err)
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			hostingtest.Must(t, err)
+			hostingtest.Same(t, "selection", want, got)
 		})
 	}
 	for _, unknown := range []string{"d", "*,d", "-d", "-", "--a", "A"} {

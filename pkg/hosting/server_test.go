@@ -20,7 +20,7 @@ func TestUnfinishedReviewsDoNotKeepOutProbes(t *testing.T) {
 		},
 		"HTTP/2": func(t *testing.T, address string) {
 			conn, err := streams.Dial(t.Context(), address)
-			must(t, err)
+			hostingtest.Must(t, err)
 			t.Cleanup(conn.Close)
 			if _, err := conn.Open("/pods?timeout=30s", 100); err != nil {
 				t.Fatal(err)

@@ -9,14 +9,15 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 // The conformance tests run the sample.
 func TestStaticPodHasTimeToDrain(t *testing.T) {
 	data, err := os.ReadFile("testdata/static-pod.yaml")
-	must(t, err)
+	hostingtest.Must(t, err)
 	var pod corev1.Pod
-	must(t, yaml.UnmarshalStrict(data, &pod))
+	hostingtest.Must(t, yaml.UnmarshalStrict(data, &pod))
 	b := hosting.NewBuilder("volumelabels")
 	b.Flags().String("volumes", "", "as in examples/volumelabels")
 	b.RegisterController("persistentvolumes", idle)
@@ -28,7 +29,7 @@ func TestStaticPodHasTimeToDrain(t *testing.T) {
 	var drain time.Duration
 	for _, name := range []string{"drain-period", "drain-timeout"} {
 		d, err := flags.GetDuration(name)
-		must(t, err)
+		hostingtest.Must(t, err)
 		drain += d
 	}
 	if grace := time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second; grace <= drain {

@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
@@ -31,7 +33,7 @@ func TestWatch(t *testing.T) {
 		Updated: func(object *unstructured.Unstructured) { events <- "updated " + object.GetName() },
 		Deleted: func(name cache.ObjectName) { events <- "deleted " + name.String() },
 	})
-	must(t, err)
+	hostingtest.Must(t, err)
 	select {
 	case got := <-events:
 		if got != "updated a" {
@@ -51,7 +53,7 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal("there is no watch")
 	}
-	must(t, client.Resource(configMaps).Namespace("n").Delete(t.Context(), "a", metav1.DeleteOptions{}))
+	hostingtest.Must(t, client.Resource(configMaps).Namespace("n").Delete(t.Context(), "a", metav1.DeleteOptions{}))
 	if got := <-events; got != "deleted n/a" {
 		t.Errorf("then %s", got)
 	}

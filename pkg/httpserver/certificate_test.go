@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestSelfSignedCertificateIsRenewed(t *testing.T) {
@@ -17,7 +19,7 @@ func TestSelfSignedCertificateIsRenewed(t *testing.T) {
 	for day := range 3 * 365 {
 		at := now.Add(time.Duration(day) * 24 * time.Hour)
 		c, err := r.at(at)
-		must(t, err)
+		installtest.Must(t, err)
 		roots := x509.NewCertPool()
 		roots.AddCert(c.Leaf)
 		if _, err := c.Leaf.Verify(x509.VerifyOptions{DNSName: "manager-0", Roots: roots, CurrentTime: at}); err != nil {
@@ -54,7 +56,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 	second := writePair(t, certFile, keyFile, now)
 	serves(rereadPeriod-time.Second, first)
 	serves(rereadPeriod, second)
-	must(t, os.WriteFile(keyFile, []byte("half"), 0o600))
+	installtest.Must(t, os.WriteFile(keyFile, []byte("half"), 0o600))
 	serves(2*rereadPeriod, second)
 	serves(3*rereadPeriod, second)
 	if warned != 1 {
@@ -68,14 +70,14 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 func writePair(t *testing.T, certFile, keyFile string, now time.Time) *tls.Certificate {
 	t.Helper()
 	c, err := selfSigned("manager", now)
-	must(t, err)
+	installtest.Must(t, err)
 	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
-	must(t, err)
+	installtest.Must(t, err)
 	for file, block := range map[string]*pem.Block{
 		certFile: {Type: "CERTIFICATE", Bytes: c.Certificate[0]},
 		keyFile:  {Type: "PRIVATE KEY", Bytes: key},
 	} {
-		must(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+		installtest.Must(t, os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
 	}
 	return c
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func testLog() *logrus.Entry {
@@ -26,7 +28,7 @@ func testLog() *logrus.Entry {
 func startTest(t *testing.T, handler http.Handler, config *tls.Config, l limits) *Server {
 	t.Helper()
 	s, err := start("127.0.0.1:0", handler, config, testLog(), l)
-	must(t, err)
+	installtest.Must(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -36,7 +38,7 @@ var ok = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fpr
 func dial(t *testing.T, s *Server) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", s.Address())
-	must(t, err)
+	installtest.Must(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -44,7 +46,6 @@ func dial(t *testing.T, s *Server) net.Conn {
 // send writes text; the server may close the connection before it has read everything.
 func send(c net.Conn, text string) { _, _ = io.WriteString(c, text) }
 
-// closedByServer waits until the server has closed the connection.
 func closedByServer(t *testing.T, c net.Conn) {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
@@ -92,7 +93,7 @@ func TestConnectionsThatSendNothingAreClosed(t *testing.T) {
 	short := defaultLimits
 	short.readTimeout, short.idle = 50*time.Millisecond, 50*time.Millisecond
 	self, err := SelfSignedTLS("manager")
-	must(t, err)
+	installtest.Must(t, err)
 	for name, test := range map[string]struct {
 		config *tls.Config
 		send   string
@@ -161,12 +162,5 @@ func TestRequestsWithABodyAreRefused(t *testing.T) {
 	response, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil || response.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Fatalf("%v, %v", response, err)
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

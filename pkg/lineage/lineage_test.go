@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // version is a ClusterServiceVersion, in a line such as "v3 replaces v2 skips v1 Failed".
@@ -147,9 +149,7 @@ func TestOLMRegistrationIsAdopted(t *testing.T) {
 			if got := NotReady(csv, l); !strings.HasPrefix(got, test.notReady) || got != "" && test.notReady == "" {
 				t.Errorf("not ready: %q, want %q", got, test.notReady)
 			}
-			if Announced(csv, l) != test.announced {
-				t.Errorf("announced: %v", Announced(csv, l))
-			}
+			installtest.Same(t, "announced", test.announced, Announced(csv, l))
 		})
 	}
 }
@@ -161,9 +161,7 @@ func TestBegan(t *testing.T) {
 		"v2 InstallReady": true, "v2 Installing": true, "v2 Succeeded": true, "v2 Replacing": true, "v2 Pending/NeedsReinstall": true,
 		"v2 Failed/InstallComponentFailed": true, "v2 Failed/InstallCheckFailed": true, "v2 Failed/ComponentUnhealthy": true,
 	} {
-		if Began(version(line)) != began {
-			t.Errorf("%s began: %v, want %v", line, !began, began)
-		}
+		installtest.Same(t, line+": began", began, Began(version(line)))
 	}
 }
 
@@ -210,8 +208,6 @@ func TestSuccessor(t *testing.T) {
 		if successor := l.Successor(installed); successor != nil {
 			got = successor.Name
 		}
-		if got != test.successor {
-			t.Errorf("%s: the successor is %q, want %q", name, got, test.successor)
-		}
+		installtest.Same(t, name+": successor", test.successor, got)
 	}
 }

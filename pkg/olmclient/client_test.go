@@ -12,18 +12,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// newClient returns a client of an API server that answers with handle.
 func newClient(t *testing.T, config rest.Config, handle http.HandlerFunc) *Client {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
 	config.Host = server.URL
 	c, err := New(&config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return c
 }
 
@@ -61,9 +60,7 @@ func TestPaths(t *testing.T) {
 				w.Header().Set("Content-Type", "application/json")
 				fmt.Fprint(w, `{"metadata": {"name": "operator"}}`)
 			})
-			if err := test.call(t.Context(), c); err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, test.call(t.Context(), c))
 			version, resource, _ := strings.Cut(test.path, " ")
 			shop := version + "/namespaces/shop/" + resource
 			want := []string{
@@ -78,7 +75,6 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// callAll reads an object in a Namespace, writes its status, and lists all Namespaces.
 func callAll[O any, P object[O], L runtime.Object](ctx context.Context, of func(namespace string) *gentype.ClientWithList[P, L]) error {
 	shop := of("shop")
 	o, err := shop.Get(ctx, "operator", metav1.GetOptions{})
@@ -104,9 +100,7 @@ func TestHeaders(t *testing.T) {
 		for _, err := range []error{
 			callAll(t.Context(), c.WebhookRollouts), callAll(t.Context(), c.OperatorGroups), callAll(t.Context(), c.InstallPlans),
 		} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, err)
 		}
 		for _, h := range headers {
 			if h.Get("User-Agent") != want || h.Get("Accept") != "application/json, */*" {

@@ -44,7 +44,6 @@ func TestClientCertificates(t *testing.T) {
 
 func refuseEach(tls.ConnectionState) error { return errors.New("no") }
 
-// serving serves a handler over TLS until the test ends.
 func serving(t *testing.T, config *tls.Config, handler http.HandlerFunc) (address string) {
 	t.Helper()
 	listener := listen(t, "127.0.0.1")

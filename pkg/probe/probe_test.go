@@ -158,9 +158,7 @@ func TestUnfitCertificate(t *testing.T) {
 			ours.issue(t, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }),
 			ours.bundle(), "incompatible key usage",
 		},
-		"of a CA that has ended": {
-			ours.issue(t), ended.bundle(), "but that CA has ended or not begun:",
-		},
+		"of a CA that has ended": {ours.issue(t), ended.bundle(), "but that CA has ended or not begun:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{c.leaf}})

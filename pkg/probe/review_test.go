@@ -24,7 +24,6 @@ func answering(t *testing.T, handler http.HandlerFunc) (address string, bundle [
 	return serving(t, &tls.Config{Certificates: []tls.Certificate{ours.issue(t)}}, handler), ours.bundle()
 }
 
-// with is a handler that answers always the same.
 func with(status int, contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if contentType != "" {

@@ -83,7 +83,6 @@ func newKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// listen opens a port of the loopback address until the test ends.
 func listen(t *testing.T, host string) net.Listener {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(host, "0"))

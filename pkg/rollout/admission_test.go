@@ -71,9 +71,7 @@ func TestChangedByAdmission(t *testing.T) {
 		if got := conditionOf(plan, "ChangedByAdmission"); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: condition %q, want %q", when, got, want)
 		}
-		if got := conditionOf(plan, "Contested"); got != "" {
-			t.Errorf("%s: %s", when, got)
-		}
+		installtest.Same(t, when+": contested", "", conditionOf(plan, "Contested"))
 	}
 	reconcileAdmission("installed", fields)
 

@@ -43,7 +43,6 @@ func (c *cluster) declareAPIService(version, deployment string) {
 	c.Certificates[deployment] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "fingerprint"}
 }
 
-// setAPIServiceAvailable sets the condition Available of all APIServices.
 func (c *cluster) setAPIServiceAvailable(status apiregistrationv1.ConditionStatus, reason, message string) {
 	for _, s := range c.Observed.APIServices {
 		s.Status.Conditions = []apiregistrationv1.APIServiceCondition{{
@@ -52,7 +51,6 @@ func (c *cluster) setAPIServiceAvailable(status apiregistrationv1.ConditionStatu
 	}
 }
 
-// apisOf returns a line with the state of each APIService.
 func apisOf(plan Plan) []string {
 	var lines []string
 	for _, d := range plan.Status.Deployments {
@@ -95,9 +93,7 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 	expect("without the kind", "Installing: apiServices not installed: APIService "+pondAPI+": "+unserved, pondAPI+" Waiting KindNotServed: "+unserved)
 	for since, pause := range map[time.Duration]time.Duration{0: 250 * time.Millisecond, time.Hour: 30 * time.Second} {
 		c.Observed.Announced = map[schema.GroupVersion]time.Time{kind.GroupVersion(): c.now.Add(-since)}
-		if got := c.next().Requeue.At.Sub(c.now); got != pause {
-			t.Errorf("%s after the registration, discovery is retried in %s, want %s", since, got, pause)
-		}
+		installtest.Same(t, fmt.Sprintf("%s after the registration, pause", since), pause, c.next().Requeue.At.Sub(c.now))
 	}
 	c.Observed.Undiscovered = map[schema.GroupVersion]bool{kind.GroupVersion(): true}
 	const unanswered = "the API server has not answered which kinds it serves: see kubectl get --raw /apis/ponds.example.com/v1"

@@ -56,7 +56,6 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 	}
 }
 
-// usedBy returns the message for n definitions whose conversions are in use.
 func usedBy(n int) string {
 	var crds []*apiextensionsv1.CustomResourceDefinition
 	objects := map[string]int{}

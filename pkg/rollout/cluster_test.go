@@ -22,7 +22,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// carryOut stores the object of a step as the API server does.
 func (c *cluster) carryOut(step Step) {
 	c.t.Helper()
 	live := c.find(step.Object)
@@ -185,7 +184,6 @@ func (c *cluster) becomeAvailable(deployment string) {
 	c.serve(deployment, "10.244.0.5")
 }
 
-// becomeUnavailable sets the status of a Deployment whose pods are not ready.
 func (c *cluster) becomeUnavailable(deployment string) {
 	d := c.Observed.Deployments[deployment]
 	n := *d.Spec.Replicas
@@ -246,7 +244,6 @@ func (c *cluster) refuse(key, message string) {
 	c.Observed.Refused[key] = message
 }
 
-// validatingNamed returns the registration of a webhook by generateName.
 func (c *cluster) validatingNamed(generateName string) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	c.t.Helper()
 	for _, v := range c.Observed.Validating {

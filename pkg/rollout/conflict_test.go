@@ -5,7 +5,6 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -105,12 +104,8 @@ func TestConflictAndRequirement(t *testing.T) {
 func TestConflictWithConversionInUse(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	conflicts["another group provides the API"].put(c)
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "orders.shop.example.com"}}
-	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}, {Name: "v2", Served: true}}
-	crd.Status.StoredVersions = []string{"v1"}
-	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
-		ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: "shop", Name: "manager-service"}},
-	}}
+	crd := convertedCRD("manager-service", []string{"v1"}, "v1", "v2")
+	crd.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
 	c.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}
 	if plan := c.reconcile(); len(plan.Count) != 1 || plan.Count[0] != crd.Name {
 		t.Errorf("counts %q", plan.Count)

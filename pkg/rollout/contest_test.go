@@ -8,6 +8,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -16,14 +17,12 @@ import (
 // than its limit.
 const repairsByAllClients = 30
 
-// adversary changes the failurePolicy of the webhook of Deployment "manager", as another client.
 func adversary(c *cluster) {
 	live := c.validating("manager")
 	live.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
 	live.ManagedFields = []metav1.ManagedFieldsEntry{wrote("adversary", `{"f:webhooks":{"k:{\"name\":\"v.manager.example.com\"}":{"f:failurePolicy":{}}}}`)}
 }
 
-// reconcileContest reconciles and counts repairs, as the controller does.
 func (c *cluster) reconcileContest() Plan {
 	previous := c.Previous
 	plan := c.reconcile()
@@ -46,9 +45,7 @@ func TestContestUnderManyNames(t *testing.T) {
 		repairs += len(c.reconcileContest().Steps)
 		c.wait(time.Second)
 	}
-	if repairs != repairsByAllClients+1 {
-		t.Errorf("%d repairs, want %d", repairs, repairsByAllClients+1)
-	}
+	installtest.Same(t, "repairs", repairsByAllClients+1, repairs)
 }
 
 // If another client reverts each repair at once, the manager repairs three times in a minute, then
@@ -98,9 +95,7 @@ func TestContestTimeline(t *testing.T) {
 		want := `Contested: ValidatingWebhookConfiguration ` + c.validating("manager").Name +
 			`: field manager "adversary" keeps changing webhooks[name="v.manager.example.com"].failurePolicy back; the manager repairs it again at ` +
 			began.Add(moment.wantRequeue).Format(time.RFC3339) + `. Stop that client, or delete the ClusterServiceVersion`
-		if contested != want {
-			t.Errorf("at %s, the condition is %q, want %q", moment.at, contested, want)
-		}
+		installtest.Same(t, fmt.Sprintf("at %s, the condition", moment.at), want, contested)
 		if !plan.Requeue.At.Equal(began.Add(moment.wantRequeue)) {
 			t.Errorf("at %s, the requeue is at %s, want %s", moment.at, plan.Requeue.At.Sub(began), moment.wantRequeue)
 		}
@@ -146,5 +141,46 @@ func TestContestOfDeletions(t *testing.T) {
 	installtest.Same(t, "steps", []string(nil), stepsOf(plan))
 	if got := conditionOf(plan, "Contested"); got == "" {
 		t.Error("not contested")
+	}
+}
+
+// If a client, such as a GitOps tool, recreates what the manager deletes, the manager deletes three
+// times in a minute, then once after each pause.
+func TestContestOfCreations(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	deletions, contested := 0, ""
+	for i := range 100 {
+		stale := c.validating("manager").DeepCopy()
+		stale.Name, stale.UID = "stale", types.UID(fmt.Sprint("created-", i))
+		stale.CreationTimestamp = metav1.NewTime(c.now) // the older of two for one webhook is kept
+		c.store(stale)
+		plan := c.reconcileContest()
+		for _, step := range plan.Steps {
+			if step.Verb == Delete {
+				deletions++
+			}
+		}
+		contested = conditionOf(plan, "Contested")
+		c.wait(time.Second)
+	}
+	if deletions != 4 {
+		t.Errorf("%d deletions in 100 seconds, want 4", deletions)
+	}
+	if !strings.Contains(contested, "ValidatingWebhookConfiguration stale: another client creates it again each time the manager deletes it") {
+		t.Errorf("the condition is %q", contested)
+	}
+}
+
+// A registration that the manager created itself does not count as recreated by another client.
+func TestDeletionOfOwnRegistration(t *testing.T) {
+	c := installed(t, webhookOf("manager"))
+	live := c.validating("manager")
+	for uid, want := range map[types.UID]bool{live.UID: false, "another": true} {
+		deleted := live.DeepCopy()
+		deleted.UID = uid
+		step, ok := c.Observed.unlessContested(Step{Verb: Delete, Object: deleted, Live: deleted}, c.now)
+		if got := step.Repairs(c.Previous, nil); got != want || !ok {
+			t.Errorf("uid %s: counts %t, want %t; allowed %t", uid, got, want, ok)
+		}
 	}
 }

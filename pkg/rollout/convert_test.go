@@ -76,14 +76,11 @@ func TestEndConversions(t *testing.T) {
 			case end.InUse != "":
 				got = blocked
 			}
-			if got != test.want {
-				t.Errorf("the conversion %s, want: it %s", got, test.want)
-			}
+			installtest.Same(t, "the conversion", test.want, got)
 		})
 	}
 }
 
-// inUse returns the part of EndAll's message about one definition.
 func inUse(crd *apiextensionsv1.CustomResourceDefinition, objects int) string {
 	end := conversion.EndAll("operators", map[string]bool{"server-service": true}, []*apiextensionsv1.CustomResourceDefinition{crd}, map[string]int{crd.Name: objects}, false)
 	_, message, _ := strings.Cut(end.InUse, "ClusterServiceVersion. ")
@@ -161,9 +158,7 @@ func TestConversionComparesGenerations(t *testing.T) {
 				desired.Spec.Webhook.ClientConfig.CABundle = []byte(bundle)
 				p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
 				p.plan.ensureConversions([]render.Conversion{desired})
-				if len(p.plan.Steps) != written {
-					t.Errorf("with the caBundle %q it is written %d times, want %d", bundle, len(p.plan.Steps), written)
-				}
+				installtest.Same(t, "writes with the caBundle "+bundle, written, len(p.plan.Steps))
 				for _, step := range p.plan.Steps {
 					installtest.Same(t, "its recorded generation", "2", step.Object.GetAnnotations()[recorded])
 				}

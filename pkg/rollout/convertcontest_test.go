@@ -22,18 +22,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
-// newCA returns a CA of an organization in PEM form.
 func newCA(t *testing.T, organization string) []byte {
 	t.Helper()
 	public, key, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{Organization: []string{organization}}, NotAfter: noon.Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(nil, template, template, public, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
@@ -50,7 +45,6 @@ func conversionWith(bundle []byte) render.Conversion {
 	}}
 }
 
-// convertingCluster returns a cluster with a definition whose conversion is registered.
 func convertingCluster(t *testing.T, c render.Conversion) *cluster {
 	cluster := clusterWith(t)
 	live := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: c.CRD, UID: "u", ResourceVersion: "1", Annotations: map[string]string{"olm-webhook-manager.io/certificate-generation": "1"}}}
@@ -62,7 +56,6 @@ func convertingCluster(t *testing.T, c render.Conversion) *cluster {
 	return cluster
 }
 
-// reconcileConversion reconciles once and returns the number of writes.
 func (c *cluster) reconcileConversion(desired render.Conversion) (writes int) {
 	p := newPlanner(c.Input, c.now)
 	p.plan.ensureConversions([]render.Conversion{desired})
@@ -84,7 +77,6 @@ func (c *cluster) reconcileConversion(desired render.Conversion) (writes int) {
 	return len(p.plan.Steps)
 }
 
-// injectCABundle writes a caBundle as another client.
 func (c *cluster) injectCABundle(client string, bundle []byte) {
 	live := c.Observed.CRDs["things.example.com"]
 	live.Spec.Conversion.Webhook.ClientConfig.CABundle = bundle

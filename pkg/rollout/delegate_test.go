@@ -51,9 +51,7 @@ func TestDelegatedWebhook(t *testing.T) {
 	c.validating("manager").Webhooks[0].Rules = nil
 	c.becomeUnavailable("manager")
 	c.reconcile()
-	if bundle() != "renewed" {
-		t.Errorf("the caBundle is %q, want the one that was injected last", bundle())
-	}
+	installtest.Same(t, "the caBundle", "renewed", bundle())
 }
 
 // A registered webhook stays registered when its caBundle is delegated, and when it is managed

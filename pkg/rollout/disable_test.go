@@ -11,7 +11,6 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
 )
 
@@ -54,10 +53,9 @@ func TestDisabledWebhook(t *testing.T) {
 	}
 }
 
-// A webhook can be disabled while the installation is blocked.
 func TestDisabledWithUnmetRequirement(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
-	c.Verdict = requirements.Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{{Kind: "ServiceAccount", Name: "shop", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}}}
+	obstacles["a requirement"].put(c)
 	c.disable("v.manager.example.com")
 	plan := c.reconcile()
 	installtest.Same(t, "steps", []string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan))

@@ -105,7 +105,6 @@ func onTarget(port string) func(*operatorsv1alpha1.WebhookDescription) {
 	return func(d *operatorsv1alpha1.WebhookDescription) { d.TargetPort = new(intstr.Parse(port)) }
 }
 
-// declare adds a Deployment to the ClusterServiceVersion.
 func (c *cluster) declare(deployment string) {
 	labels := map[string]string{"app": deployment}
 	specs := &c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
@@ -118,7 +117,6 @@ func (c *cluster) declare(deployment string) {
 	}})
 }
 
-// spec returns the Deployment of the ClusterServiceVersion.
 func (c *cluster) spec(deployment string) *operatorsv1alpha1.StrategyDeploymentSpec {
 	specs := c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 	for i := range specs {
@@ -138,7 +136,6 @@ func (c *cluster) next() Plan {
 	return Next(c.Input, c.now)
 }
 
-// rendered returns the desired objects of a ClusterServiceVersion.
 func (c *cluster) rendered(csv *operatorsv1alpha1.ClusterServiceVersion) render.Desired {
 	in := render.Input{
 		CSV: csv, Scope: scope.Scope{Group: c.group, Namespaces: []string{""}}, Services: map[string]string{},
@@ -194,7 +191,6 @@ func installed(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription) *
 	return c
 }
 
-// succeed reconciles until the operator has succeeded.
 func (c *cluster) succeed() *cluster {
 	c.t.Helper()
 	for i := 0; c.CSV.Status.Phase != succeeded; i++ {
@@ -237,7 +233,6 @@ func stepsOf(plan Plan) []string {
 	return lines
 }
 
-// webhooksOf returns a line with the state of each webhook.
 func webhooksOf(plan Plan) []string {
 	var lines []string
 	for _, d := range plan.Status.Deployments {
@@ -248,7 +243,6 @@ func webhooksOf(plan Plan) []string {
 	return lines
 }
 
-// phasesOf returns a line for each phase.
 func phasesOf(plan Plan) []string {
 	var lines []string
 	for _, p := range plan.Phases {
@@ -267,4 +261,8 @@ func wrote(manager, fields string) metav1.ManagedFieldsEntry {
 		Time:     &metav1.Time{Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
 		FieldsV1: metav1.NewFieldsV1(fields),
 	}
+}
+
+func refuses(e backends.Endpoint) backends.Answer {
+	return backends.Answer{Reason: "Refused", Message: e.What + " refuses"}
 }

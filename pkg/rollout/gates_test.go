@@ -29,160 +29,99 @@ func unregistered(t *testing.T) *cluster {
 
 func TestRegistrationGates(t *testing.T) {
 	const (
-		webhook  = "v.manager.example.com"
-		register = "create ValidatingWebhookConfiguration " + webhook
+		webhook     = "v.manager.example.com"
+		register    = "create ValidatingWebhookConfiguration " + webhook
+		registering = "Registering: the registration is being written"
+		noEndpoint  = "NoReadyEndpoints: service manager-service has no ready endpoint"
+		untrusted   = "UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA"
+		unavailable = `DeploymentNotAvailable: deployment "manager" not available: `
+		noReplicas  = unavailable + "Deployment does not have minimum availability."
 	)
-	other := backends.Answer{Reason: "UntrustedCertificate", Message: "pod shop/manager-0 serves a certificate of another CA"}
 	refusedBy := func(what string) func(backends.Endpoint) backends.Answer {
 		return func(e backends.Endpoint) backends.Answer {
 			if e.What == what {
-				return other
+				return backends.Answer{Reason: "UntrustedCertificate", Message: "pod shop/manager-0 serves a certificate of another CA"}
 			}
 			return backends.Answer{}
 		}
 	}
 	live := func(c *cluster) *appsv1.Deployment { return c.Observed.Deployments["manager"] }
+	endpoints := func(c *cluster) *discoveryv1.EndpointSlice { return c.Observed.Slices["manager-service"][0] }
 	for name, test := range map[string]struct {
 		change      func(*cluster)
 		wantSteps   []string
-		want        string // the webhook's state
+		want        string // why the webhook waits
 		wantRequeue time.Duration
 	}{
-		"ready": {
-			change:    func(*cluster) {},
-			wantSteps: []string{register},
-			want:      webhook + " Waiting Registering: the registration is being written",
-		},
-		"the Deployment is not available": {
-			change: func(c *cluster) { c.becomeUnavailable("manager") },
-			want:   webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability.`,
-		},
-		"the Deployment is available and an old replica still runs": {
-			change: func(c *cluster) { live(c).Status.Replicas = 2 },
-			want:   webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: 1 old replicas are not gone yet`,
-		},
-		"the Deployment's last change is not observed yet": {
-			change: func(c *cluster) { live(c).Generation++ },
-			want:   webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: the Deployment controller has not seen it yet`,
-		},
+		"ready":                           {func(*cluster) {}, []string{register}, registering, 0},
+		"the Deployment is not available": {func(c *cluster) { c.becomeUnavailable("manager") }, nil, noReplicas, 0},
+		"the Deployment is available and an old replica still runs": {func(c *cluster) { live(c).Status.Replicas = 2 },
+			nil, unavailable + "1 old replicas are not gone yet", 0},
+		"the Deployment's last change is not observed yet": {func(c *cluster) { live(c).Generation++ },
+			nil, unavailable + "the Deployment controller has not seen it yet", 0},
 		"the Deployment is changed in this reconciliation": {
-			change:    func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image = "shop:2" },
-			wantSteps: []string{`update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash, spec.template.spec.containers[name="manager"].image`},
-			want:      webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: it is being updated`,
+			func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image = "shop:2" },
+			[]string{`update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash, spec.template.spec.containers[name="manager"].image`},
+			unavailable + "it is being updated", 0,
 		},
 		"another client edits the Service": {
-			change: func(c *cluster) {
+			func(c *cluster) {
 				c.Observed.Services["manager-service"].Spec.Selector = map[string]string{"app": "other"}
 			},
-			wantSteps: []string{"apply Service shop/manager-service: spec.selector"},
-			want:      webhook + " Waiting ServiceChanged: service manager-service does not lead to the pods that it should: it is being repaired",
+			[]string{"apply Service shop/manager-service: spec.selector"},
+			"ServiceChanged: service manager-service does not lead to the pods that it should: it is being repaired", 0,
 		},
-		"there is no certificate": {
-			change: func(c *cluster) { c.Certificates["manager"] = managerv1alpha1.CertificateStatus{} },
-			want:   webhook + " Waiting CertificateMissing: the serving certificate is being written",
-		},
-		"the certificate cannot be used": {
-			change: func(c *cluster) {
-				c.Certificates["manager"] = managerv1alpha1.CertificateStatus{Message: "Secret shop/manager-service-cert belongs to another client"}
-			},
-			want: webhook + " Waiting CertificateUnusable: Secret shop/manager-service-cert belongs to another client",
-		},
-		"namespaces are not labelled": {
-			change: func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"blue", "red"} },
-			want:   webhook + " Waiting NamespacesNotLabelled: namespaces of the OperatorGroup do not bear its label yet: blue, red",
-		},
-		"the Service does not exist": {
-			change:    func(c *cluster) { delete(c.Observed.Services, "manager-service") },
-			wantSteps: []string{"create Service shop/manager-service"},
-			want:      webhook + " Waiting ServiceMissing: service manager-service is being created",
-		},
-		"no endpoint is ready": {
-			change: func(c *cluster) { c.serve("manager") },
-			want:   webhook + " Waiting NoReadyEndpoints: service manager-service has no ready endpoint",
-		},
-		"endpoints are not ready": {
-			change: func(c *cluster) {
-				c.Observed.Slices["manager-service"][0].Endpoints[0].Conditions.Ready = new(false)
-			},
-			want: webhook + " Waiting NoReadyEndpoints: service manager-service has no ready endpoint",
-		},
-		"endpoints serve another port": {
-			change: func(c *cluster) { c.Observed.Slices["manager-service"][0].Ports[0].Name = new("metrics") },
-			want:   webhook + " Waiting NoReadyEndpoints: service manager-service has no ready endpoint",
-		},
+		"there is no certificate": {func(c *cluster) { c.Certificates["manager"] = managerv1alpha1.CertificateStatus{} },
+			nil, "CertificateMissing: the serving certificate is being written", 0},
+		"the certificate cannot be used": {func(c *cluster) {
+			c.Certificates["manager"] = managerv1alpha1.CertificateStatus{Message: "Secret shop/manager-service-cert belongs to another client"}
+		}, nil, "CertificateUnusable: Secret shop/manager-service-cert belongs to another client", 0},
+		"namespaces are not labelled": {func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"blue", "red"} },
+			nil, "NamespacesNotLabelled: namespaces of the OperatorGroup do not bear its label yet: blue, red", 0},
+		"the Service does not exist": {func(c *cluster) { delete(c.Observed.Services, "manager-service") },
+			[]string{"create Service shop/manager-service"}, "ServiceMissing: service manager-service is being created", 0},
+		"no endpoint is ready":         {func(c *cluster) { c.serve("manager") }, nil, noEndpoint, 0},
+		"endpoints are not ready":      {func(c *cluster) { endpoints(c).Endpoints[0].Conditions.Ready = new(false) }, nil, noEndpoint, 0},
+		"endpoints serve another port": {func(c *cluster) { endpoints(c).Ports[0].Name = new("metrics") }, nil, noEndpoint, 0},
 		"endpoints without a ready condition": { // nil means ready
-			change: func(c *cluster) {
-				c.Observed.Slices["manager-service"][0].Endpoints[0].Conditions.Ready = nil
-			},
-			wantSteps: []string{register},
-			want:      webhook + " Waiting Registering: the registration is being written",
+			func(c *cluster) { endpoints(c).Endpoints[0].Conditions.Ready = nil }, []string{register}, registering, 0,
 		},
-		"a pod refuses": {
-			change:      func(c *cluster) { c.answer = refusedBy("pod shop/manager-0") },
-			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantRequeue: 100 * time.Millisecond,
-		},
-		"one pod of several refuses": {
-			change: func(c *cluster) {
-				c.serve("manager", "10.244.0.5", "10.244.0.6", "10.244.0.7")
-				c.answer = refusedBy("pod shop/manager-1")
-			},
-			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantRequeue: 100 * time.Millisecond,
-		},
-		"the Service's own address refuses": {
-			change:      func(c *cluster) { c.answer = refusedBy("service shop/manager-service") },
-			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantRequeue: 100 * time.Millisecond,
-		},
-		"a pod refuses for half a minute": {
-			change: func(c *cluster) {
-				c.answer = refusedBy("pod shop/manager-0")
-				c.wait(29 * time.Second)
-			},
-			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantRequeue: 3 * time.Second,
-		},
-		"a pod refuses for ten minutes": {
-			change: func(c *cluster) {
-				c.answer = refusedBy("pod shop/manager-0")
-				c.wait(10 * time.Minute)
-			},
-			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantRequeue: 30 * time.Second,
-		},
-		"a pod refuses that took ten minutes to get available": {
-			change: func(c *cluster) {
-				c.answer = refusedBy("pod shop/manager-0")
-				c.becomeUnavailable("manager")
-				c.wait(10 * time.Minute)
-				c.becomeAvailable("manager")
-			},
-			want:        webhook + " Waiting UntrustedCertificate: pod shop/manager-0 serves a certificate of another CA",
-			wantRequeue: 100 * time.Millisecond,
-		},
-		"no endpoint, gate Available": {
-			change: func(c *cluster) {
-				c.Policy.Gate = GateAvailable
-				c.serve("manager")
-			},
-			wantSteps: []string{register},
-			want:      webhook + " Waiting Registering: the registration is being written",
-		},
-		"the Deployment is not available, gate Available": {
-			change: func(c *cluster) {
-				c.Policy.Gate = GateAvailable
-				c.becomeUnavailable("manager")
-			},
-			want: webhook + ` Waiting DeploymentNotAvailable: deployment "manager" not available: Deployment does not have minimum availability.`,
-		},
+		"a pod refuses": {func(c *cluster) { c.answer = refusedBy("pod shop/manager-0") }, nil, untrusted, 100 * time.Millisecond},
+		"one pod of several refuses": {func(c *cluster) {
+			c.serve("manager", "10.244.0.5", "10.244.0.6", "10.244.0.7")
+			c.answer = refusedBy("pod shop/manager-1")
+		}, nil, untrusted, 100 * time.Millisecond},
+		"the Service's own address refuses": {func(c *cluster) { c.answer = refusedBy("service shop/manager-service") },
+			nil, untrusted, 100 * time.Millisecond},
+		"a pod refuses for half a minute": {func(c *cluster) {
+			c.answer = refusedBy("pod shop/manager-0")
+			c.wait(29 * time.Second)
+		}, nil, untrusted, 3 * time.Second},
+		"a pod refuses for ten minutes": {func(c *cluster) {
+			c.answer = refusedBy("pod shop/manager-0")
+			c.wait(10 * time.Minute)
+		}, nil, untrusted, 30 * time.Second},
+		"a pod refuses that took ten minutes to get available": {func(c *cluster) {
+			c.answer = refusedBy("pod shop/manager-0")
+			c.becomeUnavailable("manager")
+			c.wait(10 * time.Minute)
+			c.becomeAvailable("manager")
+		}, nil, untrusted, 100 * time.Millisecond},
+		"no endpoint, gate Available": {func(c *cluster) {
+			c.Policy.Gate = GateAvailable
+			c.serve("manager")
+		}, []string{register}, registering, 0},
+		"the Deployment is not available, gate Available": {func(c *cluster) {
+			c.Policy.Gate = GateAvailable
+			c.becomeUnavailable("manager")
+		}, nil, noReplicas, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := unregistered(t)
 			test.change(c)
 			plan := c.reconcile()
 			installtest.Same(t, "steps", test.wantSteps, stepsOf(plan))
-			installtest.Same(t, "webhooks", []string{test.want}, webhooksOf(plan))
+			installtest.Same(t, "webhooks", []string{webhook + " Waiting " + test.want}, webhooksOf(plan))
 			if test.wantRequeue != 0 && !plan.Requeue.At.Equal(c.now.Add(test.wantRequeue)) {
 				t.Errorf("the requeue is at %s, want %s later than now", plan.Requeue.At, test.wantRequeue)
 			}
@@ -263,9 +202,7 @@ func TestEndpointsToDial(t *testing.T) {
 			},
 			[]backends.Endpoint{endpoint("10.244.0.5:443", "pod shop/manager-0"), endpoint("10.96.0.10:443", "service shop/manager-service")},
 		},
-		"none, gate Available": {
-			func(c *cluster) { c.Policy.Gate = GateAvailable }, nil,
-		},
+		"none, gate Available": {func(c *cluster) { c.Policy.Gate = GateAvailable }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := unregistered(t)

@@ -27,9 +27,7 @@ func (c *cluster) moveWebhook(change ...func(*operatorsv1alpha1.WebhookDescripti
 		f(&c.CSV.Spec.WebhookDefinitions[0])
 	}
 	c.Certificates["after"] = c.Certificates["before"]
-	c.answer = func(e backends.Endpoint) backends.Answer {
-		return backends.Answer{Reason: "Refused", Message: e.What + " refuses"}
-	}
+	c.answer = refuses
 }
 
 // upgrade adds a new version of the operator with a change, and starts the upgrade.
@@ -156,7 +154,6 @@ func TestMaintainedConversion(t *testing.T) {
 	}
 }
 
-// reconcileWithConversions reconciles and also writes definitions.
 func (c *cluster) reconcileWithConversions() {
 	c.t.Helper()
 	c.Observed.Answers = map[backends.Endpoint]backends.Answer{}

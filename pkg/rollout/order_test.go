@@ -45,18 +45,12 @@ func TestOrderRelaxed(t *testing.T) {
 		wantRelaxed string
 		wantRequeue time.Duration // after noon
 	}{
-		"before the timeout": {
-			change: func(*cluster) {}, after: 59 * time.Second,
-			wantRequeue: time.Minute,
-		},
+		"before the timeout": {change: func(*cluster) {}, after: 59 * time.Second, wantRequeue: time.Minute},
 		"at the timeout": {
 			change: func(*cluster) {}, after: time.Minute,
 			wantStarted: true, wantRelaxed: "OrderRelaxed: deployment first is not complete within its bound, the next one starts without it: " + unready,
 		},
-		"running and not ready, before the timeout": {
-			change: runUnready, after: 19 * time.Second,
-			wantRequeue: 20 * time.Second,
-		},
+		"running and not ready, before the timeout": {change: runUnready, after: 19 * time.Second, wantRequeue: 20 * time.Second},
 		"running and not ready, at the timeout": {
 			change: runUnready, after: 20 * time.Second,
 			wantStarted: true, wantRelaxed: "OrderRelaxed: deployment first is not complete within its bound, the next one starts without it: " +

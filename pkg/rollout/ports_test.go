@@ -93,9 +93,7 @@ func TestEditedPorts(t *testing.T) {
 			edit: func(d *operatorsv1alpha1.WebhookDescription) { onContainerPort(8443)(d); atPath("/v2")(d) }, served: []string{":443"}, want: "443 of 443->443 8443->8443",
 			message: `path "/" at port 443 is called until "/v2" at port 8443 is served: 10.244.0.5:8443 refuses`,
 		},
-		"gate Available": {
-			edit: onTarget("9999"), change: func(c *cluster) { c.Policy.Gate = GateAvailable }, want: "443 of 443->9999",
-		},
+		"gate Available": {edit: onTarget("9999"), change: func(c *cluster) { c.Policy.Gate = GateAvailable }, want: "443 of 443->9999"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := installed(t, webhookOf("manager", atPath("/")))

@@ -17,108 +17,65 @@ import (
 // retried after a minute.
 func TestRefusedWrites(t *testing.T) {
 	const (
-		webhook = "v.manager.example.com"
-		quota   = "the API server refuses it: exceeded quota"
-		failed  = "Failed InstallComponentFailed: install strategy failed: " + quota
+		quota  = "the API server refuses it: exceeded quota"
+		failed = "Failed InstallComponentFailed: install strategy failed: " + quota
+		secret = "Secret shop/manager-service-cert"
 	)
-	begun := func(t *testing.T) *cluster { return clusterWith(t, webhookOf("manager")) }
-	for name, test := range map[string]struct {
-		start      func(*testing.T) *cluster
-		change     func(*cluster)
-		key        string
-		wantSteps  []string
-		want       string // the webhook's state
-		wantPhases []string
-	}{
-		"the Secret": {
-			start: begun, key: "Secret shop/manager-service-cert",
-			change: func(c *cluster) { c.Secrets["manager"] = secretOf("manager") },
-			wantSteps: []string{
-				"create Service shop/manager-service", "create Role shop/manager-service-cert", "create RoleBinding shop/manager-service-cert",
-				"create Deployment shop/manager",
-			},
-			want: webhook + " Waiting DeploymentNotAvailable: " + quota,
-		},
-		"the Service": {
-			start: begun, key: "Service shop/manager-service", change: func(*cluster) {},
-			wantSteps: []string{"create Role shop/manager-service-cert", "create RoleBinding shop/manager-service-cert", "create Deployment shop/manager"},
-			want:      webhook + " Waiting DeploymentNotAvailable: " + quota,
-		},
-		"the RoleBinding": {
-			start: begun, key: "RoleBinding shop/manager-service-cert", change: func(*cluster) {},
-			wantSteps: []string{"create Service shop/manager-service", "create Role shop/manager-service-cert", "create Deployment shop/manager"},
-			want:      webhook + " Waiting DeploymentNotAvailable: " + quota,
-		},
-		"the Deployment": {
-			start: begun, key: "Deployment shop/manager", change: func(*cluster) {},
-			wantSteps: []string{"create Service shop/manager-service", "create Role shop/manager-service-cert", "create RoleBinding shop/manager-service-cert"},
-			want:      webhook + " Waiting DeploymentNotAvailable: " + quota,
-		},
-		"the registration": {
-			start: unregistered, key: "ValidatingWebhookConfiguration", change: func(*cluster) {},
-			want: webhook + " Blocked RefusedByAPIServer: " + quota,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := test.start(t)
-			test.change(c)
-			c.refuse(test.key, quota)
-			plan := c.reconcile()
-			installtest.Same(t, "steps", test.wantSteps, stepsOf(plan))
-			installtest.Same(t, "webhooks", []string{test.want}, webhooksOf(plan))
-			if got := phasesOf(plan); len(got) == 0 || got[len(got)-1] != failed {
-				t.Errorf("phases %q, want %q at their end", got, failed)
+	expectRefusal := func(t *testing.T, c *cluster, key string, wantSteps []string, want string) {
+		t.Helper()
+		c.refuse(key, quota)
+		plan := c.reconcile()
+		installtest.Same(t, "steps", wantSteps, stepsOf(plan))
+		installtest.Same(t, "webhooks", []string{"v.manager.example.com " + want + quota}, webhooksOf(plan))
+		if got := phasesOf(plan); len(got) == 0 || got[len(got)-1] != failed {
+			t.Errorf("phases %q, want %q at their end", got, failed)
+		}
+		if repeated := c.now.Add(time.Minute); plan.Requeue.At.IsZero() || plan.Requeue.At.After(repeated) {
+			t.Errorf("the requeue is at %s, want %s", plan.Requeue.At, repeated)
+		}
+	}
+	objects := []string{"Service shop/manager-service", "Role shop/manager-service-cert", "RoleBinding shop/manager-service-cert", "Deployment shop/manager"}
+	for _, refused := range append([]string{secret}, objects...) {
+		t.Run(refused, func(t *testing.T) {
+			c := clusterWith(t, webhookOf("manager"))
+			if refused == secret {
+				c.Secrets["manager"] = secretOf("manager")
 			}
-			if repeated := c.now.Add(time.Minute); plan.Requeue.At.IsZero() || plan.Requeue.At.After(repeated) {
-				t.Errorf("the requeue is at %s, want %s", plan.Requeue.At, repeated)
+			var others []string
+			for _, o := range objects {
+				if o != refused {
+					others = append(others, "create "+o)
+				}
 			}
+			expectRefusal(t, c, refused, others, "Waiting DeploymentNotAvailable: ")
 		})
 	}
+	t.Run("the registration", func(t *testing.T) {
+		expectRefusal(t, unregistered(t), "ValidatingWebhookConfiguration", nil, "Blocked RefusedByAPIServer: ")
+	})
 }
 
 // A registered webhook stays registered while its repair is refused, and nothing else waits for it.
 func TestRefusedRepairs(t *testing.T) {
-	const quota = "the API server refuses it: exceeded quota"
+	const quota, serving = "the API server refuses it: exceeded quota", "Registered Serving: "
+	evilImage := func(c *cluster) { c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil" }
 	for name, test := range map[string]struct {
-		change func(*cluster)
-		key    string
-		want   string
+		change    func(*cluster)
+		key, want string
 	}{
-		"of the registration": {
-			change: func(c *cluster) {
-				c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
-			},
-			key:  "ValidatingWebhookConfiguration",
-			want: "v.manager.example.com Blocked RefusedByAPIServer: " + quota,
-		},
-		"of the Deployment": {
-			change: func(c *cluster) { c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil" },
-			key:    "Deployment shop/manager",
-			want:   "v.manager.example.com Registered Serving: ",
-		},
-		"of the Deployment, when availability is enough": {
-			change: func(c *cluster) {
-				c.Policy.Gate = GateAvailable
-				c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image = "evil"
-			},
-			key:  "Deployment shop/manager",
-			want: "v.manager.example.com Registered Serving: ",
-		},
-		"of the Service": {
-			change: func(c *cluster) { c.Observed.Services["manager-service"].Spec.Selector = map[string]string{} },
-			key:    "Service shop/manager-service",
-			want:   "v.manager.example.com Registered Serving: ",
-		},
-		"of the deleted Service": {
-			change: func(c *cluster) { delete(c.Observed.Services, "manager-service") },
-			key:    "Service shop/manager-service",
-			want:   "v.manager.example.com Unreachable RefusedByAPIServer: " + quota,
-		},
-		"of the Role": {
-			change: func(c *cluster) { delete(c.Observed.Roles, "manager-service-cert") },
-			key:    "Role shop/manager-service-cert",
-			want:   "v.manager.example.com Registered Serving: ",
-		},
+		"of the registration": {func(c *cluster) {
+			c.validating("manager").Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
+		}, "ValidatingWebhookConfiguration", "Blocked RefusedByAPIServer: " + quota},
+		"of the Deployment": {evilImage, "Deployment shop/manager", serving},
+		"of the Deployment, when availability is enough": {func(c *cluster) {
+			c.Policy.Gate = GateAvailable
+			evilImage(c)
+		}, "Deployment shop/manager", serving},
+		"of the Service": {func(c *cluster) { c.Observed.Services["manager-service"].Spec.Selector = map[string]string{} },
+			"Service shop/manager-service", serving},
+		"of the deleted Service": {func(c *cluster) { delete(c.Observed.Services, "manager-service") },
+			"Service shop/manager-service", "Unreachable RefusedByAPIServer: " + quota},
+		"of the Role": {func(c *cluster) { delete(c.Observed.Roles, "manager-service-cert") }, "Role shop/manager-service-cert", serving},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := installed(t, webhookOf("manager"))
@@ -126,9 +83,8 @@ func TestRefusedRepairs(t *testing.T) {
 			c.refuse(test.key, quota)
 			plan := c.reconcile()
 			installtest.Same(t, "steps", []string(nil), stepsOf(plan))
-			installtest.Same(t, "webhooks", []string{test.want}, webhooksOf(plan))
+			installtest.Same(t, "webhooks", []string{"v.manager.example.com " + test.want}, webhooksOf(plan))
 			installtest.Same(t, "phases", []string{"Failed InstallComponentFailed: install strategy failed: " + quota}, phasesOf(plan))
-
 			c.Observed.Refused = map[string]string{}
 			for range 2 {
 				c.wait(time.Minute)

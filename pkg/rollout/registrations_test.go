@@ -67,7 +67,6 @@ func TestConfigurationsOfOtherType(t *testing.T) {
 	}
 }
 
-// Registrations of OLM are adopted with their names.
 func TestOLMRegistrationIsAdopted(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	c.validating("manager").Name = "v.manager.example.com-x7k2p"

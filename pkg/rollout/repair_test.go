@@ -267,7 +267,6 @@ func TestNothingToDo(t *testing.T) {
 	}
 }
 
-// An update keeps the fields of other clients.
 func TestUpdateKeepsFieldsOfOtherClients(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	live := c.validating("manager")

@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/registration"
 )
 
-// pathsToProbe returns the addresses to dial, with the path of the review.
 func pathsToProbe(plan Plan) []string {
 	var all []string
 	for _, e := range plan.Probes {
@@ -85,7 +84,6 @@ func registeredAtPath(t *testing.T) *cluster {
 	return installed(t, webhookOf("manager", atPath("/validate")))
 }
 
-// notServing returns the answers of a server without a path.
 func notServing(path string) func(backends.Endpoint) backends.Answer {
 	return func(e backends.Endpoint) backends.Answer {
 		if e.Review.Path == path {
@@ -110,7 +108,6 @@ func TestPathNotServed(t *testing.T) {
 	}
 }
 
-// pathCalled returns the path of the registration.
 func (c *cluster) pathCalled() string { return registration.RouteOf(c.validating("manager")).Path }
 
 // An edited path is called after it is served. The previous path is called until then.
@@ -128,9 +125,7 @@ func TestEditedPath(t *testing.T) {
 	installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.next()))
 	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
 	c.reconcile()
-	if c.pathCalled() != "/right" {
-		t.Errorf("%s is called", c.pathCalled())
-	}
+	installtest.Same(t, "the called path", "/right", c.pathCalled())
 }
 
 // A registration that another client deletes is not recreated at an edited path, port or Deployment
@@ -191,9 +186,7 @@ func TestEditedPathAndDeletedRegistration(t *testing.T) {
 	}
 	atPath("/validate")(&c.CSV.Spec.WebhookDefinitions[0])
 	c.reconcile()
-	if c.pathCalled() != "/validate" {
-		t.Errorf("%s is called", c.pathCalled())
-	}
+	installtest.Same(t, "the called path", "/validate", c.pathCalled())
 }
 
 // The same applies to a definition whose conversion another client removed.
@@ -315,7 +308,5 @@ func TestPathEditedByAnotherClient(t *testing.T) {
 	other := "/other"
 	c.validating("manager").Webhooks[0].ClientConfig.Service.Path = &other
 	c.reconcile()
-	if c.pathCalled() != "/validate" {
-		t.Errorf("%s is called", c.pathCalled())
-	}
+	installtest.Same(t, "the called path", "/validate", c.pathCalled())
 }

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,9 +53,7 @@ func testRenamedDeployment(t *testing.T, delegated bool) {
 	}
 	c.wait(time.Minute)
 	steps := stepsOf(c.reconcileLater())
-	if !slices.Equal(steps, []string{"delete Deployment shop/before"}) {
-		t.Errorf("steps %q", steps)
-	}
+	installtest.Same(t, "steps", []string{"delete Deployment shop/before"}, steps)
 	installtest.Same(t, "then", []string(nil), stepsOf(c.reconcileLater()))
 	if c.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
 		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)

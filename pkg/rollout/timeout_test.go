@@ -5,8 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -22,9 +26,7 @@ const (
 // The timeout of five minutes begins at the last progress of each Deployment and its webhooks.
 func TestInstallTimeout(t *testing.T) {
 	c := clusterWith(t, webhookOf("first"), webhookOf("second"))
-	c.answer = func(e backends.Endpoint) backends.Answer {
-		return backends.Answer{Reason: "Refused", Message: e.What + " refuses"}
-	}
+	c.answer = refuses
 	for _, moment := range []struct {
 		at      time.Duration
 		happens func()
@@ -52,7 +54,6 @@ func TestInstallTimeout(t *testing.T) {
 	}
 }
 
-// The timeout is requeued.
 func TestInstallTimeoutIsRequeued(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
 	c.reconcile()
@@ -110,4 +111,70 @@ func TestInstallTimeoutOfNewRegistrations(t *testing.T) {
 	if c.reconcile(); c.CSV.Status.Phase != installing {
 		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
 	}
+}
+
+// The settle time begins at the recorded creation time of a registration. Without a record it
+// begins at the end of the second in metadata.creationTimestamp.
+func TestSettleTimeBeginsWithCreation(t *testing.T) {
+	const created = 300 * time.Millisecond // after the full second
+	for name, test := range map[string]struct {
+		recorded bool
+		settled  time.Duration
+	}{
+		"recorded":     {true, created + 5*time.Second},
+		"not recorded": {false, 6 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := unregistered(t)
+			c.Policy.Settle = 5 * time.Second
+			second := c.now.Truncate(time.Second)
+			c.now = second.Add(created)
+			c.reconcile()
+			if test.recorded {
+				c.Observed.CreationTimes = map[types.UID]time.Time{c.Observed.Validating[0].UID: c.now}
+			}
+			plan := c.reconcile()
+			if want := second.Add(test.settled); !plan.Requeue.At.Equal(want) {
+				t.Fatalf("the requeue is at %s, want %s", plan.Requeue.At, want)
+			}
+			c.now = plan.Requeue.At.Add(-time.Millisecond)
+			if c.reconcile(); c.CSV.Status.Phase == succeeded {
+				t.Error("it has succeeded before the requeue")
+			}
+			c.now = plan.Requeue.At
+			if c.reconcile(); c.CSV.Status.Phase != succeeded {
+				t.Errorf("then it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
+			}
+		})
+	}
+}
+
+// An installation with awaited versions completes when they are served. Its message says what it
+// waits for after the webhooks serve. After the timeout it is Failed, and it still succeeds when
+// the versions are served.
+func TestAwaitedVersions(t *testing.T) {
+	c := clusterWith(t, webhookOf("server"))
+	c.Verdict.Awaited = []string{"things.example.com/v2"}
+	c.reconcile()
+	for range 4 {
+		c.reconcileLater("server")
+	}
+	const waits = "things.example.com/v2 to be served: its webhook converts: add the version to the definition now (bundle upgrade does so; if it was interrupted, run it again)"
+	expectPhase := func(want operatorsv1alpha1.ClusterServiceVersionPhase, message, ready string) {
+		t.Helper()
+		condition := meta.FindStatusCondition(c.Previous.Conditions, managerv1alpha1.ConditionReady)
+		if c.CSV.Status.Phase != want || phase.Of(c.CSV.Status).Message != message || condition.Reason != ready {
+			t.Errorf("it is %s: %s; ready is %+v; want %s: %s, %s", c.CSV.Status.Phase, phase.Of(c.CSV.Status).Message, condition, want, message, ready)
+		}
+	}
+	expectPhase(operatorsv1alpha1.CSVPhaseInstalling, "installing: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)
+	if requeue := c.reconcile().Requeue.At; requeue.IsZero() {
+		t.Error("the timeout is not requeued")
+	}
+	c.wait(c.Policy.InstallTimeout + time.Second)
+	c.reconcile()
+	expectPhase(operatorsv1alpha1.CSVPhaseFailed, "install timeout: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)
+	c.Verdict.Awaited = nil
+	c.reconcile()
+	expectPhase(operatorsv1alpha1.CSVPhaseSucceeded, "install strategy completed with no errors", "AllWebhooksServe")
 }

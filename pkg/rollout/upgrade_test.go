@@ -46,7 +46,6 @@ func named(generateName string) func(*operatorsv1alpha1.WebhookDescription) {
 	return func(d *operatorsv1alpha1.WebhookDescription) { d.GenerateName = generateName }
 }
 
-// registered returns the registrations with their owners and Services.
 func (c *cluster) registered() []string {
 	var lines []string
 	for _, r := range c.Observed.registrations() {
@@ -183,9 +182,7 @@ func TestUpgradeWaits(t *testing.T) {
 			plan := c.reconcile()
 			installtest.Same(t, "it writes", []string(nil), stepsOf(plan))
 			phases := phasesOf(plan)
-			if got := phases[len(phases)-1]; got != test.phase {
-				t.Errorf("it is %q, want %q", got, test.phase)
-			}
+			installtest.Same(t, "the last phase", test.phase, phases[len(phases)-1])
 			expect(t, c.registered(), "v.server.example.com shop.v1 server-service")
 		})
 	}

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestOf(t *testing.T) {
@@ -22,9 +24,7 @@ func TestOf(t *testing.T) {
 		"not allocated yet": {corev1.ServiceSpec{}, ByClusterIP},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Of(&corev1.Service{Spec: test.spec}); got != test.want {
-				t.Errorf("called by %s, want %s", got, test.want)
-			}
+			installtest.Same(t, "called by", test.want, Of(&corev1.Service{Spec: test.spec}))
 		})
 	}
 }
@@ -94,7 +94,5 @@ func TestPods(t *testing.T) {
 		slice(discoveryv1.AddressTypeIPv4, false, nil, "10.1.0.3"),
 		slice(discoveryv1.AddressTypeIPv6, true, nil, "fd00::1"),
 	})
-	if diff := cmp.Diff([]Endpoint{{IP: "10.1.0.1"}, {IP: "10.1.0.2"}}, got); diff != "" {
-		t.Errorf("ready pods (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "ready pods", []Endpoint{{IP: "10.1.0.1"}, {IP: "10.1.0.2"}}, got)
 }

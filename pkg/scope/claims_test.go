@@ -70,7 +70,6 @@ type claimsWorld struct {
 	answers map[string]bool // whether an operator has a conflict, as it was last
 }
 
-// change changes one operator or group, and returns those whose answer may be another one now.
 func (w *claimsWorld) change(dice *dice) map[string]bool {
 	changed := dice.rival()
 	key := keyOf(changed)
@@ -86,7 +85,6 @@ func (w *claimsWorld) change(dice *dice) map[string]bool {
 	return told
 }
 
-// check compares the answers of the index with a look at everybody; empty when they agree.
 func (w *claimsWorld) check(told map[string]bool) string {
 	for key, r := range w.current {
 		if r.CSV == nil {

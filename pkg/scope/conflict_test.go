@@ -38,7 +38,6 @@ func claimantOf(line string) Claimant {
 	return claimant
 }
 
-// static makes the list of provided APIs the administrator's.
 func static(apis string) func(*operatorsv1.OperatorGroup) {
 	return func(group *operatorsv1.OperatorGroup) {
 		group.Spec.StaticProvidedAPIs = true
@@ -112,9 +111,7 @@ func TestConflict(t *testing.T) {
 			if failure := scopeOf(t, groupOf("a", test.group...)).Conflict(claimantOf("own"), []Rival{rival}); failure != nil {
 				got = string(failure.Reason) + ": " + failure.Message
 			}
-			if got != test.want {
-				t.Errorf("got  %q\nwant %q", got, test.want)
-			}
+			same(t, "conflict", test.want, got)
 		})
 	}
 }

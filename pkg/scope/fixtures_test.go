@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,7 +45,6 @@ func groupOf(name string, changes ...func(*operatorsv1.OperatorGroup)) *operator
 	return group
 }
 
-// scopeOf returns the scope of a group that is alone in its namespace.
 func scopeOf(t *testing.T, group *operatorsv1.OperatorGroup) Scope {
 	t.Helper()
 	scope, failure := ForNamespace(group.Namespace, []*operatorsv1.OperatorGroup{group}, cluster)
@@ -80,3 +80,12 @@ var (
 	anyTeam         = where("team", metav1.LabelSelectorOpExists)
 	invalidSelector = where("team", "Like", "r*")
 )
+
+// same fails the test if two values differ. installtest.Same is not used here, because its package
+// uses this one.
+func same(t *testing.T, what string, want, got any, options ...cmp.Option) {
+	t.Helper()
+	if diff := cmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}

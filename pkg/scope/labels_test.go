@@ -3,7 +3,6 @@ package scope
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -33,10 +32,7 @@ func TestNamespaceLabels(t *testing.T) {
 			namespace: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "red"}},
 			wantAdd:   []string{labelA},
 		},
-		"named, with the label": {
-			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
-			namespace: namespaceOf("red", labelA, ""),
-		},
+		"named, with the label": {groups: []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))}, namespace: namespaceOf("red", labelA, "")},
 		"named, with another value": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
 			namespace: namespaceOf("red", labelA, "yes"), wantAdd: []string{labelA},
@@ -77,10 +73,7 @@ func TestNamespaceLabels(t *testing.T) {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red", ""))},
 			namespace: namespaceOf("red"),
 		},
-		"a deleted group": {
-			namespace:    namespaceOf("red", labelGone, "", "team", "red"),
-			wantOrphaned: []string{labelGone},
-		},
+		"a deleted group": {namespace: namespaceOf("red", labelGone, "", "team", "red"), wantOrphaned: []string{labelGone}},
 		"a group created again": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
 			namespace: namespaceOf("red", labelGone, ""), wantAdd: []string{labelA},
@@ -97,15 +90,9 @@ func TestNamespaceLabels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			labels := LabelsOf(test.groups)
 			add, remove := labels.Change(test.namespace)
-			if diff := cmp.Diff(test.wantAdd, add); diff != "" {
-				t.Errorf("add (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.wantRemove, remove); diff != "" {
-				t.Errorf("remove (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.wantOrphaned, labels.Orphaned(test.namespace)); diff != "" {
-				t.Errorf("orphaned (-want +got):\n%s", diff)
-			}
+			same(t, "add", test.wantAdd, add)
+			same(t, "remove", test.wantRemove, remove)
+			same(t, "orphaned", test.wantOrphaned, labels.Orphaned(test.namespace))
 		})
 	}
 }
@@ -116,19 +103,14 @@ func TestUnlabelled(t *testing.T) {
 		namespaces []*corev1.Namespace
 		want       []string
 	}{
-		"named, none with the label": {
-			group: groupOf("a", targeting("red", "blue")), namespaces: cluster,
-			want: []string{"blue", "red"},
-		},
+		"named, none with the label": {group: groupOf("a", targeting("red", "blue")), namespaces: cluster, want: []string{"blue", "red"}},
 		"named, one with the label, one with another value": {
 			group:      groupOf("a", targeting("red", "blue")),
 			namespaces: []*corev1.Namespace{namespaceOf("red", labelA, ""), namespaceOf("blue", labelA, "x"), namespaceOf("own")},
 			want:       []string{"blue"},
 		},
-		"named, not there yet": {group: groupOf("a", targeting("later")), namespaces: cluster},
-		"selected: the selector sees them as they are": {
-			group: groupOf("a", selecting(anyTeam)), namespaces: cluster,
-		},
+		"named, not there yet":                         {group: groupOf("a", targeting("later")), namespaces: cluster},
+		"selected: the selector sees them as they are": {group: groupOf("a", selecting(anyTeam)), namespaces: cluster},
 		"all": {group: groupOf("a"), namespaces: cluster},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,9 +118,7 @@ func TestUnlabelled(t *testing.T) {
 			if failure != nil {
 				t.Fatalf("no scope: %s", failure.Message)
 			}
-			if diff := cmp.Diff(test.want, scope.Unlabelled(test.namespaces)); diff != "" {
-				t.Errorf("unlabelled (-want +got):\n%s", diff)
-			}
+			same(t, "unlabelled", test.want, scope.Unlabelled(test.namespaces))
 		})
 	}
 }

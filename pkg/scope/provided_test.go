@@ -61,9 +61,7 @@ func TestProvidedAPIs(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := ProvidedAPIs(test.csvs); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			same(t, "provided APIs", test.want, ProvidedAPIs(test.csvs))
 		})
 	}
 }
@@ -87,9 +85,7 @@ func TestProvidedAPIsDiffer(t *testing.T) {
 		"being deleted":          {groupOf("a", deleted), "A.v1.g", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := ProvidedAPIsDiffer(test.group, test.provided); got != test.want {
-				t.Errorf("got %t, want %t", got, test.want)
-			}
+			same(t, "differ", test.want, ProvidedAPIsDiffer(test.group, test.provided))
 		})
 	}
 }

@@ -3,7 +3,6 @@ package scope
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -28,30 +27,15 @@ func TestForNamespace(t *testing.T) {
 		wantSelector *metav1.LabelSelector
 		wantTargets  string
 	}{
-		"all namespaces": {
-			group: groupOf("a"), wantMode: all, wantSelector: &metav1.LabelSelector{},
-			wantTargets: "",
-		},
+		"all namespaces": {group: groupOf("a"), wantMode: all, wantSelector: &metav1.LabelSelector{}, wantTargets: ""},
 		"an empty selector": {
 			group: groupOf("a", selecting(metav1.LabelSelector{})), wantMode: all,
 			wantSelector: &metav1.LabelSelector{}, wantTargets: "",
 		},
-		"the own namespace": {
-			group: groupOf("a", targeting("own", "own")), wantMode: own, wantSelector: labelled,
-			wantTargets: "own",
-		},
-		"another namespace": {
-			group: groupOf("a", targeting("red")), wantMode: single, wantSelector: labelled,
-			wantTargets: "red",
-		},
-		"several namespaces": {
-			group: groupOf("a", targeting("red", "own")), wantMode: multi, wantSelector: labelled,
-			wantTargets: "own,red",
-		},
-		"selected namespaces": {
-			group: groupOf("a", selecting(anyTeam)), wantMode: multi, wantSelector: &byTeam,
-			wantTargets: "blue,red",
-		},
+		"the own namespace":   {group: groupOf("a", targeting("own", "own")), wantMode: own, wantSelector: labelled, wantTargets: "own"},
+		"another namespace":   {group: groupOf("a", targeting("red")), wantMode: single, wantSelector: labelled, wantTargets: "red"},
+		"several namespaces":  {group: groupOf("a", targeting("red", "own")), wantMode: multi, wantSelector: labelled, wantTargets: "own,red"},
+		"selected namespaces": {group: groupOf("a", selecting(anyTeam)), wantMode: multi, wantSelector: &byTeam, wantTargets: "blue,red"},
 		"names win over a selector": {
 			group: groupOf("a", targeting("red"), selecting(anyTeam)), wantMode: single,
 			wantSelector: labelled, wantTargets: "red",
@@ -70,20 +54,14 @@ func TestForNamespace(t *testing.T) {
 			if scope.Group != test.group {
 				t.Errorf("group %q, want %q", scope.Group.Name, test.group.Name)
 			}
-			if scope.Mode != test.wantMode {
-				t.Errorf("mode %s, want %s", scope.Mode, test.wantMode)
-			}
-			if diff := cmp.Diff(test.wantSelector, scope.WebhookSelector()); diff != "" {
-				t.Errorf("selector (-want +got):\n%s", diff)
-			}
+			same(t, "mode", test.wantMode, scope.Mode)
+			same(t, "selector", test.wantSelector, scope.WebhookSelector())
 			wantAnnotations := map[string]string{
 				"olm.operatorGroup":     "a",
 				"olm.operatorNamespace": "own",
 				"olm.targetNamespaces":  test.wantTargets,
 			}
-			if diff := cmp.Diff(wantAnnotations, scope.Annotations()); diff != "" {
-				t.Errorf("annotations (-want +got):\n%s", diff)
-			}
+			same(t, "annotations", wantAnnotations, scope.Annotations())
 		})
 	}
 }
@@ -137,9 +115,7 @@ func TestForNamespaceFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, failure := ForNamespace("own", test.groups, cluster)
-			if diff := cmp.Diff(&test.want, failure); diff != "" {
-				t.Errorf("failure (-want +got):\n%s", diff)
-			}
+			same(t, "failure", &test.want, failure)
 		})
 	}
 }
@@ -201,9 +177,7 @@ func TestSupported(t *testing.T) {
 			scope := scopeOf(t, groupOf("a", targeting(test.targets...)))
 			csv := &operatorsv1alpha1.ClusterServiceVersion{}
 			csv.Spec.InstallModes = test.modes
-			if diff := cmp.Diff(test.want, scope.Supported(csv)); diff != "" {
-				t.Errorf("failure (-want +got):\n%s", diff)
-			}
+			same(t, "failure", test.want, scope.Supported(csv))
 		})
 	}
 }

@@ -59,10 +59,8 @@ func TestGroupStatus(t *testing.T) {
 		before     operatorsv1.OperatorGroupStatus
 		want       operatorsv1.OperatorGroupStatus
 	}{
-		"a new group": {group: groupOf("a"), want: statusOf(&at, []string{""})},
-		"nothing to say of a new group but when": {
-			group: groupOf("a", selecting(team("green"))), want: statusOf(&at, nil),
-		},
+		"a new group":                            {group: groupOf("a"), want: statusOf(&at, []string{""})},
+		"nothing to say of a new group but when": {group: groupOf("a", selecting(team("green"))), want: statusOf(&at, nil)},
 		"its annotation is refused": {
 			group: groupOf("a"), annotation: "forbidden",
 			want: statusOf(&at, []string{""}, metav1.Condition{
@@ -80,10 +78,7 @@ func TestGroupStatus(t *testing.T) {
 			before: withAccount(statusOf(&morning, []string{"red"}, foreign)),
 			want:   withAccount(statusOf(&at, []string{"blue", "red"}, foreign)),
 		},
-		"no targets any more": {
-			group:  groupOf("a", selecting(team("green"))),
-			before: statusOf(&morning, []string{"red"}), want: statusOf(&at, nil),
-		},
+		"no targets any more": {group: groupOf("a", selecting(team("green"))), before: statusOf(&morning, []string{"red"}), want: statusOf(&at, nil)},
 		"a second group": {
 			group: groupOf("a"), beside: []*operatorsv1.OperatorGroup{groupOf("b")},
 			before: statusOf(&morning, []string{""}, foreign),
@@ -148,15 +143,11 @@ func TestGroupStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.group.Status = *test.before.DeepCopy()
 			status, changed := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon)
-			if diff := cmp.Diff(test.want, status, emptyIsNil); diff != "" {
-				t.Errorf("status (-want +got):\n%s", diff)
-			}
+			same(t, "status", test.want, status, emptyIsNil)
 			if wantChanged := !cmp.Equal(test.before, test.want, emptyIsNil); changed != wantChanged {
 				t.Errorf("changed is %t, want %t", changed, wantChanged)
 			}
-			if diff := cmp.Diff(test.before, test.group.Status); diff != "" {
-				t.Errorf("the group itself (-before +after):\n%s", diff)
-			}
+			same(t, "the group itself", test.before, test.group.Status)
 
 			test.group.Status = status
 			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon.Add(time.Hour)); again {

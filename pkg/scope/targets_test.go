@@ -40,9 +40,7 @@ func TestConcerns(t *testing.T) {
 		"a selector that is not valid":   {groupOf("og", selecting(invalidSelector)), nil, red, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Concerns(test.group, test.before, test.after); got != test.want {
-				t.Errorf("it concerns the group: %t", got)
-			}
+			same(t, "concerns the group", test.want, Concerns(test.group, test.before, test.after))
 		})
 	}
 }
@@ -53,29 +51,14 @@ func TestTargets(t *testing.T) {
 		want      []string
 		wantError string
 	}{
-		"neither names nor selector: all": {group: groupOf("a"), want: []string{""}},
-		"an empty selector: all": {
-			group: groupOf("a", selecting(metav1.LabelSelector{})), want: []string{""},
-		},
-		"names, sorted and once each": {
-			group: groupOf("a", targeting("red", "blue", "red")), want: []string{"blue", "red"},
-		},
-		"a name that does not exist": {
-			group: groupOf("a", targeting("later")), want: []string{"later"},
-		},
-		"a selector, sorted": {
-			group: groupOf("a", selecting(anyTeam)), want: []string{"blue", "red"},
-		},
-		"a selector that matches nothing": {
-			group: groupOf("a", selecting(team("green"))), want: nil,
-		},
-		"names win over a selector": {
-			group: groupOf("a", targeting("own"), selecting(anyTeam)), want: []string{"own"},
-		},
-		"names win over a selector that is not valid": {
-			group: groupOf("a", targeting("own"), selecting(invalidSelector)),
-			want:  []string{"own"},
-		},
+		"neither names nor selector: all":             {group: groupOf("a"), want: []string{""}},
+		"an empty selector: all":                      {group: groupOf("a", selecting(metav1.LabelSelector{})), want: []string{""}},
+		"names, sorted and once each":                 {group: groupOf("a", targeting("red", "blue", "red")), want: []string{"blue", "red"}},
+		"a name that does not exist":                  {group: groupOf("a", targeting("later")), want: []string{"later"}},
+		"a selector, sorted":                          {group: groupOf("a", selecting(anyTeam)), want: []string{"blue", "red"}},
+		"a selector that matches nothing":             {group: groupOf("a", selecting(team("green"))), want: nil},
+		"names win over a selector":                   {group: groupOf("a", targeting("own"), selecting(anyTeam)), want: []string{"own"}},
+		"names win over a selector that is not valid": {group: groupOf("a", targeting("own"), selecting(invalidSelector)), want: []string{"own"}},
 		`"" among the names`: {
 			group:     groupOf("a", targeting("red", "")),
 			wantError: `spec.targetNamespaces of OperatorGroup "a" contains "", which names no namespace; remove it, or, for all namespaces, leave spec.targetNamespaces and spec.selector unset`,
@@ -91,9 +74,7 @@ func TestTargets(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Targets(test.group, cluster)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("targets (-want +got):\n%s", diff)
-			}
+			same(t, "targets", test.want, got)
 			if message := messageOf(err); message != test.wantError {
 				t.Errorf("error %q, want %q", message, test.wantError)
 			}
@@ -107,9 +88,7 @@ func TestTargetsLeavesTheGroupAsItIs(t *testing.T) {
 	if _, err := Targets(group, cluster); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, group); diff != "" {
-		t.Errorf("group (-before +after):\n%s", diff)
-	}
+	same(t, "group", before, group)
 }
 
 // With the named namespaces alone, the result is the same as with all.

@@ -60,7 +60,6 @@ func TestMessageBuildersAreBrief(t *testing.T) {
 	}
 }
 
-// textOf returns a text that is a literal, or several that are added.
 func textOf(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.BasicLit:

@@ -1,11 +1,10 @@
 package groupkind
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/sourcetest"
 )
 
 // callers are the files of the commands that may call GetKind, each with its reason.
@@ -23,25 +22,17 @@ var callers = map[string]string{
 
 // A kind without its group can be of a tenant. Another file that reads it has to be added with a reason.
 func TestNoKindIsReadWithoutItsGroup(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
 	unused := len(callers)
-	err := filepath.WalkDir(filepath.Join(root, "pkg", "cli"), func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil || !strings.Contains(string(text), ".GetKind") {
-			return err
-		}
-		name, err := filepath.Rel(root, path)
-		if callers[filepath.ToSlash(name)] == "" {
+	for name, text := range sourcetest.Files(t, "pkg/cli") {
+		switch {
+		case !strings.Contains(text, ".GetKind"):
+		case callers[name] == "":
 			t.Errorf("%s reads a kind without its group: use groupkind.Is or groupkind.Of", name)
-		} else {
+		default:
 			unused--
 		}
-		return err
-	})
-	if err != nil || unused != 0 {
-		t.Errorf("%d files of the list do not call GetKind; error %v", unused, err)
+	}
+	if unused != 0 {
+		t.Errorf("%d files of the list do not call GetKind", unused)
 	}
 }

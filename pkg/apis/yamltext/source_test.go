@@ -1,12 +1,11 @@
 package yamltext
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/sourcetest"
 )
 
 // unlimited are the files that may parse YAML without Check, each with its reason.
@@ -22,24 +21,10 @@ var parses = regexp.MustCompile(`\byaml\.(Unmarshal|UnmarshalStrict|YAMLToJSON|Y
 
 // Text of others is parsed within limits: YAML with aliases expands without bound.
 func TestEveryParserIsLimited(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
-	for _, dir := range []string{"pkg/cli", "pkg/install", "pkg/controller", "pkg/apis", "pkg/rollout", "cmd"} {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			name, err := filepath.Rel(root, path)
-			if err != nil || unlimited[filepath.ToSlash(name)] != "" {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			if found := parses.Find(text); found != nil && !strings.Contains(string(text), "yamltext.Check(") {
-				t.Errorf("%s calls %s) without yamltext.Check", name, found)
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
+	for name, text := range sourcetest.Files(t, "pkg/cli", "pkg/install", "pkg/controller", "pkg/apis", "pkg/rollout", "cmd") {
+		found := parses.FindString(text)
+		if found != "" && unlimited[name] == "" && !strings.Contains(text, "yamltext.Check(") {
+			t.Errorf("%s calls %s) without yamltext.Check", name, found)
 		}
 	}
 }

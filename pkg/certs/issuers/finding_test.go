@@ -63,18 +63,12 @@ func TestFromCertManager(t *testing.T) {
 			facts:   CertManagerFacts{Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: issued(map[string]string{"tls.crt": "leaf"})},
 			problem: "Secret ns/server-service-cert-issued, issued by cert-manager, lacks tls.crt or tls.key: delete the Secret",
 		},
-		"not installed": {
-			facts:   CertManagerFacts{Request: request(Issuer{})},
-			problem: "cert-manager is not installed",
-		},
+		"not installed": {facts: CertManagerFacts{Request: request(Issuer{})}, problem: "cert-manager is not installed"},
 		"uninstalled: the issued certificate stays in use": {
 			facts: CertManagerFacts{Request: request(Issuer{}), Secret: whole}, published: true,
 			problem: "cert-manager is not installed",
 		},
-		"the issuer does not exist": {
-			facts:   CertManagerFacts{Installed: true, Request: request(own)},
-			problem: "Issuer ns/internal does not exist",
-		},
+		"the issuer does not exist": {facts: CertManagerFacts{Installed: true, Request: request(own)}, problem: "Issuer ns/internal does not exist"},
 		"the issuer is not ready": {
 			facts:   CertManagerFacts{Installed: true, Request: request(cluster), Issuer: withConditions("Ready False ErrGetKeyPair secret not found")},
 			problem: "ClusterIssuer corporate is not ready: secret not found",

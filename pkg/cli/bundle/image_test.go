@@ -113,7 +113,6 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// folders are the entries of a number of folders.
 func folders(n int) []tar.Header {
 	var all []tar.Header
 	for i := range n {
@@ -195,7 +194,6 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// What is not what its digest says is not installed.
 func TestChangedLayouts(t *testing.T) {
 	image := imageOf(t, bundleFiles)
 	for _, what := range []string{"manifest", "layer"} {

@@ -65,7 +65,6 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-// An index that is not what its digest says is not followed.
 func TestChangedIndexes(t *testing.T) {
 	index := mutate.AppendManifests(empty.Index, on(imageOf(t, bundleFiles), "linux", "amd64"))
 	dir := layoutOfIndex(t, index)

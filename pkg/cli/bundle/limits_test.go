@@ -26,7 +26,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
 )
 
-// complexTexts need much more memory than their size, or are near to what does.
 var complexTexts = map[string]struct {
 	text, want string
 }{

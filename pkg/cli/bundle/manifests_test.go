@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // withPermissions is a bundle for some install modes, with permissions of both sorts.
@@ -77,9 +79,7 @@ func TestManifestsAreInAnOrderThatApplies(t *testing.T) {
 				}
 				got = append(got, identity)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			installtest.Same(t, "manifests", c.want, got)
 		})
 	}
 }
@@ -103,9 +103,7 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		metadata := find(kind)["metadata"].(map[string]any)
 		want := map[string]any{"olm.owner": "shop.v1.0.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": "shop", "team": "shop"}
-		if diff := cmp.Diff(want, metadata["labels"]); diff != "" {
-			t.Errorf("labels of %s (-want +got)\n%s", kind, diff)
-		}
+		installtest.Same(t, "labels of "+kind, want, metadata["labels"])
 	}
 	for kind, want := range map[string]string{
 		"ClusterRole":   "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, rules: [{apiGroups: [''], resources: [nodes], verbs: [list]}, {apiGroups: [''], resources: [secrets], verbs: [get]}, {apiGroups: [''], resources: [namespaces], verbs: [get, list, watch]}]}",
@@ -117,9 +115,7 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 		must(t, yaml.Unmarshal([]byte(want), &expected))
 		got := find(kind)
 		delete(got, "metadata")
-		if diff := cmp.Diff(expected, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", kind, diff)
-		}
+		installtest.Same(t, kind, expected, got)
 	}
 	spec := find("ClusterServiceVersion")["spec"].(map[string]any)
 	for _, field := range []string{"support", "keywords"} {
@@ -150,9 +146,7 @@ func TestTheAuthorsNamespace(t *testing.T) {
 			must(t, err)
 			var want map[string]any
 			must(t, yaml.Unmarshal([]byte(c.want), &want))
-			if diff := cmp.Diff(want, manifests[0].Object["metadata"]); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			installtest.Same(t, "manifests", want, manifests[0].Object["metadata"])
 		})
 	}
 }
@@ -251,7 +245,5 @@ func TestKindsOfOtherGroups(t *testing.T) {
 		"ClusterRole.other.example.com shop/a", "CustomResourceDefinition.apiextensions.k8s.io /goods.shop.example.com", "Good.shop.example.com /e",
 		"MutatingAdmissionPolicy.admissionregistration.k8s.io /c", "Namespace /shop", "ServiceAccount shop/shop", "ServiceAccount.other.example.com shop/shop", "Thing.other.example.com /b",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	installtest.Same(t, "manifests", want, got)
 }

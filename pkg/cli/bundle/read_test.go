@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const (
@@ -202,9 +203,7 @@ spec:
 		"spec.ports[":                           10,
 		"nowhere":                               3,
 	} {
-		if got := o.Line(path); got != want {
-			t.Errorf("Line(%q) = %d, want %d", path, got, want)
-		}
+		installtest.Same(t, "line of "+path, want, o.Line(path))
 	}
 }
 

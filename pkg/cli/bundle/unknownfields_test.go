@@ -14,6 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const webhookText = `  webhookdefinitions:
@@ -115,17 +116,13 @@ func TestMetadataOfAClusterIsRemoved(t *testing.T) {
 					dropped = append(dropped, p.Path)
 				}
 			}
-			if diff := cmp.Diff([]string{"metadata.finalizers", "metadata.generation", "metadata.ownerReferences", "metadata.resourceVersion", "metadata.uid"}, dropped); diff != "" {
-				t.Errorf("reported (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "reported", []string{"metadata.finalizers", "metadata.generation", "metadata.ownerReferences", "metadata.resourceVersion", "metadata.uid"}, dropped)
 			manifests, err := Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespace: "shop"})
 			must(t, err)
 			want := map[string]any{"name": "a", "namespace": "shop", "labels": map[string]any{"a": "b"}, "annotations": map[string]any{"c": "d"}}
 			for _, o := range manifests {
 				if o.GetName() == "a" {
-					if diff := cmp.Diff(want, o.Object["metadata"]); diff != "" {
-						t.Errorf("applied (-want +got):\n%s", diff)
-					}
+					installtest.Same(t, "applied", want, o.Object["metadata"])
 				}
 			}
 		})
@@ -154,12 +151,8 @@ func TestInstructionsAreRemoved(t *testing.T) {
 				t.Fatal(b.Problems)
 			}
 			o := b.Objects[at]
-			if diff := cmp.Diff(c.kept, slices.Sorted(maps.Keys(o.GetAnnotations()))); diff != "" {
-				t.Errorf("annotations (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(map[string]string{"example.com/mine": "a"}, o.GetLabels()); diff != "" {
-				t.Errorf("labels (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "annotations", c.kept, slices.Sorted(maps.Keys(o.GetAnnotations())))
+			installtest.Same(t, "labels", map[string]string{"example.com/mine": "a"}, o.GetLabels())
 			if csv, ok := o.Typed.(*operatorsv1alpha1.ClusterServiceVersion); ok && csv.Annotations[wellknown.AnnotationForceConversion] != "" {
 				t.Error("the typed object has an annotation that is not applied")
 			}

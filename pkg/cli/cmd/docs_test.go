@@ -7,14 +7,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The tests that docs/admin/threat-model.md names exist.
 func TestThreatModelNamesTests(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/admin/threat-model.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	missing := map[string]bool{}
 	for _, name := range regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(text), -1) {
 		missing[name] = true
@@ -34,9 +34,7 @@ func TestThreatModelNamesTests(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	for name := range missing {
 		t.Errorf("there is no %s", name)
 	}

@@ -6,6 +6,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Awaited versions are served when their webhook serves, or when its own pods may be what
@@ -43,12 +44,8 @@ func TestServingAwaitedVersions(t *testing.T) {
 					{Type: operatorsv1alpha1.ConversionWebhook, CRDs: []string{"things.example.com"}, State: test.webhook},
 				}}},
 			}}}
-			if got := l.Converts(live(test.caBundle, "v1")); got != test.converts {
-				t.Errorf("it converts: %t, want %t", got, test.converts)
-			}
-			if got := l.WaitsForVersions("things.example.com"); got != test.awaits {
-				t.Errorf("%q may wait, want %q", got, test.awaits)
-			}
+			installtest.Same(t, "converts", test.converts, l.Converts(live(test.caBundle, "v1")))
+			installtest.Same(t, "may wait", test.awaits, l.WaitsForVersions("things.example.com"))
 			if l.Converts(crd("v1")) || l.WaitsForVersions("others.example.com") != "" {
 				t.Error("another definition is taken for this one")
 			}

@@ -6,6 +6,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // For each conversion that a definition has, that the bundle's definition has, and that the ClusterServiceVersion declares:
@@ -42,18 +44,10 @@ func TestConversionOfAnExistingDefinition(t *testing.T) {
 		"a strategy without a clientConfig": {live("", "v1"), strategyOnly("v2", "v1"), undeclared, "v2 v1* by none", "v2* v1 by none", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := described(Opening(c.live, c.next, c.csv)); got != c.opened {
-				t.Errorf("opened: %s, want %s", got, c.opened)
-			}
-			if got := described(Settled(c.live, c.next, c.csv)); got != c.settled {
-				t.Errorf("settled: %s, want %s", got, c.settled)
-			}
-			if got := TakesConversion(c.live, c.next, c.csv); got != c.takes {
-				t.Errorf("takes it: %t", got)
-			}
-			if got := KeepsConversion(c.live, c.next, c.csv); got != c.keeps {
-				t.Errorf("keeps it: %q, want %q", got, c.keeps)
-			}
+			installtest.Same(t, "opened", c.opened, described(Opening(c.live, c.next, c.csv)))
+			installtest.Same(t, "settled", c.settled, described(Settled(c.live, c.next, c.csv)))
+			installtest.Same(t, "takes the conversion", c.takes, TakesConversion(c.live, c.next, c.csv))
+			installtest.Same(t, "keeps the conversion", c.keeps, KeepsConversion(c.live, c.next, c.csv))
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // crd has versions, the first of which is stored.
@@ -89,15 +90,9 @@ func TestOpening(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			opened, serving, settled := Opening(test.live, test.next, test.csv), Serving(test.live, test.next, test.csv), Settled(test.live, test.next, test.csv)
-			if got := described(opened); got != test.opened {
-				t.Errorf("opened: %s, want %s", got, test.opened)
-			}
-			if got := described(serving); got != test.serving {
-				t.Errorf("serving: %s, want %s", got, test.serving)
-			}
-			if got := described(settled); got != test.settled {
-				t.Errorf("settled: %s, want %s", got, test.settled)
-			}
+			installtest.Same(t, "opened", test.opened, described(opened))
+			installtest.Same(t, "serving", test.serving, described(serving))
+			installtest.Same(t, "settled", test.settled, described(settled))
 			if test.live != nil && (opened.ResourceVersion != "7" || opened.Labels["kept"] != "yes") {
 				t.Errorf("what the cluster has is lost: %+v", opened.ObjectMeta)
 			}

@@ -3,6 +3,8 @@ package deploy
 import (
 	"fmt"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestPopulation(t *testing.T) {
@@ -23,12 +25,8 @@ func TestPopulation(t *testing.T) {
 			"1 in team-05, 1 in team-06, 1 in team-07, 1 in team-08, 1 in team-09, the rest in 2 more"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.population.String(); got != test.number {
-				t.Errorf("%q, want %q", got, test.number)
-			}
-			if got := test.population.byNamespace(); got != test.byNamespace {
-				t.Errorf("%q, want %q", got, test.byNamespace)
-			}
+			installtest.Same(t, "number", test.number, test.population.String())
+			installtest.Same(t, "by Namespace", test.byNamespace, test.population.byNamespace())
 		})
 	}
 }

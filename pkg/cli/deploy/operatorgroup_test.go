@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // An installation does not mark an existing group as created by a bundle.
@@ -83,9 +83,7 @@ func TestWatched(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			watch, kept, err := Watched(test.groups, test.chosen, test.others)
-			if diff := cmp.Diff(test.want, watch); diff != "" {
-				t.Errorf("watched (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "watched", test.want, watch)
 			if (kept != "") != (test.kept != "") || !strings.Contains(kept, test.kept) {
 				t.Errorf("message %q, want %q", kept, test.kept)
 			}

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // What a Deployment says is said once.
@@ -32,9 +32,7 @@ func TestProgressIsNotRepeated(t *testing.T) {
 		"before it was looked at": {csv, nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, ProgressOf(Observation{CSV: test.csv, Rollout: test.rollout}).Lines); diff != "" {
-				t.Errorf("output (-want +got)\n%s", diff)
-			}
+			installtest.Same(t, "output", test.want, ProgressOf(Observation{CSV: test.csv, Rollout: test.rollout}).Lines)
 		})
 	}
 }
@@ -54,9 +52,7 @@ func TestProgressOfACertificate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := deploymentLines(managerv1alpha1.DeploymentStatus{Name: "manager", State: managerv1alpha1.DeploymentProgressing, Certificate: test.certificate})
-			if diff := cmp.Diff(append([]string{"Deployment manager is Progressing"}, test.want...), lines); diff != "" {
-				t.Errorf("output (-want +got)\n%s", diff)
-			}
+			installtest.Same(t, "output", append([]string{"Deployment manager is Progressing"}, test.want...), lines)
 		})
 	}
 }

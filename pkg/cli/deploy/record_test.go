@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // object is one that was written by these field managers.
@@ -74,9 +74,7 @@ func TestStepOf(t *testing.T) {
 				answered = changed(test.live)
 			}
 			s := StepOf(desired, test.live, answered, test.record)
-			if s.Action != test.want {
-				t.Errorf("it is to %s, want %s", s.Action, test.want)
-			}
+			installtest.Same(t, "action", test.want, s.Action)
 			if test.live != nil && test.record.Created(test.live) != test.removes {
 				t.Errorf("a removal takes it: %t", !test.removes)
 			}
@@ -123,9 +121,7 @@ func TestMarked(t *testing.T) {
 		"of another installation": {live: naming("mall/stock", object("Class", "", "1"))},
 		"of another client":       {live: object("Class", "", "1")},
 	} {
-		if got := r.Annotate(o, test.live).GetAnnotations()[wellknown.AnnotationInstallation]; got != test.want {
-			t.Errorf("%s: it names %q, want %q", name, got, test.want)
-		}
+		installtest.Same(t, name+": the annotation", test.want, r.Annotate(o, test.live).GetAnnotations()[wellknown.AnnotationInstallation])
 	}
 	if len(o.GetAnnotations()) > 0 {
 		t.Error("the manifest itself was changed")
@@ -207,9 +203,7 @@ func TestChanges(t *testing.T) {
 		"not changed: Kept shop exists, and is as the bundle has it",
 		"not changed: ServiceAccount mall/other exists, and is as the bundle has it",
 	}
-	if diff := cmp.Diff(want, Changes(steps, []string{Reference(steps[5].Object)})); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	installtest.Same(t, "record", want, Changes(steps, []string{Reference(steps[5].Object)}))
 }
 
 // A record is read as it was written, and keeps what was created when it is written again.
@@ -222,20 +216,14 @@ func TestRecord(t *testing.T) {
 	r.SetUID(object("Class", "", "1"))
 	r.Add(Step{Object: created.Object, Live: object("Class", "", "1"), Action: Update})
 	data, err := r.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	again, err := ReadRecord(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	want := []Recorded{
 		{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Class"}, Name: "shop", UID: "1", Created: true},
 		{TypeMeta: metav1.TypeMeta{APIVersion: "example.com/v1", Kind: "Role"}, Namespace: "mall", Name: "shop", UID: "2"},
 	}
-	if diff := cmp.Diff(want, again.Objects); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	installtest.Same(t, "record", want, again.Objects)
 }
 
 func TestRefuseInstall(t *testing.T) {
@@ -295,8 +283,6 @@ func TestIsRecord(t *testing.T) {
 		o.SetAPIVersion(test.apiVersion)
 		o.SetKind(test.kind)
 		o.SetName(test.name)
-		if got := IsRecord(o); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
-		}
+		installtest.Same(t, name, test.want, IsRecord(o))
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	api "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestRemovalOf(t *testing.T) {
@@ -77,12 +77,8 @@ func TestRemovalOf(t *testing.T) {
 					definitions++
 				}
 			}
-			if diff := gocmp.Diff(test.goes, goes); diff != "" {
-				t.Errorf("what goes (-want +got)\n%s", diff)
-			}
-			if diff := gocmp.Diff(test.told, r.Messages); diff != "" {
-				t.Errorf("output (-want +got)\n%s", diff)
-			}
+			installtest.Same(t, "what goes", test.goes, goes)
+			installtest.Same(t, "output", test.told, r.Messages)
 			if r.Definitions != definitions {
 				t.Errorf("%d definitions are said to go, and %d do", r.Definitions, definitions)
 			}
@@ -153,12 +149,8 @@ func TestOwn(t *testing.T) {
 			for _, o := range r.Delete {
 				goes = append(goes, o.GetKind())
 			}
-			if diff := gocmp.Diff(test.goes, goes); diff != "" {
-				t.Errorf("what goes (-want +got)\n%s", diff)
-			}
-			if diff := gocmp.Diff(test.told, r.Messages); diff != "" {
-				t.Errorf("output (-want +got)\n%s", diff)
-			}
+			installtest.Same(t, "what goes", test.goes, goes)
+			installtest.Same(t, "output", test.told, r.Messages)
 		})
 	}
 }

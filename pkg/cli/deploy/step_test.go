@@ -3,7 +3,7 @@ package deploy
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestChangedFields(t *testing.T) {
@@ -17,7 +17,5 @@ func TestChangedFields(t *testing.T) {
 	answered.Object["value"] = "new"
 	answered.Object["spec"] = map[string]any{"size": int64(1)}
 	want := []string{"metadata.finalizers", "metadata.labels.a", "metadata.ownerReferences", "spec.size", "value"}
-	if diff := cmp.Diff(want, StepOf(answered, live, answered, Record{}).Changed); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "step", want, StepOf(answered, live, answered, Record{}).Changed)
 }

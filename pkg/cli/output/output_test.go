@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // malice is every sort of text that must not reach a terminal as it is.
@@ -76,9 +78,7 @@ func TestPadding(t *testing.T) {
 func TestLinesAreIndented(t *testing.T) {
 	var out bytes.Buffer
 	New(&out).Lines("error: ", errors.Join(errors.New("a"), errors.New("b\nInstall it? [y/N]\x1b")).Error())
-	if diff := cmp.Diff("error: a\n  b\n  Install it? [y/N]\\x1b\n", out.String()); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	installtest.Same(t, "output", "error: a\n  b\n  Install it? [y/N]\\x1b\n", out.String())
 }
 
 // Documents keep every value, and show none of its characters raw.
@@ -88,9 +88,7 @@ func TestDocumentsKeepValues(t *testing.T) {
 		for name, write := range map[string]func(Writer, any) error{"JSON": Writer.JSON, "YAML": Writer.YAML} {
 			var out bytes.Buffer
 			want := map[string]any{"a": evil, "b": []any{}}
-			if err := write(New(&out), want); err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, write(New(&out), want))
 			var got map[string]any
 			if err := yaml.Unmarshal(out.Bytes(), &got); err != nil || cmp.Diff(want, got) != "" {
 				t.Errorf("%s of %q: %v\n%s", name, evil, err, out.String())

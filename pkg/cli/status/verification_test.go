@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
@@ -73,9 +73,7 @@ func TestWebhooksThatNobodyReports(t *testing.T) {
 			for _, w := range Of(f, "inn", now).Webhooks {
 				got = append(got, w.Name+" "+w.Type+" "+w.State+" "+w.Reason+": "+w.Problem)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("webhooks (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "webhooks", test.want, got)
 		})
 	}
 }
@@ -111,9 +109,7 @@ func TestWebhooksThatWereLive(t *testing.T) {
 			test.change(&f)
 			all := Of(f, "shop", now).Webhooks
 			w := all[slices.IndexFunc(all, func(w Webhook) bool { return w.Name == "v.shop.io" })]
-			if got := w.State + " " + w.Reason + ": " + w.Problem; got != test.want {
-				t.Errorf("it is %q, want %q", got, test.want)
-			}
+			installtest.Same(t, "webhook", test.want, w.State+" "+w.Reason+": "+w.Problem)
 		})
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 var things = schema.GroupResource{Group: "example.com", Resource: "things"}
@@ -76,7 +77,6 @@ func (c *cluster) versionsInUse() []string {
 	return all
 }
 
-// storedIn names the objects that stand in a version.
 func (c *cluster) storedIn(version string) string {
 	var names []string
 	for name, v := range c.stored {
@@ -292,12 +292,8 @@ func TestMigrate(t *testing.T) {
 				if err == nil && last != "rewritten 5 of 5 objects" {
 					t.Errorf("the last progress is %s", last)
 				}
-				if got := strings.Join(c.crd.Status.StoredVersions, " "); got != test.stored {
-					t.Errorf("stored versions are %q, want %q", got, test.stored)
-				}
-				if got := c.storedIn("v1"); got != test.left {
-					t.Errorf("stored in v1 are %q, want %q", got, test.left)
-				}
+				installtest.Same(t, "stored versions", test.stored, strings.Join(c.crd.Status.StoredVersions, " "))
+				installtest.Same(t, "stored in v1", test.left, c.storedIn("v1"))
 				c.answers, c.unread, c.silent, c.late, c.crd.Spec.Conversion = nil, nil, nil, 0, converted("ca")
 				if test.err == "" || strings.Contains(test.err, "changed") {
 					return
@@ -352,7 +348,6 @@ func TestMigrateToStorageVersion(t *testing.T) {
 	})
 }
 
-// Each object is reported, and the total is known from the first report.
 func TestProgress(t *testing.T) {
 	for name, test := range map[string]struct {
 		answers map[string]error
@@ -372,9 +367,7 @@ func TestProgress(t *testing.T) {
 						told = append(told, "final")
 					}
 				})
-				if got := strings.Join(told, " "); got != test.want {
-					t.Errorf("reported %s, want %s", got, test.want)
-				}
+				installtest.Same(t, "reported", test.want, strings.Join(told, " "))
 			})
 		})
 	}

@@ -36,7 +36,6 @@ func factsWithSecret(secret *corev1.Secret) (Facts, Results) {
 	return f, results
 }
 
-// verbsFor returns what a plan does with an object.
 func verbsFor(plan Plan, o drift.Object) (verbs []rollout.Verb) {
 	for _, step := range plan.Steps {
 		if step.Key() == drift.KeyOf(o) {

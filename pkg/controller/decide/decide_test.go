@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -42,9 +43,7 @@ func respond(t *testing.T, plan Plan) []Result {
 			results = append(results, SecretRead{Name: q.Name})
 		case MintCertificate:
 			generation, err := certs.Mint(q.Request)
-			if err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, err)
 			results = append(results, Minted{q.Secret, generation})
 		default:
 			t.Fatalf("asked: %T", question)
@@ -110,5 +109,20 @@ func TestOwnerOfASecret(t *testing.T) {
 		if refused := strings.Contains(message, "belongs to ClusterServiceVersion shop/other.v1"); refused != exists {
 			t.Errorf("the owner exists: %t, message: %q, questions: %T", exists, message, plan.Questions)
 		}
+	}
+}
+
+// The clock is set back after a key was minted, so that its certificate is not valid yet. The
+// decision ends with an error, and the retry mints another one.
+func TestMintedKeyIsNotValid(t *testing.T) {
+	request := certs.Request{Number: 1, Names: certs.DNSNames("manager-service", "shop"), NotBefore: now.Add(time.Hour), NotAfter: now.Add(2 * time.Hour)}
+	generation, err := certs.Mint(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const secret = "manager-service-cert"
+	results := Results{Learned: []Result{SecretRead{Name: secret}, Minted{secret, generation}}, Answers: NewAnswers()}
+	if _, err := Decide(operatorFacts(), results, now); err == nil || !strings.Contains(err.Error(), secret) {
+		t.Errorf("the decision ends with %v", err)
 	}
 }

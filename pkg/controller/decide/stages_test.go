@@ -65,9 +65,7 @@ func answered(t *testing.T, f Facts, results Results) Plan {
 	t.Helper()
 	before := dump.ForHash(f) + dump.ForHash(results)
 	plan, err := Decide(f, results, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	if diff := cmp.Diff(before, dump.ForHash(f)+dump.ForHash(results)); diff != "" {
 		t.Fatalf("the decision changes what it is given: %s", diff)
 	}

@@ -9,9 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // playedServer answers questions when the test lets it.
@@ -48,7 +47,6 @@ func (s *playedServer) asks(name string) (string, time.Duration) {
 	return s.Of("v1", NewAsker(queue.CSVKey("shop", name)), MaxAge).Answer, time.Since(began)
 }
 
-// answered asks while the server answers at once.
 func (s *playedServer) answered(name, answer string) string {
 	go func() { s.answers <- answer }()
 	got, _ := s.asks(name)
@@ -109,9 +107,7 @@ func waitsForOneQuestion(t *testing.T, s *playedServer) {
 		t.Errorf("the next waits %s, %d questions", took, s.began)
 	}
 	s.answers <- "one"
-	if diff := cmp.Diff([]string{"a", "b"}, s.wakes()); diff != "" {
-		t.Errorf("queued (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "queued", []string{"a", "b"}, s.wakes())
 }
 
 func waitsASecond(t *testing.T, s *playedServer) {
@@ -189,7 +185,5 @@ func queuesAfterAVoidAnswer(t *testing.T, s *playedServer) {
 	s.asks("a")
 	s.Announce("v1")
 	s.answers <- "one"
-	if diff := cmp.Diff([]string{"a"}, s.wakes()); diff != "" {
-		t.Errorf("queued (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "queued", []string{"a"}, s.wakes())
 }

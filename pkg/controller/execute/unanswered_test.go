@@ -1,10 +1,8 @@
 package execute
 
 import (
-	"bytes"
 	"context"
 	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,14 +10,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/apiservertest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
@@ -34,37 +31,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-// hangs answers reads as an API server without objects, and writes as one whose webhook does not answer
-// within 30 s.
-func hangs(r *http.Request) (*http.Response, error) {
-	code, reason, message := http.StatusNotFound, "NotFound", "not found"
-	if r.Method != http.MethodGet {
-		select {
-		case <-r.Context().Done():
-			return nil, r.Context().Err()
-		case <-time.After(30 * time.Second):
-			code, reason, message = http.StatusInternalServerError, "InternalError", "failed calling webhook: context deadline exceeded"
-		}
-	}
-	status := `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "` + reason + `", "message": "` + message + `"}`
-	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(status)), Request: r}, nil
-}
-
 // Webhooks that do not answer use up neither a reconciliation nor its report, however many objects they
 // must review.
 func TestHungWebhooksAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		kube, err := kubernetes.NewForConfig(&rest.Config{Host: "http://localhost", Transport: roundTripper(hangs), QPS: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
 		log := logrus.New()
 		log.SetOutput(io.Discard)
-		set, entry := clients.Set{Kube: kube}, logrus.NewEntry(log)
+		set, entry := clients.Set{Kube: apiservertest.Hanging(t)}, logrus.NewEntry(log)
 		e := &Executor{
 			Set: set, Records: &records.Records{}, Writes: &informers.Expectations{}, Events: record.NewFakeRecorder(100), Log: entry,
 			Metrics: metrics.New(prometheus.NewRegistry()), Now: time.Now, Processors: NewProcessors(),

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A cached ClusterServiceVersion has the annotations that pods get, and not the large descriptive
@@ -34,11 +36,7 @@ func TestPodsKeepNamedPorts(t *testing.T) {
 			{Name: "other", Image: "other:1"},
 		},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	want := corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 9443}}}}}
-	if diff := cmp.Diff(want, kept.(*corev1.Pod).Spec); diff != "" {
-		t.Errorf("spec (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "spec", want, kept.(*corev1.Pod).Spec)
 }

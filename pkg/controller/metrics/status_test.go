@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Metrics have only what the status of a WebhookRollout has now.
@@ -98,16 +99,12 @@ func TestMetricNames(t *testing.T) {
 	m.writes.WithLabelValues("create", "Service", "ok")
 	m.registrations.WithLabelValues("ConversionWebhook").Observe(1)
 	problems, err := testutil.GatherAndLint(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	for _, f := range families {
 		name := f.GetName()
 		if !strings.HasPrefix(name, "olm_webhook_manager_") {

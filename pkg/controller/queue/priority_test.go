@@ -2,11 +2,10 @@ package queue
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 	"testing"
 )
 
-// add adds a key as the work queue does if the key is not being reconciled.
 func (q *priorityQueue) add(name string, priority Priority) {
 	k := Key{Kind: CSV, Name: name}
 	q.raise(k, priority)
@@ -19,86 +18,39 @@ func (q *priorityQueue) add(name string, priority Priority) {
 
 // Urgent keys come before waiting keys, unchanged keys after them, and each key once.
 func TestPriorities(t *testing.T) {
+	type step func(*priorityQueue)
 	a := Key{Kind: CSV, Name: "a"}
+	add := func(name string, priority Priority) step { return func(q *priorityQueue) { q.add(name, priority) } }
+	raise := func(priority Priority) step { return func(q *priorityQueue) { q.raise(a, priority) } }
+	push, pop := func(q *priorityQueue) { q.Push(a) }, func(q *priorityQueue) { q.Pop() }
 	for name, test := range map[string]struct {
-		do   func(*priorityQueue)
-		want []string
+		do   []step
+		want string
 	}{
-		"in their order": {func(q *priorityQueue) {
-			q.add("a", Regular)
-			q.add("b", Regular)
-		}, []string{"a", "b"}},
-		"urgent first": {func(q *priorityQueue) {
-			q.add("a", Regular)
-			q.add("b", Urgent)
-		}, []string{"b", "a"}},
-		"a waiting key becomes urgent": {func(q *priorityQueue) {
-			q.add("a", Regular)
-			q.add("b", Regular)
-			q.add("b", Urgent)
-			q.add("b", Regular)
-		}, []string{"b", "a"}},
-		"a waiting key is added again": {func(q *priorityQueue) {
-			q.add("a", Regular)
-			q.add("b", Regular)
-			q.add("b", Regular)
-		}, []string{"a", "b"}},
-		"urgent keys in order": {func(q *priorityQueue) {
-			q.add("a", Urgent)
-			q.add("b", Urgent)
-		}, []string{"a", "b"}},
-		"not urgent after it was reconciled": {func(q *priorityQueue) {
-			q.add("a", Regular)
-			q.add("b", Urgent)
-			q.Pop()
-			q.add("b", Regular)
-		}, []string{"a", "b"}},
-		"unchanged keys last": {func(q *priorityQueue) {
-			q.add("a", Low)
-			q.add("b", Regular)
-			q.add("c", Urgent)
-		}, []string{"c", "b", "a"}},
-		"a delayed key": {func(q *priorityQueue) {
-			q.Push(a)
-			q.add("b", Regular)
-		}, []string{"b", "a"}},
-		"changed while it waits": {func(q *priorityQueue) {
-			q.add("a", Low)
-			q.add("b", Regular)
-			q.add("a", Regular)
-			q.add("a", Low)
-			q.add("c", Regular)
-		}, []string{"b", "a", "c"}},
-		"changed while it is reconciled": {func(q *priorityQueue) {
-			q.raise(a, Low)
-			q.raise(a, Regular)
-			q.raise(a, Low)
-			q.Push(a)
-			q.add("b", Regular)
-		}, []string{"a", "b"}},
-		"unchanged after it was reconciled": {func(q *priorityQueue) {
-			q.add("a", Regular)
-			q.Pop()
-			q.add("a", Low)
-			q.add("b", Regular)
-		}, []string{"b", "a"}},
-		"added again with a stale entry": {func(q *priorityQueue) {
-			q.add("a", Regular)
-			q.add("a", Urgent)
-			q.Pop()
-			q.add("b", Regular)
-			q.add("a", Regular)
-		}, []string{"a", "b"}},
+		"in their order":                     {[]step{add("a", Regular), add("b", Regular)}, "a b"},
+		"urgent first":                       {[]step{add("a", Regular), add("b", Urgent)}, "b a"},
+		"a waiting key becomes urgent":       {[]step{add("a", Regular), add("b", Regular), add("b", Urgent), add("b", Regular)}, "b a"},
+		"a waiting key is added again":       {[]step{add("a", Regular), add("b", Regular), add("b", Regular)}, "a b"},
+		"urgent keys in order":               {[]step{add("a", Urgent), add("b", Urgent)}, "a b"},
+		"not urgent after it was reconciled": {[]step{add("a", Regular), add("b", Urgent), pop, add("b", Regular)}, "a b"},
+		"unchanged keys last":                {[]step{add("a", Low), add("b", Regular), add("c", Urgent)}, "c b a"},
+		"a delayed key":                      {[]step{push, add("b", Regular)}, "b a"},
+		"changed while it waits":             {[]step{add("a", Low), add("b", Regular), add("a", Regular), add("a", Low), add("c", Regular)}, "b a c"},
+		"changed while it is reconciled":     {[]step{raise(Low), raise(Regular), raise(Low), push, add("b", Regular)}, "a b"},
+		"unchanged after it was reconciled":  {[]step{add("a", Regular), pop, add("a", Low), add("b", Regular)}, "b a"},
+		"added again with a stale entry":     {[]step{add("a", Regular), add("a", Urgent), pop, add("b", Regular), add("a", Regular)}, "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := newPriorityQueue()
-			test.do(q)
+			for _, do := range test.do {
+				do(q)
+			}
 			var got []string
 			for q.Len() > 0 {
 				got = append(got, q.Pop().Name)
 			}
-			if !slices.Equal(got, test.want) {
-				t.Errorf("handed out %v, want %v", got, test.want)
+			if order := strings.Join(got, " "); order != test.want {
+				t.Errorf("handed out %s, want %s", order, test.want)
 			}
 		})
 	}

@@ -4,10 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Creation times are returned for recorded registrations and deleted with them.
@@ -17,12 +18,8 @@ func TestCreationTimes(t *testing.T) {
 	var times CreationTimes
 	times.Add(created("a"), noon)
 	times.Add(created("b"), noon.Add(2*creationTimeKept/3))
-	if diff := cmp.Diff(map[types.UID]time.Time{"a": noon}, times.Of([]types.UID{"a", "c"})); diff != "" {
-		t.Errorf("creation times (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "creation times", map[types.UID]time.Time{"a": noon}, times.Of([]types.UID{"a", "c"}))
 	times.Add(created("c"), noon.Add(4*creationTimeKept/3))
 	want := map[types.UID]time.Time{"b": noon.Add(2 * creationTimeKept / 3), "c": noon.Add(4 * creationTimeKept / 3)}
-	if diff := cmp.Diff(want, times.Of([]types.UID{"a", "b", "c"})); diff != "" {
-		t.Errorf("a while later (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "a while later", want, times.Of([]types.UID{"a", "b", "c"}))
 }

@@ -43,7 +43,6 @@ func matcherOf(conditions []admissionregistrationv1.MatchCondition) matchconditi
 	return webhooks.NewValidatingWebhookAccessor("uid", "configuration", w).GetCompiledMatcher(cel.NewConditionCompiler(baseEnv))
 }
 
-// calls reports whether the API server calls the webhook for a request.
 func calls(t *testing.T, matcher matchconditions.Matcher, r call) bool {
 	t.Helper()
 	kind := schema.GroupVersionKind{Group: r.group, Version: "v1", Kind: r.resource}

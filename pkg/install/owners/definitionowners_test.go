@@ -32,7 +32,6 @@ func owner(kind, name string) metav1.OwnerReference {
 	return metav1.OwnerReference{Kind: kind, Name: name, UID: types.UID("uid-of-" + name)}
 }
 
-// convertedBy is a definition whose objects a Service converts.
 func convertedBy(service string) *apiextensionsv1.CustomResourceDefinition {
 	return installtest.Definition("levers.example.com", func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
@@ -136,12 +135,8 @@ func TestFateOf(t *testing.T) {
 			if test.labelled {
 				o.Labels = csvspec.OwnerLabels(csv)
 			}
-			if got := CleanupOf(o, csv, false); got != test.want {
-				t.Errorf("is %q, want %q", got, test.want)
-			}
-			if got := CleanupOf(o, csv, true); got != test.orphaned {
-				t.Errorf("orphaned, is %q, want %q", got, test.orphaned)
-			}
+			installtest.Same(t, "cleanup", test.want, CleanupOf(o, csv, false))
+			installtest.Same(t, "orphaned, cleanup", test.orphaned, CleanupOf(o, csv, true))
 		})
 	}
 }
@@ -168,9 +163,7 @@ func TestOrphans(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			csv.Finalizers = []string{"operators.coreos.com/csv-cleanup", test.finalizer}
-			if got := OrphansDependents(csv, test.record); got != test.want {
-				t.Errorf("orphans is %v", got)
-			}
+			installtest.Same(t, "orphans dependents", test.want, OrphansDependents(csv, test.record))
 		})
 	}
 }

@@ -110,9 +110,7 @@ func TestOwnership(t *testing.T) {
 		"cluster-scoped, with an owner reference":   {role(ownedClusterRole, installtest.Everything), false},
 		"elsewhere, with an owner reference":        {&rbacv1.Role{ObjectMeta: ownedElsewhere}, false},
 	} {
-		if got := o.Proves(test.object); got != test.want {
-			t.Errorf("%s: %t, want %t", title, got, test.want)
-		}
+		installtest.Same(t, title, test.want, o.Proves(test.object))
 	}
 }
 

@@ -29,9 +29,7 @@ func TestSubjects(t *testing.T) {
 		"nobody":                           {rbacv1.Subject{Kind: "Group", APIGroup: rbacv1.GroupName, Name: "system:unauthenticated"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := slices.Contains(subjects, SubjectKeys([]rbacv1.Subject{test.subject})[0]); got != test.means {
-				t.Errorf("it means the account: %t", got)
-			}
+			installtest.Same(t, "means the account", test.means, slices.Contains(subjects, SubjectKeys([]rbacv1.Subject{test.subject})[0]))
 		})
 	}
 }

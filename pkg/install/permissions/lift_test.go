@@ -179,8 +179,6 @@ func TestBindsRulesOf(t *testing.T) {
 		"the role is not lifted":    {nil, false},
 		"only a ClusterRole has it": {[]metav1.Object{&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: installtest.Policies(installtest.ReadPods)}}, false},
 	} {
-		if got := BindsRulesOf(binding, desired, test.live); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
-		}
+		installtest.Same(t, name, test.want, BindsRulesOf(binding, desired, test.live))
 	}
 }

@@ -115,9 +115,7 @@ func TestChangesOfAPIServices(t *testing.T) {
 		"another Deployment": {installtest.Owning(installtest.Operator(installtest.Deployments(one, two)), "Pond", "one", 0), installtest.Owning(installtest.Operator(installtest.Deployments(one, two)), "Pond", "two", 0), Moved},
 		"not declared":       {installtest.Owning(installtest.Operator(installtest.Deployments(one)), "Pond", "one", 0), installtest.Operator(installtest.Deployments(one)), Removed},
 	} {
-		if got := Changes(test.older, test.newer)[is]; got != test.want {
-			t.Errorf("%s: %s, want %s", title, got, test.want)
-		}
+		installtest.Same(t, title, test.want, Changes(test.older, test.newer)[is])
 	}
 }
 
@@ -163,8 +161,6 @@ func TestDelegatesTo(t *testing.T) {
 		"for others, too":      {group, in.CSV.Namespace, false},
 		"something else":       {d.Service, in.CSV.Namespace, false},
 	} {
-		if got := permissions.DelegatesTo(test.binding, test.namespace); got != test.want {
-			t.Errorf("%s: %t, want %t", title, got, test.want)
-		}
+		installtest.Same(t, title, test.want, permissions.DelegatesTo(test.binding, test.namespace))
 	}
 }

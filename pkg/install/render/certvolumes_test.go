@@ -28,9 +28,7 @@ func TestCertificateVolumes(t *testing.T) {
 		wantManager string
 		wantSidecar string
 	}{
-		"nothing of the author's": {
-			wantVolumes: added, wantManager: mounts, wantSidecar: mounts,
-		},
+		"nothing of the author's": {wantVolumes: added, wantManager: mounts, wantSidecar: mounts},
 		"a volume in the place of the certificate": {
 			volumes:     []corev1.Volume{installtest.Secret("cert", "absent")},
 			manager:     []corev1.VolumeMount{{Name: "cert", MountPath: installtest.WebhookCert, ReadOnly: true}},

@@ -3,6 +3,10 @@ package render
 import (
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -46,6 +50,27 @@ func TestCondition(t *testing.T) {
 			if c.Object.Name != "shop.v1" || c.Role.Name != "shop.v1" || c.Role.Rules[0].ResourceNames[0] != "shop.v1" || c.RoleBinding.RoleRef.Name != "shop.v1" {
 				t.Errorf("they are called %s, %s for %s, %s", c.Object.Name, c.Role.Name, c.Role.Rules[0].ResourceNames, c.RoleBinding.RoleRef.Name)
 			}
+		})
+	}
+}
+
+func TestSecretAccess(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*corev1.PodSpec)
+		want   string
+	}{
+		"of the ServiceAccount":                    {func(pod *corev1.PodSpec) { pod.ServiceAccountName = "shop" }, "shop"},
+		"of the default ServiceAccount":            {func(*corev1.PodSpec) {}, "default"},
+		"of a ServiceAccount under its older name": {func(pod *corev1.PodSpec) { pod.DeprecatedServiceAccount = "shop" }, "shop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) { test.change(&d.Template.Spec) })
+			d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec), installtest.ServedBy("manager"))))
+
+			rules := []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"manager-service-cert"}, Verbs: []string{"get"}}}
+			installtest.Same(t, "rules", rules, d.Role.Rules)
+			installtest.Same(t, "roleRef", rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: d.Role.Name}, d.RoleBinding.RoleRef)
+			installtest.Same(t, "subjects", []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "shop", Name: test.want}}, d.RoleBinding.Subjects)
 		})
 	}
 }

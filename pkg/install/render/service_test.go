@@ -141,9 +141,7 @@ func TestServiceName(t *testing.T) {
 		"next to a Service of the author's, as ever": {true, true, alternate},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := csvspec.ServiceName(csv, "manager", test.primaryTaken, test.alternateExists); got != test.want {
-				t.Errorf("the Service is named %q, want %q", got, test.want)
-			}
+			installtest.Same(t, "the name of the Service", test.want, csvspec.ServiceName(csv, "manager", test.primaryTaken, test.alternateExists))
 		})
 	}
 	if alternate == "manager-service" {

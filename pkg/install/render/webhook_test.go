@@ -129,9 +129,7 @@ func TestConfigurationName(t *testing.T) {
 		got := named(func(in *Input) {
 			in.Configurations = map[csvspec.Identity]string{{Type: installtest.Validating, GenerateName: "v.shop.example.com"}: "v.shop.example.com-x7k2p"}
 		})
-		if got != "v.shop.example.com-x7k2p" {
-			t.Errorf("the registration is named %q", got)
-		}
+		installtest.Same(t, "the name of the registration", "v.shop.example.com-x7k2p", got)
 	})
 }
 

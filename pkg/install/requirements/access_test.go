@@ -115,9 +115,7 @@ func TestPolicyRules(t *testing.T) {
 			if account.Status != want || account.Message != test.message || account.UUID != "uid-of-shop" {
 				t.Errorf("got %s: %q, want %s: %q", account.Status, account.Message, want, test.message)
 			}
-			if verdict.Passes() != (test.message == "") {
-				t.Errorf("passes: %t", verdict.Passes())
-			}
+			installtest.Same(t, "passes", test.message == "", verdict.Passes())
 		})
 	}
 }

@@ -47,9 +47,7 @@ func TestRequiredAPIServices(t *testing.T) {
 			}
 			verdict := Check(facts)
 			installtest.Same(t, "requirements", []operatorsv1alpha1.RequirementStatus{want}, verdict.Requirements)
-			if verdict.RequeueAfter != test.requeueAfter {
-				t.Errorf("requeued after %s, want %s", verdict.RequeueAfter, test.requeueAfter)
-			}
+			installtest.Same(t, "requeue", test.requeueAfter, verdict.RequeueAfter)
 		})
 	}
 }
@@ -177,9 +175,7 @@ func TestUndiscovered(t *testing.T) {
 				csv.Status.RequirementStatus[0].Status = test.recorded
 			}
 			verdict := Check(facts)
-			if got := verdict.Unmet(); got != test.unmet {
-				t.Errorf("not met: %q, want %q", got, test.unmet)
-			}
+			installtest.Same(t, "unmet", test.unmet, verdict.Unmet())
 			if verdict.RequeueAfter != longestAPIPause {
 				t.Errorf("asks again in %s", verdict.RequeueAfter)
 			}

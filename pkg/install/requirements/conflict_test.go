@@ -52,9 +52,7 @@ func TestOwnerConflict(t *testing.T) {
 				CSV: owning("shop.v1", 0, test.crds, test.apis), Began: test.began,
 				Neighbours: []scope.Claimant{{CSV: other, Began: test.begun}},
 			})
-			if verdict.Conflict != test.want {
-				t.Errorf("got  %q\nwant %q", verdict.Conflict, test.want)
-			}
+			installtest.Same(t, "conflict", test.want, verdict.Conflict)
 			if test.want != "" && verdict.Passes() {
 				t.Error("it passes")
 			}

@@ -127,9 +127,7 @@ func TestServesFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: test.namespace, Name: test.name}, Spec: corev1.ServiceSpec{Selector: test.selector}}
-			if got := owners.IsServiceOf(csv, service); got != test.want {
-				t.Errorf("%t, want %t", got, test.want)
-			}
+			installtest.Same(t, "is the Service", test.want, owners.IsServiceOf(csv, service))
 		})
 	}
 }

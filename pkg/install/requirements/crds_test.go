@@ -29,10 +29,7 @@ func TestRequiredCRDs(t *testing.T) {
 			owned: describing("a.example.com", "v1"), crds: definitions(installtest.Definition("b.example.com")),
 			want: []string{"a.example.com NotPresent: CRD is not present"},
 		},
-		"required, absent": {
-			required: describing("a.example.com", "v1"),
-			want:     []string{"a.example.com NotPresent: CRD is not present"},
-		},
+		"required, absent": {required: describing("a.example.com", "v1"), want: []string{"a.example.com NotPresent: CRD is not present"}},
 		"another version": {
 			required: describing("a.example.com", "v2"), crds: definitions(installtest.Definition("a.example.com")),
 			want: []string{"a.example.com NotPresent: CRD version not served: the ClusterServiceVersion names v2, served are v1"},

@@ -39,9 +39,7 @@ func TestNarrow(t *testing.T) {
 		"more than an integer can be": {webhooks(wideRule(1<<16, 1<<16), wideRule(1<<16, 1<<16)), 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := csvspec.WebhooksWithinLimit(c.csv); got != c.want {
-				t.Errorf("%d webhooks are narrow, want %d", got, c.want)
-			}
+			installtest.Same(t, "narrow webhooks", c.want, csvspec.WebhooksWithinLimit(c.csv))
 			violated := c.want < len(c.csv.Spec.WebhookDefinitions)
 			if got := Check(Facts{CSV: c.csv}).Violations; violated != (len(got) == 1 && got[0].Kind == TooManyCombinations && got[0].Webhook == c.want) {
 				t.Errorf("violations are %v", got)

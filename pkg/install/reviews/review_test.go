@@ -27,9 +27,7 @@ func reviewed(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, d oper
 		t.Fatal("there is no review")
 	}
 	var review admissionv1.AdmissionReview
-	if err := json.Unmarshal([]byte(r.Body), &review); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, json.Unmarshal([]byte(r.Body), &review))
 	if review.APIVersion != r.APIVersion || review.Kind != r.Kind || review.Request.UID != types.UID(r.UID) {
 		t.Errorf("the body is %s of %s with the uid %s, the review says %+v", review.Kind, review.APIVersion, review.Request.UID, r)
 	}
@@ -165,9 +163,7 @@ func TestTheConversionUnderReview(t *testing.T) {
 	d := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"orders.shop.example.com"}, AdmissionReviewVersions: []string{"v1", "v1beta1"}}
 	var review apiextensionsv1.ConversionReview
 	r := For(csv, d, rules.Catalog{})
-	if err := json.Unmarshal([]byte(r.Body), &review); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, json.Unmarshal([]byte(r.Body), &review))
 	if review.Request.DesiredAPIVersion != "shop.example.com/v2" || review.Request.Objects == nil || len(review.Request.Objects) > 0 || r.AnyAnswer || r.Path != "/" {
 		t.Errorf("the review is %+v", r)
 	}
@@ -178,9 +174,7 @@ func TestTheConversionUnderReview(t *testing.T) {
 func TestPathsUnderReview(t *testing.T) {
 	for _, path := range []string{"/validate", "/validate/", "/validate//", "/", "", "/a/../b/", "/with space/", "/a%2Fb/"} {
 		client, err := rest.UnversionedRESTClientFor(&rest.Config{Host: "https://shop.shop.svc", APIPath: path, ContentConfig: rest.ContentConfig{NegotiatedSerializer: scheme.Codecs}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, err)
 		admits := admitting(on("pods"))
 		converts := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"orders.shop.example.com"}, AdmissionReviewVersions: []string{"v1"}}
 		for _, d := range []operatorsv1alpha1.WebhookDescription{admits, converts} {

@@ -13,21 +13,14 @@ func TestSubscriptionOf(t *testing.T) {
 		csvs          []*operatorsv1alpha1.ClusterServiceVersion
 		want          string
 	}{
-		"none": {},
-		"another operator's": {
-			subscriptions: []*operatorsv1alpha1.Subscription{subscription("other", "other.v1", "other.v0")},
-		},
-		"one that has installed nothing yet": {
-			subscriptions: []*operatorsv1alpha1.Subscription{subscription("new", "", "")},
-		},
+		"none":                               {},
+		"another operator's":                 {subscriptions: []*operatorsv1alpha1.Subscription{subscription("other", "other.v1", "other.v0")}},
+		"one that has installed nothing yet": {subscriptions: []*operatorsv1alpha1.Subscription{subscription("new", "", "")}},
 		"the one that installed it": {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("other", "other.v1", ""), subscription("shop", "shop.v2", "")},
 			want:          "shop",
 		},
-		"the one that starts with it": {
-			subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "", "shop.v2")},
-			want:          "shop",
-		},
+		"the one that starts with it": {subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "", "shop.v2")}, want: "shop"},
 		"installed wins over starting": {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("a", "", "shop.v2"), subscription("b", "shop.v2", "")},
 			want:          "b",
@@ -36,10 +29,7 @@ func TestSubscriptionOf(t *testing.T) {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("b", "shop.v2", ""), subscription("a", "shop.v2", "")},
 			want:          "a",
 		},
-		"the version before no longer exists": {
-			subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "shop.v1", "")},
-			want:          "shop",
-		},
+		"the version before no longer exists": {subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "shop.v1", "")}, want: "shop"},
 		"two versions before": {
 			subscriptions: []*operatorsv1alpha1.Subscription{subscription("shop", "", "shop.v0")},
 			csvs:          []*operatorsv1alpha1.ClusterServiceVersion{csvVersion("shop.v2", "shop.v1"), csvVersion("shop.v1", "shop.v0")},

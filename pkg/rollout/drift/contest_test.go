@@ -15,9 +15,7 @@ func TestContestRecord(t *testing.T) {
 		wantContested bool
 		wantBlocked   bool // the repair of a change by the adversary
 	}{
-		"two in a minute": {
-			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x")}, at: 2 * time.Second,
-		},
+		"two in a minute": {repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x")}, at: 2 * time.Second},
 		"three in a minute": {
 			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x"), time.Minute: by("adversary", "x")},
 			at:      61 * time.Second, wantContested: true, wantBlocked: true,

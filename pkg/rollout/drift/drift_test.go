@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -174,3 +176,18 @@ func wrote(manager, fields string) metav1.ManagedFieldsEntry {
 }
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func TestDecisiveFields(t *testing.T) {
+	name := metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"a": "b"}}
+	for want, objects := range map[string][2]Object{
+		"subjects":                    {&rbacv1.RoleBinding{ObjectMeta: name, Subjects: []rbacv1.Subject{{Kind: "User", Name: "a"}}}, &rbacv1.RoleBinding{ObjectMeta: name}},
+		"metadata.labels.olm.managed": {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"olm.managed": "true"}}}, &corev1.Service{ObjectMeta: name}},
+		"":                            {&corev1.Service{ObjectMeta: name}, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}},
+		"data.key":                    {&corev1.Secret{ObjectMeta: name, Data: map[string][]byte{"key": []byte("a")}}, &corev1.Secret{ObjectMeta: name, Data: map[string][]byte{"key": []byte("b")}}},
+	} {
+		drift, refused := WriteOf(objects[0], objects[1]).Refused()
+		if got := strings.Join(drift.Fields, ", "); got != want || refused != (want != "") {
+			t.Errorf("refused %t: %q, want %q", refused, got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -228,9 +229,9 @@ func TestReplacing(t *testing.T) {
 			for _, p := range Transitions(Phase{test.from, test.reason, message}, f) {
 				got = string(p.Phase) + " " + string(p.Reason) + ": " + p.Message
 			}
-			if got != test.want {
-				t.Errorf("the last transition is %q, want %q", got, test.want)
-			}
+			installtest.Same(t, "the last transition", test.want, got)
 		})
 	}
 }
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -104,3 +104,5 @@ func TestDelayUntil(t *testing.T) {
 		})
 	}
 }
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

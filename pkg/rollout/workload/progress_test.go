@@ -64,12 +64,8 @@ func TestProgress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := ProgressOf(test.live, nil)
-			if got := string(p.State) + " " + p.Reason + ": " + p.Message; got != test.want {
-				t.Errorf("%q, want %q", got, test.want)
-			}
-			if p.Available != test.wantAvailable {
-				t.Errorf("available: %t, want %t", p.Available, test.wantAvailable)
-			}
+			installtest.Same(t, "progress", test.want, string(p.State)+" "+p.Reason+": "+p.Message)
+			installtest.Same(t, "available", test.wantAvailable, p.Available)
 		})
 	}
 }
@@ -196,3 +192,5 @@ func TestRunningUnready(t *testing.T) {
 		})
 	}
 }
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -95,7 +95,6 @@ func clusterRole(labels, rules string) string {
 	return "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a, labels: {" + labels + "}}\n" + rules + "\n"
 }
 
-// boundTo is a binding of a ClusterRole to some users.
 func boundTo(users int) string {
 	return "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: a}\nroleRef: {kind: ClusterRole, name: a}\nsubjects: [" + numbered(users, "{kind: User, name: u%x},") + "]\n"
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 var printed = Report{Bundle: "shop", Findings: []Finding{
@@ -34,9 +34,7 @@ waived  one-replica (policy)  manifests/csv.yaml:3
         waived: it is a small cluster
 shop: 3 errors, 0 warnings, 1 waived
 `
-	if diff := cmp.Diff(want, got.String()); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	installtest.Same(t, "report", want, got.String())
 }
 
 func TestSARIFIsValid(t *testing.T) {

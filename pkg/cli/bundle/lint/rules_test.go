@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
@@ -34,9 +35,7 @@ func TestBeyondOneNamespace(t *testing.T) {
 					found = append(found, code)
 				}
 			}
-			if !slices.Equal(found, c.want) {
-				t.Errorf("found is %v, want %v", found, c.want)
-			}
+			installtest.Same(t, "found", c.want, found)
 		})
 	}
 }
@@ -114,9 +113,7 @@ func TestCoreResources(t *testing.T) {
 					got, _, _ = strings.Cut(strings.TrimPrefix(finding.What, "while the webhook does not answer, no client can write "), ":")
 				}
 			}
-			if got != c.want {
-				t.Errorf("found is %q, want %q", got, c.want)
-			}
+			installtest.Same(t, "found", c.want, got)
 		})
 	}
 }

@@ -94,7 +94,6 @@ func failing(group, resource string) func(files) {
 	}
 }
 
-// another appends a copy of the first webhook.
 func (f files) another(change func(map[string]any)) {
 	copied := (&unstructured.Unstructured{Object: f.webhook()}).DeepCopy().Object
 	change(copied)
@@ -120,7 +119,6 @@ func (f files) annotations() map[string]any {
 	return f["metadata/annotations.yaml"]["annotations"].(map[string]any)
 }
 
-// rename gives a bundle's annotation another name.
 func rename(annotations map[string]any, from, to string) {
 	const prefix = "operators.operatorframework.io.bundle."
 	annotations[prefix+to] = annotations[prefix+from]

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestWaivers(t *testing.T) {
@@ -32,9 +31,7 @@ func TestWaivers(t *testing.T) {
 			if c.waived {
 				want = nil
 			}
-			if diff := cmp.Diff(want, codes(report)); diff != "" {
-				t.Errorf("what still counts (-want +got)\n%s", diff)
-			}
+			installtest.Same(t, "what still counts", want, codes(report))
 			var text strings.Builder
 			report.Print(output.New(&text))
 			if c.waived != strings.Contains(text.String(), "waived: because") {

@@ -3,11 +3,11 @@ package show
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Fields that are dangerous are shown with the name.
@@ -36,12 +36,8 @@ func TestDetails(t *testing.T) {
 		"{apiVersion: other.example.com/v1, kind: Service, metadata: {name: a}, spec: {type: LoadBalancer}}":                                                                                                                                       "",
 	} {
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, detailsOf(object)); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", text, diff)
-		}
+		installtest.Must(t, yaml.Unmarshal([]byte(text), &object.Object))
+		installtest.Same(t, text, want, detailsOf(object))
 	}
 }
 
@@ -70,9 +66,7 @@ containers: [{name: c, env: [{name: A, valueFrom: {secretKeyRef: {name: variable
 	var manifests []*unstructured.Unstructured
 	for _, text := range []string{"{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "{apiVersion: v1, kind: ServiceAccount, metadata: {name: shop, namespace: shop}}", "{apiVersion: v1, kind: Secret, metadata: {name: own, namespace: shop}}", csv} {
 		object := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, yaml.Unmarshal([]byte(text), &object.Object))
 		manifests = append(manifests, object)
 	}
 	var got [][]string
@@ -84,7 +78,5 @@ containers: [{name: c, env: [{name: A, valueFrom: {secretKeyRef: {name: variable
 		{"shop", "kube-system", "all of", "Role extension-apiserver-authentication-reader"},
 		{"shop", "shop", "mount", "Secrets other-tls projected variable variables"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	installtest.Same(t, "details", want, got)
 }

@@ -3,11 +3,12 @@ package show
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Each control of the Pod Security Standard "baseline" is shown, in the pod, in its containers and in its init
@@ -77,9 +78,7 @@ func TestHostAccess(t *testing.T) {
 			if template.Spec.Containers = containers; initial {
 				template.Spec.InitContainers, template.Spec.Containers = containers, nil
 			}
-			if diff := cmp.Diff(c.want, hostAccess(template)); diff != "" {
-				t.Errorf("%s (-want +got)\n%s", name, diff)
-			}
+			installtest.Same(t, name, c.want, hostAccess(template))
 			for _, check := range baseline() {
 				if !check.Versions[len(check.Versions)-1].CheckPod(&template.ObjectMeta, &template.Spec).Allowed {
 					tried[check.ID] = true

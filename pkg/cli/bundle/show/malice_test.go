@@ -95,7 +95,6 @@ func malice(t *testing.T) *bundle.Bundle {
 	return b
 }
 
-// notice is what is shown, with columns as narrow as they can be.
 func notice(b *bundle.Bundle, refused *bundle.RefusedError) string {
 	var out bytes.Buffer
 	Of(b, refused.Manifests, refused.Refusals...).Print(output.New(&out))

@@ -3,9 +3,10 @@ package show
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Every rule is a row. A role that grants nothing yet is also among the other objects.
@@ -26,9 +27,7 @@ func TestPermissionsOfObjects(t *testing.T) {
 		"{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v1}}",
 	} {
 		var object unstructured.Unstructured
-		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, yaml.Unmarshal([]byte(text), &object.Object))
 		manifests = append(manifests, &object)
 	}
 	c := contentsOf(manifests)
@@ -46,10 +45,6 @@ func TestPermissionsOfObjects(t *testing.T) {
 		{"shop", "a, b", "get", "pods"},
 		{"shop", "cluster", "get", "/metrics"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	if diff := cmp.Diff([]Object{{Kind: "ClusterRole.rbac.authorization.k8s.io", Name: "unbound"}}, c.others); diff != "" {
-		t.Errorf("other objects (-want +got)\n%s", diff)
-	}
+	installtest.Same(t, "permissions", want, got)
+	installtest.Same(t, "other objects", []Object{{Kind: "ClusterRole.rbac.authorization.k8s.io", Name: "unbound"}}, c.others)
 }

@@ -10,14 +10,13 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func read(t *testing.T, example string) *bundle.Bundle {
 	t.Helper()
 	b, err := bundle.Inspect("../../../../examples/" + example)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return b
 }
 
@@ -25,15 +24,11 @@ func summary(t *testing.T, example string, watch []string) Summary {
 	t.Helper()
 	b := read(t, example)
 	manifests, err := bundle.Manifests(b, bundle.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	for _, m := range manifests {
 		// Also namespaces that the example does not support: what is shown is the OperatorGroup's.
 		if m.GetKind() == "OperatorGroup" && watch != nil {
-			if err := unstructured.SetNestedStringSlice(m.Object, watch, "spec", "targetNamespaces"); err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, unstructured.SetNestedStringSlice(m.Object, watch, "spec", "targetNamespaces"))
 		}
 	}
 	return Of(b, manifests)
@@ -104,9 +99,7 @@ func TestWhatIsInterceptedWhere(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff([]Webhook{c.want}, summary(t, c.example, c.watch).Webhooks); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			installtest.Same(t, "webhooks", []Webhook{c.want}, summary(t, c.example, c.watch).Webhooks)
 		})
 	}
 }
@@ -148,9 +141,7 @@ func TestGraphs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got bytes.Buffer
 			c.write(output.New(&got))
-			if diff := cmp.Diff(c.want, got.String()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			installtest.Same(t, "printed", c.want, got.String())
 		})
 	}
 }
@@ -173,9 +164,7 @@ func TestPermissions(t *testing.T) {
 			for _, p := range summary(t, c.example, c.watch).Permissions {
 				got = append(got, []string{p.Account, p.Where, p.Verbs, p.On})
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			installtest.Same(t, "show", c.want, got)
 		})
 	}
 }

@@ -7,11 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// command runs a bundle command as a person would.
 func command(t *testing.T, args ...string) (out string, err error) {
 	t.Helper()
 	cmd := NewCommand()
@@ -27,7 +28,7 @@ func command(t *testing.T, args ...string) (out string, err error) {
 func TestBundleCommands(t *testing.T) {
 	const example = "../../../../examples/projectpolicy/bundle"
 	config := filepath.Join(t.TempDir(), "config.yaml")
-	must(t, os.WriteFile(config, []byte("nodeSelector: {disk: ssd}\n"), 0o600))
+	installtest.Must(t, os.WriteFile(config, []byte("nodeSelector: {disk: ssd}\n"), 0o600))
 	for name, c := range map[string]struct {
 		args []string
 		want string // in the output
@@ -78,12 +79,12 @@ func TestBundleCommands(t *testing.T) {
 // The author of a bundle does not choose a namespace of Kubernetes for it.
 func TestNamespacesOfKubernetesAreNotSuggested(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS("../../../../examples/projectpolicy/bundle")))
+	installtest.Must(t, os.CopyFS(dir, os.DirFS("../../../../examples/projectpolicy/bundle")))
 	files, err := filepath.Glob(filepath.Join(dir, "manifests", "*clusterserviceversion.yaml"))
-	must(t, err)
+	installtest.Must(t, err)
 	text, err := os.ReadFile(files[0])
-	must(t, err)
-	must(t, os.WriteFile(files[0], []byte(strings.Replace(string(text), "  annotations:\n", "  annotations:\n    operatorframework.io/suggested-namespace-template: '{\"metadata\":{\"name\":\"kube-system\"}}'\n", 1)), 0o600))
+	installtest.Must(t, err)
+	installtest.Must(t, os.WriteFile(files[0], []byte(strings.Replace(string(text), "  annotations:\n", "  annotations:\n    operatorframework.io/suggested-namespace-template: '{\"metadata\":{\"name\":\"kube-system\"}}'\n", 1)), 0o600))
 	for _, subcommand := range []string{"install", "upgrade", "uninstall"} {
 		if _, err := command(t, subcommand, dir); err == nil || !strings.Contains(err.Error(), "kube-system, which belongs to Kubernetes: choose another one with -n NAMESPACE") {
 			t.Errorf("%s: %v", subcommand, err)
@@ -93,17 +94,40 @@ func TestNamespacesOfKubernetesAreNotSuggested(t *testing.T) {
 
 func TestValidateIsReadByPrograms(t *testing.T) {
 	out, err := command(t, "validate", "-o", "json", "../../../../examples/projectpolicy/bundle")
-	must(t, err)
+	installtest.Must(t, err)
 	var reports []lint.Report
-	must(t, json.Unmarshal([]byte(out), &reports))
+	installtest.Must(t, json.Unmarshal([]byte(out), &reports))
 	if len(reports) != 1 || len(reports[0].Findings) != 4 || reports[0].Findings[0].Waived == "" {
 		t.Errorf("got %+v", reports)
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+// A command encodes every text of the fixture with hostile texts: no control character of it reaches the
+// terminal raw, and no document for programs has a null list.
+func TestMaliceIsEncoded(t *testing.T) {
+	const malice = "../../bundle/testdata/malice"
+	for _, args := range [][]string{
+		{"validate", malice}, {"validate", "-o", "json", malice}, {"validate", "-o", "yaml", malice}, {"validate", "-o", "sarif", malice},
+		{"validate", "-o", "json", "./no\nwhere\x1b"},
+		{"show", malice}, {"show", "-o", "json", malice}, {"show", "-o", "yaml", malice}, {"show", "-o", "dot", malice}, {"show", "-o", "mermaid", malice},
+		{"render", malice}, {"explain", "no\x1b"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			out, err := command(t, args...)
+			if i := strings.IndexFunc(out, func(r rune) bool { return !unicode.IsGraphic(r) && r != '\n' && r != '\t' }); i >= 0 {
+				t.Errorf("%q is written raw", out[max(0, i-40):i+10])
+			}
+			for line := range strings.Lines(out) {
+				if strings.HasPrefix(line, "Webhooks: none") {
+					t.Errorf("a line is forged: %s", line)
+				}
+			}
+			if args[0] != "render" && strings.Contains(out, "null") {
+				t.Errorf("a list is null:\n%s", out)
+			}
+			if args[0] == "render" && (err == nil || out != "") {
+				t.Errorf("it is rendered: %v", err)
+			}
+		})
 	}
 }

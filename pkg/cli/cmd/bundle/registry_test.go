@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/registry"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The flags reach the registry, which has no such image, and where one is lacking it is named.
@@ -30,7 +32,7 @@ func TestRegistryFlags(t *testing.T) {
 	plain.Start()
 	t.Cleanup(plain.Close)
 	ca := filepath.Join(t.TempDir(), "ca.crt")
-	must(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600))
+	installtest.Must(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}), 0o600))
 	withTLS, without := secure.Listener.Addr().String()+"/shop:v1", plain.Listener.Addr().String()+"/shop:v1"
 	for _, verb := range []string{"validate", "show", "render"} {
 		for want, args := range map[string][]string{

@@ -13,18 +13,20 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The file of waivers is next to the folder that a reference resolves to.
 func TestWaiversBesideTheBundle(t *testing.T) {
 	const example = "../../../../examples/projectpolicy/bundle"
 	root := t.TempDir()
-	must(t, os.CopyFS(filepath.Join(root, "bundle"), os.DirFS(example)))
+	installtest.Must(t, os.CopyFS(filepath.Join(root, "bundle"), os.DirFS(example)))
 	writeLayout(t, filepath.Join(root, "layout"), example)
 	waivers, err := os.ReadFile(example + ".waivers.yaml")
-	must(t, err)
+	installtest.Must(t, err)
 	for _, file := range []string{"bundle.waivers.yaml", "layout.waivers.yaml"} {
-		must(t, os.WriteFile(filepath.Join(root, file), waivers, 0o600))
+		installtest.Must(t, os.WriteFile(filepath.Join(root, file), waivers, 0o600))
 	}
 	for name, test := range map[string]struct{ in, reference string }{
 		"a name":                        {"", "bundle"},
@@ -52,22 +54,22 @@ func writeLayout(t *testing.T, dir, bundle string) {
 	t.Helper()
 	archive := filepath.Join(t.TempDir(), "layer.tar")
 	file, err := os.Create(archive)
-	must(t, err)
+	installtest.Must(t, err)
 	w := tar.NewWriter(file)
-	must(t, errors.Join(w.AddFS(os.DirFS(bundle)), w.Close(), file.Close()))
+	installtest.Must(t, errors.Join(w.AddFS(os.DirFS(bundle)), w.Close(), file.Close()))
 	layer, err := tarball.LayerFromFile(archive)
-	must(t, err)
+	installtest.Must(t, err)
 	image, err := mutate.AppendLayers(empty.Image, layer)
-	must(t, err)
+	installtest.Must(t, err)
 	path, err := layout.Write(dir, empty.Index)
-	must(t, err)
-	must(t, path.AppendImage(image))
+	installtest.Must(t, err)
+	installtest.Must(t, path.AppendImage(image))
 }
 
 // The file of waivers may be a named pipe: the command does not read it.
 func TestWaiversBesideAreARegularFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shop")
-	must(t, errors.Join(os.Mkdir(dir, 0o700), syscall.Mkfifo(dir+".waivers.yaml", 0o600)))
+	installtest.Must(t, errors.Join(os.Mkdir(dir, 0o700), syscall.Mkfifo(dir+".waivers.yaml", 0o600)))
 	if waivers, err := waiversOf(dir, ""); err == nil || !strings.Contains(err.Error(), "shop.waivers.yaml is no regular file") {
 		t.Errorf("got %v and %v", waivers, err)
 	}

@@ -13,6 +13,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestPrintCertificates(t *testing.T) {
@@ -45,12 +46,8 @@ shop/shop.v1 manager: pod b serves another
 		"name": "secret/manager-service-cert\nsecret/manager-service-2-cert\n",
 	} {
 		var out strings.Builder
-		if err := printCertificates(output.New(&out), flags.Output{Format: format}, all); err != nil {
-			t.Fatal(err)
-		}
-		if out.String() != want {
-			t.Errorf("-o %q printed\n%s\nwant\n%s", format, out.String(), want)
-		}
+		installtest.Must(t, printCertificates(output.New(&out), flags.Output{Format: format}, all))
+		installtest.Same(t, "-o "+format, want, out.String())
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
@@ -50,9 +51,7 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders 
 	}))
 	t.Cleanup(server.Close)
 	client, err := olmclient.New(&rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return client
 }
 
@@ -102,9 +101,7 @@ func TestRotate(t *testing.T) {
 					t.Errorf("%q has %q, or lacks it", said, text)
 				}
 			}
-			if got := strings.Join(orders, ", "); got != test.order {
-				t.Errorf("it orders %q, want %q", got, test.order)
-			}
+			installtest.Same(t, "orders", test.order, strings.Join(orders, ", "))
 		})
 	}
 }

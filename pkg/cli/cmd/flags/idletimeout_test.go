@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestIdleTimeout(t *testing.T) {
@@ -60,9 +62,7 @@ func TestIdleTimeoutAndInterruption(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	response, err := idleTimeout{http.DefaultTransport, time.Minute}.RoundTrip(request)
 	if err == nil {
 		response.Body.Close()
@@ -77,9 +77,7 @@ func TestConfigHasIdleTimeout(t *testing.T) {
 	flags := NewCluster()
 	flags.APIServer = &address
 	config, err := flags.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	if limited, is := config.WrapTransport(http.DefaultTransport).(idleTimeout); !is || limited.limit != maxIdle {
 		t.Errorf("its transport is %T", config.WrapTransport(http.DefaultTransport))
 	}
@@ -88,9 +86,7 @@ func TestConfigHasIdleTimeout(t *testing.T) {
 func get(t *testing.T, client *http.Client, url string) error {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	response, err := client.Do(request)
 	if err != nil {
 		return err

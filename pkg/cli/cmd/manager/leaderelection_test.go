@@ -9,24 +9,20 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Two managers on one host, as with hostNetwork, must not take one Lease for that of both.
 func TestElectorsOfOneHostDiffer(t *testing.T) {
 	kube, err := kubernetes.NewForConfig(&rest.Config{Host: "127.0.0.1:1"}) // never called
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	identities := map[string]bool{}
 	for range 2 {
 		e, err := newElector(kube, "any", logrus.New(), func(context.Context) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, err)
 		identity := e.lock.Identity()
 		if !strings.HasPrefix(identity, host+"_") {
 			t.Errorf("identity %q does not begin with the host name %s", identity, host)

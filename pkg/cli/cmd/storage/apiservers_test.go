@@ -18,6 +18,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // discoveryServer is an API server that answers discovery of v2. It records the connections.
@@ -122,16 +123,12 @@ func TestStoreChangesTheStorageVersionAlone(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	connected, err := cluster.New(&rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	c := newStorageCluster(connected, "things.example.com", nil)
 	crd := things()
 	crd.Name, crd.ResourceVersion = "things.example.com", "7"
 	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Storage: true}, {Name: "v2"}}
-	if err := c.Store(t.Context(), crd, "v2"); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, c.Store(t.Context(), crd, "v2"))
 	const want = `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`
 	if method != http.MethodPatch || contentType != "application/json-patch+json" || body != want {
 		t.Errorf("got %s %s %s", method, contentType, body)

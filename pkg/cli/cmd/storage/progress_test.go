@@ -12,6 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/storage"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A terminal shows one line that is redrawn, and the next output starts on a new line. A log gets whole
@@ -46,9 +47,7 @@ func TestProgressLine(t *testing.T) {
 					<-time.After(test.pause)
 				}
 				p.end()
-				if out.String() != test.want {
-					t.Errorf("printed %q, want %q", out.String(), test.want)
-				}
+				installtest.Same(t, "printed", test.want, out.String())
 			})
 		})
 	}
@@ -56,9 +55,7 @@ func TestProgressLine(t *testing.T) {
 
 func TestFilesAreNotTerminals(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	defer file.Close()
 	for _, out := range []io.Writer{&strings.Builder{}, file} {
 		if newProgressLine(output.New(out)).terminal {

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A definition with more rules than are compiled is refused at once.
@@ -42,9 +42,7 @@ func TestValidator(t *testing.T) {
 		return unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"namespace": "shop", "name": name}, "size": size}}
 	}
 	v, err := NewValidator(next, deploy.Reading{Version: "v1", Fits: []string{"v2", "v1", "v0", "v3"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	objects := []unstructured.Unstructured{object("good", 3), object("small", 0), object("large", 7)}
 	got := strings.Join(v.Validate(t.Context(), objects), "\n")
 	want := strings.Join([]string{
@@ -52,9 +50,7 @@ func TestValidator(t *testing.T) {
 		"Thing shop/small: the next schema of version v1 refuses it: size: Invalid value: 0: size in body should be greater than or equal to 1: change the object first",
 		"Thing shop/large: the next schema of version v2 refuses it: <nil>: Invalid value: it is too large: change the object first",
 	}, "\n")
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("refusals (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "refusals", want, got)
 	if fmt.Sprint(objects[0].Object["size"]) != "3" || objects[0].GetAPIVersion() != "example.com/v1" {
 		t.Errorf("an object was changed: %+v", objects[0].Object)
 	}

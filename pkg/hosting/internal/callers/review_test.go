@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -102,5 +103,19 @@ func TestSubjectAccessReviewsAreCached(t *testing.T) {
 				authorize("/a", 3)
 			})
 		})
+	}
+}
+
+func TestUIDHeadersIncludeTheStandardOne(t *testing.T) {
+	for value, want := range map[string]bool{"X-Remote-Uid": true, "x-uid,x-remote-uid": true, "X-Uid": false, "X-Remote-User": false} {
+		o := NewOptions(nil)
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		o.AddFlags(flags)
+		if err := flags.Parse([]string{"--requestheader-uid-headers=" + value}); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.Complete(""); (err == nil) != want {
+			t.Errorf("%s: the error is %v", value, err)
+		}
 	}
 }

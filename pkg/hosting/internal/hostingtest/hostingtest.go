@@ -9,11 +9,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/certificates"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/serving"
 )
+
+// Same fails the test if two values differ.
+func Same(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Must ends the test if err is not nil.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Eventually waits until a condition holds. The limit is long, because a busy machine is slow.
 func Eventually(t *testing.T, what string, holds func() bool) {
@@ -33,17 +50,11 @@ func Eventually(t *testing.T, what string, holds func() bool) {
 func ServeTLS(t *testing.T, handler http.Handler) string {
 	t.Helper()
 	pair, err := certificates.SelfSigned([]string{"127.0.0.1"}, "", time.Now(), time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	content, err := dynamiccertificates.NewStaticCertKeyContent("test", pair.Cert, pair.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error)
 	go func() {
@@ -63,9 +74,7 @@ func DialTLS(t *testing.T, address string) *tls.Conn {
 	t.Helper()
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	conn, err := dialer.DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn.(*tls.Conn)
 }

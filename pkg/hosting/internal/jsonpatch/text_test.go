@@ -3,7 +3,7 @@ package jsonpatch
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 func TestTextFindsWhatIsInIt(t *testing.T) {
@@ -18,12 +18,8 @@ func TestTextFindsWhatIsInIt(t *testing.T) {
 		"\ufffd": text(`1`),
 	}
 	members := sent.members()
-	if diff := cmp.Diff(want, members); diff != "" {
-		t.Errorf("members (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]text{text(`1`), text(`{"}":"]\""}`)}, members["a"].members()["b"].elements()); diff != "" {
-		t.Errorf("elements (-want +got):\n%s", diff)
-	}
+	hostingtest.Same(t, "members", want, members)
+	hostingtest.Same(t, "elements", []text{text(`1`), text(`{"}":"]\""}`)}, members["a"].members()["b"].elements())
 	for _, other := range []text{nil, text(`1`), text(`"{}"`), text(`null`)} {
 		if other.members() != nil || other.elements() != nil {
 			t.Errorf("%s has members or elements", other)

@@ -2,6 +2,8 @@ package limits
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"testing"
 
@@ -48,5 +50,39 @@ func TestLargestElement(t *testing.T) {
 	}
 	if got := largestElement(reflect.TypeFor[*apiextensionsv1.CustomResourceDefinition]()); got < 500 {
 		t.Errorf("the schemas of a definition, which contain themselves, have %d bytes", got)
+	}
+}
+
+func TestRequestsBeforeACallAreBounded(t *testing.T) {
+	l := NewCalls()
+	l.MaxRequests = 1
+	asked, answer := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(l.LimitCallers(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked <- struct{}{}
+		<-answer
+	})))
+	defer server.Close()
+	post := func() int {
+		response, err := http.Post(server.URL, "application/json", nil)
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		response.Body.Close()
+		return response.StatusCode
+	}
+	first := make(chan int)
+	go func() { first <- post() }()
+	<-asked
+	if status := post(); status != http.StatusTooManyRequests {
+		t.Errorf("the second is answered with HTTP %d", status)
+	}
+	answer <- struct{}{}
+	if status := <-first; status != http.StatusOK {
+		t.Errorf("the first is answered with HTTP %d", status)
+	}
+	server.Close() // waits for the handlers
+	if n := l.callers.Load(); n != 0 {
+		t.Errorf("%d requests are still counted", n)
 	}
 }

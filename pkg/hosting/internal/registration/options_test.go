@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 func TestRegistrationOptions(t *testing.T) {
@@ -51,15 +53,9 @@ func TestRegistrationOptions(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, o.clientConfig("/p", []byte("ca"))); diff != "" {
-				t.Errorf("client config (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.hosts, o.hosts); diff != "" {
-				t.Errorf("hosts (-want +got):\n%s", diff)
-			}
+			hostingtest.Must(t, err)
+			hostingtest.Same(t, "client config", test.want, o.clientConfig("/p", []byte("ca")))
+			hostingtest.Same(t, "hosts", test.hosts, o.hosts)
 			if again := o.clientConfig("/q", nil); cmp.Equal(test.want, again) {
 				t.Error("one webhook's path stayed in the next one's configuration")
 			}

@@ -13,6 +13,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/certificates"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/pod"
 )
 
@@ -23,9 +24,7 @@ func register(t *testing.T, client *fake.Clientset, options Options, ca []byte) 
 	options.client.Service = &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "hooks"}
 	s := &session{Registrar: &Registrar{Process: "shop", Options: &options}, client: client, caBundle: ca}
 	webhook := Webhook{Name: "pods", Form: Validating, Settings: Settings{Rules: []admissionregistrationv1.RuleWithOperations{{}}}}
-	if err := s.write(t.Context(), webhook); err != nil {
-		t.Fatal(err)
-	}
+	hostingtest.Must(t, s.write(t.Context(), webhook))
 	live, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), configuration, metav1.GetOptions{})
 	if err != nil || len(live.Webhooks) != 1 {
 		t.Fatalf("the configuration is %+v, %v", live, err)
@@ -36,9 +35,7 @@ func register(t *testing.T, client *fake.Clientset, options Options, ca []byte) 
 func newCA(t *testing.T, owner string, signed time.Time) []byte {
 	t.Helper()
 	pair, err := certificates.SelfSigned([]string{"127.0.0.1"}, owner, signed, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hostingtest.Must(t, err)
 	return pair.CA
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -102,9 +101,7 @@ func TestValidating(t *testing.T) {
 		if _, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("warn"), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{"mind the gap"}, warnings.take()); diff != "" {
-			t.Errorf("warnings (-want +got):\n%s", diff)
-		}
+		hostingtest.Same(t, "warnings", []string{"mind the gap"}, warnings.take())
 		waitForAnnotation(t, place, "judge."+namespace+".hosting/verdict", "with a warning")
 	})
 	t.Run("delete", func(t *testing.T) {
@@ -137,16 +134,14 @@ func TestMutating(t *testing.T) {
 	object.Data["secret"] = "x"
 	object.Annotations = map[string]string{"by/author": "kept"}
 	got, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), object, metav1.CreateOptions{})
-	must(t, err)
+	hostingtest.Must(t, err)
 	want := object.DeepCopy()
 	want.Labels = map[string]string{"by/hosting": "yes"}
 	want.Data = map[string]string{"do": "label"}
 	want.BinaryData = map[string][]byte{"b": {0, 255}}
 	got.ObjectMeta = metav1.ObjectMeta{Name: got.Name, Labels: got.Labels, Annotations: got.Annotations}
 	want.TypeMeta, got.TypeMeta = metav1.TypeMeta{}, metav1.TypeMeta{}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("stored (-want +got):\n%s", diff)
-	}
+	hostingtest.Same(t, "stored", want, got)
 
 	_, err = client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("deny"), metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "ConfigMap deny asked for it") {
@@ -169,7 +164,7 @@ func TestV1beta1(t *testing.T) {
 		{"op":"replace","path":"/webhooks/0/name","value":"old.` + namespace + `.hosting"}]`)
 	_, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(
 		t.Context(), namespace+"-judge", types.JSONPatchType, patch, metav1.PatchOptions{})
-	must(t, err)
+	hostingtest.Must(t, err)
 	hostingtest.Eventually(t, "the API server asks in v1beta1 and is answered", func() bool {
 		err := dryRun(t.Context(), client, namespace, "deny")
 		return err != nil && strings.Contains(err.Error(), `webhook "old.`+namespace+`.hosting" denied the request: ConfigMap deny asked for it`)

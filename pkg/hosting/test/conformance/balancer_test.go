@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 // balancer acts as a Service: it forwards new connections to one of its endpoints.
@@ -21,7 +23,7 @@ func startBalancer(t *testing.T, endpoints ...string) *balancer {
 	t.Helper()
 	b := &balancer{address: newAddress(), endpoints: endpoints}
 	listener, err := net.Listen("tcp", b.address+":9443")
-	must(t, err)
+	hostingtest.Must(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {

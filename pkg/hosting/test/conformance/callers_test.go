@@ -39,15 +39,9 @@ func TestCallers(t *testing.T) {
 		flags []string
 		want  map[string]int // by token
 	}{
-		"anybody": {nil, map[string]int{"": 200, "wrong": 200, stranger: 200, entitled: 200}},
-		"who is known": {
-			[]string{"--authenticate-callers"},
-			map[string]int{"": 403, "wrong": 401, stranger: 200, entitled: 200},
-		},
-		"who is allowed": {
-			[]string{"--authorize-callers"},
-			map[string]int{"": 403, "wrong": 401, stranger: 403, entitled: 200},
-		},
+		"anybody":        {nil, map[string]int{"": 200, "wrong": 200, stranger: 200, entitled: 200}},
+		"who is known":   {[]string{"--authenticate-callers"}, map[string]int{"": 403, "wrong": 401, stranger: 200, entitled: 200}},
+		"who is allowed": {[]string{"--authorize-callers"}, map[string]int{"": 403, "wrong": 401, stranger: 403, entitled: 200}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := start(t, judgingIn(namespace), append(test.flags, "--authentication-skip-lookup")...)
@@ -88,7 +82,7 @@ func TestCallersWithCertificates(t *testing.T) {
 	known, stranger := clientCertificate(t, "kube-apiserver"), clientCertificate(t, "kube-apiserver")
 	caFile := filepath.Join(t.TempDir(), "ca.crt")
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: known.Certificate[0]})
-	must(t, os.WriteFile(caFile, authority, 0o600))
+	hostingtest.Must(t, os.WriteFile(caFile, authority, 0o600))
 	h := start(t, judging(), "--authenticate-callers", "--client-ca-file="+caFile, "--authentication-skip-lookup")
 	for name, test := range map[string]struct {
 		certificates []tls.Certificate
@@ -102,7 +96,7 @@ func TestCallersWithCertificates(t *testing.T) {
 			transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: test.certificates}}
 			defer transport.CloseIdleConnections()
 			response, err := (&http.Client{Transport: transport}).Get(h.url("/judge"))
-			must(t, err)
+			hostingtest.Must(t, err)
 			defer response.Body.Close()
 			if response.StatusCode != test.want {
 				t.Errorf("HTTP %d, want %d", response.StatusCode, test.want)
@@ -114,11 +108,10 @@ func TestCallersWithCertificates(t *testing.T) {
 func clientCertificate(t *testing.T, user string) tls.Certificate {
 	t.Helper()
 	certificate, err := newClientCertificate(user)
-	must(t, err)
+	hostingtest.Must(t, err)
 	return certificate
 }
 
-// newClientCertificate returns a certificate that is its own CA.
 func newClientCertificate(user string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -138,7 +131,7 @@ func newClientCertificate(user string) (tls.Certificate, error) {
 func send(t *testing.T, method, url, token string) (code int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	must(t, err)
+	hostingtest.Must(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
@@ -146,10 +139,10 @@ func send(t *testing.T, method, url, token string) (code int, body string) {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport}).Do(request)
-	must(t, err)
+	hostingtest.Must(t, err)
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
-	must(t, err)
+	hostingtest.Must(t, err)
 	return response.StatusCode, string(data)
 }
 
@@ -160,7 +153,7 @@ func tokenOf(t *testing.T, client kubernetes.Interface, namespace, name string) 
 		t.Fatal(err)
 	}
 	request, err := accounts.CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	must(t, err)
+	hostingtest.Must(t, err)
 	return request.Status.Token
 }
 
@@ -177,7 +170,7 @@ func allowPost(t *testing.T, client kubernetes.Interface, namespace, user, path 
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	}, metav1.CreateOptions{})
-	must(t, err)
+	hostingtest.Must(t, err)
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user, NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: "post"},
 	}}

@@ -102,9 +102,9 @@ type pair struct {
 func newPair(t *testing.T, host string) pair {
 	t.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
-	must(t, err)
+	hostingtest.Must(t, err)
 	chain, err := cert.ParseCertsPEM(certificate)
-	must(t, err)
+	hostingtest.Must(t, err)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain[1].Raw})
 	return pair{certificate, key, ca, chain[0].Raw}
 }
@@ -121,7 +121,7 @@ func (v *secretVolume) mount(t *testing.T, p pair) {
 	version := fmt.Sprintf("..%d", v.mounts)
 	must := func(err error) {
 		t.Helper()
-		must(t, err)
+		hostingtest.Must(t, err)
 	}
 	must(os.Mkdir(filepath.Join(v.dir, version), 0o700))
 	must(os.Symlink(version, filepath.Join(v.dir, "..tmp")))

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
-// window has one size in v1, and width and height in v2.
 type window struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -47,7 +45,7 @@ func join(from, to *window) error {
 
 func TestConversion(t *testing.T) {
 	namespace := newNamespace(t)
-	must(t, cluster.InstallCRDs(t.Context(), "testdata/windows.yaml"))
+	hostingtest.Must(t, cluster.InstallCRDs(t.Context(), "testdata/windows.yaml"))
 	kind := schema.GroupVersionKind{Group: "house.example.com", Version: "v2", Kind: "Window"}
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("windows", hosting.Webhook{
@@ -66,14 +64,12 @@ func TestConversion(t *testing.T) {
 		return err == nil && got.Object["width"] == "2"
 	})
 	read, err := v2.Get(t.Context(), "one", metav1.GetOptions{})
-	must(t, err)
+	hostingtest.Must(t, err)
 	want := made.DeepCopy()
 	want.SetAPIVersion("house.example.com/v2")
 	delete(want.Object, "size")
 	want.Object["width"], want.Object["height"] = "2", "3"
-	if diff := cmp.Diff(want.Object, read.Object); diff != "" {
-		t.Errorf("v1 read as v2 (-want +got):\n%s", diff)
-	}
+	hostingtest.Same(t, "v1 read as v2", want.Object, read.Object)
 
 	read.Object["width"] = "4"
 	if _, err := v2.Update(t.Context(), read, metav1.UpdateOptions{}); err != nil {
@@ -81,14 +77,12 @@ func TestConversion(t *testing.T) {
 	}
 	create(t, v2, map[string]any{"metadata": map[string]any{"name": "two"}, "width": "5", "height": "6"})
 	list, err := v1.List(t.Context(), metav1.ListOptions{})
-	must(t, err)
+	hostingtest.Must(t, err)
 	sizes := map[string]any{}
 	for _, w := range list.Items {
 		sizes[w.GetName()] = w.Object["size"]
 	}
-	if diff := cmp.Diff(map[string]any{"one": "4x3", "two": "5x6"}, sizes); diff != "" {
-		t.Errorf("v2 listed as v1 (-want +got):\n%s", diff)
-	}
+	hostingtest.Same(t, "v2 listed as v1", map[string]any{"one": "4x3", "two": "5x6"}, sizes)
 
 	create(t, v1, map[string]any{"metadata": map[string]any{"name": "bad"}, "size": "big"})
 	_, err = v2.Get(t.Context(), "bad", metav1.GetOptions{})
@@ -100,7 +94,7 @@ func TestConversion(t *testing.T) {
 func windowsOf(t *testing.T, namespace, version string) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := dynamic.NewForConfig(cluster.Config())
-	must(t, err)
+	hostingtest.Must(t, err)
 	return client.Resource(schema.GroupVersionResource{Group: "house.example.com", Version: version, Resource: "windows"}).Namespace(namespace)
 }
 

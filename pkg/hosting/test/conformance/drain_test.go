@@ -63,7 +63,7 @@ func protocolOf(t *testing.T, h *host) string {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport}).Get(h.url("/readyz"))
-	must(t, err)
+	hostingtest.Must(t, err)
 	defer response.Body.Close()
 	return response.Proto
 }

@@ -79,7 +79,6 @@ func execute(t *testing.T, b *hosting.Builder, address string, args []string) *h
 	return h
 }
 
-// end drains the command and returns its error.
 func (h *host) end() error {
 	h.stop()
 	<-h.ended
@@ -103,7 +102,6 @@ func (h *host) waitUntilReady(t *testing.T) {
 	})
 }
 
-// get sends a request to the address of health and metrics.
 func (h *host) get(t *testing.T, path string) (code int, body string) {
 	t.Helper()
 	response, err := http.Get("http://" + h.address + ":8081" + path)
@@ -112,6 +110,6 @@ func (h *host) get(t *testing.T, path string) (code int, body string) {
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
-	must(t, err)
+	hostingtest.Must(t, err)
 	return response.StatusCode, string(data)
 }

@@ -70,7 +70,6 @@ func (l *load) call(client kubernetes.Interface, namespace string) {
 	}
 }
 
-// another waits for that many more calls.
 func (l *load) another(t *testing.T, calls int64) {
 	t.Helper()
 	until := l.calls.Load() + calls

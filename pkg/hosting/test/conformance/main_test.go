@@ -27,10 +27,3 @@ func run(m *testing.M) int {
 	}
 	return kube.Run(m, &cluster, flags...)
 }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -35,7 +35,7 @@ func TestMemoryUnderCallsThatDoNotEnd(t *testing.T) {
 	t.Run("100 streams of headers", func(t *testing.T) {
 		before := residentMemory(t, pid)
 		conn, err := streams.Dial(t.Context(), address)
-		must(t, err)
+		hostingtest.Must(t, err)
 		defer conn.Close()
 		const many = 100
 		for range many {
@@ -56,7 +56,7 @@ func TestMemoryUnderCallsThatDoNotEnd(t *testing.T) {
 		const length = 7<<20 - 1
 		for range 40 {
 			conn := hostingtest.DialTLS(t, address)
-			must(t, conn.SetWriteDeadline(time.Now().Add(10*time.Second)))
+			hostingtest.Must(t, conn.SetWriteDeadline(time.Now().Add(10*time.Second)))
 			fmt.Fprintf(conn, "POST /pods?timeout=30s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", length)
 			_, _ = io.WriteString(conn, strings.Repeat(" ", length-1)) // fails where the call is refused
 		}
@@ -69,7 +69,7 @@ func TestMemoryUnderCallsThatDoNotEnd(t *testing.T) {
 		before := residentMemory(t, pid)
 		for range 300 {
 			conn := hostingtest.DialTLS(t, address)
-			must(t, conn.SetWriteDeadline(time.Now().Add(10*time.Second)))
+			hostingtest.Must(t, conn.SetWriteDeadline(time.Now().Add(10*time.Second)))
 			_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n"+strings.Repeat("A: "+strings.Repeat("b", 1020)+"\r\n", 1000)) // fails where the header is refused
 		}
 		if metrics() == "" {
@@ -91,7 +91,7 @@ func wantGrownLess(t *testing.T, pid int, before, limit int64) {
 func residentMemory(t *testing.T, pid int) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	must(t, err)
+	hostingtest.Must(t, err)
 	var kib int64
 	_, rest, _ := strings.Cut(string(status), "VmRSS:")
 	if _, err := fmt.Sscanf(rest, "%d kB", &kib); err != nil {

@@ -21,7 +21,7 @@ func newClient(t *testing.T) (kubernetes.Interface, *warnings) {
 	w := &warnings{}
 	config.WarningHandler = w
 	client, err := kubernetes.NewForConfig(config)
-	must(t, err)
+	hostingtest.Must(t, err)
 	return client, w
 }
 
@@ -36,7 +36,6 @@ func (w *warnings) HandleWarningHeader(_ int, _, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// take returns and removes the warnings.
 func (w *warnings) take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +56,7 @@ func newNamespaceOf(t *testing.T, name string) string {
 	client, _ := newClient(t)
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
 	made, err := client.CoreV1().Namespaces().Create(t.Context(), object, metav1.CreateOptions{})
-	must(t, err)
+	hostingtest.Must(t, err)
 	t.Cleanup(func() { unregister(t, client, made.Name) })
 	return made.Name
 }
@@ -67,7 +66,7 @@ func unregister(t *testing.T, client kubernetes.Interface, builder string) {
 	ctx := context.Background()
 	validating := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	vs, err := validating.List(ctx, metav1.ListOptions{})
-	must(t, err)
+	hostingtest.Must(t, err)
 	for _, v := range vs.Items {
 		if strings.HasPrefix(v.Name, builder+"-") {
 			mustBeGone(t, validating.Delete(ctx, v.Name, metav1.DeleteOptions{}))
@@ -75,7 +74,7 @@ func unregister(t *testing.T, client kubernetes.Interface, builder string) {
 	}
 	mutating := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	ms, err := mutating.List(ctx, metav1.ListOptions{})
-	must(t, err)
+	hostingtest.Must(t, err)
 	for _, m := range ms.Items {
 		if strings.HasPrefix(m.Name, builder+"-") {
 			mustBeGone(t, mutating.Delete(ctx, m.Name, metav1.DeleteOptions{}))
@@ -117,7 +116,7 @@ func logEnd(t *testing.T) int64 {
 		t.Skip("the audit log of the cluster that KUBECONFIG names cannot be read")
 	}
 	place, err := cluster.Audit.End()
-	must(t, err)
+	hostingtest.Must(t, err)
 	return place
 }
 
@@ -125,7 +124,7 @@ func waitForAnnotation(t *testing.T, place int64, key, value string) {
 	t.Helper()
 	hostingtest.Eventually(t, "the audit log has "+key, func() bool {
 		events, err := cluster.Audit.Since(place)
-		must(t, err)
+		hostingtest.Must(t, err)
 		for _, event := range events {
 			if event.Annotations[key] == value {
 				return true

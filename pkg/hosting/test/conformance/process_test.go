@@ -104,7 +104,7 @@ func TestPrepare(t *testing.T) {
 		_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing(name), metav1.CreateOptions{})
 		return err
 	}
-	must(t, create("known"))
+	hostingtest.Must(t, create("known"))
 	var known corelisters.ConfigMapNamespaceLister
 	proceed := make(chan struct{})
 	w := obeying(func(func(context.Context, hosting.Request[*corev1.ConfigMap]) error) hosting.Handler {

@@ -58,9 +58,7 @@ func TestRegistrationByService(t *testing.T) {
 		AdmissionReviewVersions: []string{"v1"},
 		ReinvocationPolicy:      ptr.To(admissionregistrationv1.NeverReinvocationPolicy),
 	}
-	if diff := cmp.Diff([]admissionregistrationv1.MutatingWebhook{want}, got.Webhooks); diff != "" {
-		t.Errorf("registered (-want +got):\n%s", diff)
-	}
+	hostingtest.Same(t, "registered", []admissionregistrationv1.MutatingWebhook{want}, got.Webhooks)
 }
 
 func ruleFor(group, resource string, scope admissionregistrationv1.ScopeType) admissionregistrationv1.RuleWithOperations {
@@ -123,9 +121,7 @@ func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 		MatchConditions:         []admissionregistrationv1.MatchCondition{{Name: "always", Expression: "true"}},
 		AdmissionReviewVersions: []string{"v1", "v1beta1"},
 	}
-	if diff := cmp.Diff([]admissionregistrationv1.ValidatingWebhook{want}, got.Webhooks); diff != "" {
-		t.Errorf("registered (-want +got):\n%s", diff)
-	}
+	hostingtest.Same(t, "registered", []admissionregistrationv1.ValidatingWebhook{want}, got.Webhooks)
 	if got.Labels["by"] != "hand" {
 		t.Errorf("the labels are %v", got.Labels)
 	}
@@ -166,13 +162,12 @@ func TestRegistrationWaitsForTheKind(t *testing.T) {
 	if _, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Fatalf("registered for what there is not: %v", err)
 	}
-	must(t, cluster.InstallCRDs(t.Context(), "testdata/doors.yaml"))
+	hostingtest.Must(t, cluster.InstallCRDs(t.Context(), "testdata/doors.yaml"))
 	if got := mutatingOf(t, client, name).Webhooks[0].Rules[0].Resources; !cmp.Equal(got, []string{"doors"}) {
 		t.Errorf("registered for %v", got)
 	}
 }
 
-// mutatingOf waits until the configuration exists.
 func mutatingOf(t *testing.T, client kubernetes.Interface, name string) *admissionregistrationv1.MutatingWebhookConfiguration {
 	t.Helper()
 	var got *admissionregistrationv1.MutatingWebhookConfiguration
@@ -187,6 +182,6 @@ func mutatingOf(t *testing.T, client kubernetes.Interface, name string) *admissi
 func (h *host) authority(t *testing.T) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(h.certs, "ca.crt"))
-	must(t, err)
+	hostingtest.Must(t, err)
 	return data
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/ptr"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -29,7 +30,7 @@ func TestCallsByService(t *testing.T) {
 func serveBehindService(t *testing.T, client kubernetes.Interface, namespace string) *net.TCPAddr {
 	t.Helper()
 	ip, err := kube.Outside() // an endpoint has no loopback address
-	must(t, err)
+	hostingtest.Must(t, err)
 	address := kube.Reserve(t, ip)
 	createService(t, client, namespace, address)
 	h := execute(t, judgingIn(namespace), newAddress(), []string{

@@ -77,7 +77,7 @@ func TestABodyThatNeverEnds(t *testing.T) {
 			conn := dialHost(t, h)
 			fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\n%sContent-Length: 100\r\n\r\n{", test.begin, h.address, test.header)
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			must(t, err)
+			hostingtest.Must(t, err)
 			defer response.Body.Close()
 			if response.StatusCode != test.want {
 				t.Errorf("HTTP %d, want %d", response.StatusCode, test.want)
@@ -89,7 +89,7 @@ func TestABodyThatNeverEnds(t *testing.T) {
 func dialHost(t *testing.T, h *host) *tls.Conn {
 	t.Helper()
 	conn := hostingtest.DialTLS(t, net.JoinHostPort(h.address, "9443"))
-	must(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+	hostingtest.Must(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
 	return conn
 }
 
@@ -141,7 +141,7 @@ func TestDrainEndsConnections(t *testing.T) {
 		t.Helper()
 		fmt.Fprintf(conn, "GET /readyz HTTP/1.1\r\nHost: %s\r\n\r\n", h.address)
 		response, err := http.ReadResponse(reader, nil)
-		must(t, err)
+		hostingtest.Must(t, err)
 		return response
 	}
 	if response := ask(); response.StatusCode != http.StatusOK || response.Close {

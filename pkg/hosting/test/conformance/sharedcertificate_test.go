@@ -50,9 +50,9 @@ func TestReplicasShareACertificate(t *testing.T) {
 		t.Errorf("the Secret has %v", keys)
 	}
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-	must(t, err)
+	hostingtest.Must(t, err)
 	cas, err := cert.ParseCertsPEM(secret.Data["ca.crt"])
-	must(t, err)
+	hostingtest.Must(t, err)
 	if cas[0].PublicKey.(*ecdsa.PublicKey).Equal(pair.PrivateKey.(*ecdsa.PrivateKey).Public()) {
 		t.Error("the Secret has the key of the CA")
 	}
@@ -80,13 +80,13 @@ func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 	}
 
 	another, key, err := cert.GenerateSelfSignedCertKey("hooks."+namespace+".svc", nil, []string{"hooks." + namespace + ".svc.cluster.local"})
-	must(t, err)
+	hostingtest.Must(t, err)
 	old := certificateSecret(t, client, namespace).Data["ca.crt"]
 	store(func(s *corev1.Secret) {
 		s.Data = map[string][]byte{"tls.crt": another, "tls.key": key, "ca.crt": another}
 	})
 	leaf, err := cert.ParseCertsPEM(another)
-	must(t, err)
+	hostingtest.Must(t, err)
 	hostingtest.Eventually(t, "the other certificate is served", func() bool {
 		return bytes.Equal(served(t, address.String(), "hooks."+namespace+".svc", caBundleOf(t, client, namespace)), leaf[0].Raw)
 	})
@@ -102,7 +102,7 @@ func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 	hostingtest.Eventually(t, "the key is restored", restored)
 	store(func(s *corev1.Secret) { s.Data["ca.crt"], s.Immutable = []byte{}, ptr.To(true) })
 	hostingtest.Eventually(t, "the immutable Secret is replaced", restored)
-	must(t, secrets.Delete(t.Context(), namespace+"-hooks-certificate", metav1.DeleteOptions{}))
+	hostingtest.Must(t, secrets.Delete(t.Context(), namespace+"-hooks-certificate", metav1.DeleteOptions{}))
 	hostingtest.Eventually(t, "the Secret is created again", restored)
 	load.another(t, 50)
 	load.wantNoneFailed(t)
@@ -166,12 +166,12 @@ func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
 func limitedUser(t *testing.T, client kubernetes.Interface, name string) (kubeconfig string, grant func(verbs ...string)) {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
-	must(t, err)
+	hostingtest.Must(t, err)
 	for _, user := range config.AuthInfos {
 		user.Impersonate = name
 	}
 	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	must(t, clientcmd.WriteToFile(*config, kubeconfig))
+	hostingtest.Must(t, clientcmd.WriteToFile(*config, kubeconfig))
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
@@ -190,14 +190,14 @@ func limitedUser(t *testing.T, client kubernetes.Interface, name string) (kubeco
 		if apierrors.IsAlreadyExists(err) {
 			_, err = roles.Update(t.Context(), role, metav1.UpdateOptions{})
 		}
-		must(t, err)
+		hostingtest.Must(t, err)
 	}
 }
 
 func certificateSecret(t *testing.T, client kubernetes.Interface, namespace string) *corev1.Secret {
 	t.Helper()
 	secret, err := client.CoreV1().Secrets(namespace).Get(t.Context(), namespace+"-hooks-certificate", metav1.GetOptions{})
-	must(t, err)
+	hostingtest.Must(t, err)
 	return secret
 }
 
@@ -208,6 +208,6 @@ func caBundleOf(t *testing.T, client kubernetes.Interface, namespace string) []b
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	must(t, err)
+	hostingtest.Must(t, err)
 	return bytes.TrimSpace(c.Webhooks[0].ClientConfig.CABundle)
 }

@@ -20,16 +20,16 @@ import (
 // The sample runs the program of examples/volumelabels.
 func TestStaticPod(t *testing.T) {
 	data, err := os.ReadFile("../../testdata/static-pod.yaml")
-	must(t, err)
+	hostingtest.Must(t, err)
 	var pod corev1.Pod
-	must(t, yaml.UnmarshalStrict(data, &pod))
+	hostingtest.Must(t, yaml.UnmarshalStrict(data, &pod))
 	client, _ := newClient(t)
 	hostingtest.Eventually(t, "the API server takes the pod", func() bool {
 		// The API server may not have created the priority class yet.
 		_, err = client.CoreV1().Pods(pod.Namespace).Create(t.Context(), &pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil || !strings.Contains(err.Error(), "PriorityClass")
 	})
-	must(t, err)
+	hostingtest.Must(t, err)
 	runSample(t, pod.Spec.Containers[0].Args)
 
 	t.Cleanup(func() { unregister(t, client, "volumelabels") })
@@ -52,14 +52,14 @@ func runSample(t *testing.T, args []string) {
 	t.Helper()
 	dir := t.TempDir()
 	program, err := programs.Path(programs.VolumeLabels)
-	must(t, err)
+	hostingtest.Must(t, err)
 	kubeconfig, err := os.ReadFile(cluster.Kubeconfig)
-	must(t, err)
+	hostingtest.Must(t, err)
 	for file, content := range map[string]string{
 		"kubeconfig":   string(kubeconfig),
 		"volumes.yaml": "volumes: [{driver: disk.csi.example.com, handle: vol-1, labels: {topology.kubernetes.io/zone: north-1}}]",
 	} {
-		must(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
+		hostingtest.Must(t, os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600))
 	}
 	here := strings.NewReplacer("127.0.0.1", newAddress(), "/etc/volumelabels", dir, "/certs", filepath.Join(dir, "certs"))
 	var own []string
@@ -69,7 +69,7 @@ func runSample(t *testing.T, args []string) {
 	var log bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program, own...)
 	cmd.Stdout, cmd.Stderr = &log, &log
-	must(t, cmd.Start())
+	hostingtest.Must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Wait()
 		if t.Failed() {

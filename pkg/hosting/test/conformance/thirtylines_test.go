@@ -37,22 +37,22 @@ func TestAWebhookIn30Lines(t *testing.T) {
 func startQuickStart(t *testing.T) (address string, pid int) {
 	t.Helper()
 	page, err := os.ReadFile("../../../../docs/author/hosting.md")
-	must(t, err)
+	hostingtest.Must(t, err)
 	code, err := programs.ProgramOf(string(page))
-	must(t, err)
+	hostingtest.Must(t, err)
 	if lines := strings.Count(code, "\n"); lines > 30 {
 		t.Errorf("it has %d lines", lines)
 	}
 	dir := t.TempDir()
 	program, err := programs.Path(programs.TeamLabel)
-	must(t, err)
+	hostingtest.Must(t, err)
 	address = newAddress()
 	var log bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program,
 		"--cert-dir="+dir, "--self-signed-certificate", "--register-webhooks", "--webhook-url=https://"+address+":9443", "--kubeconfig="+cluster.Kubeconfig,
 		"--bind-address="+address, "--health-bind-address=")
 	cmd.Stdout, cmd.Stderr = &log, &log
-	must(t, cmd.Start())
+	hostingtest.Must(t, cmd.Start())
 	client, _ := newClient(t)
 	t.Cleanup(func() {
 		_ = cmd.Wait()
