@@ -74,11 +74,10 @@ func (p *playedPod) stand() {
 // comes is a pod that has no address yet.
 func comes(e *env, name string) *corev1.Pod {
 	e.Helper()
-	pod := kube.Create(e, e.kube.CoreV1().Pods(e.namespace), &corev1.Pod{
+	return kube.Create(e, e.kube.CoreV1().Pods(e.namespace), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "server", wellknown.LabelCSV: "operator.v1"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "example.com/server:1"}}, AutomountServiceAccountToken: new(false)},
 	})
-	return pod
 }
 
 // runs has a pod be called where this one listens.
