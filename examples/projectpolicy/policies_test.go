@@ -168,7 +168,6 @@ func object(name string, generation int64, namePattern string) *unstructured.Uns
 	}}
 }
 
-// follow returns a store that watches policies until the test ends.
 func follow(t *testing.T, client *fake.FakeDynamicClient) *policyStore {
 	t.Helper()
 	store := newPolicyStore()

@@ -82,14 +82,12 @@ func TestWebhookFailsWithItsProvider(t *testing.T) {
 	}
 }
 
-// failing is a provider that does not answer.
 type failing struct{}
 
 func (failing) Labels(context.Context, labelling.Volume) (map[string]string, bool, error) {
 	return nil, false, errors.New("out of order")
 }
 
-// creationOf returns the review of a new PersistentVolume, and the object in it.
 func creationOf(t *testing.T, pv *corev1.PersistentVolume) (*admissionv1.AdmissionReview, []byte) {
 	t.Helper()
 	pv = pv.DeepCopy()
@@ -108,7 +106,6 @@ func creationOf(t *testing.T, pv *corev1.PersistentVolume) (*admissionv1.Admissi
 	}, object
 }
 
-// patched applies the patch of an answer like an API server.
 func patched(t *testing.T, object, patch []byte) *corev1.PersistentVolume {
 	t.Helper()
 	if patch != nil {

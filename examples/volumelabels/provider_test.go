@@ -80,7 +80,6 @@ func TestFailedReadIsRepeated(t *testing.T) {
 	}
 }
 
-// replaceFile replaces the file like a kubelet.
 func replaceFile(t *testing.T, path, text string) {
 	t.Helper()
 	must(t, os.WriteFile(path+".new", []byte(text), 0o600))

@@ -14,13 +14,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// eventLimit is what one event may cost among 400 teams.
 const eventLimit = 100 * time.Millisecond
 
-// BenchmarkTeams is one event in the index of who provides what: one of many teams' operators, each with
-// ten APIs, gets another right, and is asked for its rivals. Either all teams have namespaces of their
-// own, or all cover all namespaces, where the event is that of the operator with the best right, and
-// every other one is asked.
+// BenchmarkTeams is one event in the index of provided APIs, among the operators of many teams. Either all teams have
+// namespaces of their own, or all cover all namespaces.
 func BenchmarkTeams(b *testing.B) {
 	for _, number := range []int{100, 400, 1600} {
 		for name, covers := range map[string]func(team string) []string{

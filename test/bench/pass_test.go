@@ -28,10 +28,8 @@ const (
 	deployment = "shop-webhook"
 )
 
-// noon is when everything is looked at.
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// BenchmarkPassInstalls is the decision to write everything.
 func BenchmarkPassInstalls(b *testing.B) {
 	eachSize(b, func(b *testing.B, csv *operatorsv1alpha1.ClusterServiceVersion) {
 		if plan := pass(csv, rollout.Observed{}); len(plan.Steps) == 0 {
@@ -98,7 +96,6 @@ func live(desired render.Desired) rollout.Observed {
 	return observed
 }
 
-// bundle is an operator of one Deployment, which backs all its webhooks.
 func bundle(webhooks int) *operatorsv1alpha1.ClusterServiceVersion {
 	labels := map[string]string{"app": deployment}
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop.v1", UID: "shop"}}

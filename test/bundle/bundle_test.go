@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -28,7 +29,6 @@ var cluster *kube.Cluster
 
 func TestMain(m *testing.M) { kube.Main(m, &cluster) }
 
-// env is the API server, with the definitions of OLM and of this manager.
 type env struct {
 	kube    kubernetes.Interface
 	dynamic dynamic.Interface
@@ -51,7 +51,6 @@ func newEnv(t *testing.T) *env {
 	return e
 }
 
-// resource is where objects of a kind are written.
 func (e *env) resource(object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	kind := object.GroupVersionKind()
 	mapping, err := e.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -68,7 +67,6 @@ func (e *env) resource(object *unstructured.Unstructured) (dynamic.ResourceInter
 	return e.dynamic.Resource(mapping.Resource), nil
 }
 
-// create writes an object; with dryRun, the API server only says what it would answer.
 func (e *env) create(ctx context.Context, object runtime.Object, dryRun bool) error {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
@@ -87,15 +85,33 @@ func (e *env) create(ctx context.Context, object runtime.Object, dryRun bool) er
 	return err
 }
 
-// namespace makes a Namespace, if there is none of that name.
 func (e *env) namespace(t *testing.T, name string) {
 	t.Helper()
 	object := &unstructured.Unstructured{}
 	object.SetAPIVersion("v1")
 	object.SetKind("Namespace")
 	object.SetName(name)
-	if err := e.create(t.Context(), object, false); err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
+	e.createIfAbsent(t, object)
+}
+
+func newInstaller(t *testing.T) *installer.Installer {
+	t.Helper()
+	c, err := installer.New(cluster.Config())
+	must(t, err)
+	return c
+}
+
+func (e *env) client(t *testing.T, object *unstructured.Unstructured) dynamic.ResourceInterface {
+	t.Helper()
+	client, err := e.resource(object)
+	must(t, err)
+	return client
+}
+
+func (e *env) createIfAbsent(t *testing.T, object runtime.Object) {
+	t.Helper()
+	if err := e.create(t.Context(), object, false); !apierrors.IsAlreadyExists(err) {
+		must(t, err)
 	}
 }
 

@@ -28,11 +28,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const testNamespace = "bundle-claims"
 
-// createCSV writes the ClusterServiceVersion as it stands in the bundle.
 func (e *env) createCSV(t *testing.T, b *bundle.Bundle, dryRun bool) error {
 	t.Helper()
 	csv := b.CSVObject.DeepCopy()
@@ -40,7 +40,6 @@ func (e *env) createCSV(t *testing.T, b *bundle.Bundle, dryRun bool) error {
 	return e.create(t.Context(), csv, dryRun)
 }
 
-// register writes a webhook's registration, for namespaces of a label.
 func (e *env) register(t *testing.T, d operatorsv1alpha1.WebhookDescription, name string, namespaces *metav1.LabelSelector, dryRun bool) error {
 	t.Helper()
 	return e.create(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
@@ -82,7 +81,6 @@ func (e *env) createDefinition(t *testing.T, b *bundle.Bundle) error {
 	return nil
 }
 
-// mustRefuse wants an answer of the API server that says no to the object itself.
 func mustRefuse(t *testing.T, err error) {
 	t.Helper()
 	if !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) && !meta.IsNoMatchError(err) {
@@ -95,7 +93,6 @@ func csvRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	mustRefuse(t, e.createCSV(t, b, true))
 }
 
-// taken: the API server has nothing against the bundle's object of a kind.
 func taken(kind string) func(*testing.T, *env, *bundle.Bundle) {
 	return func(t *testing.T, e *env, b *bundle.Bundle) {
 		e.namespace(t, testNamespace)
@@ -113,8 +110,7 @@ func noSuchVersion(t *testing.T, e *env, b *bundle.Bundle) {
 		t.Errorf("the API server serves %s: %v", object.GetAPIVersion(), err)
 	}
 	object.SetAPIVersion("policy/v1")
-	_, err := e.resource(object)
-	must(t, err)
+	e.client(t, object)
 }
 
 func registrationRefused(t *testing.T, e *env, b *bundle.Bundle) {
@@ -158,7 +154,6 @@ func serviceTaken(t *testing.T, e *env, b *bundle.Bundle) {
 	}
 }
 
-// both are two claims about one bundle.
 func both(one, other func(*testing.T, *env, *bundle.Bundle)) func(*testing.T, *env, *bundle.Bundle) {
 	return func(t *testing.T, e *env, b *bundle.Bundle) {
 		one(t, e, b)
@@ -216,9 +211,8 @@ func droppedUnlessStrict(t *testing.T, e *env, b *bundle.Bundle) {
 		t.Error("the object that is applied has the field, which the typed one has not")
 	}
 	must(t, unstructured.SetNestedField(csv.Object, "alpha", "spec", "maturiti"))
-	resource, err := e.resource(csv)
-	must(t, err)
-	_, err = resource.Create(t.Context(), csv, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+	resource := e.client(t, csv)
+	_, err := resource.Create(t.Context(), csv, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
 	mustRefuse(t, err)
 	stored, err := resource.Create(t.Context(), csv, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationIgnore})
 	must(t, err)
@@ -292,10 +286,9 @@ func calledForLabelledNamespaces(t *testing.T, e *env, b *bundle.Bundle) {
 // relabel says what would become of a change to the labels of the Namespace of the claims.
 func (e *env) relabel(t *testing.T, labels map[string]string) error {
 	t.Helper()
-	live, err := e.kube.CoreV1().Namespaces().Get(t.Context(), testNamespace, metav1.GetOptions{})
-	must(t, err)
+	live := kube.Get(t, e.kube.CoreV1().Namespaces(), testNamespace)
 	maps.Copy(live.Labels, labels)
-	_, err = e.kube.CoreV1().Namespaces().Update(t.Context(), live, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err := e.kube.CoreV1().Namespaces().Update(t.Context(), live, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
 }
 
@@ -366,7 +359,6 @@ func (e *env) tryNamespace(t *testing.T, labels map[string]string) error {
 	return e.create(t.Context(), &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "claim", Labels: labels}}, true)
 }
 
-// first is the webhook that a proof is about.
 func first(b *bundle.Bundle) operatorsv1alpha1.WebhookDescription {
 	return b.CSV.Spec.WebhookDefinitions[0]
 }

@@ -15,8 +15,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// What is found in the author's matchConditions is what the API server refuses them for, and
-// nothing else.
 func TestConditionsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 	e := newEnv(t)
 	for _, expression := range []string{
@@ -40,7 +38,6 @@ func TestConditionsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 	e.judgedAlike(t, many[:64]...)
 }
 
-// judgedAlike holds the finding to what the API server says.
 func (e *env) judgedAlike(t *testing.T, conditions ...admissionregistrationv1.MatchCondition) {
 	t.Helper()
 	b := edited(t, proof{example: admission, edits: conditioned(t, conditions...)})
@@ -53,7 +50,6 @@ func (e *env) judgedAlike(t *testing.T, conditions ...admissionregistrationv1.Ma
 	}
 }
 
-// conditioned are the edits that give the example's webhook these conditions.
 func conditioned(t *testing.T, conditions ...admissionregistrationv1.MatchCondition) []string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"namespaces.projectpolicy.example.com": conditions})
@@ -62,7 +58,6 @@ func conditioned(t *testing.T, conditions ...admissionregistrationv1.MatchCondit
 	return []string{neighbour, neighbour + "    olm-webhook-manager.io/match-conditions: '" + strings.ReplaceAll(string(text), "'", "''") + "'\n"}
 }
 
-// registerConditioned asks what becomes of the registration with the author's conditions.
 func (e *env) registerConditioned(t *testing.T, b *bundle.Bundle) error {
 	t.Helper()
 	authored, err := csvspec.MatchConditions(b.CSV)

@@ -19,27 +19,22 @@ import (
 // the installation created, unless the object is adopted (again). What the installation created stays its own.
 func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	o := bundle.Options{Namespace: "contested"}
 	e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: contested}\n")
 	adopted := e.foreign(t, text(priority, "contested-adopted", "platform"))
 	b := written(t, "contested", "contested.v1", text(priority, "contested-adopted", "bundle"), text(priority, "contested-own", "bundle"))
 	must(t, applyAll(t, c, b, o))
-	own := &unstructured.Unstructured{}
-	must(t, yaml.Unmarshal([]byte(text(priority, "contested-own", "")), own))
+	own := parsed(t, text(priority, "contested-own", ""))
 	objects := []*unstructured.Unstructured{adopted, own}
 
 	for _, object := range objects {
-		again := &unstructured.Unstructured{}
-		must(t, yaml.Unmarshal([]byte(text(priority, object.GetName(), "taken back")), again))
-		resource, err := e.resource(again)
-		must(t, err)
-		_, err = resource.Apply(t.Context(), again.GetName(), again, metav1.ApplyOptions{FieldManager: "helm", Force: true})
+		again := parsed(t, text(priority, object.GetName(), "taken back"))
+		resource := e.client(t, again)
+		_, err := resource.Apply(t.Context(), again.GetName(), again, metav1.ApplyOptions{FieldManager: "helm", Force: true})
 		must(t, err)
 	}
-	p, err := c.Plan(t.Context(), prepared(t, c, b, o))
-	must(t, err)
+	p := planOf(t, c, prepared(t, c, b, o))
 	must(t, p.Err())
 	foreign := deploy.Unadopted(p.Steps(), nil)
 	if len(foreign) != len(objects) {
@@ -66,10 +61,7 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 		}
 	}
 	i := prepared(t, c, b, o)
-	removal, err := c.Removal(t.Context(), i, false)
-	must(t, err)
-	_, err = c.Uninstall(t.Context(), i, removal)
-	must(t, err)
+	removal := removeInstallation(t, c, i, false)
 	if !e.isThere(t, adopted) || e.isThere(t, own) {
 		t.Errorf("removed: %s, and messages %q", p.Namespace(), removal.Messages)
 	}

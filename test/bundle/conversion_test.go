@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // neverConverts: a definition of one version, whose webhook no endpoint answers, works, and no
@@ -35,7 +36,6 @@ func cannotBeRead(t *testing.T, e *env, b *bundle.Bundle) {
 	e.eventually(t, "the object is not read in the other version", func() bool { return unconverted(e.read(t, crd, "v1")) })
 }
 
-// unconverted reports whether a request failed because no webhook converts.
 func unconverted(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "conversion webhook")
 }
@@ -69,26 +69,22 @@ func (e *env) define(t *testing.T, b *bundle.Bundle, plural string) *apiextensio
 	}
 	must(t, e.create(t.Context(), crd, false))
 	t.Cleanup(func() {
-		resource, err := e.resource(definition(t, crd))
-		must(t, err)
+		resource := e.client(t, definition(t, crd))
 		must(t, resource.Delete(context.WithoutCancel(t.Context()), crd.Name, metav1.DeleteOptions{}))
 	})
 	return crd
 }
 
-// addVersion has the definition serve a version more, as it serves the others.
 func (e *env) addVersion(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, name string) {
 	t.Helper()
 	more := crd.Spec.Versions[0].DeepCopy()
 	more.Name, more.Storage = name, false
 	changed := crd.DeepCopy()
 	changed.Spec.Versions = append(changed.Spec.Versions, *more)
-	resource, err := e.resource(definition(t, crd))
-	must(t, err)
+	resource := e.client(t, definition(t, crd))
 	text, err := definition(t, changed).MarshalJSON()
 	must(t, err)
-	_, err = resource.Patch(t.Context(), crd.Name, types.MergePatchType, text, metav1.PatchOptions{})
-	must(t, err)
+	kube.Patch(t, resource, crd.Name, types.MergePatchType, text)
 }
 
 func definition(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *unstructured.Unstructured {
@@ -101,7 +97,6 @@ func definition(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *un
 	return object
 }
 
-// write stores an object of a definition, once the definition is served.
 func (e *env) write(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	e.namespace(t, testNamespace)

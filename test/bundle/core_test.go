@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // What fail-on-core says of writes that no client makes by hand: each comes to a stop with the webhook.
@@ -52,13 +54,10 @@ func TestCoreStandsStill(t *testing.T) {
 	}
 }
 
-// account is the name of a ServiceAccount.
 func (e *env) account(t *testing.T) string {
 	t.Helper()
 	account := &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: metav1.ObjectMeta{Name: "core", Namespace: testNamespace}}
-	if err := e.create(t.Context(), account, false); err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
+	e.createIfAbsent(t, account)
 	return account.Name
 }
 
@@ -72,8 +71,7 @@ func quota(t *testing.T, e *env) {
 	}
 	must(t, err)
 	quota.Status = corev1.ResourceQuotaStatus{Hard: many, Used: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}}
-	_, err = quotas.UpdateStatus(t.Context(), quota, metav1.UpdateOptions{})
-	must(t, err)
+	kube.UpdateStatus(t, quotas, quota)
 	t.Cleanup(func() { must(t, quotas.Delete(context.WithoutCancel(t.Context()), quota.Name, metav1.DeleteOptions{})) })
 }
 

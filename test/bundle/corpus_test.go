@@ -51,9 +51,8 @@ func corpus(t testing.TB) map[string]string {
 
 var update = flag.Bool("update", false, "write what is found in the bundles of others to testdata/findings.txt")
 
-// TestFindingsOfRealBundles holds what is found in the bundles of others to
-// testdata/findings.txt, where each was looked at: a new one is a new check, or a false alarm, and
-// another sentence may be a false one.
+// TestFindingsOfRealBundles compares the findings in the bundles of others with testdata/findings.txt, where each was
+// reviewed.
 func TestFindingsOfRealBundles(t *testing.T) {
 	if os.Getenv("BUNDLES") == "" {
 		t.Skip("BUNDLES is not set: no bundles of others to look at")

@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
@@ -65,12 +64,10 @@ func upgradable(t *testing.T, name string, version int) *bundle.Bundle {
 // planned is the plan of a command without permission to overwrite anything.
 func (e *env) planned(t *testing.T, c *installer.Installer, b *bundle.Bundle, namespace string) installer.Plan {
 	t.Helper()
-	p, err := c.Plan(t.Context(), prepared(t, c, b, bundle.Options{Namespace: namespace}))
-	must(t, err)
+	p := planOf(t, c, prepared(t, c, b, bundle.Options{Namespace: namespace}))
 	return p
 }
 
-// upgradeWithin is an upgrade that is killed after so many writes, and reports whether it was.
 func upgradeWithin(t *testing.T, e *env, b *bundle.Bundle, namespace string, writes int) (killed bool) {
 	t.Helper()
 	config := rest.CopyConfig(cluster.Config())
@@ -82,7 +79,6 @@ func upgradeWithin(t *testing.T, e *env, b *bundle.Bundle, namespace string, wri
 	return interrupted(t, c, e.planned(t, c, b, namespace)) != nil
 }
 
-// killedAfter lets a number of writes through, and no request after them.
 type killedAfter struct {
 	next http.RoundTripper
 	left *atomic.Int64
@@ -105,7 +101,6 @@ func (e *env) removeWithLatest(t *testing.T, c *installer.Installer, b, latest *
 	e.removeWith(t, c, latest, latest)
 }
 
-// removeWith removes an installation with the bundle of one of its versions. Nothing is left of any.
 func (e *env) removeWith(t *testing.T, c *installer.Installer, b, latest *bundle.Bundle) {
 	t.Helper()
 	o := bundle.Options{}
@@ -124,8 +119,7 @@ func (e *env) removeWith(t *testing.T, c *installer.Installer, b, latest *bundle
 	name := o.Namespace
 	left := prepared(t, c, latest, o).Manifests
 	for version := 1; version <= 2; version++ {
-		class := &unstructured.Unstructured{}
-		must(t, yaml.Unmarshal([]byte(text(priority, fmt.Sprintf("%s-%d", name, version), "")), class))
+		class := parsed(t, text(priority, fmt.Sprintf("%s-%d", name, version), ""))
 		csv := latest.CSVObject.DeepCopy()
 		csv.SetNamespace(name)
 		csv.SetName(fmt.Sprintf("%s.v%d", name, version))

@@ -1,11 +1,8 @@
 package bundle
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy/validation"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // schemas are those of versions, for spec, each of which refuses in another way.
@@ -43,7 +41,6 @@ var schemas = map[string]string{
 	"defaultruled": `{type: object, properties: {size: {type: integer, default: 7}}, x-kubernetes-validations: [{rule: "self.size < 5"}]}`,
 }
 
-// specs are those of objects that may be stored.
 var specs = map[string]string{
 	"empty": `{}`, "small": `{size: 0}`, "fit": `{size: 3, name: a}`, "large": `{size: 7, name: c}`, "nameless": `{name: null}`, "digits": `{name: "7"}`,
 	"twice": `{tags: [a, a]}`, "once": `{tags: [a, b]}`, "ports": `{ports: [{port: 1}, {port: 1}]}`, "bare": `{template: {spec: {}}}`, "template": `{template: {apiVersion: v1, kind: Pod, metadata: {name: x}}}`,
@@ -92,10 +89,8 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			"apiVersion": crd.Spec.Group + "/v2", "kind": crd.Spec.Names.Kind, "metadata": map[string]any{"name": fmt.Sprintf("large-%d", i)}, "spec": map[string]any{"size": int64(7)},
 		}}, false))
 	}
-	c, err := installer.New(cluster.Config())
-	must(t, err)
-	removal, err := c.Removal(t.Context(), installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifestsOf(t, crd)}, false)
-	must(t, err)
+	c := newInstaller(t)
+	removal := removalOf(t, c, installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifestsOf(t, crd)}, false)
 	if want := fmt.Sprintf("CustomResourceDefinition %s stays, with %d objects, stored in v1", crd.Name, count); !slices.Contains(removal.Messages, want) {
 		t.Errorf("a removal reports %q, want %q", removal.Messages, want)
 	}
@@ -152,11 +147,7 @@ func (e *env) defineVersions(t *testing.T, plural string, schemas map[string]str
 	client, err := apiextensions.NewForConfig(cluster.Config())
 	must(t, err)
 	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
-	_, err = definitions.Create(t.Context(), crd, metav1.CreateOptions{})
-	must(t, err)
-	t.Cleanup(func() {
-		must(t, definitions.Delete(context.WithoutCancel(t.Context()), crd.Name, metav1.DeleteOptions{}))
-	})
+	kube.CreateTemporary(t, definitions, crd)
 	e.served(t, crd)
 	return crd
 }
@@ -171,7 +162,6 @@ func versionsOf(t *testing.T, schemas map[string]string) []apiextensionsv1.Custo
 	return versions
 }
 
-// served waits until every version of a definition that is to be is served.
 func (e *env) served(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	for _, version := range crd.Spec.Versions {
@@ -190,7 +180,6 @@ func (e *env) served(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition
 	}
 }
 
-// schemaOf is the schema of a kind whose spec has this one.
 func schemaOf(t *testing.T, spec string) *apiextensionsv1.CustomResourceValidation {
 	t.Helper()
 	var s apiextensionsv1.JSONSchemaProps
@@ -200,24 +189,15 @@ func schemaOf(t *testing.T, spec string) *apiextensionsv1.CustomResourceValidati
 
 func bundleWith(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *bundle.Bundle {
 	t.Helper()
-	folder := t.TempDir()
 	text, err := yaml.Marshal(crd)
 	must(t, err)
-	for file, content := range map[string]string{
+	return opened(t, map[string]string{
 		"manifests/crd.yaml":        string(text),
 		"manifests/csv.yaml":        "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: checks.v2}\nspec: {version: 2.0.0}\n",
 		"metadata/annotations.yaml": "annotations: {operators.operatorframework.io.bundle.package.v1: checks}\n",
-	} {
-		file = filepath.Join(folder, file)
-		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		must(t, os.WriteFile(file, []byte(content), 0o600))
-	}
-	b, err := bundle.Open(t.Context(), folder, bundle.Registry{})
-	must(t, err)
-	return b
+	})
 }
 
-// manifestsOf are those of an installation that brings a definition.
 func manifestsOf(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) []*unstructured.Unstructured {
 	t.Helper()
 	return []*unstructured.Unstructured{definition(t, crd), {Object: map[string]any{

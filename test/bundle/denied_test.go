@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"context"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A webhook denies each update of a definition with the code of a conflict. The commands that change
@@ -34,8 +34,7 @@ func TestConflictThatAdmissionMakes(t *testing.T) {
 		t.Errorf("storage migrate: %v\n%s", err, output)
 	}
 
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	next := crd.DeepCopy()
 	next.Spec.Versions = append(next.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: "v3", Served: true, Schema: schemaOf(t, schemas["anything"])})
 	b := bundleWith(t, next)
@@ -45,7 +44,6 @@ func TestConflictThatAdmissionMakes(t *testing.T) {
 	}
 }
 
-// denyUpdates registers a webhook that denies updates of a definition with the code of a conflict.
 func (e *env) denyUpdates(t *testing.T, definition string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,7 +60,7 @@ func (e *env) denyUpdates(t *testing.T, definition string) {
 	}))
 	t.Cleanup(server.Close)
 	configurations := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	_, err := configurations.Create(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
+	kube.CreateTemporary(t, configurations, &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: definition},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "freeze.bundle.example.com", SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
@@ -75,10 +73,6 @@ func (e *env) denyUpdates(t *testing.T, definition string) {
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{apiextensionsv1.GroupName}, APIVersions: []string{"v1"}, Resources: []string{"customresourcedefinitions"}},
 			}},
 		}},
-	}, metav1.CreateOptions{})
-	must(t, err)
-	t.Cleanup(func() {
-		must(t, configurations.Delete(context.WithoutCancel(t.Context()), definition, metav1.DeleteOptions{}))
 	})
 	client := e.dynamic.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	e.eventually(t, "updates of the definition are denied", func() bool {

@@ -8,9 +8,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// suggestingCSV suggests a namespace.
 const suggestingCSV = `apiVersion: operators.coreos.com/v1alpha1
 kind: ClusterServiceVersion
 metadata: {name: suggesting.v1.0.0, annotations: {operatorframework.io/suggested-namespace: suggested-one}}
@@ -30,6 +31,13 @@ func folder(t *testing.T, name string, files map[string]string) string {
 		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	return dir
+}
+
+func opened(t *testing.T, files map[string]string) *bundle.Bundle {
+	t.Helper()
+	b, err := bundle.Open(t.Context(), folder(t, "bundle", files), bundle.Registry{})
+	must(t, err)
+	return b
 }
 
 // suggestingBundle has the finding no-annotation, which is an error: it names no channel.
@@ -75,7 +83,6 @@ func TestDryRunOfTheClient(t *testing.T) {
 	}
 }
 
-// A namespace other than the suggested one is a warning before the question, which names the namespace.
 func TestNamespaceOtherThanSuggested(t *testing.T) {
 	e := newEnv(t)
 	dir := suggestingBundle(t)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"sigs.k8s.io/yaml"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -36,12 +35,10 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 		`{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: shop, namespace: joined}, spec: {targetNamespaces: [joined, stock]}}`,
 		`{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v1, namespace: joined}, spec: {displayName: Shop, install: {strategy: deployment, spec: {deployments: []}}}}`,
 	} {
-		object := &unstructured.Unstructured{}
-		must(t, yaml.Unmarshal([]byte(text), object))
+		object := parsed(t, text)
 		must(t, e.create(t.Context(), object, false))
 	}
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	for name, test := range map[string]struct {
 		csv          string // a .v2 replaces its .v1
 		chosen, want []string
@@ -81,32 +78,26 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 	e := newEnv(t)
 	e.namespace(t, "kept")
-	group := &unstructured.Unstructured{}
-	must(t, yaml.Unmarshal([]byte(`{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: shop, namespace: kept, labels: {team: shop}}}`), group))
+	group := parsed(t, `{apiVersion: operators.coreos.com/v1, kind: OperatorGroup, metadata: {name: shop, namespace: kept, labels: {team: shop}}}`)
 	must(t, e.create(t.Context(), group, false))
-	resource, err := e.resource(group)
-	must(t, err)
+	resource := e.client(t, group)
 	before, err := resource.Get(t.Context(), "shop", metav1.GetOptions{})
 	must(t, err)
 
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	i := prepared(t, c, edited(t, proof{example: admission}), bundle.Options{Namespace: "kept"})
 	i.Timeout = time.Millisecond
-	p, err := c.Plan(t.Context(), i)
-	must(t, err)
+	p := planOf(t, c, i)
 	applied, err := c.Install(t.Context(), p)
 	for _, object := range applied {
-		resource, err := e.resource(object)
-		must(t, err)
+		resource := e.client(t, object)
 		t.Cleanup(func() { e.remove(t, resource, object.GetName()) })
 	}
 	// No manager is there to go on.
 	if err == nil || !strings.Contains(err.Error(), "no manager has reconciled") || len(applied) != len(i.Manifests)-2 { // without the group and the Namespace
 		t.Errorf("of %d manifests %d are applied: %v", len(i.Manifests), len(applied), err)
 	}
-	after, err := resource.List(t.Context(), metav1.ListOptions{})
-	must(t, err)
+	after := kube.List(t, resource, metav1.ListOptions{})
 	if diff := cmp.Diff([]unstructured.Unstructured{*before}, after.Items); diff != "" {
 		t.Errorf("the groups of the namespace (-before +after):\n%s", diff)
 	}
@@ -116,8 +107,7 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 // a client made by hand, even where the operator was given other namespaces than that had.
 func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	groups := e.dynamic.Resource(operatorsv1.GroupVersion.WithResource("operatorgroups"))
 	definitions := e.dynamic.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true"}})
@@ -147,15 +137,12 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 				must(t, applyAll(t, c, b, o))
 			}
 			if test.annotation != "" {
-				live, err := groups.Namespace(o.Namespace).List(t.Context(), metav1.ListOptions{})
-				must(t, err)
-				_, err = groups.Namespace(o.Namespace).Patch(t.Context(), live.Items[0].GetName(), types.MergePatchType,
-					[]byte(`{"metadata":{"annotations":{"`+wellknown.AnnotationCreatedBy+`":"`+test.annotation+`"}}}`), metav1.PatchOptions{})
-				must(t, err)
+				live := kube.List(t, groups.Namespace(o.Namespace), metav1.ListOptions{})
+				kube.Patch(t, groups.Namespace(o.Namespace), live.Items[0].GetName(), types.MergePatchType,
+					[]byte(`{"metadata":{"annotations":{"`+wellknown.AnnotationCreatedBy+`":"`+test.annotation+`"}}}`))
 			}
 			i := prepared(t, c, b, o)
-			removal, err := c.Removal(t.Context(), i, true)
-			must(t, err)
+			removal := removalOf(t, c, i, true)
 			var going wait.Group
 			for _, crd := range b.CRDs() {
 				going.Start(func() {
@@ -164,11 +151,10 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 					}
 				})
 			}
-			_, err = c.Uninstall(t.Context(), i, removal)
+			_, err := c.Uninstall(t.Context(), i, removal)
 			going.Wait()
 			must(t, err)
-			left, err := groups.Namespace(o.Namespace).List(t.Context(), metav1.ListOptions{})
-			must(t, err)
+			left := kube.List(t, groups.Namespace(o.Namespace), metav1.ListOptions{})
 			if gone := len(left.Items) == 0; gone != test.goes {
 				t.Errorf("it no longer exists: %t, want %t; messages %q", gone, test.goes, removal.Messages)
 			}
@@ -180,8 +166,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 // that is, and no record is left.
 func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	o := bundle.Options{Namespace: "last-of-two"}
 	e.namespace(t, o.Namespace)
 	groups := e.dynamic.Resource(operatorsv1.GroupVersion.WithResource("operatorgroups")).Namespace(o.Namespace)
@@ -191,12 +176,8 @@ func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 	}
 	for n, b := range []*bundle.Bundle{first, second} {
 		i := prepared(t, c, b, o)
-		removal, err := c.Removal(t.Context(), i, false)
-		must(t, err)
-		_, err = c.Uninstall(t.Context(), i, removal)
-		must(t, err)
-		left, err := groups.List(t.Context(), metav1.ListOptions{})
-		must(t, err)
+		removal := removeInstallation(t, c, i, false)
+		left := kube.List(t, groups, metav1.ListOptions{})
 		if want := 1 - n; len(left.Items) != want {
 			t.Errorf("after %s is removed there are %d groups, want %d; messages %q", b.CSV.Name, len(left.Items), want, removal.Messages)
 		}
@@ -213,8 +194,7 @@ func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 // removes it.
 func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	b := edited(t, proof{example: admission})
 	const command = "kubectl -n subscription-by-hand delete subscription.operators.coreos.com own"
 	for namespace, byHand := range map[string]bool{"subscription-of-bundle": false, "subscription-by-hand": true} {
@@ -227,18 +207,14 @@ func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 				subscription.SetName("own")
 				subscription.SetAnnotations(nil)
 				must(t, e.create(t.Context(), subscription, false))
-				resource, err := e.resource(subscription)
-				must(t, err)
+				resource := e.client(t, subscription)
 				t.Cleanup(func() { e.remove(t, resource, "own") })
 			}
 			for range 2 { // the second time nothing is new
 				must(t, applyAll(t, c, b, o))
 			}
 			i = prepared(t, c, b, o)
-			removal, err := c.Removal(t.Context(), i, true)
-			must(t, err)
-			_, err = c.Uninstall(t.Context(), i, removal)
-			must(t, err)
+			removal := removeInstallation(t, c, i, true)
 			if stays := e.isThere(t, subscription); stays != byHand {
 				t.Errorf("it stays: %t, want %t", stays, byHand)
 			}
@@ -249,7 +225,6 @@ func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 	}
 }
 
-// prepared is an installation as the commands make it of a bundle.
 func prepared(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.Options) installer.Installation {
 	t.Helper()
 	kept, err := c.CompleteGroup(t.Context(), b, &o)
@@ -261,21 +236,46 @@ func prepared(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.O
 	return i
 }
 
+func planOf(t *testing.T, c *installer.Installer, i installer.Installation) installer.Plan {
+	t.Helper()
+	p, err := c.Plan(t.Context(), i)
+	must(t, err)
+	return p
+}
+
+func removalOf(t *testing.T, c *installer.Installer, i installer.Installation, deleteCRDs bool) deploy.Removal {
+	t.Helper()
+	removal, err := c.Removal(t.Context(), i, deleteCRDs)
+	must(t, err)
+	return removal
+}
+
+func removeInstallation(t *testing.T, c *installer.Installer, i installer.Installation, deleteCRDs bool) deploy.Removal {
+	t.Helper()
+	removal := removalOf(t, c, i, deleteCRDs)
+	_, err := c.Uninstall(t.Context(), i, removal)
+	must(t, err)
+	return removal
+}
+
+// adoptAll agrees to every change, as an administrator may.
+func adoptAll(i installer.Installation) installer.Installation {
+	for _, m := range i.Manifests {
+		i.Adopted = append(i.Adopted, deploy.Reference(m))
+	}
+	return i
+}
+
 // applyAll installs a bundle, and is interrupted before anything comes of it.
 func applyAll(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.Options) error {
 	t.Helper()
-	i := prepared(t, c, b, o)
-	for _, m := range i.Manifests { // as an administrator who agrees to everything
-		i.Adopted = append(i.Adopted, deploy.Reference(m))
-	}
-	p, err := c.Plan(t.Context(), i)
+	p, err := c.Plan(t.Context(), adoptAll(prepared(t, c, b, o)))
 	if err != nil {
 		return err
 	}
 	return interrupted(t, c, p)
 }
 
-// interrupted carries a plan out, and is interrupted once the last object is written.
 func interrupted(t *testing.T, c *installer.Installer, p installer.Plan) error {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())

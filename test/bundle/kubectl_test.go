@@ -11,9 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// TestKubectlTakesRealBundles pipes what bundle render prints of the bundles of others into a
-// kubectl that asks for a dry run, as docs/author/bundle-checks.md says. Their namespaces are there, and
-// those kinds of the Prometheus operator that some of them bring objects of.
+// TestKubectlTakesRealBundles pipes the output of bundle render into a dry run of kubectl, as
+// docs/author/bundle-checks.md says.
 func TestKubectlTakesRealBundles(t *testing.T) {
 	bundles := corpus(t)
 	if len(bundles) == 0 {
@@ -46,7 +45,6 @@ func TestKubectlTakesRealBundles(t *testing.T) {
 	}
 }
 
-// plugin is the folder that has the commands as the plugin of kubectl.
 func plugin(t *testing.T) string {
 	t.Helper()
 	path, err := programs.Path("kubectl-webhooks")

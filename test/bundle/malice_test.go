@@ -16,7 +16,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// A bundle that tries everything is shown and refused, and nothing of it is written before.
 func TestMaliceIsRefused(t *testing.T) {
 	const malice = "../../pkg/cli/bundle/testdata/malice"
 	e := newEnv(t)

@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -38,7 +37,6 @@ import (
 
 var oneGigabyte = resource.MustParse("1Gi")
 
-// manage runs the manager until the test ends.
 func (e *env) manage(t *testing.T) {
 	t.Helper()
 	clients, err := clients.New(cluster.Config())
@@ -91,7 +89,6 @@ func nothingButPermissionsMissing(t *testing.T, e *env, b *bundle.Bundle) {
 	e.eventually(t, "nothing but permissions is missing", func() bool { return len(e.missing(t, csv)) == 0 })
 }
 
-// foretoldRequirements are the ones that the findings say are not met.
 func foretoldRequirements(b *bundle.Bundle) []string {
 	var all []string
 	for _, f := range lint.Run(b).Findings {
@@ -107,8 +104,7 @@ func foretoldRequirements(b *bundle.Bundle) []string {
 // missing are the requirements of a ClusterServiceVersion that are not met, except for permissions.
 func (e *env) missing(t *testing.T, csv *unstructured.Unstructured) []string {
 	t.Helper()
-	resource, err := e.resource(csv)
-	must(t, err)
+	resource := e.client(t, csv)
 	live, err := resource.Get(t.Context(), csv.GetName(), metav1.GetOptions{})
 	must(t, err)
 	var typed operatorsv1alpha1.ClusterServiceVersion
@@ -123,19 +119,16 @@ func (e *env) missing(t *testing.T, csv *unstructured.Unstructured) []string {
 	return slices.Compact(all) // a definition that is not there is missed once for each version
 }
 
-// defined has the definitions of the bundle in the cluster during the test.
 func (e *env) defined(t *testing.T, b *bundle.Bundle) {
 	t.Helper()
 	for _, crd := range b.CRDs() {
 		object := b.Find(groupkind.CustomResourceDefinition, crd.Name).Unstructured
-		resource, err := e.resource(object)
-		must(t, err)
+		resource := e.client(t, object)
 		must(t, e.create(t.Context(), object, false))
 		t.Cleanup(func() { e.remove(t, resource, crd.Name) })
 	}
 }
 
-// remove deletes an object and waits until it no longer exists.
 func (e *env) remove(t *testing.T, resource dynamic.ResourceInterface, name string) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -147,26 +140,20 @@ func managerRefusesGroup(t *testing.T, e *env, b *bundle.Bundle) {
 	e.managerSays(t, b, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict)
 }
 
-// managerSays installs the bundle's ClusterServiceVersion during the test and waits for its verdict.
 func (e *env) managerSays(t *testing.T, b *bundle.Bundle, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) *unstructured.Unstructured {
 	t.Helper()
 	namespace := "bundle-" + strings.ToLower(string(phase)) + "-" + strings.ReplaceAll(b.CSV.Name, ".", "-")
 	e.namespace(t, namespace)
 	group := &operatorsv1.OperatorGroup{TypeMeta: metav1.TypeMeta{APIVersion: "operators.coreos.com/v1", Kind: "OperatorGroup"}, ObjectMeta: metav1.ObjectMeta{Name: "all", Namespace: namespace}}
-	if err := e.create(t.Context(), group, false); err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
+	e.createIfAbsent(t, group)
 	for _, a := range bundle.Accounts(b.CSV) {
 		account := &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: namespace}}
-		if err := e.create(t.Context(), account, false); err != nil && !apierrors.IsAlreadyExists(err) {
-			t.Fatal(err)
-		}
+		e.createIfAbsent(t, account)
 	}
 	csv := b.CSVObject.DeepCopy()
 	csv.SetNamespace(namespace)
-	resource, err := e.resource(csv)
-	must(t, err)
-	_, err = resource.Create(t.Context(), csv, metav1.CreateOptions{})
+	resource := e.client(t, csv)
+	_, err := resource.Create(t.Context(), csv, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { e.remove(t, resource, csv.GetName()) })
 	e.eventually(t, string(phase)+"/"+string(reason), func() bool {

@@ -11,21 +11,19 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/yaml"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // What another client writes while an administrator is asked is not overwritten, and not removed later.
 func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	class, crd := text(priority, "NAME", "platform"), text(definition1, "NAME", "platform")
 	for name, test := range map[string]struct {
 		before   string // what exists when the administrator is asked
@@ -69,19 +67,14 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 				e.foreign(t, text(test.before, name, ""))
 			}
 			b := written(t, name, name+".v1", text(test.manifest, name, ""))
-			i := prepared(t, c, b, o)
-			for _, m := range i.Manifests {
-				i.Adopted = append(i.Adopted, deploy.Reference(m))
-			}
-			p, err := c.Plan(t.Context(), i)
-			must(t, err)
+			i := adoptAll(prepared(t, c, b, o))
+			p := planOf(t, c, i)
 			test.write(t, name)
 			if _, err := c.Install(t.Context(), p); !saysAll(err, test.says, "run the same command again") {
 				t.Errorf("it says %v, want %q", err, test.says)
 			}
-			removal, err := c.Removal(t.Context(), prepared(t, c, b, o), true)
-			must(t, err)
-			_, err = c.Uninstall(t.Context(), i, removal)
+			removal := removalOf(t, c, prepared(t, c, b, o), true)
+			_, err := c.Uninstall(t.Context(), i, removal)
 			must(t, err)
 			if test.want == "" {
 				return
@@ -98,20 +91,16 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 // An object that is to be overwritten may be written meanwhile in what the administrator was not asked about.
 func TestStatusIsWrittenBeforeTheAnswer(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	const name = "busy"
 	e.namespace(t, name)
 	budget := e.foreign(t, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: busy, namespace: busy}\nspec: {minAvailable: 1}\n")
 	b := written(t, name, name+".v1", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: busy}\nspec: {minAvailable: 2}\n")
 	i := prepared(t, c, b, bundle.Options{Namespace: name})
 	i.Adopted = []string{deploy.Reference(budget)}
-	p, err := c.Plan(t.Context(), i)
-	must(t, err)
-	budgets, err := e.resource(budget)
-	must(t, err)
-	_, err = budgets.Patch(t.Context(), name, types.MergePatchType, []byte(`{"status": {"disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}}`), metav1.PatchOptions{}, "status")
-	must(t, err)
+	p := planOf(t, c, i)
+	budgets := e.client(t, budget)
+	kube.Patch(t, budgets, name, types.MergePatchType, []byte(`{"status": {"disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}}`), "status")
 	must(t, interrupted(t, c, p))
 	if n, _, _ := unstructured.NestedInt64(e.now(t, budget).Object, "spec", "minAvailable"); n != 2 {
 		t.Errorf("minAvailable is %d, want 2", n)
@@ -122,8 +111,7 @@ func TestStatusIsWrittenBeforeTheAnswer(t *testing.T) {
 // it, or because the creation of one with its name was interrupted.
 func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	for name, test := range map[string]struct {
 		manager, installation string
 		uid                   bool // whether the record has it
@@ -138,8 +126,7 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e.namespace(t, name)
-			class := &unstructured.Unstructured{}
-			must(t, yaml.Unmarshal([]byte(text(priority, name, "")), class))
+			class := parsed(t, text(priority, name, ""))
 			if test.installation != "" {
 				class.SetAnnotations(map[string]string{wellknown.AnnotationInstallation: test.installation})
 			}
@@ -153,10 +140,7 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 			e.record(t, name, deploy.Record{CSV: name + ".v1", Objects: []deploy.Recorded{entry}})
 
 			i := prepared(t, c, written(t, name, name+".v1", text(priority, name, "")), bundle.Options{Namespace: name})
-			removal, err := c.Removal(t.Context(), i, false)
-			must(t, err)
-			_, err = c.Uninstall(t.Context(), i, removal)
-			must(t, err)
+			removal := removeInstallation(t, c, i, false)
 			if there := e.isThere(t, class); there == test.goes {
 				t.Errorf("it is there: %t; messages %q", there, removal.Messages)
 			}
@@ -167,17 +151,14 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 // Where the record cannot be written, nothing is.
 func TestRecordIsTriedFirst(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	const name = "unrecorded"
 	e.namespace(t, name)
 	e.foreign(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: maps, namespace: unrecorded}\nspec: {hard: {count/configmaps: 0}}\n")
 	counted := []byte(`{"status": {"hard": {"count/configmaps": "0"}, "used": {"count/configmaps": "0"}}}`) // as the quota controller writes it
-	_, err = e.kube.CoreV1().ResourceQuotas(name).Patch(t.Context(), "maps", types.MergePatchType, counted, metav1.PatchOptions{}, "status")
-	must(t, err)
+	kube.Patch(t, e.kube.CoreV1().ResourceQuotas(name), "maps", types.MergePatchType, counted, "status")
 	b := written(t, name, name+".v1", text(priority, name, "bundle"))
-	p, err := c.Plan(t.Context(), prepared(t, c, b, bundle.Options{Namespace: name}))
-	must(t, err)
+	p := planOf(t, c, prepared(t, c, b, bundle.Options{Namespace: name}))
 	if _, err := c.Install(t.Context(), p); !saysAll(err, "ConfigMap unrecorded/bundle-installation.unrecorded", "quota") {
 		t.Errorf("it says %v", err)
 	}
@@ -189,8 +170,7 @@ func TestRecordIsTriedFirst(t *testing.T) {
 // Of two commands on one package the second one ends before its first write.
 func TestTwoCommandsAtOnce(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	const name = "twice"
 	o := bundle.Options{Namespace: name}
 	e.namespace(t, name)
@@ -201,10 +181,7 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 		t.Errorf("the second one says %v", err)
 	}
 	i := prepared(t, c, b, o)
-	removal, err := c.Removal(t.Context(), i, false)
-	must(t, err)
-	_, err = c.Uninstall(t.Context(), i, removal)
-	must(t, err)
+	removeInstallation(t, c, i, false)
 	for _, m := range i.Manifests {
 		if there := e.isThere(t, m); there != (m.GetKind() == "Namespace") {
 			t.Errorf("%s is there: %t", deploy.Title(m), there)
@@ -212,34 +189,28 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 	}
 }
 
-// The package of an installed version is known where its Subscription no longer exists.
 func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	o := bundle.Options{Namespace: "unsubscribed"}
 	e.namespace(t, o.Namespace)
 	must(t, applyAll(t, c, written(t, "unsubscribed", "unsubscribed.v1"), o))
 	subscription := &unstructured.Unstructured{}
 	subscription.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind("Subscription"))
 	subscription.SetNamespace(o.Namespace)
-	subscriptions, err := e.resource(subscription)
-	must(t, err)
+	subscriptions := e.client(t, subscription)
 	e.remove(t, subscriptions, "unsubscribed")
 	if _, err := c.CompleteInstall(t.Context(), written(t, "unsubscribed", "unsubscribed.v5"), &o); !saysAll(err, "unsubscribed.v1") {
 		t.Errorf("another version of the package next to it says %v", err)
 	}
 }
 
-// What a dry run shows of an object that does not exist yet is what the bundle has.
 func TestDryRunOfWhatDoesNotExist(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	const name = "tried"
 	e.namespace(t, name)
-	p, err := c.Plan(t.Context(), prepared(t, c, written(t, name, name+".v1", text(priority, name, "bundle")), bundle.Options{Namespace: name}))
-	must(t, err)
+	p := planOf(t, c, prepared(t, c, written(t, name, name+".v1", text(priority, name, "bundle")), bundle.Options{Namespace: name}))
 	taken, err := c.DryRunInstall(p)
 	must(t, err)
 	if len(taken) < 4 {
@@ -256,12 +227,9 @@ func (e *env) classes(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
 	class := &unstructured.Unstructured{}
 	class.SetGroupVersionKind(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
-	classes, err := e.resource(class)
-	must(t, err)
-	return classes
+	return e.client(t, class)
 }
 
-// describe changes the description of a PriorityClass.
 func (e *env) describe(t *testing.T, name, description string) {
 	t.Helper()
 	_, err := e.classes(t).Patch(t.Context(), name, types.MergePatchType, []byte(`{"description": "`+description+`"}`), metav1.PatchOptions{FieldManager: "terraform"})
@@ -273,11 +241,9 @@ func (e *env) record(t *testing.T, name string, r deploy.Record) {
 	t.Helper()
 	data, err := r.Data()
 	must(t, err)
-	_, err = e.kube.CoreV1().ConfigMaps(name).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: deploy.RecordName(name)}, Data: data}, metav1.CreateOptions{})
-	must(t, err)
+	kube.Create(t, e.kube.CoreV1().ConfigMaps(name), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: deploy.RecordName(name)}, Data: data})
 }
 
-// removeIfThere deletes an object at the end of a test.
 func removeIfThere(t *testing.T, resource dynamic.ResourceInterface, name string) {
 	t.Helper()
 	if err := resource.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {

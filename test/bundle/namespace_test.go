@@ -41,8 +41,7 @@ func groupRefused(t *testing.T, e *env, b *bundle.Bundle) {
 // namespaceWithoutLabels: the labels of the template are not written.
 func namespaceWithoutLabels(t *testing.T, e *env, b *bundle.Bundle) {
 	object := namespaceOf(t, b)
-	resource, err := e.resource(object)
-	must(t, err)
+	resource := e.client(t, object)
 	made, err := resource.Apply(t.Context(), object.GetName(), object, metav1.ApplyOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "kubectl"})
 	must(t, err)
 	if _, labelled := made.GetLabels()["a"]; labelled || made.GetName() != "projectpolicy" {

@@ -15,16 +15,13 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-// A conversion that a bundle's definition has, and its ClusterServiceVersion does not declare, is written with the
-// versions that need it, also where the definition exists. It takes no other webhook's place before the administrator agrees,
-// and what the bundle does not have stays and is reported.
+// A conversion that only the bundle's definition has is written with the versions that need it. It replaces no other
+// webhook before the administrator agrees, and a conversion that the bundle does not have stays.
 func TestConversionOfTheBundlesOwn(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	o := bundle.Options{Namespace: "ownconversion"}
 	e.namespace(t, o.Namespace)
 	const webhook = "{strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {namespace: ownconversion, name: NAME}}}}"
@@ -33,10 +30,8 @@ func TestConversionOfTheBundlesOwn(t *testing.T) {
 		return written(t, "ownconversion", "ownconversion.v1", versioned(conversion, versions...))
 	}
 	must(t, applyAll(t, c, version("{strategy: None}", "v1"), o))
-	crd := &unstructured.Unstructured{}
-	must(t, yaml.Unmarshal([]byte(versioned("{strategy: None}", "v1")), crd))
-	resource, err := e.resource(crd)
-	must(t, err)
+	crd := parsed(t, versioned("{strategy: None}", "v1"))
+	resource := e.client(t, crd)
 	t.Cleanup(func() { e.remove(t, resource, crd.GetName()) })
 	stepOf := func(b *bundle.Bundle) (deploy.Step, []string) {
 		t.Helper()
@@ -55,7 +50,7 @@ func TestConversionOfTheBundlesOwn(t *testing.T) {
 		t.Errorf("the definition is converted by %q, with versions %+v", convertedBy(live), live.Spec.Versions)
 	}
 
-	_, err = resource.Patch(t.Context(), crd.GetName(), types.MergePatchType, []byte(`{"spec":{"conversion":`+asJSON(t, theirs)+`}}`), metav1.PatchOptions{FieldManager: "helm"})
+	_, err := resource.Patch(t.Context(), crd.GetName(), types.MergePatchType, []byte(`{"spec":{"conversion":`+asJSON(t, theirs)+`}}`), metav1.PatchOptions{FieldManager: "helm"})
 	must(t, err)
 	if s, _ := stepOf(b); s.Action != deploy.Overwrite || !strings.Contains(s.Describe(), "spec.conversion") {
 		t.Errorf("the plan is to %s: %s", s.Action, s.Describe())
@@ -66,7 +61,6 @@ func TestConversionOfTheBundlesOwn(t *testing.T) {
 	}
 }
 
-// versioned is a definition with versions, the first of which is stored.
 func versioned(conversion string, versions ...string) string {
 	text := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.ownconversion.example.com}\n" +
 		"spec:\n  group: ownconversion.example.com\n  scope: Namespaced\n  names: {kind: Good, plural: goods}\n  conversion: " + conversion + "\n  versions:\n"

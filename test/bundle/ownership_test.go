@@ -1,10 +1,7 @@
 package bundle
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,17 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// written is a bundle of a package, of these manifests and a ClusterServiceVersion of this name.
 func written(t *testing.T, packageName, csv string, manifests ...string) *bundle.Bundle {
 	t.Helper()
-	folder := t.TempDir()
 	files := map[string]string{
 		"manifests/csv.yaml": "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: " + csv + `}
 spec:
@@ -38,39 +32,23 @@ spec:
 	for n, text := range manifests {
 		files["manifests/object-"+string(rune('a'+n))+".yaml"] = text
 	}
-	for file, text := range files {
-		file = filepath.Join(folder, file)
-		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		must(t, os.WriteFile(file, []byte(text), 0o600))
-	}
-	b, err := bundle.Open(t.Context(), folder, bundle.Registry{})
-	must(t, err)
-	return b
+	return opened(t, files)
 }
 
 // foreign creates an object as another client, and returns it as it is stored.
 func (e *env) foreign(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
-	object := &unstructured.Unstructured{}
-	must(t, yaml.Unmarshal([]byte(text), object))
-	resource, err := e.resource(object)
-	must(t, err)
+	object := parsed(t, text)
+	resource := e.client(t, object)
 	live, err := resource.Create(t.Context(), object, metav1.CreateOptions{FieldManager: "terraform"})
 	must(t, err)
-	t.Cleanup(func() {
-		err := resource.Delete(context.WithoutCancel(t.Context()), object.GetName(), metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { removeIfThere(t, resource, object.GetName()) })
 	return live
 }
 
-// now is an object as it is stored.
 func (e *env) now(t *testing.T, o *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
-	resource, err := e.resource(o)
-	must(t, err)
+	resource := e.client(t, o)
 	live, err := resource.Get(t.Context(), o.GetName(), metav1.GetOptions{})
 	must(t, err)
 	return live
@@ -97,8 +75,7 @@ func text(form, name, description string) string {
 // name; one that is as the bundle has it is not modified.
 func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	const namespace = "owners"
 	e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: owners}\n")
 	class := e.foreign(t, text(priority, "owners-class", "platform"))
@@ -107,8 +84,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	b := written(t, "owners", "owners.v1", text(priority, "owners-class", "bundle"), text(priority, "owners-same", "platform"), text(definition1, "owners", "bundle"),
 		text(priority, "owners-new", "bundle"))
 	i := prepared(t, c, b, bundle.Options{Namespace: namespace})
-	p, err := c.Plan(t.Context(), i)
-	must(t, err)
+	p := planOf(t, c, i)
 	must(t, p.Err())
 	want := map[string]deploy.Action{
 		"Namespace owners": deploy.Keep, "PriorityClass owners-class": deploy.Overwrite, "PriorityClass owners-same": deploy.Keep,
@@ -139,10 +115,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 		t.Error("what is as the bundle has it was written")
 	}
 	i = prepared(t, c, b, bundle.Options{Namespace: namespace})
-	removal, err := c.Removal(t.Context(), i, true)
-	must(t, err)
-	_, err = c.Uninstall(t.Context(), i, removal)
-	must(t, err)
+	removal := removeInstallation(t, c, i, true)
 	for object, stays := range map[*unstructured.Unstructured]bool{class: true, same: true, crd: true, {Object: map[string]any{
 		"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": map[string]any{"name": "owners-new"},
 	}}: false} {
@@ -150,7 +123,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 			t.Errorf("%s is there: %t, want %t; messages %q", deploy.Title(object), !stays, stays, removal.Messages)
 		}
 	}
-	_, err = e.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), deploy.RecordName("owners"), metav1.GetOptions{})
+	_, err := e.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), deploy.RecordName("owners"), metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the record is left: %v", err)
 	}
@@ -159,8 +132,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 // A bundle removes only the version that is installed, and no object that was created again since.
 func TestRemovalsGoByTheRecord(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	o := bundle.Options{Namespace: "recorded"}
 	e.namespace(t, o.Namespace)
 	b := written(t, "recorded", "recorded.v1", text(priority, "recorded-class", "bundle"), text(priority, "recorded-again", "bundle"))
@@ -170,15 +142,12 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 		t.Errorf("another version says %v", err)
 	}
 
-	again := &unstructured.Unstructured{}
-	must(t, yaml.Unmarshal([]byte(text(priority, "recorded-again", "bundle")), again))
-	resource, err := e.resource(again)
-	must(t, err)
+	again := parsed(t, text(priority, "recorded-again", "bundle"))
+	resource := e.client(t, again)
 	e.remove(t, resource, again.GetName())
 	again = e.foreign(t, text(priority, "recorded-again", "bundle"))
 	i := prepared(t, c, b, o)
-	removal, err := c.Removal(t.Context(), i, false)
-	must(t, err)
+	removal := removalOf(t, c, i, false)
 	if !slices.ContainsFunc(removal.Messages, func(line string) bool {
 		return strings.Contains(line, "PriorityClass recorded-again stays: this installation did not create it")
 	}) {
@@ -186,27 +155,23 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 	}
 	// One that is replaced between the question and the answer stays, too.
 	i.Adopted = []string{deploy.Reference(again)}
-	removal, err = c.Removal(t.Context(), i, false)
-	must(t, err)
+	removal = removalOf(t, c, i, false)
 	e.remove(t, resource, again.GetName())
 	again = e.foreign(t, text(priority, "recorded-again", "bundle"))
-	if _, err = c.Uninstall(t.Context(), i, removal); err == nil || !e.isThere(t, again) {
+	if _, err := c.Uninstall(t.Context(), i, removal); err == nil || !e.isThere(t, again) {
 		t.Errorf("what was replaced is removed: %v", err)
 	}
-	removal, err = c.Removal(t.Context(), prepared(t, c, b, o), false)
-	must(t, err)
-	_, err = c.Uninstall(t.Context(), i, removal)
+	removal = removalOf(t, c, prepared(t, c, b, o), false)
+	_, err := c.Uninstall(t.Context(), i, removal)
 	must(t, err)
 	if !e.isThere(t, again) {
 		t.Error("what another client created is removed")
 	}
 }
 
-// Everything is checked before the first write, also where the namespace and the kinds do not exist yet.
 func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	for name, test := range map[string]struct {
 		csv       string
 		edit      string // of the ClusterServiceVersion's spec
@@ -228,8 +193,7 @@ func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {
 				must(t, unstructured.SetNestedField(b.CSVObject.Object, "a text", "spec", test.edit))
 			}
 			i := prepared(t, c, b, bundle.Options{Namespace: "unchecked-" + name, AllowKinds: b.KindsToAllow()})
-			p, err := c.Plan(t.Context(), i)
-			must(t, err)
+			p := planOf(t, c, i)
 			if _, err := c.Install(t.Context(), p); !saysAll(err, test.says) {
 				t.Errorf("it says %v, want %q", err, test.says)
 			}
@@ -247,28 +211,24 @@ func service(port int) string {
 // An object of a new namespace is checked in another one, whose quota and objects do not matter.
 func TestAnotherNamespaceRefusesNothing(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	budget := func(namespace string) string {
 		return "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: elsewhere" + namespace + "}\nspec: {minAvailable: 1, selector: {matchLabels: {a: b}}}\n"
 	}
 	e.foreign(t, budget(", namespace: default"))
 	e.foreign(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: elsewhere, namespace: default}\nspec: {hard: {count/poddisruptionbudgets.policy: 0}}\n")
-	p, err := c.Plan(t.Context(), prepared(t, c, written(t, "elsewhere", "elsewhere.v1", budget("")), bundle.Options{Namespace: "elsewhere-new"}))
-	must(t, err)
+	p := planOf(t, c, prepared(t, c, written(t, "elsewhere", "elsewhere.v1", budget("")), bundle.Options{Namespace: "elsewhere-new"}))
 	must(t, p.Err())
 }
 
 // Labels of a bundle's template are put on no namespace that exists before the administrator agrees.
 func TestLabelsOfAnExistingNamespace(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	before := e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: labelled-ns, labels: {team: a}}\n")
 	b := written(t, "labelled", "labelled.v1")
 	b.CSV.Annotations = map[string]string{bundle.NamespaceTemplateAnnotation: `{"metadata":{"name":"labelled","labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`}
-	p, err := c.Plan(t.Context(), prepared(t, c, b, bundle.Options{Namespace: "labelled-ns"}))
-	must(t, err)
+	p := planOf(t, c, prepared(t, c, b, bundle.Options{Namespace: "labelled-ns"}))
 	foreign := deploy.Unadopted(p.Steps(), nil)
 	if len(foreign) != 1 || !strings.Contains(foreign[0].Describe(), `label pod-security.kubernetes.io/enforce="privileged"`) {
 		t.Errorf("asked about %+v", foreign)
@@ -281,24 +241,19 @@ func TestLabelsOfAnExistingNamespace(t *testing.T) {
 // Fields of a live definition that the bundle does not have stay: it is patched under its version.
 func TestDefinitionsArePatched(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	o := bundle.Options{Namespace: "patched"}
 	e.namespace(t, o.Namespace)
 	must(t, applyAll(t, c, written(t, "patched", "patched.v1", text(definition1, "patched", "first")), o))
-	crd := &unstructured.Unstructured{}
-	must(t, yaml.Unmarshal([]byte(text(definition1, "patched", "first")), crd))
-	resource, err := e.resource(crd)
-	must(t, err)
+	crd := parsed(t, text(definition1, "patched", "first"))
+	resource := e.client(t, crd)
 	t.Cleanup(func() { e.remove(t, resource, crd.GetName()) })
-	_, err = resource.Patch(t.Context(), crd.GetName(), types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"a"},"finalizers":["example.com/a"]}}`), metav1.PatchOptions{})
-	must(t, err)
+	kube.Patch(t, resource, crd.GetName(), types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"a"},"finalizers":["example.com/a"]}}`))
 	must(t, applyAll(t, c, written(t, "patched", "patched.v1", text(definition1, "patched", "second")), o))
 	live := e.now(t, crd)
 	versions, _, _ := unstructured.NestedSlice(live.Object, "spec", "versions")
 	if schema, _, _ := unstructured.NestedString(versions[0].(map[string]any), "schema", "openAPIV3Schema", "description"); schema != "second" || live.GetLabels()["team"] != "a" {
 		t.Errorf("the definition is %q, with labels %v", schema, live.GetLabels())
 	}
-	_, err = resource.Patch(t.Context(), crd.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	must(t, err)
+	kube.Patch(t, resource, crd.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 }

@@ -9,23 +9,21 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A client that may read a namespace alone is shown its status, and the output names what is left out.
 func TestStatusOfWhoSeesANamespace(t *testing.T) {
 	const namespace, user = "permitted", "somebody"
 	e := newEnv(t)
 	e.namespace(t, namespace)
 	meta := metav1.ObjectMeta{Name: "reader"}
-	_, err := e.kube.RbacV1().Roles(namespace).Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+	kube.Create(t, e.kube.RbacV1().Roles(namespace), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"clusterserviceversions"}, Verbs: []string{"list"}},
 		{APIGroups: []string{"olm-webhook-manager.io"}, Resources: []string{"webhookrollouts"}, Verbs: []string{"list"}},
-	}}, metav1.CreateOptions{})
-	must(t, err)
-	_, err = e.kube.RbacV1().RoleBindings(namespace).Create(t.Context(), &rbacv1.RoleBinding{
+	}})
+	kube.Create(t, e.kube.RbacV1().RoleBindings(namespace), &rbacv1.RoleBinding{
 		ObjectMeta: meta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-	}, metav1.CreateOptions{})
-	must(t, err)
+	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
 	c, err := installer.New(config)

@@ -2,8 +2,6 @@ package bundle
 
 import "testing"
 
-// What is found in pods with names twice and mounts of nothing is what the API server refuses
-// them for, and nothing else.
 func TestPodsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 	e := newEnv(t)
 	e.namespace(t, testNamespace)

@@ -27,11 +27,9 @@ func TestObjectsThatGoWithADefinition(t *testing.T) {
 			}}, false))
 		}
 	}
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	manifests := manifestsOf(t, crd)
-	removal, err := c.Removal(t.Context(), installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifests, Adopted: []string{deploy.Reference(manifests[0])}}, true)
-	must(t, err)
+	removal := removalOf(t, c, installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifests, Adopted: []string{deploy.Reference(manifests[0])}}, true)
 	if want := fmt.Sprintf("CustomResourceDefinition %s is deleted, with 4 objects in namespaces: 3 in gauges-many, 1 in gauges-few", crd.Name); !slices.Contains(removal.Messages, want) {
 		t.Errorf("a removal reports %q, want %q", removal.Messages, want)
 	}

@@ -112,7 +112,6 @@ var proofs = []proof{
 	{"olm-removed-apis", admission, []string{"apiVersion: policy/v1\n", "apiVersion: policy/v1beta1\n"}, noSuchVersion},
 }
 
-// repeated are 101 items of a list.
 var repeated = strings.TrimSuffix(strings.Repeat("apps, ", 101), ", ")
 
 // secondWebhook is one more description, of the same port and another target.
@@ -136,7 +135,6 @@ const ownedAPIService = `  apiservicedefinitions:
       deploymentName: missing
 `
 
-// anotherKind is one more of that API, at another port.
 const anotherKind = `    - name: tills
       group: shop.example.com
       version: v7

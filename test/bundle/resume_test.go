@@ -18,14 +18,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A removal that is interrupted after each object goes on wherever the bundle was installed, and
 // says that nothing is left only when nothing is.
 func TestUninstallationsResume(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	const namespace = "resumed" // not the one that the bundle suggests
 	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true", "clusterPermissions:", "permissions:"}})
 	chosen := bundle.Options{Namespace: namespace, Watch: []string{"resumed-elsewhere"}} // where it is granted something
@@ -61,8 +61,7 @@ func TestUninstallationsResume(t *testing.T) {
 	}
 	for _, o := range left {
 		if o.GetKind() == "CustomResourceDefinition" {
-			resource, err := e.resource(o)
-			must(t, err)
+			resource := e.client(t, o)
 			e.remove(t, resource, o.GetName())
 		}
 	}
@@ -72,8 +71,7 @@ func TestUninstallationsResume(t *testing.T) {
 func removeOne(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.Options) {
 	t.Helper()
 	i := prepared(t, c, b, o)
-	removal, err := c.Removal(t.Context(), i, false)
-	must(t, err)
+	removal := removalOf(t, c, i, false)
 	must(t, installer.CheckRemoval(i, removal))
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -87,12 +85,10 @@ func removeOne(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.
 	}
 }
 
-// isThere reports whether the cluster has an object.
 func (e *env) isThere(t *testing.T, o *unstructured.Unstructured) bool {
 	t.Helper()
-	resource, err := e.resource(o)
-	must(t, err)
-	_, err = resource.Get(t.Context(), o.GetName(), metav1.GetOptions{})
+	resource := e.client(t, o)
+	_, err := resource.Get(t.Context(), o.GetName(), metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
@@ -102,19 +98,16 @@ func (e *env) isThere(t *testing.T, o *unstructured.Unstructured) bool {
 // Ctrl-C names the namespace; the same command, given again, removes the rest, and then finds nothing.
 func TestUninstallationsAreInterrupted(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	const namespace = "interrupted"
 	b := edited(t, proof{example: admission})
 	e.namespace(t, namespace)
 	must(t, applyAll(t, c, b, bundle.Options{Namespace: namespace}))
 	csv := b.CSVObject.DeepCopy()
 	csv.SetNamespace(namespace)
-	resource, err := e.resource(csv)
-	must(t, err)
+	resource := e.client(t, csv)
 	finalizers := func(text string) {
-		_, err := resource.Patch(t.Context(), csv.GetName(), types.MergePatchType, []byte(`{"metadata": {"finalizers": `+text+`}}`), metav1.PatchOptions{})
-		must(t, err)
+		kube.Patch(t, resource, csv.GetName(), types.MergePatchType, []byte(`{"metadata": {"finalizers": `+text+`}}`))
 	}
 	finalizers(`["bundle.example.com/held"]`)
 
@@ -152,8 +145,7 @@ func TestUninstallationsAreInterrupted(t *testing.T) {
 // record: the next one knows the namespace as its own.
 func TestNamespaceOfAnInterruptedInstallation(t *testing.T) {
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	const namespace = "cut-namespace"
 	b := written(t, "cut", "cut.v1")
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -173,7 +165,6 @@ func TestNamespaceOfAnInterruptedInstallation(t *testing.T) {
 	}
 }
 
-// endsWith checks the exit code of a command that has ended.
 func endsWith(t *testing.T, err error, want int) {
 	t.Helper()
 	code, ended := 0, &exec.ExitError{}
@@ -188,7 +179,6 @@ func endsWith(t *testing.T, err error, want int) {
 	}
 }
 
-// What was never installed is not said to be removed, wherever a client looks for it.
 func TestUninstallationsOfNothing(t *testing.T) {
 	t.Parallel()
 	newEnv(t)

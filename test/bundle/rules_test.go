@@ -6,7 +6,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// What is found in the lists of rules is what the API server refuses them for, and nothing else.
 func TestRulesAreJudgedAsTheAPIServerDoes(t *testing.T) {
 	e := newEnv(t)
 	fields := map[string]string{"apiGroups": `[""]`, "apiVersions": "[v1]", "resources": "[namespaces]", "operations": "[CREATE, UPDATE]"}

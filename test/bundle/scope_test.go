@@ -7,16 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-// What groupkind says of a kind's scope is what a real API server says of each of its kinds.
 func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
 	e := newEnv(t)
 	_, lists, err := e.kube.Discovery().ServerGroupsAndResources()
 	must(t, err)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	kinds, namespaced := []schema.GroupKind{}, map[schema.GroupKind]bool{}
 	for _, list := range lists {
 		version, err := schema.ParseGroupVersion(list.GroupVersion)

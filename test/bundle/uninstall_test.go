@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // short is for what does not go on, long for what does.
@@ -26,13 +27,10 @@ const (
 	long  = time.Minute
 )
 
-// uninstall removes an object as the command does.
 func (e *env) uninstall(t *testing.T, o *unstructured.Unstructured, patience time.Duration) error {
 	t.Helper()
-	c, err := installer.New(cluster.Config())
-	must(t, err)
-	resource, err := e.resource(o)
-	must(t, err)
+	c := newInstaller(t)
+	resource := e.client(t, o)
 	live, err := resource.Get(t.Context(), o.GetName(), metav1.GetOptions{})
 	must(t, err)
 	o = o.DeepCopy()
@@ -82,8 +80,7 @@ func TestUninstallationsEndWithoutAManager(t *testing.T) {
 	if !saysAll(err, "ClusterServiceVersion "+testNamespace+"/left.v1", wellknown.FinalizerCSV, "no manager has removed it", "include "+testNamespace, "run the same command again") {
 		t.Errorf("without a manager it says %v", err)
 	}
-	resource, err := e.resource(csv)
-	must(t, err)
+	resource := e.client(t, csv)
 	if isGone(t, resource, "left.v1") {
 		t.Error("it no longer exists without a manager")
 	}
@@ -116,9 +113,7 @@ func TestUninstallationsEndWithObjectsThatAreHeld(t *testing.T) {
 			err := e.create(t.Context(), object, false)
 			return err == nil || apierrors.IsAlreadyExists(err)
 		})
-		var err error
-		objects, err = e.resource(object)
-		must(t, err)
+		objects = e.client(t, object)
 	}
 
 	if err := e.uninstall(t, crd, short); !saysAll(err, "CustomResourceDefinition leaves."+group, fmt.Sprintf("Leaf %s (%s)", held, finalizer), "run the same command again") {
@@ -129,10 +124,8 @@ func TestUninstallationsEndWithObjectsThatAreHeld(t *testing.T) {
 	if err := e.uninstall(t, crd, short); !saysAll(err, "it has 1 object, among them Leaf "+held, "the API server says InstanceDeletion") {
 		t.Errorf("run again it says %v", err)
 	}
-	_, err := objects.Patch(t.Context(), held, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-	must(t, err)
-	resource, err := e.resource(crd)
-	must(t, err)
+	kube.Patch(t, objects, held, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+	resource := e.client(t, crd)
 	if err := e.uninstall(t, crd, long); err != nil || !isGone(t, resource, crd.GetName()) {
 		t.Errorf("with nothing in the way it does not go on: %v", err)
 	}

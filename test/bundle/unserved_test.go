@@ -14,6 +14,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A definition whose objects no server serves does not keep its operator from going: one that was
@@ -28,11 +29,9 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 	client, err := apiextensions.NewForConfig(cluster.Config())
 	must(t, err)
 	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
-	_, err = definitions.Create(t.Context(), taken, metav1.CreateOptions{})
-	must(t, err)
+	kube.Create(t, definitions, taken)
 	e.eventually(t, "its kind is taken", func() bool {
-		live, err := definitions.Get(t.Context(), taken.Name, metav1.GetOptions{})
-		must(t, err)
+		live := kube.Get(t, definitions, taken.Name)
 		return apihelpers.IsCRDConditionFalse(live, apiextensionsv1.NamesAccepted)
 	})
 
@@ -52,8 +51,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 			c, err := installer.New(test.config)
 			must(t, err)
 			i := installer.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Timeout: long, Print: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
-			removal, err := c.Removal(t.Context(), i, true)
-			must(t, err)
+			removal := removalOf(t, c, i, true)
 			if want := "CustomResourceDefinition " + test.crd.Name + " is deleted, " + test.told; !slices.Contains(removal.Messages, want) {
 				t.Errorf("messages %q, want %q", removal.Messages, want)
 			}

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 var quoted = regexp.MustCompile("`kubectl webhooks ([^`]+)`")
@@ -21,8 +21,7 @@ var quoted = regexp.MustCompile("`kubectl webhooks ([^`]+)`")
 func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := newInstaller(t)
 	client, err := apiextensions.NewForConfig(cluster.Config())
 	must(t, err)
 	both := map[string]string{"v1": schemas["anything"], "v2": schemas["anything"]}
@@ -62,8 +61,7 @@ func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 			must(t, c.CheckDefinitions(t.Context(), bundleWith(t, next)))
 			e.redefine(t, client, next)
 			object.SetAPIVersion(crd.Spec.Group + "/v2")
-			resource, err := e.resource(object)
-			must(t, err)
+			resource := e.client(t, object)
 			e.eventually(t, "the object is read in the version that stays", func() bool {
 				live, err := resource.Get(t.Context(), "a", metav1.GetOptions{})
 				if err != nil {
@@ -80,11 +78,9 @@ func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 func (e *env) redefine(t *testing.T, client apiextensions.Interface, next *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
-	live, err := definitions.Get(t.Context(), next.Name, metav1.GetOptions{})
-	must(t, err)
+	live := kube.Get(t, definitions, next.Name)
 	live.Spec.Versions = next.Spec.Versions
-	_, err = definitions.Update(t.Context(), live, metav1.UpdateOptions{})
-	must(t, err)
+	kube.Update(t, definitions, live)
 	e.served(t, next)
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const twoVersions = `apiVersion: apiextensions.k8s.io/v1
@@ -51,16 +51,13 @@ func TestRemovalAfterAVersionEnded(t *testing.T) {
 			e.eventually(t, "served", func() bool { _, err := e.resource(good); return err == nil })
 			b := written(t, test.namespace, test.namespace+".v1", "apiVersion: "+test.namespace+".example.com/v1\nkind: Good\nmetadata: {name: g}\n")
 			o := bundle.Options{Namespace: test.namespace, AllowKinds: b.KindsToAllow()}
-			c, err := installer.New(cluster.Config())
-			must(t, err)
+			c := newInstaller(t)
 			must(t, applyAll(t, c, b, o))
 			serveOnly := func(versions string) {
-				crds, err := e.resource(parsed(t, definition))
-				must(t, err)
+				crds := e.client(t, parsed(t, definition))
 				for n, version := range []string{"v1", "v2"} {
 					patch := fmt.Sprintf(`[{"op":"replace","path":"/spec/versions/%d/served","value":%t}]`, n, strings.Contains(versions, version))
-					_, err = crds.Patch(t.Context(), "goods."+test.namespace+".example.com", types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
-					must(t, err)
+					kube.Patch(t, crds, "goods."+test.namespace+".example.com", types.JSONPatchType, []byte(patch))
 				}
 			}
 			serveOnly(test.served)
@@ -70,6 +67,7 @@ func TestRemovalAfterAVersionEnded(t *testing.T) {
 			var removal deploy.Removal
 			i := prepared(t, c, b, o)
 			e.eventually(t, "the removal knows what is served", func() bool {
+				var err error
 				removal, err = c.Removal(t.Context(), i, false)
 				return err == nil && test.says == "" || err != nil && test.says != "" && strings.Contains(err.Error(), test.says)
 			})
@@ -78,7 +76,7 @@ func TestRemovalAfterAVersionEnded(t *testing.T) {
 				e.eventually(t, "the object is served again", func() bool { return e.isThere(t, good) })
 				return
 			}
-			_, err = c.Uninstall(t.Context(), i, removal)
+			_, err := c.Uninstall(t.Context(), i, removal)
 			must(t, err)
 			if e.isThere(t, good) {
 				t.Error("the object is still there")
@@ -100,13 +98,12 @@ func serveNothing(t *testing.T, version, group string) {
 	client, err := aggregator.NewForConfig(cluster.Config())
 	must(t, err)
 	services := client.ApiregistrationV1().APIServices()
-	_, err = services.Create(t.Context(), &apiregistrationv1.APIService{
+	kube.Create(t, services, &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: version + "." + group},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group: group, Version: version, GroupPriorityMinimum: 1000, VersionPriority: 15, InsecureSkipTLSVerify: true,
 			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "nobody"},
 		},
-	}, metav1.CreateOptions{})
-	must(t, err)
+	})
 	t.Cleanup(func() { _ = services.Delete(t.Context(), version+"."+group, metav1.DeleteOptions{}) })
 }

@@ -32,7 +32,6 @@ func main() {
 	}
 }
 
-// run works until it is asked to end, or one of the two ends.
 func run(kubeconfig string) error {
 	told, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -86,7 +86,6 @@ func readObjects(t *testing.T, file string) []*unstructured.Unstructured {
 	}
 }
 
-// allNamespaces reports whether the operator can watch all namespaces.
 func (b bundle) allNamespaces() bool {
 	for _, mode := range b.csv.Spec.InstallModes {
 		if mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces && mode.Supported {

@@ -10,12 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // results are what a bundle came to: whole objects, by their kind and name.
 type results map[string]map[string]any
 
-// readExpected reads what OLM v0 left.
 func readExpected(t *testing.T, dir string) results {
 	t.Helper()
 	all := results{}
@@ -48,13 +49,11 @@ var compared = []schema.GroupVersionResource{
 	{Group: "apps", Version: "v1", Resource: "deployments"},
 }
 
-// collect reads what the manager made.
 func (e *env) collect(t *testing.T, b bundle) results {
 	t.Helper()
 	all := results{}
 	for _, kind := range compared {
-		list, err := e.dynamic.Resource(kind).List(t.Context(), metav1.ListOptions{LabelSelector: "olm.owner=" + b.csv.Name})
-		must(t, err)
+		list := kube.List(t, e.dynamic.Resource(kind), metav1.ListOptions{LabelSelector: "olm.owner=" + b.csv.Name})
 		for i := range list.Items {
 			all.add(&list.Items[i])
 		}

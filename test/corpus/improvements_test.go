@@ -12,9 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// improvement is a difference that there has to be: what it makes of an object of OLM v0's is
-// what the manager makes. docs/admin/compatibility.md lists each by its name. It reports whether the
-// object is one that differs so.
+// improvement is a required difference from OLM v0: it changes an object of OLM v0 into that of the manager, and
+// reports whether the object differs so. docs/admin/compatibility.md lists each by its name.
 type improvement struct {
 	name string
 	make func(want, got *unstructured.Unstructured, b bundle) bool
@@ -136,9 +135,8 @@ var certificateMounts = []map[string]any{
 	{"name": "webhook-cert", "mountPath": "/tmp/k8s-webhook-server/serving-certs"},
 }
 
-// exemption is a matchCondition by its name and by how its expression begins: with which
-// requests it is about. Who may send them, which ends it, is the same for all operators, and
-// TestConditions of pkg/install and TestSelfDeadlock of test/integration try it.
+// exemption is a matchCondition by its name and by the beginning of its expression. TestConditions of pkg/install and
+// TestSelfDeadlock of test/integration test who may send the exempted requests.
 type exemption struct{ name, about string }
 
 func (e exemption) is(condition map[string]any) bool {

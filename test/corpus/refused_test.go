@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/restmapper"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // readRefusal reads what was said, line by line, when a ClusterServiceVersion did not get
@@ -31,8 +33,7 @@ func readRefusal(t *testing.T, dir string) []string {
 // the same words, so that there is nothing for any manager. docs/admin/compatibility.md names it.
 func (e *env) isRefused(t *testing.T, namespace string, b bundle, want []string) {
 	t.Helper()
-	_, err := e.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	must(t, err)
+	kube.Create(t, e.Kube.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	said := e.refusal(t, namespace, b)
 	if said == "" {
 		t.Fatalf("the API server takes it, and is to say %q", want)

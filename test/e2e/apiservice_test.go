@@ -12,6 +12,8 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const ownedGroup, ownedVersion = "echo.example.com", "v1"
@@ -46,7 +48,6 @@ func TestAPIServiceUnderLoad(t *testing.T) {
 	e.clusterIs(clean)
 }
 
-// owningAPI lets a ClusterServiceVersion own an API, next to its webhooks.
 func owningAPI(csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	csv.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{
 		Name: "echoes", Group: ownedGroup, Version: ownedVersion, Kind: "Echo",
@@ -59,9 +60,7 @@ func apiService(e *env) *apiregistrationv1.APIService {
 	e.Helper()
 	client, err := aggregator.NewForConfig(config)
 	e.must(err)
-	a, err := client.ApiregistrationV1().APIServices().Get(e.ctx, ownedVersion+"."+ownedGroup, metav1.GetOptions{})
-	e.must(err)
-	return a
+	return kube.Get(e, client.ApiregistrationV1().APIServices(), ownedVersion+"."+ownedGroup)
 }
 
 // firstReady is when the first of the Namespace's pods was, to the second.

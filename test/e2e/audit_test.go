@@ -15,7 +15,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// userAgent is how the manager's begins.
 const userAgent = "olm-webhook-manager/"
 
 // auditLog is next to the kubeconfig of test/cluster's cluster, and not there with others.

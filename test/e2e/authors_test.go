@@ -22,9 +22,8 @@ func TestAuthorsCertificateVolume(t *testing.T) {
 	e.denies()
 }
 
-// denies waits until the webhook denies what it should, and only that: an API server may hear of
-// a registration, or a node of pods, later than this test does. TestInstallUnderLoad and
-// TestUpgradeUnderLoad allow no delay.
+// denies waits until the webhook denies what it should, and only that: an API server or a node may learn of it late.
+// TestInstallUnderLoad and TestUpgradeUnderLoad allow no delay.
 func (e *env) denies() {
 	e.Helper()
 	callsAre(e, denied)

@@ -26,9 +26,8 @@ func newTerminal(t *testing.T, namespace string) *terminal {
 	return &terminal{env: e}
 }
 
-// An operator comes by one command, is upgraded to a version that brings a conversion
-// together with what it converts, and goes: with its objects only when asked twice, and leaves
-// nothing, though all that it converted were stored in its new version.
+// One command installs an operator, one upgrades it to a version that brings a conversion, and one removes it. Its
+// objects are deleted only when confirmed twice, and nothing is left.
 func TestBundleUpgrades(t *testing.T) {
 	const v1, v2, crd = "examples/crdconversion/bundle-v1", "examples/crdconversion/bundle-v2", "caches.crdconversion.example.com"
 	term := newTerminal(t, "e2e-caches")

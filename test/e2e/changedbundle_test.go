@@ -49,7 +49,6 @@ func (t *terminal) withDefinition(name, bundle, file string, change func(version
 	return folder
 }
 
-// withoutFirst drops the first version, and stores the second.
 func withoutFirst(versions []any) []any {
 	versions[1].(map[string]any)["storage"] = true
 	return versions[1:]

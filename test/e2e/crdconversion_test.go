@@ -18,12 +18,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// ADR034: Caches are read and written in both versions without loss. They are read right
-// through the upgrade that brings the second version and its webhook, an upgrade of the webhook and
-// a rotation of its certificate, when the operator is killed, and when it is deleted in the
-// foreground; and they survive the way back.
+// ADR034: Caches are read and written in both versions without loss, through upgrades, a rotation, the loss of all
+// pods, a deletion in the foreground and the downgrade.
 func TestCRDConversion(t *testing.T) {
 	t.Parallel()
 	const files, crd = "examples/crdconversion", "caches.crdconversion.example.com"
@@ -76,9 +75,8 @@ func TestCRDConversion(t *testing.T) {
 	goesInTheForeground(e, client, files, crd)
 }
 
-// tellsOfTheGap waits until a WebhookRollout says for how long its definition went without
-// the conversion that another client overwrote. By whom is known of fields that were written,
-// not of the ones that were removed, as the caBundle here.
+// tellsOfTheGap waits until the WebhookRollout reports how long its definition had no conversion. Field ownership shows
+// who wrote a field, and not who removed one, as the caBundle here.
 func tellsOfTheGap(e *env, csv string) {
 	e.Helper()
 	e.eventually("the conversion is back, and the gap is reported", func() (bool, any) {
@@ -91,11 +89,9 @@ func tellsOfTheGap(e *env, csv string) {
 	})
 }
 
-// conversionOf is what a WebhookRollout says of its conversion webhook.
 func conversionOf(e *env, csv string) managerv1alpha1.WebhookStatus {
 	e.Helper()
-	rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
-	e.must(err)
+	rollout := kube.Get(e, olmClient.WebhookRollouts(e.namespace), csv)
 	for _, d := range rollout.Status.Deployments {
 		for _, w := range d.Webhooks {
 			if w.Type == operatorsv1alpha1.ConversionWebhook {
@@ -154,9 +150,8 @@ func nextRelease(e *env, before, name string) *operatorsv1alpha1.ClusterServiceV
 	return next
 }
 
-// goesBack is the README's way back to the version that has no webhook, with a thousand
-// Caches more. One that is older than v2 is what it was, and of one that was born in v2
-// nothing is lost either.
+// goesBack follows the README's downgrade to the version without a webhook, with a thousand Caches more. No field is
+// lost.
 func goesBack(e *env, client *caches.Client, files, crd string) {
 	e.Helper()
 	client.Fill(e.T, 1000)
@@ -185,7 +180,6 @@ func (e *env) manager(arguments ...string) {
 	(&terminal{env: e}).works("", arguments...)
 }
 
-// isReplaced waits until the ClusterServiceVersion before no longer exists.
 func isReplaced(e *env, csv string) {
 	e.Helper()
 	e.eventually(csv+" is replaced", func() (bool, any) {
@@ -194,7 +188,6 @@ func isReplaced(e *env, csv string) {
 	})
 }
 
-// reportsMemory waits for what the operator writes into a status.
 func reportsMemory(e *env, client *caches.Client, name, want string) {
 	e.Helper()
 	e.eventually("the operator reports on Cache "+name, func() (bool, any) {

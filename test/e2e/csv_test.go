@@ -10,22 +10,19 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 func (e *env) create(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	e.Helper()
-	_, err := olmClient.ClusterServiceVersions(e.namespace).Create(e.ctx, csv, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, olmClient.ClusterServiceVersions(e.namespace), csv)
 }
 
 func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
 	e.Helper()
-	c, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
-	e.must(err)
-	return c
+	return kube.Get(e, olmClient.ClusterServiceVersions(e.namespace), csv)
 }
 
-// reaches waits for a ClusterServiceVersion's phase and reason, and returns what explains it.
 func reaches(e *env, csv string, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) string {
 	e.Helper()
 	var status operatorsv1alpha1.ClusterServiceVersionStatus
@@ -36,7 +33,6 @@ func reaches(e *env, csv string, phase operatorsv1alpha1.ClusterServiceVersionPh
 	return csvstatus.Explained(status)
 }
 
-// succeeds waits for a ClusterServiceVersion, and says when it did.
 func (e *env) succeeds(csv string) time.Time {
 	e.Helper()
 	reaches(e, csv, operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful)

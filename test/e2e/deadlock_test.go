@@ -20,15 +20,14 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// An operator that intercepts pods everywhere, with failurePolicy Fail, loses all its pods
-// at once: no endpoint could review the ones that replace them, and they return all the same.
-// Everybody else's wait meanwhile.
+// An operator that intercepts pods everywhere, with failurePolicy Fail, loses all its pods at once. They return,
+// although no endpoint could review them, while the pods of others wait.
 func TestInterceptsItsOwnPods(t *testing.T) {
 	e := newBareEnv(t)
-	_, err := olmClient.OperatorGroups(e.namespace).Create(e.ctx, &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: "all"}}, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, olmClient.OperatorGroups(e.namespace), &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: "all"}})
 	e.create(podInterceptor())
 	e.succeeds("hook.v1")
 	before := podUIDs(e)
@@ -36,8 +35,7 @@ func TestInterceptsItsOwnPods(t *testing.T) {
 	deletePodsAtOnce(e)
 	e.eventually("another client's pod is refused while no endpoint reviews it", func() (bool, any) { return nobodyJudges(e), nil })
 	e.eventually("all its pods are others, and ready", func() (bool, any) {
-		d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
-		e.must(err)
+		d := kube.Get(e, kubeClient.AppsV1().Deployments(e.namespace), "hook")
 		return d.Status.ReadyReplicas == 2 && podUIDs(e).Intersection(before).Len() == 0, d.Status
 	})
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
@@ -49,10 +47,9 @@ func TestInterceptsItsOwnPods(t *testing.T) {
 	staysDownUnguarded(e)
 }
 
-// staysDownUnguarded is the control: without its matchConditions, as OLM v0 registers it, the
-// webhook keeps its own pods from returning. They do once the manager is back and has
-// repaired it. Left out are the manager's Namespace, since the manager could not be recreated
-// either, and deletions, since this test has to delete what pods that are ending still let in.
+// staysDownUnguarded is the control: without its matchConditions, as OLM v0 registers it, the webhook keeps its own
+// pods from returning. It excludes the manager's Namespace, since the manager could not be recreated either, and
+// deletions, which this test needs.
 func staysDownUnguarded(e *env) {
 	e.Helper()
 	guarded := e.registration()
@@ -68,8 +65,7 @@ func staysDownUnguarded(e *env) {
 	unguarded.Webhooks[0].NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
 		{Key: corev1.LabelMetadataName, Operator: metav1.LabelSelectorOpNotIn, Values: []string{managerNamespace}},
 	}}
-	_, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(e.ctx, unguarded, metav1.UpdateOptions{})
-	e.must(err)
+	kube.Update(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), unguarded)
 	e.eventually("API servers have learned of it: the manager's Namespace is left out", func() (bool, any) {
 		lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "somebody", Labels: map[string]string{"deny": "true"}}}
 		_, err := kubeClient.CoordinationV1().Leases(managerNamespace).Create(e.ctx, lease, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -107,9 +103,7 @@ func staysDownUnguarded(e *env) {
 // pod, and how often it has said so.
 func refusedPods(e *env) (said string, times int32) {
 	e.Helper()
-	events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=ReplicaSet,reason=FailedCreate"})
-	e.must(err)
-	for _, event := range events.Items {
+	for _, event := range kube.List(e, kubeClient.CoreV1().Events(e.namespace), metav1.ListOptions{FieldSelector: "involvedObject.kind=ReplicaSet,reason=FailedCreate"}).Items {
 		if strings.Contains(event.Message, `failed calling webhook "configmaps.hook.example.com"`) {
 			said, times = event.Message, times+event.Count
 		}
@@ -117,7 +111,6 @@ func refusedPods(e *env) (said string, times int32) {
 	return said, times
 }
 
-// podInterceptor has a webhook on every step of a pod's life, in all namespaces.
 func podInterceptor() *operatorsv1alpha1.ClusterServiceVersion {
 	csv := hookCSV("hook.v1", server("hook"))
 	csv.Spec.InstallModes[0].Type = operatorsv1alpha1.InstallModeTypeAllNamespaces
@@ -143,8 +136,7 @@ func everything(group string, resources ...string) admissionregistrationv1.RuleW
 // about to go, and is asked for again where that one had gone already.
 func deletePodsAtOnce(e *env) {
 	e.Helper()
-	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{})
-	e.must(err)
+	pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{})
 	var deletions errgroup.Group
 	for _, pod := range pods.Items {
 		deletions.Go(func() error {
@@ -158,8 +150,7 @@ func deletePodsAtOnce(e *env) {
 
 func podUIDs(e *env) sets.Set[types.UID] {
 	e.Helper()
-	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{})
-	e.must(err)
+	pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{})
 	uids := sets.New[types.UID]()
 	for _, pod := range pods.Items {
 		uids.Insert(pod.UID)
@@ -176,7 +167,6 @@ func isUnjudged(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "failed calling webhook")
 }
 
-// tryAPod asks whether a person may create one.
 func tryAPod(e *env, labels map[string]string) error {
 	_, err := kubeClient.CoreV1().Pods(e.namespace).Create(e.ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "somebody", Labels: labels},

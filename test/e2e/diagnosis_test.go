@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // An installation that does not go on ends with exit code 1, and names the cause and the
@@ -98,16 +100,13 @@ func TestBundleDiagnosis(t *testing.T) {
 	}
 }
 
-// quota limits what there may be in the Namespace.
 func quota(e *env, of corev1.ResourceName, limit string) {
 	e.Helper()
-	_, err := kubeClient.CoreV1().ResourceQuotas(e.namespace).Create(e.ctx, &corev1.ResourceQuota{
+	kube.Create(e, kubeClient.CoreV1().ResourceQuotas(e.namespace), &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: string(of)}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{of: resource.MustParse(limit)}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	e.eventually("the quota is known", func() (bool, any) {
-		q, err := kubeClient.CoreV1().ResourceQuotas(e.namespace).Get(e.ctx, string(of), metav1.GetOptions{})
-		e.must(err)
+		q := kube.Get(e, kubeClient.CoreV1().ResourceQuotas(e.namespace), string(of))
 		return len(q.Status.Hard) > 0, q.Status
 	})
 }
@@ -117,18 +116,16 @@ func quota(e *env, of corev1.ResourceName, limit string) {
 func allowInstalling(e *env) {
 	e.Helper()
 	rbac, meta, after := kubeClient.RbacV1(), metav1.ObjectMeta{Name: e.namespace}, context.WithoutCancel(e.ctx)
-	_, err := rbac.ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+	kube.Create(e, rbac.ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		{APIGroups: []string{""}, Resources: []string{"namespaces", "serviceaccounts", "configmaps"}, Verbs: []string{"*"}},
 		{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"roles", "rolebindings"}, Verbs: []string{"get", "create", "patch"}},
-	}}, metav1.CreateOptions{})
-	e.must(err)
+	}})
 	e.Cleanup(func() { e.must(rbac.ClusterRoles().Delete(after, e.namespace, metav1.DeleteOptions{})) })
-	_, err = rbac.ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
+	kube.Create(e, rbac.ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: e.namespace},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "shop-admin"}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	e.Cleanup(func() { e.must(rbac.ClusterRoleBindings().Delete(after, e.namespace, metav1.DeleteOptions{})) })
 	e.eventually("shop-admin may install", func() (bool, any) {
 		answer, err := kubectl(e.ctx, "auth", "can-i", "list", "operatorgroups.operators.coreos.com", "-n", e.namespace, "--as=shop-admin")

@@ -11,11 +11,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// newExample is the Namespace into which the README of an example installs it. Its context
-// also serves what the test cleans up. After the test the ClusterServiceVersions go first,
-// so that no webhook outlives its server, and then what was installed around them.
+// newExample is the Namespace of an example's README. Its context also serves the cleanup, which deletes the
+// ClusterServiceVersions first, so that no webhook outlives its server.
 func newExample(t *testing.T, namespace, installed string) *env {
 	t.Helper()
 	e := &env{T: t, ctx: context.WithoutCancel(t.Context()), namespace: namespace, began: metav1.Now()}
@@ -32,7 +33,6 @@ func newExample(t *testing.T, namespace, installed string) *env {
 	return e
 }
 
-// applyBundle applies the manifests of a bundle and waits for the CSV.
 func applyBundle(e *env, folder, csv string) {
 	e.Helper()
 	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", folder+"/manifests")
@@ -44,29 +44,23 @@ func applyBundle(e *env, folder, csv string) {
 func restart(e *env, deployment string) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
-	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, deployment, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, kubeClient.AppsV1().Deployments(e.namespace), deployment, types.StrategicMergePatchType, []byte(patch))
 	e.rolledOut(deployment)
 }
 
 func (e *env) rolledOut(deployment string) {
 	e.Helper()
 	e.eventually(deployment+" is rolled out", func() (bool, any) {
-		d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, deployment, metav1.GetOptions{})
-		e.must(err)
+		d := kube.Get(e, kubeClient.AppsV1().Deployments(e.namespace), deployment)
 		s, wanted, there := d.Status, *d.Spec.Replicas, int32(len(podsOf(e, deployment)))
 		return s.ObservedGeneration == d.Generation && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted && there == wanted, s
 	})
 }
 
-// podsOf are the pods of a Deployment, the ones that are ending included.
 func podsOf(e *env, deployment string) []corev1.Pod {
 	e.Helper()
-	d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, deployment, metav1.GetOptions{})
-	e.must(err)
-	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector)})
-	e.must(err)
-	return pods.Items
+	d := kube.Get(e, kubeClient.AppsV1().Deployments(e.namespace), deployment)
+	return kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector)}).Items
 }
 
 func isReady(pod corev1.Pod) bool {

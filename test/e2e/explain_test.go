@@ -7,18 +7,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// explain prints what an administrator would look at.
 func (e *env) explain() {
-	csvs, err := olmClient.ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
-	e.must(err)
-	for _, c := range csvs.Items {
+	for _, c := range kube.List(e, olmClient.ClusterServiceVersions(e.namespace), metav1.ListOptions{}).Items {
 		e.Logf("csv %s is %s/%s: %s", c.Name, c.Status.Phase, c.Status.Reason, csvstatus.Explained(c.Status))
 	}
-	rollouts, err := olmClient.WebhookRollouts(e.namespace).List(e.ctx, metav1.ListOptions{})
-	e.must(err)
-	for _, r := range rollouts.Items {
+	for _, r := range kube.List(e, olmClient.WebhookRollouts(e.namespace), metav1.ListOptions{}).Items {
 		for _, d := range r.Status.Deployments {
 			e.Logf("deployment %s is %s/%s: %s", d.Name, d.State, d.Reason, d.Message)
 			for _, w := range d.Webhooks {
@@ -26,15 +22,12 @@ func (e *env) explain() {
 			}
 		}
 	}
-	events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{})
-	e.must(err)
-	for _, event := range events.Items {
+	for _, event := range kube.List(e, kubeClient.CoreV1().Events(e.namespace), metav1.ListOptions{}).Items {
 		e.Logf("event %s %s %s: %s", event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Reason, event.Message)
 	}
 	explainManager(e)
 }
 
-// explainManager prints what the manager logged about the Namespace during the test.
 func explainManager(e *env) {
 	for _, pod := range e.managerPods() {
 		log, err := kubeClient.CoreV1().Pods(managerNamespace).GetLogs(pod.Name, &corev1.PodLogOptions{SinceTime: &e.began}).DoRaw(e.ctx)

@@ -10,9 +10,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// The whole manager goes, as docs/admin/uninstall.md says how: its operators go on running without
-// webhooks, except for a conversion as long as objects need it; nothing waits for it, and nothing of
-// it is left when they have gone, too. Its definitions are applied again for the tests that follow.
+// The manager is removed as docs/admin/uninstall.md says. Its operators keep running without webhooks, except for a
+// conversion that objects need, and in the end nothing is left.
 func TestManagerUninstalled(t *testing.T) {
 	before := (&env{T: t, ctx: t.Context()}).restingCluster()
 	e := newEnv(t)
@@ -51,8 +50,6 @@ func TestManagerUninstalled(t *testing.T) {
 	})
 }
 
-// storedCache is a Cache that is stored in another version than it is written in, and the
-// operator that converts it.
 type storedCache struct {
 	*env
 	files, crd string

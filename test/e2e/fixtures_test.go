@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const hookImage = "docker.io/olm-webhook-manager/hook:dev"
@@ -62,7 +64,6 @@ func hook(name string, replicas int32, args ...string) operatorsv1alpha1.Strateg
 	}}
 }
 
-// server is the plain webhook server, of two replicas.
 func server(name string, args ...string) operatorsv1alpha1.StrategyDeploymentSpec {
 	spec := hook(name, 2, append([]string{"serve"}, args...)...)
 	spec.Spec.Template.Spec.Containers[0].ReadinessProbe = readiness(corev1.URISchemeHTTPS)
@@ -89,14 +90,12 @@ func allowConfigMaps(e *env) {
 	e.Helper()
 	rbac := kubeClient.RbacV1()
 	meta := metav1.ObjectMeta{Name: "configmaps"}
-	_, err := rbac.Roles(e.namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+	kube.Create(e, rbac.Roles(e.namespace), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create"}},
-	}}, metav1.CreateOptions{})
-	e.must(err)
-	_, err = rbac.RoleBindings(e.namespace).Create(e.ctx, &rbacv1.RoleBinding{
+	}})
+	kube.Create(e, rbac.RoleBindings(e.namespace), &rbacv1.RoleBinding{
 		ObjectMeta: meta,
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "configmaps"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: "default", Namespace: e.namespace}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// goesInTheForeground upgrades again, so that all Caches are stored in another version than they
-// are written in, and deletes the operator in the foreground. What converts them stays, pods that go
-// return, until they are migrated; then nothing is left.
+// goesInTheForeground upgrades again and deletes the operator in the foreground. What converts stays until the Caches
+// are migrated; then nothing is left.
 func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	e.Helper()
 	const csv, converter = "crdconversion.v2.0.0", "crdconversion-webhook"
@@ -62,8 +62,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 // inUse is what a WebhookRollout says of conversions that objects need.
 func inUse(e *env, csv string) string {
 	e.Helper()
-	rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
-	e.must(err)
+	rollout := kube.Get(e, olmClient.WebhookRollouts(e.namespace), csv)
 	if c := meta.FindStatusCondition(rollout.Status.Conditions, managerv1alpha1.ConditionConversionInUse); c != nil {
 		return c.Message
 	}
@@ -79,11 +78,9 @@ func ownAccount(e *env, csv, account string) {
 	}}}})
 	e.must(err)
 	client := kubeClient.CoreV1().ServiceAccounts(e.namespace)
-	_, err = client.Patch(e.ctx, account, types.MergePatchType, patch, metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, client, account, types.MergePatchType, patch)
 	e.eventually("it is kept", func() (bool, any) {
-		a, err := client.Get(e.ctx, account, metav1.GetOptions{})
-		e.must(err)
+		a := kube.Get(e, client, account)
 		return len(a.OwnerReferences) == 2, a.OwnerReferences
 	})
 }

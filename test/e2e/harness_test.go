@@ -21,6 +21,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 var (
@@ -63,7 +64,6 @@ func connect() (err error) {
 	return err
 }
 
-// env is one test's part of the cluster: a Namespace.
 type env struct {
 	*testing.T
 	ctx       context.Context
@@ -85,8 +85,7 @@ func newEnv(t *testing.T) *env {
 func newBareEnv(t *testing.T) *env {
 	t.Helper()
 	e := &env{T: t, ctx: t.Context(), began: metav1.Now()}
-	ns, err := kubeClient.CoreV1().Namespaces().Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}}, metav1.CreateOptions{})
-	e.must(err)
+	ns := kube.Create(e, kubeClient.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-"}})
 	e.namespace = ns.Name
 	e.Cleanup(e.clean)
 	e.eventually("the Namespace has what every Namespace has", func() (bool, any) {
@@ -97,13 +96,11 @@ func newBareEnv(t *testing.T) *env {
 	return e
 }
 
-// group makes the Namespace's OperatorGroup, which targets the Namespace.
 func group(e *env) {
 	e.Helper()
-	_, err := olmClient.OperatorGroups(e.namespace).Create(e.ctx, &operatorsv1.OperatorGroup{
+	kube.Create(e, olmClient.OperatorGroups(e.namespace), &operatorsv1.OperatorGroup{
 		ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }
 
 // clean says why a test that failed did, and removes its Namespace. No registration may
@@ -148,6 +145,8 @@ func removeNamespace(e *env) {
 		return apierrors.IsNotFound(err), ns.Status.Conditions
 	})
 }
+
+func (e *env) Context() context.Context { return e.ctx }
 
 func (e *env) must(err error) {
 	e.Helper()

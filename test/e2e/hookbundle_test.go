@@ -19,7 +19,6 @@ func (e *env) hookBundle(name string, spoil func(*operatorsv1alpha1.ClusterServi
 	return bundleOf(e, name, csv)
 }
 
-// bundleOf writes a bundle with a ClusterServiceVersion and returns its folder.
 func bundleOf(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	e.Helper()
 	csv = csv.DeepCopy()

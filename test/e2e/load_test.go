@@ -134,7 +134,6 @@ func (l *load) add(c call) {
 	l.calls = append(l.calls, c)
 }
 
-// count is how many calls had the outcome so far.
 func (l *load) count(o outcome) int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -147,7 +146,6 @@ func (l *load) count(o outcome) int {
 	return n
 }
 
-// first is when a call first had the outcome.
 func (l *load) first(o outcome) time.Time {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -15,9 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// The metrics of the manager are for callers with a token who may get them.
 func TestMetricsAccess(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -39,7 +39,6 @@ func metrics(e *env, pod string) string {
 	return body
 }
 
-// scraperToken belongs to a ServiceAccount that may get the metrics.
 func scraperToken(e *env) string {
 	e.Helper()
 	if e.scraper != "" {
@@ -51,20 +50,14 @@ func scraperToken(e *env) string {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "olm-webhook-manager-metrics-reader"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: e.namespace, Name: "scraper"}},
 	}
-	_, err := kubeClient.RbacV1().ClusterRoleBindings().Create(e.ctx, binding, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		e.must(kubeClient.RbacV1().ClusterRoleBindings().Delete(context.WithoutCancel(e.ctx), binding.Name, metav1.DeleteOptions{}))
-	})
+	kube.CreateTemporary(e, kubeClient.RbacV1().ClusterRoleBindings(), binding)
 	return e.scraper
 }
 
-// token makes a ServiceAccount.
 func token(e *env, account string) string {
 	e.Helper()
 	accounts := kubeClient.CoreV1().ServiceAccounts(e.namespace)
-	_, err := accounts.Create(e.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, accounts, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}})
 	request, err := accounts.CreateToken(e.ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	e.must(err)
 	return request.Status.Token

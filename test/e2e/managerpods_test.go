@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Where hack/deploy.sh runs the manager, and under which name.
@@ -22,9 +23,7 @@ const (
 
 func (e *env) managerPods() []corev1.Pod {
 	e.Helper()
-	pods, err := kubeClient.CoreV1().Pods(managerNamespace).List(e.ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + managerDeployment})
-	e.must(err)
-	return pods.Items
+	return kube.List(e, kubeClient.CoreV1().Pods(managerNamespace), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + managerDeployment}).Items
 }
 
 // leader returns the name of the pod that leads; empty while none does. The holder's identity
@@ -52,7 +51,6 @@ func killLeader(e *env) (killed string) {
 	return killed
 }
 
-// anotherLeadsThan waits until another replica leads.
 func anotherLeadsThan(e *env, leader string) {
 	e.Helper()
 	e.eventually("another replica leads", func() (bool, any) {
@@ -61,8 +59,7 @@ func anotherLeadsThan(e *env, leader string) {
 	})
 }
 
-// restartManager replaces the manager's pods one after the other, as kubectl rollout
-// restart does, and returns when a new one leads and has looked at a
+// restartManager replaces the manager's pods one after the other, and returns when a new one leads and has reconciled a
 // ClusterServiceVersion.
 func restartManager(e *env) (leader string) {
 	e.Helper()
@@ -71,11 +68,9 @@ func restartManager(e *env) (leader string) {
 		before[pod.Name] = true
 	}
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
-	_, err := kubeClient.AppsV1().Deployments(managerNamespace).Patch(e.ctx, managerDeployment, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, kubeClient.AppsV1().Deployments(managerNamespace), managerDeployment, types.StrategicMergePatchType, []byte(patch))
 	e.eventually("the manager is rolled out", func() (bool, any) {
-		d, err := kubeClient.AppsV1().Deployments(managerNamespace).Get(e.ctx, managerDeployment, metav1.GetOptions{})
-		e.must(err)
+		d := kube.Get(e, kubeClient.AppsV1().Deployments(managerNamespace), managerDeployment)
 		s, wanted := d.Status, *d.Spec.Replicas
 		return s.ObservedGeneration == d.Generation && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted && s.Replicas == wanted, s
 	})
@@ -104,7 +99,6 @@ func stopManager(e *env) {
 	})
 }
 
-// startManager returns when both replicas run, and one of them leads.
 func startManager(e *env) {
 	e.Helper()
 	scaleManager(e, 2)

@@ -16,6 +16,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A webhook that does not serve is never registered, and both the ClusterServiceVersion
@@ -174,12 +175,10 @@ func foretells(e *env, csv *operatorsv1alpha1.ClusterServiceVersion, code string
 	}
 }
 
-// kubeletSays waits for an event about a pod.
 func kubeletSays(e *env, part string) {
 	e.Helper()
 	e.eventually("a kubelet says "+part, func() (bool, any) {
-		events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{FieldSelector: "involvedObject.kind=Pod"})
-		e.must(err)
+		events := kube.List(e, kubeClient.CoreV1().Events(e.namespace), metav1.ListOptions{FieldSelector: "involvedObject.kind=Pod"})
 		return slices.ContainsFunc(events.Items, func(event corev1.Event) bool { return strings.Contains(event.Message, part) }), events.Items
 	})
 }
@@ -200,11 +199,9 @@ func says(e *env, who string, parts []string, message func() string) {
 	e.Logf("%s says: %s", who, last)
 }
 
-// notReady is the message of a WebhookRollout's condition Ready; empty when it is true.
 func notReady(e *env, csv string) string {
 	e.Helper()
-	rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
-	e.must(err)
+	rollout := kube.Get(e, olmClient.WebhookRollouts(e.namespace), csv)
 	ready := meta.FindStatusCondition(rollout.Status.Conditions, managerv1alpha1.ConditionReady)
 	if ready == nil || ready.Status == metav1.ConditionTrue {
 		return ""

@@ -26,6 +26,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // guidePages are the pages of docs/admin whose commands this package runs.
@@ -45,7 +46,6 @@ var triedElsewhere = map[string]string{
 	"kubectl apply --server-side -k manifests/monitoring":                "make verify, with the types of the Prometheus Operator, whose kinds are not here",
 }
 
-// guide holds the commands of guidePages, run as they are written there.
 type guide struct {
 	*terminal
 	left map[string]bool
@@ -91,7 +91,6 @@ func commandsOf(page string, fenced bool) []string {
 	return commands
 }
 
-// find is the command of the guide that begins so, with words of its example replaced.
 func (g *guide) find(begins string, replace ...string) string {
 	g.Helper()
 	for command := range g.left {
@@ -104,7 +103,6 @@ func (g *guide) find(begins string, replace ...string) string {
 	return ""
 }
 
-// try runs a command of the guide by a shell.
 func (g *guide) try(begins string, replace ...string) (said string, exit int) {
 	g.Helper()
 	folder, err := plugin()
@@ -127,7 +125,6 @@ func (g *guide) works(begins string, replace ...string) string {
 	return said
 }
 
-// Every command of guidePages does what its page says.
 func TestOperationsGuide(t *testing.T) {
 	term := newTerminal(t, "shop")
 	for _, name := range []string{"shop", "stock"} {
@@ -155,7 +152,6 @@ func TestOperationsGuide(t *testing.T) {
 	}
 }
 
-// shopBundle is the operator of the guide.
 func shopBundle(name, replaces string) func(*operatorsv1alpha1.ClusterServiceVersion, *corev1.PodSpec) {
 	return func(csv *operatorsv1alpha1.ClusterServiceVersion, _ *corev1.PodSpec) {
 		csv.Name, csv.Spec.Replaces = name, replaces
@@ -166,8 +162,7 @@ func shopBundle(name, replaces string) func(*operatorsv1alpha1.ClusterServiceVer
 
 func makeNamespace(e *env, name string) {
 	e.Helper()
-	_, err := kubeClient.CoreV1().Namespaces().Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, kubeClient.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	e.Cleanup(func() {
 		if err := kubeClient.CoreV1().Namespaces().Delete(e.ctx, name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 			e.must(err)
@@ -209,7 +204,6 @@ func (g *guide) seesWhatBlocks() {
 		"ERROR ServiceMissing", "left-behind", "Service shop/missing does not exist")
 }
 
-// leaveBehind registers a webhook that no server serves, of a resource that does not exist unless it is changed.
 func leaveBehind(e *env, name string, changes ...func(*admissionregistrationv1.ValidatingWebhook)) {
 	e.Helper()
 	none := admissionregistrationv1.SideEffectClassNone
@@ -228,8 +222,7 @@ func leaveBehind(e *env, name string, changes ...func(*admissionregistrationv1.V
 	for _, change := range changes {
 		change(&configuration.Webhooks[0])
 	}
-	_, err := client.Create(e.ctx, configuration, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, client, configuration)
 	e.Cleanup(func() {
 		if err := client.Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 			e.must(err)
@@ -237,7 +230,6 @@ func leaveBehind(e *env, name string, changes ...func(*admissionregistrationv1.V
 	})
 }
 
-// keepsAWebhookOff: the Subscription switches the webhook off, and on again.
 func (g *guide) keepsAWebhookOff() {
 	g.Helper()
 	callsAre(g.env, failed)
@@ -355,7 +347,6 @@ func (g *guide) deletesARegistration() {
 	callsAre(g.env, denied)
 }
 
-// stopsTheManager: nothing is repaired until it runs again.
 func (g *guide) stopsTheManager() {
 	g.Helper()
 	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=0")
@@ -386,7 +377,6 @@ func callsAre(e *env, o outcome) {
 	})
 }
 
-// upgradesTheManagerUnderLoad replaces both of its pods: no call is lost.
 func (g *guide) upgradesTheManagerUnderLoad() {
 	g.Helper()
 	load := g.startLoad()
@@ -398,7 +388,6 @@ func (g *guide) upgradesTheManagerUnderLoad() {
 	load.end(never)
 }
 
-// restartsTheManager returns when the new pods are available.
 func (g *guide) restartsTheManager() {
 	g.Helper()
 	g.works("kubectl -n olm-webhook-manager rollout restart ")

@@ -129,7 +129,6 @@ func granted(role *rbacv1.ClusterRole) (all []permission) {
 	return all
 }
 
-// requested are the permissions that the manager's requests needed.
 func requested(events []auditv1.Event) map[permission]bool {
 	used := map[permission]bool{}
 	for _, event := range events {

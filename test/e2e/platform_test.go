@@ -24,9 +24,8 @@ import (
 // unmirrored is an image that no node has: a policy replaces it by the one of its mirror.
 const unmirrored = "registry.example.com/hook:dev"
 
-// A platform rewrites images and adds a toleration by a MutatingAdmissionPolicy, and sets
-// resources by a webhook. An operator is installed, upgraded, rotated and uninstalled without a
-// call that fails, and the manager does not modify what the platform made of its writes.
+// A platform rewrites images by a MutatingAdmissionPolicy, and sets resources by a webhook. No call fails, and the
+// manager does not modify what the platform changed.
 func TestPlatformThatMutates(t *testing.T) {
 	log := auditLog()
 	if !log.Available() {
@@ -93,7 +92,7 @@ func mirrorsImages(e *env) {
 	e.Helper()
 	admission := kubeClient.AdmissionregistrationV1()
 	name := e.namespace + "-mirror"
-	_, err := admission.MutatingAdmissionPolicies().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicy{
+	kube.CreateTemporary(e, admission.MutatingAdmissionPolicies(), &admissionregistrationv1.MutatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
 			FailurePolicy: new(admissionregistrationv1.Fail), ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
@@ -109,17 +108,9 @@ func mirrorsImages(e *env) {
 					JSONPatch{op: "add", path: "/spec/template/spec/tolerations", value: [{"key": "platform.example.com/dedicated", "operator": "Exists"}]}
 				]`, hookImage)}}},
 		},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		e.must(admission.MutatingAdmissionPolicies().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
 	})
-	_, err = admission.MutatingAdmissionPolicyBindings().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{
+	kube.CreateTemporary(e, admission.MutatingAdmissionPolicyBindings(), &admissionregistrationv1.MutatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		e.must(admission.MutatingAdmissionPolicyBindings().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
 	})
 	e.eventually("the policy works", func() (bool, any) {
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "probe"}}
@@ -132,11 +123,10 @@ func mirrorsImages(e *env) {
 // another Namespace's Deployments.
 func setsResources(e *env, namespace string) {
 	e.Helper()
-	secret, err := kubeClient.CoreV1().Secrets(e.namespace).Get(e.ctx, "platform-service-cert", metav1.GetOptions{})
-	e.must(err)
+	secret := kube.Get(e, kubeClient.CoreV1().Secrets(e.namespace), "platform-service-cert")
 	configurations := kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	name := e.namespace + "-resources"
-	_, err = configurations.Create(e.ctx, &admissionregistrationv1.MutatingWebhookConfiguration{
+	kube.CreateTemporary(e, configurations, &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: "resources.platform.example.com", SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
@@ -146,9 +136,7 @@ func setsResources(e *env, namespace string) {
 				Namespace: e.namespace, Name: "platform-service", Path: new("/resources"), Port: new(int32(443)),
 			}},
 		}},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() { e.must(configurations.Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{})) })
+	})
 }
 
 func onWrites(group, resource string) admissionregistrationv1.RuleWithOperations {
@@ -158,7 +146,6 @@ func onWrites(group, resource string) admissionregistrationv1.RuleWithOperations
 	}
 }
 
-// isMutated waits until a WebhookRollout names what the platform changed.
 func isMutated(e *env, csv string) {
 	e.Helper()
 	e.eventually("the condition names what admission changed", func() (bool, any) {
@@ -180,7 +167,5 @@ func isMutated(e *env, csv string) {
 
 func hookSpec(e *env) corev1.PodSpec {
 	e.Helper()
-	d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
-	e.must(err)
-	return d.Spec.Template.Spec
+	return kube.Get(e, kubeClient.AppsV1().Deployments(e.namespace), "hook").Spec.Template.Spec
 }

@@ -13,9 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// presentedBy is the certificate with which a pod answers.
 func presentedBy(ctx context.Context, ip string) (*x509.Certificate, error) {
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(ip, "9443"))
@@ -28,8 +29,7 @@ func presentedBy(ctx context.Context, ip string) (*x509.Certificate, error) {
 
 func hookPods(e *env) (staying []corev1.Pod) {
 	e.Helper()
-	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: "app=hook"})
-	e.must(err)
+	pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{LabelSelector: "app=hook"})
 	for _, pod := range pods.Items {
 		if pod.DeletionTimestamp == nil {
 			staying = append(staying, pod)
@@ -84,12 +84,10 @@ func takeUp(e *env, pods int) {
 	})
 }
 
-// haveKubeletsLook changes the pods: their kubelets bring them their Secrets then.
 func haveKubeletsLook(e *env) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{"e2e.example.com/look":%q}}}`, time.Now().Format(time.RFC3339Nano))
 	for _, pod := range hookPods(e) {
-		_, err := kubeClient.CoreV1().Pods(e.namespace).Patch(e.ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-		e.must(err)
+		kube.Patch(e, kubeClient.CoreV1().Pods(e.namespace), pod.Name, types.MergePatchType, []byte(patch))
 	}
 }

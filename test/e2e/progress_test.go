@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // While an installation waits, it reports its Deployment, the certificate that
@@ -46,7 +47,6 @@ func TestBundleInstallTellsProgress(t *testing.T) {
 	}
 }
 
-// inOrder reports whether a text says each of these, each after the previous one.
 func inOrder(said string, parts ...string) bool {
 	for _, part := range parts {
 		_, after, found := strings.Cut(said, part)
@@ -72,16 +72,14 @@ func inject(e *env, ca []byte) {
 	e.Helper()
 	registered := e.registration()
 	patch := fmt.Appendf(nil, `[{"op":"add","path":"/webhooks/0/clientConfig/caBundle","value":%q}]`, base64.StdEncoding.EncodeToString(ca))
-	_, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, registered.Name, types.JSONPatchType, patch, metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), registered.Name, types.JSONPatchType, patch)
 }
 
 // storeCertificate puts a certificate where the pods of the plain webhook server look for it.
 func storeCertificate(e *env, g certs.Generation) {
 	e.Helper()
-	_, err := kubeClient.CoreV1().Secrets(e.namespace).Create(e.ctx, &corev1.Secret{
+	kube.Create(e, kubeClient.CoreV1().Secrets(e.namespace), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: hookCertificate}, Type: corev1.SecretTypeTLS,
 		Data: map[string][]byte{corev1.TLSCertKey: g.Certificate, corev1.TLSPrivateKeyKey: g.Key, "ca.crt": g.CA},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const (
@@ -137,12 +138,10 @@ func isDenied(e *env, name string) {
 
 func (e *env) pods() []corev1.Pod {
 	e.Helper()
-	pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{})
-	e.must(err)
+	pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{})
 	return pods.Items
 }
 
-// deletePods takes all pods of the Namespace away at once and leaves them no time.
 func deletePods(e *env) {
 	e.Helper()
 	e.must(kubeClient.CoreV1().Pods(e.namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}, metav1.ListOptions{}))
@@ -167,7 +166,6 @@ func kubectl(ctx context.Context, arguments ...string) (string, error) {
 	return string(output), nil
 }
 
-// removeProjectPolicy removes what the example's README installs, if it is there.
 func removeProjectPolicy(ctx context.Context) error {
 	for _, arguments := range [][]string{
 		{"delete", "-n", policyNamespace, "csv/" + policyCSV, "--wait", "--ignore-not-found"},

@@ -75,7 +75,6 @@ func (e *terminal) changeToCertManager(install ...string) {
 	provides(e.env, managerv1alpha1.ProviderCertManager, 2)
 }
 
-// changeCA has the issuer sign with another CA, and at once.
 func (e *env) changeCA() {
 	e.Helper()
 	secrets := kubeClient.CoreV1().Secrets(e.namespace)
@@ -142,7 +141,6 @@ func (e *env) renewOwnCA() {
 	}
 }
 
-// renew asks cert-manager to issue a Certificate again.
 func renew(e *env, certificate string) {
 	e.Helper()
 	certificates := dynamicClient.Resource(issuers.Certificates).Namespace(e.namespace)
@@ -166,8 +164,7 @@ func renew(e *env, certificate string) {
 
 func secret(e *env, name string) *corev1.Secret {
 	e.Helper()
-	secret, err := kubeClient.CoreV1().Secrets(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
-	e.must(err)
+	secret := kube.Get(e, kubeClient.CoreV1().Secrets(e.namespace), name)
 	return secret
 }
 
@@ -185,13 +182,11 @@ func certManager(e *env) {
 	e.must(cluster.StartCertManager(e.ctx))
 }
 
-// declare creates an object of cert-manager's.
 func declare(e *env, resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
 	e.Helper()
 	e.must(kube.Declare(e.ctx, dynamicClient, e.namespace, resource, kind, name, spec))
 }
 
-// choose sets the provider of the operator's certificates.
 func choose(e *env, provider managerv1alpha1.CertificateProvider, more ...string) {
 	e.Helper()
 	e.must(kube.Choose(e.ctx, olmClient, e.namespace, "hook", "hook.v1", provider, more...))

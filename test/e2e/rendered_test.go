@@ -19,9 +19,8 @@ import (
 // server-side one: among them the one whose second version is applied over its first.
 var appliedByClient = []string{"crdconversion", "volumelabels"}
 
-// What bundle render prints installs each example's bundles when it is piped into one kubectl
-// apply, and is the same each time. It is not parallel to others: the examples' own tests
-// define the same resources.
+// The output of bundle render installs each example's bundles when piped into kubectl apply, and is the same each time.
+// The test is not parallel: the examples' own tests define the same resources.
 func TestRenderedBundles(t *testing.T) {
 	found, err := filepath.Glob("../../examples/*/bundle*/metadata")
 	if err != nil || len(found) == 0 {

@@ -11,9 +11,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// A manager whose pod is deleted in the middle of an installation leaves the rest to the
-// other replica, which comes to the same objects. The installation takes longer than the
-// kubelet needs to ask a process to end.
+// A manager whose pod is deleted during an installation leaves the rest to the other replica. The installation takes
+// longer than the kubelet needs to end a process.
 func TestLeaderDeletedDuringInstall(t *testing.T) {
 	e := newEnv(t)
 	csv := hookCSV("hook.v1", server("hook"))

@@ -8,7 +8,6 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// orderByCommand orders a rotation as a person does, and follows it as the command says.
 func orderByCommand(e *env) (generation int64) {
 	e.Helper()
 	term := &terminal{env: e}
@@ -58,7 +57,6 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	})
 }
 
-// caBundle is what the webhook trusts.
 func caBundle(e *env) []byte {
 	e.Helper()
 	return e.registration().Webhooks[0].ClientConfig.CABundle

@@ -20,6 +20,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 var allLosses = flag.Bool("all-losses", false, "lose the Secret of a certificate under load in each way that there is, and not in two")
@@ -31,9 +32,8 @@ const (
 	between = 10 * time.Millisecond
 )
 
-// A rotation that an administrator orders costs no call, independent of what the server is like and of what
-// happens meanwhile. The kubelet is as it comes, and would take a minute to bring a
-// Secret to its pods. Nothing else goes on meanwhile: a call that is late may miss a loss.
+// A rotation that an administrator orders costs no call with any server. The kubelet has its defaults, and would take a
+// minute. Nothing else runs meanwhile: a call that is late may miss a loss.
 func TestRotationUnderLoad(t *testing.T) {
 	if _, err := plugin(); err != nil { // built before there is a load
 		t.Fatal(err)
@@ -124,7 +124,6 @@ func rollingUpdate(e *env) {
 	}
 }
 
-// scaleUp returns when the pods are there that it adds.
 func scaleUp(e *env) {
 	e.Helper()
 	scaleHook(e, 4)
@@ -158,9 +157,8 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 	}
 }
 
-// A restart that costs calls is predicted, and put off until it must be where nothing
-// can be done about that. No call fails before that restart, and no more than pods that come
-// and go can explain.
+// A restart that costs calls is predicted, and put off until it must be. No call fails before that restart, and no more
+// than restarting pods explain.
 func TestRotationThatCostsCalls(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*appsv1.DeploymentSpec)
@@ -210,7 +208,6 @@ func TestRotationThatCostsCalls(t *testing.T) {
 	}
 }
 
-// draining gives pods the time that they take to drain.
 func draining(spec operatorsv1alpha1.StrategyDeploymentSpec) operatorsv1alpha1.StrategyDeploymentSpec {
 	spec.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(20))
 	return spec
@@ -220,15 +217,12 @@ func draining(spec operatorsv1alpha1.StrategyDeploymentSpec) operatorsv1alpha1.S
 func (e *env) order(csv, value string) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, wellknown.AnnotationRotate, value)
-	_, err := olmClient.ClusterServiceVersions(e.namespace).Patch(e.ctx, csv, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, olmClient.ClusterServiceVersions(e.namespace), csv, types.MergePatchType, []byte(patch))
 }
 
-// certificate is what the WebhookRollout says of the only one.
 func (e *env) certificate(csv string) managerv1alpha1.CertificateStatus {
 	e.Helper()
-	rollout, err := olmClient.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
-	e.must(err)
+	rollout := kube.Get(e, olmClient.WebhookRollouts(e.namespace), csv)
 	for _, d := range rollout.Status.Deployments {
 		if d.Certificate != nil {
 			return *d.Certificate
@@ -237,7 +231,6 @@ func (e *env) certificate(csv string) managerv1alpha1.CertificateStatus {
 	return managerv1alpha1.CertificateStatus{}
 }
 
-// rotates waits until nothing but a generation is served and trusted.
 func (e *env) rotates(csv string, generation int64) {
 	e.Helper()
 	e.eventually(fmt.Sprintf("%s serves certificate generation %d, and trusts nothing else", csv, generation), func() (bool, any) {
@@ -246,7 +239,6 @@ func (e *env) rotates(csv string, generation int64) {
 	})
 }
 
-// rotatesSince waits for the same of hook.v1, and logs how long that took since the order, or the loss.
 func rotatesSince(e *env, began time.Time, generation int64) {
 	e.Helper()
 	e.rotates("hook.v1", generation)
@@ -255,9 +247,7 @@ func rotatesSince(e *env, began time.Time, generation int64) {
 
 func hookTemplate(e *env) map[string]string {
 	e.Helper()
-	d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
-	e.must(err)
-	return d.Spec.Template.Annotations
+	return kube.Get(e, kubeClient.AppsV1().Deployments(e.namespace), "hook").Spec.Template.Annotations
 }
 
 // awaitRestart waits until the manager restarts the pods, and returns an instant at which it
@@ -276,19 +266,16 @@ func awaitRestart(e *env) (before time.Time) {
 	return before
 }
 
-// restartHook does what kubectl rollout restart does.
 func restartHook(e *env) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":%q}}}}}`, time.Now().Format(time.RFC3339Nano))
-	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, "hook", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, kubeClient.AppsV1().Deployments(e.namespace), "hook", types.StrategicMergePatchType, []byte(patch))
 }
 
 func scaleHook(e *env, replicas int32) {
 	e.Helper()
 	patch := fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas)
-	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, "hook", types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, kubeClient.AppsV1().Deployments(e.namespace), "hook", types.MergePatchType, []byte(patch))
 }
 
 func loseCertificate(e *env) (generation int64) {
@@ -344,9 +331,7 @@ func foreignCertificate(e *env) map[string][]byte {
 
 func editCertificate(e *env, edit func(*corev1.Secret)) {
 	e.Helper()
-	secret, err := kubeClient.CoreV1().Secrets(e.namespace).Get(e.ctx, hookCertificate, metav1.GetOptions{})
-	e.must(err)
+	secret := kube.Get(e, kubeClient.CoreV1().Secrets(e.namespace), hookCertificate)
 	edit(secret)
-	_, err = kubeClient.CoreV1().Secrets(e.namespace).Update(e.ctx, secret, metav1.UpdateOptions{})
-	e.must(err)
+	kube.Update(e, kubeClient.CoreV1().Secrets(e.namespace), secret)
 }

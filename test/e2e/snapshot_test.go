@@ -17,7 +17,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// snapshot is every object of the cluster, by resource and name.
 type snapshot map[string]map[string]any
 
 // snapshot lists everything that the API server lists, except for what moves while
@@ -82,7 +81,6 @@ func withoutTimes(value any) {
 	}
 }
 
-// restingCluster waits until nothing moves any more, and returns everything.
 func (e *env) restingCluster() snapshot {
 	e.Helper()
 	last := e.snapshot()
@@ -95,7 +93,6 @@ func (e *env) restingCluster() snapshot {
 	return last
 }
 
-// clusterIs waits until everything is as it was.
 func (e *env) clusterIs(before snapshot) {
 	e.Helper()
 	e.eventually("the cluster is as it was before", func() (bool, any) {
@@ -104,7 +101,6 @@ func (e *env) clusterIs(before snapshot) {
 	})
 }
 
-// changes are what became of each object that is not the same in both.
 func (before snapshot) changes(after snapshot) []string {
 	both := maps.Clone(before)
 	maps.Copy(both, after)

@@ -14,11 +14,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Of a webhook that no client manages, doctor sees the certificate that its pods serve, which it
-// reaches as kubectl port-forward does: it is sound while the caBundle is that of its CA, and
-// locks out what it intercepts once that is another.
+// doctor reads the certificate that the pods of an unmanaged webhook serve, as kubectl port-forward reaches them. It
+// reports an error once the caBundle is that of another CA.
 func TestDoctorSeesAStrangersCertificate(t *testing.T) {
 	e := newBareEnv(t)
 	term := &terminal{env: e}
@@ -27,8 +27,7 @@ func TestDoctorSeesAStrangersCertificate(t *testing.T) {
 	strangersServer(e)
 	e.rolledOut("stranger")
 	e.eventually("its Service has two ready endpoints", func() (bool, any) {
-		slices, err := kubeClient.DiscoveryV1().EndpointSlices(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=stranger"})
-		e.must(err)
+		slices := kube.List(e, kubeClient.DiscoveryV1().EndpointSlices(e.namespace), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=stranger"})
 		ready := 0
 		for _, slice := range slices.Items {
 			for _, endpoint := range slice.Endpoints {
@@ -48,8 +47,7 @@ func TestDoctorSeesAStrangersCertificate(t *testing.T) {
 	}
 
 	registered.Webhooks[0].ClientConfig.CABundle = other.CA
-	_, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(e.ctx, registered, metav1.UpdateOptions{})
-	e.must(err)
+	kube.Update(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), registered)
 	term.fails(2, []string{
 		"ERROR ForeignCertificate\n  ValidatingWebhookConfiguration " + e.namespace + ": webhook things.stranger.example.com",
 		"pod " + e.namespace + "/stranger-",
@@ -63,20 +61,18 @@ func strangersServer(e *env) {
 	pod := &deployment.Spec.Template.Spec
 	pod.Volumes = []corev1.Volume{{Name: "certificate", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: hookCertificate}}}}
 	pod.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "certificate", MountPath: wellknown.MountWebhookCert}}
-	_, err := kubeClient.AppsV1().Deployments(e.namespace).Create(e.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}, Spec: deployment.Spec}, metav1.CreateOptions{})
-	e.must(err)
-	_, err = kubeClient.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{
+	kube.Create(e, kubeClient.AppsV1().Deployments(e.namespace), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "stranger"}, Spec: deployment.Spec})
+	kube.Create(e, kubeClient.CoreV1().Services(e.namespace), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "stranger"},
 		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 443, TargetPort: intstr.FromInt32(9443)}}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }
 
 // strangersWebhook registers it by hand, for a resource that there is not.
 func strangersWebhook(e *env, ca []byte) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
 	none, client := admissionregistrationv1.SideEffectClassNone, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	registered, err := client.Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+	registered := kube.Create(e, client, &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: e.namespace},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "things.stranger.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
@@ -86,8 +82,7 @@ func strangersWebhook(e *env, ca []byte) *admissionregistrationv1.ValidatingWebh
 				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"nowhere.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
 			}},
 		}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	after := context.WithoutCancel(e.ctx)
 	e.Cleanup(func() { e.must(client.Delete(after, registered.Name, metav1.DeleteOptions{})) })
 	return registered

@@ -23,7 +23,6 @@ import (
 
 var update = flag.Bool("update", false, "write what the commands print now into testdata")
 
-// plugin returns the directory of the commands as the plugin of kubectl.
 func plugin() (string, error) {
 	path, err := programs.Path("kubectl-webhooks")
 	return filepath.Dir(path), err
@@ -58,7 +57,6 @@ func (t *terminal) webhooks(typed string, arguments ...string) (said string, exi
 	return said, exit
 }
 
-// works runs a command that has to.
 func (t *terminal) works(typed string, arguments ...string) string {
 	t.Helper()
 	said, exit := t.webhooks(typed, arguments...)
@@ -68,7 +66,6 @@ func (t *terminal) works(typed string, arguments ...string) string {
 	return said
 }
 
-// fails runs a command that has to fail with an exit code, and say why.
 func (t *terminal) fails(code int, why []string, arguments ...string) {
 	t.Helper()
 	said, exit := t.webhooks("", arguments...)
@@ -99,7 +96,6 @@ func webhooksCommand(ctx context.Context, arguments ...string) (*exec.Cmd, error
 	return cmd, nil
 }
 
-// running is a command that has not ended yet.
 type running struct {
 	*terminal
 	cmd   *exec.Cmd
@@ -115,14 +111,12 @@ func (t *terminal) start(arguments ...string) *running {
 	return r
 }
 
-// Write keeps what the command says.
 func (r *running) Write(text []byte) (int, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.said.Write(text)
 }
 
-// says waits until the command has said something.
 func (r *running) says(text string) {
 	r.Helper()
 	within(r.env, 30*time.Second, "the command says "+text, func() (bool, any) {
@@ -132,14 +126,12 @@ func (r *running) says(text string) {
 	})
 }
 
-// interrupt is Ctrl-C.
 func (r *running) interrupt() (said string, exit int) {
 	r.Helper()
 	r.must(r.cmd.Process.Signal(syscall.SIGINT))
 	return r.end()
 }
 
-// end waits until the command ends.
 func (r *running) end() (said string, exit int) {
 	r.Helper()
 	if err, ended := r.cmd.Wait(), (&exec.ExitError{}); err != nil && !errors.As(err, &ended) {
@@ -148,7 +140,6 @@ func (r *running) end() (said string, exit int) {
 	return r.said.String(), r.cmd.ProcessState.ExitCode()
 }
 
-// golden compares the transcript with the one that is kept.
 func (t *terminal) golden(name string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".txt")
@@ -210,7 +201,6 @@ func lasting(told []string) []string {
 	return append(kept, reached...)
 }
 
-// settled reports the states in which something stays.
 func settled(line string) bool {
 	return slices.ContainsFunc([]string{" is Available", " is Registered", " is Succeeded", ": Stable"}, func(state string) bool { return strings.Contains(line, state) })
 }

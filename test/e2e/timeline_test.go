@@ -38,7 +38,6 @@ type change struct {
 	value     string
 }
 
-// The lanes; each pod has one more.
 const (
 	lanePhase = "phase"
 	laneTrust = "caBundle trusts"
@@ -106,7 +105,6 @@ func (l *timeline) noteTrust(c *admissionregistrationv1.ValidatingWebhookConfigu
 	l.note(laneTrust, strings.Join(numbers, " and "), time.Now())
 }
 
-// generationOf is the number of the CA that signed a certificate.
 func generationOf(c *x509.Certificate) string {
 	number, _, _ := strings.Cut(c.Issuer.SerialNumber, "-")
 	return number
@@ -133,7 +131,6 @@ func (l *timeline) ask(ctx context.Context, lane, ip string) {
 	}
 }
 
-// note adds a value that is another than the previous one.
 func (l *timeline) note(lane, value string, asked time.Time) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // An uninstalled operator leaves nothing, and its going costs no call: its webhook is
@@ -29,8 +30,7 @@ func TestUninstallUnderLoad(t *testing.T) {
 	deleted := time.Now()
 	e.uninstall("hook.v1")
 	e.eventually("its pods no longer exist", func() (bool, any) {
-		pods, err := kubeClient.CoreV1().Pods(e.namespace).List(e.ctx, metav1.ListOptions{})
-		e.must(err)
+		pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{})
 		return len(pods.Items) == 0, len(pods.Items)
 	})
 	load.goesOn(uncovered)
@@ -100,8 +100,7 @@ func labelled(e *env) []string {
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "roles"}, {Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
 		{Group: "olm-webhook-manager.io", Version: "v1alpha1", Resource: "webhookrollouts"}, {Group: "operators.coreos.com", Version: "v2", Resource: "operatorconditions"},
 	} {
-		list, err := dynamicClient.Resource(kind).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace})
-		e.must(err)
+		list := kube.List(e, dynamicClient.Resource(kind).Namespace(e.namespace), metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace})
 		for range list.Items {
 			kinds = append(kinds, kind.GroupResource().String())
 		}

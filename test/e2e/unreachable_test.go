@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A live webhook that loses all its pods is reported, and otherwise not modified: what it
@@ -44,15 +44,12 @@ func TestLosesAllPods(t *testing.T) {
 	isUntouched(e, registered)
 }
 
-// scale is what an administrator or an autoscaler does.
 func scale(e *env, deployment string, replicas int) {
 	e.Helper()
-	_, err := kubeClient.AppsV1().Deployments(e.namespace).Patch(e.ctx, deployment, types.MergePatchType,
-		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas), metav1.PatchOptions{}, "scale")
-	e.must(err)
+	kube.Patch(e, kubeClient.AppsV1().Deployments(e.namespace), deployment, types.MergePatchType,
+		fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas), "scale")
 }
 
-// isUntouched fails when anybody has written to the registration.
 func isUntouched(e *env, registered admissionregistrationv1.ValidatingWebhookConfiguration) {
 	e.Helper()
 	now := e.registration()

@@ -8,11 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// An operator is upgraded twice, with a webhook that stays as it is, one that changes, one
-// that goes and one that comes each time, and again to a version whose Deployment has
-// another name. The one that stays answers every call.
+// An operator is upgraded twice, and again to a version whose Deployment has another name. The webhook that stays as it
+// is answers every call.
 func TestUpgradeUnderLoad(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -44,7 +45,6 @@ func TestUpgradeUnderLoad(t *testing.T) {
 	load.end(never)
 }
 
-// behind gives a version's only Deployment another name.
 func behind(deployment string, csv *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
 	spec := &csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0]
 	labels := map[string]string{"app": deployment}
@@ -69,8 +69,7 @@ func TestFailedUpgradeUnderLoad(t *testing.T) {
 	e.create(v2)
 	reaches(e, "hook.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	e.eventually("the new version is rolled out, and fails", func() (bool, any) {
-		d, err := kubeClient.AppsV1().Deployments(e.namespace).Get(e.ctx, "hook", metav1.GetOptions{})
-		e.must(err)
+		d := kube.Get(e, kubeClient.AppsV1().Deployments(e.namespace), "hook")
 		return d.Status.ObservedGeneration == d.Generation && d.Status.UnavailableReplicas > 0, d.Status
 	})
 	load.goesOn(denied)
@@ -83,9 +82,8 @@ func TestFailedUpgradeUnderLoad(t *testing.T) {
 	load.end(never)
 }
 
-// version is one of an operator of which a webhook stays as it is: the one that denies
-// ConfigMaps. Another has a timeout of its own in each version, and a third is in
-// this version only; they are about Secrets, which no client here creates.
+// version is one version of an operator. The webhook that denies ConfigMaps is the same in all, another has another
+// timeout in each, and a third exists in this version only.
 func version(name, replaces string, timeout int32) *operatorsv1alpha1.ClusterServiceVersion {
 	spec := server("hook", "--drain")
 	spec.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(10))
@@ -100,11 +98,9 @@ func version(name, replaces string, timeout int32) *operatorsv1alpha1.ClusterSer
 	return csv
 }
 
-// webhookNames are those of the validating registrations for the Namespace.
 func webhookNames(e *env) []string {
 	e.Helper()
-	list, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, e.ours())
-	e.must(err)
+	list := kube.List(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.ours())
 	var names []string
 	for _, c := range list.Items {
 		names = append(names, c.Webhooks[0].Name)

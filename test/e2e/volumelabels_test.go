@@ -6,11 +6,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// PersistentVolumes get their labels as they are created; the ones that are older than the
-// webhook, or were created while it was off, get them from the controller. Each as one
-// process and as two.
+// PersistentVolumes get their labels when they are created. The controller labels the ones that are older than the
+// webhook, or were created while it was off. Each as one process and as two.
 func TestVolumeLabels(t *testing.T) {
 	t.Parallel()
 	const files = "examples/volumelabels"
@@ -85,13 +86,11 @@ func switchOff(e *env, csv string) (switchOn func()) {
 	}
 }
 
-// volumeLabel distinguishes a test's volumes from others.
 const volumeLabel = "e2e.example.com/namespace"
 
-// createVolume returns a PersistentVolume as the API server has created it.
 func createVolume(e *env, name, handle string) *corev1.PersistentVolume {
 	e.Helper()
-	created, err := kubeClient.CoreV1().PersistentVolumes().Create(e.ctx, &corev1.PersistentVolume{
+	created := kube.Create(e, kubeClient.CoreV1().PersistentVolumes(), &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-" + name, Labels: map[string]string{volumeLabel: e.namespace}},
 		Spec: corev1.PersistentVolumeSpec{
 			Capacity:                      corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")},
@@ -101,8 +100,7 @@ func createVolume(e *env, name, handle string) *corev1.PersistentVolume {
 				CSI: &corev1.CSIPersistentVolumeSource{Driver: "disk.csi.example.com", VolumeHandle: handle},
 			},
 		},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	return created
 }
 
@@ -116,21 +114,18 @@ func isUnlabelled(e *env, volume *corev1.PersistentVolume) {
 func isLabelledLater(e *env, name, zone string) {
 	e.Helper()
 	e.eventually("the controller labels PersistentVolume "+name, func() (bool, any) {
-		volume, err := kubeClient.CoreV1().PersistentVolumes().Get(e.ctx, e.namespace+"-"+name, metav1.GetOptions{})
-		e.must(err)
+		volume := kube.Get(e, kubeClient.CoreV1().PersistentVolumes(), e.namespace+"-"+name)
 		return volume.Labels[corev1.LabelTopologyZone] == zone, volume.Labels
 	})
 }
 
-// deleteVolumes deletes all that createVolume has created, and waits until they no longer exist.
 func (e *env) deleteVolumes() {
 	e.Helper()
 	client := kubeClient.CoreV1().PersistentVolumes()
 	created := metav1.ListOptions{LabelSelector: volumeLabel + "=" + e.namespace}
 	e.must(client.DeleteCollection(e.ctx, metav1.DeleteOptions{}, created))
 	e.eventually("the PersistentVolumes no longer exist", func() (bool, any) {
-		left, err := client.List(e.ctx, created)
-		e.must(err)
+		left := kube.List(e, client, created)
 		return len(left.Items) == 0, len(left.Items)
 	})
 }

@@ -10,10 +10,9 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// webhookIs waits until the WebhookRollout shows its only webhook in a state, and
-// returns it.
 func (e *env) webhookIs(csv string, state managerv1alpha1.WebhookState, reason string) managerv1alpha1.WebhookStatus {
 	e.Helper()
 	var webhook managerv1alpha1.WebhookStatus
@@ -33,13 +32,11 @@ func (e *env) webhookIs(csv string, state managerv1alpha1.WebhookState, reason s
 	return webhook
 }
 
-// warned waits for a warning about a ClusterServiceVersion, and returns its message.
 func warned(e *env, csv, reason string) string {
 	e.Helper()
 	message := ""
 	e.eventually(fmt.Sprintf("there is a warning %s about %s", reason, csv), func() (bool, any) {
-		events, err := kubeClient.CoreV1().Events(e.namespace).List(e.ctx, metav1.ListOptions{})
-		e.must(err)
+		events := kube.List(e, kubeClient.CoreV1().Events(e.namespace), metav1.ListOptions{})
 		for _, event := range events.Items {
 			if event.InvolvedObject.Name == csv && event.Reason == reason && event.Type == corev1.EventTypeWarning {
 				message = event.Message
@@ -52,26 +49,20 @@ func warned(e *env, csv, reason string) string {
 
 func (e *env) registration() admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
-	list, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, e.ours())
-	e.must(err)
+	list := kube.List(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.ours())
 	if len(list.Items) != 1 {
 		e.Fatalf("there are %d registrations for namespace %s, want 1", len(list.Items), e.namespace)
 	}
 	return list.Items[0]
 }
 
-// registrations are the names of all that there are for the Namespace.
 func (e *env) registrations() []string {
 	e.Helper()
 	var names []string
-	validating, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, e.ours())
-	e.must(err)
-	for _, c := range validating.Items {
+	for _, c := range kube.List(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.ours()).Items {
 		names = append(names, c.Name)
 	}
-	mutating, err := kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations().List(e.ctx, e.ours())
-	e.must(err)
-	for _, c := range mutating.Items {
+	for _, c := range kube.List(e, kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations(), e.ours()).Items {
 		names = append(names, c.Name)
 	}
 	return names

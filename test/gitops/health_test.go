@@ -129,7 +129,6 @@ func TestFluxHealth(t *testing.T) {
 	}
 }
 
-// fluxChecks are those of the guide, by apiVersion and kind.
 func fluxChecks(t *testing.T) map[string]*cel.StatusEvaluator {
 	t.Helper()
 	var guide struct {

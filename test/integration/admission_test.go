@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,9 +30,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// What the platform changes in the manager's writes is accepted: a policy takes the image from a
-// mirror, adds a toleration, and marks every object; a webhook sets resources. It holds in an
-// installation, for a manager that starts again, in an upgrade, and when the policy no longer exists.
+// What admission changes in the manager's writes is accepted: the image, a toleration, labels and resources. It holds
+// for an installation, a restart, an upgrade, and the removal of the policy.
 func TestChangedByAdmission(t *testing.T) {
 	e := newEnv(t) // it waits until the manager rests
 	e.group("og", allNamespaces)
@@ -72,8 +69,7 @@ func TestChangedByAdmission(t *testing.T) {
 	}
 	m.changedByAdmission("operator.v1", "image")
 
-	v2 := csv("operator.v2", "server")
-	v2.Spec.Replaces = "operator.v1"
+	v2 := replacing("operator.v1", csv("operator.v2", "server"))
 	container(v2).Image = "example.com/server:2"
 	container(v2).Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("10m")}
 	e.install(v2)
@@ -95,8 +91,7 @@ func TestChangedByAdmission(t *testing.T) {
 	m.restsWithoutWriting("operator.v2", "another image")
 }
 
-// What decides who is called, under which trust, and who may do what is not accepted, and not
-// fought over without limit.
+// Changes of routing, trust and permissions are not accepted, and not repaired without limit.
 func TestNeverAcceptedFromAdmission(t *testing.T) {
 	for name, test := range map[string]struct {
 		resource, patch string
@@ -119,11 +114,7 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 			m := e.manage()
 			since := auditEnd(e)
 			e.create(c)
-			e.eventually("the contest is named", func() (bool, any) {
-				conditions := e.rollout("operator.v1").Conditions
-				contested := meta.FindStatusCondition(conditions, "Contested")
-				return contested != nil && strings.Contains(contested.Message, "admission keeps changing "+test.field), conditions
-			})
+			e.isContested("operator.v1", "admission keeps changing "+test.field)
 			m.looksAgain("operator.v1")
 			writes := slices.DeleteFunc(m.writesForReal(since), func(w string) bool {
 				return !strings.Contains(w, " "+test.resource+" ") || !strings.Contains(w, "server") && test.resource != "customresourcedefinitions" || strings.HasPrefix(w, "delete")
@@ -135,33 +126,13 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 	}
 }
 
-// A Namespace whose label admission takes back is shown as one whose label is refused.
 func TestNamespaceLabelTakenBackByAdmission(t *testing.T) {
 	e := newParallelEnv(t)
 	target := newNamespace(e, "", map[string]string{"protected": e.namespace})
-	name, admission := "label-"+e.namespace, e.kube.AdmissionregistrationV1()
-	_, err := admission.MutatingAdmissionPolicies().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
-		FailurePolicy: new(admissionregistrationv1.Fail), ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
-		MatchConstraints: &admissionregistrationv1.MatchResources{
-			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"protected": e.namespace}},
-			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"namespaces"}},
-			}}},
-		},
-		Mutations: []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeJSONPatch, JSONPatch: &admissionregistrationv1.JSONPatch{
-			Expression: `[JSONPatch{op: "replace", path: "/metadata/labels", value: oldObject.metadata.labels}]`,
-		}}},
-	}}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		e.must(admission.MutatingAdmissionPolicies().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
-	})
-	_, err = admission.MutatingAdmissionPolicyBindings().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: named(name),
-		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		e.must(admission.MutatingAdmissionPolicyBindings().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
+	match := matching([]admissionregistrationv1.OperationType{admissionregistrationv1.Update}, []string{""}, "namespaces")
+	match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"protected": e.namespace}}
+	addMutatingPolicy(e, "label-"+e.namespace, admissionregistrationv1.MutatingAdmissionPolicySpec{
+		MatchConstraints: match, Mutations: jsonPatch(`[JSONPatch{op: "replace", path: "/metadata/labels", value: oldObject.metadata.labels}]`),
 	})
 	e.eventually("the policy works", func() (bool, any) {
 		ns, err := e.kube.CoreV1().Namespaces().Patch(e.ctx, target, types.MergePatchType, []byte(`{"metadata": {"labels": {"probe": "yes"}}}`), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
@@ -179,26 +150,19 @@ func TestNamespaceLabelTakenBackByAdmission(t *testing.T) {
 	}
 }
 
-// Clients that write their own caBundle into a definition are named, and not fought: neither
-// one, nor two that take turns.
+// Clients that write their own caBundle into a definition are reported, and not fought without limit.
 func TestContestOfCABundles(t *testing.T) {
 	for name, clients := range map[string][]string{"one client": {"cainjector"}, "two clients": {"cainjector", "other"}} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
+			e := newOperatorEnv(t)
 			crd := newCRD(e, "wheels", "v1", "v2")
-			e.group("og", allNamespaces)
-			e.runDeployments()
 			m := e.manage()
 			e.install(converting("operator.v1", crd.Name))
 			since := auditEnd(e)
 			inject(e, crd.Name, clients...)
-			e.eventually("the contest is named", func() (bool, any) {
-				conditions := e.rollout("operator.v1").Conditions
-				c := meta.FindStatusCondition(conditions, "Contested")
-				return c != nil && !slices.ContainsFunc(clients, func(client string) bool {
-					return !strings.Contains(c.Message, fmt.Sprintf(`CustomResourceDefinition %s: field manager %q keeps changing spec.conversion.webhook.clientConfig.caBundle back`, crd.Name, client))
-				}), conditions
-			})
+			for _, client := range clients {
+				e.isContested("operator.v1", fmt.Sprintf(`CustomResourceDefinition %s: field manager %q keeps changing spec.conversion.webhook.clientConfig.caBundle back`, crd.Name, client))
+			}
 			e.eventually("the definition is reported as lost: its calls fail", func() (bool, any) {
 				c := rotation(e)
 				return slices.Equal(c.LostRegistrations, []string{"CustomResourceDefinition " + crd.Name}) &&
@@ -214,7 +178,6 @@ func TestContestOfCABundles(t *testing.T) {
 	}
 }
 
-// mark adds a label and an annotation to an object.
 const mark = `JSONPatch{op: "add", path: "/metadata/annotations", value: has(object.metadata.annotations) ? object.metadata.annotations : {}},
 JSONPatch{op: "add", path: "/metadata/annotations/platform.example.com~1seen", value: "yes"},
 JSONPatch{op: "add", path: "/metadata/labels", value: has(object.metadata.labels) ? object.metadata.labels : {}},
@@ -223,41 +186,23 @@ JSONPatch{op: "add", path: "/metadata/labels/platform.example.com~1seen", value:
 // mutate adds a MutatingAdmissionPolicy for the manager's objects of some resources, and waits until it works.
 func mutate(e *env, resources []string, patches ...string) (remove func()) {
 	e.Helper()
-	policies := e.kube.AdmissionregistrationV1()
 	if resources[0] != "*" {
 		resources = append(slices.Clone(resources), "configmaps")
 	}
 	name := e.namespace + "-" + strings.ReplaceAll(resources[0], "*", "all")
-	policy := &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
-		FailurePolicy: new(admissionregistrationv1.Fail), ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
-		MatchConstraints: &admissionregistrationv1.MatchResources{
-			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"", "apps", "rbac.authorization.k8s.io", "apiextensions.k8s.io"}, APIVersions: []string{"*"}, Resources: resources},
-			}}},
-		},
+	remove = addMutatingPolicy(e, name, admissionregistrationv1.MutatingAdmissionPolicySpec{
+		MatchConstraints: matching([]admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+			[]string{"", "apps", "rbac.authorization.k8s.io", "apiextensions.k8s.io"}, resources...),
 		MatchConditions: []admissionregistrationv1.MatchCondition{
 			{Name: "ours", Expression: fmt.Sprintf(`object.metadata.?namespace.orValue("") == %q || object.metadata.?name.orValue("").endsWith(%q)`, e.namespace, e.namespace+".example.com")},
 			{Name: "managed", Expression: `request.resource.resource in ["configmaps", "customresourcedefinitions"] || object.metadata.?labels[?"olm.managed"].orValue("") == "true"`},
 		},
-		Mutations: []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeJSONPatch, JSONPatch: &admissionregistrationv1.JSONPatch{
-			Expression: `request.resource.resource == "configmaps" ? [JSONPatch{op: "add", path: "/data", value: {"policy": "works"}}] : [` + strings.Join(patches, ",\n") + "]",
-		}}},
-	}}
-	_, err := policies.MutatingAdmissionPolicies().Create(e.ctx, policy, metav1.CreateOptions{})
-	e.must(err)
-	binding := &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}
-	_, err = policies.MutatingAdmissionPolicyBindings().Create(e.ctx, binding, metav1.CreateOptions{})
-	e.must(err)
+		Mutations: jsonPatch(`request.resource.resource == "configmaps" ? [JSONPatch{op: "add", path: "/data", value: {"policy": "works"}}] : [` + strings.Join(patches, ",\n") + "]"),
+	})
 	e.eventually("policy "+name+" works", func() (bool, any) {
 		data, err := e.probe()
 		return data["policy"] == "works", err
 	})
-	remove = sync.OnceFunc(func() {
-		e.must(policies.MutatingAdmissionPolicyBindings().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
-		e.must(policies.MutatingAdmissionPolicies().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
-	})
-	e.Cleanup(remove)
 	return remove
 }
 
@@ -270,7 +215,6 @@ func (e *env) probe() (map[string]string, error) {
 	return created.Data, nil
 }
 
-// mutatingWebhook runs a webhook that patches every Deployment of the test's Namespace.
 func mutatingWebhook(e *env, name string, patch []map[string]any) {
 	e.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -300,14 +244,9 @@ func mutatingWebhook(e *env, name string, patch []map[string]any) {
 			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
 		}},
 	}}}
-	_, err = configurations.Create(e.ctx, configuration, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		e.must(configurations.Delete(context.WithoutCancel(e.ctx), configuration.Name, metav1.DeleteOptions{}))
-	})
+	kube.CreateTemporary(e, configurations, configuration)
 }
 
-// nobodysCA is a CA without an owner, and a certificate of it.
 func nobodysCA(e *env, name string) certs.Generation {
 	e.Helper()
 	generation, err := certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
@@ -342,7 +281,6 @@ func inject(e *env, crd string, clients ...string) {
 	}()
 }
 
-// runs waits for the image of the server.
 func runs(e *env, image string) {
 	e.Helper()
 	e.eventually("the server runs "+image, func() (bool, any) {
@@ -351,7 +289,6 @@ func runs(e *env, image string) {
 	})
 }
 
-// changedByAdmission waits for the condition to name some fields of the server's Deployment.
 func (m *manager) changedByAdmission(csv string, fields ...string) {
 	m.Helper()
 	m.eventually("the condition names what admission changed", func() (bool, any) {
@@ -376,7 +313,6 @@ func (m *manager) restsWithoutWriting(csv, after string) {
 	}
 }
 
-// writesForReal are its writes that are no dry runs.
 func (m *manager) writesForReal(since int64) []string {
 	m.Helper()
 	return inWords(slices.DeleteFunc(kube.Writes(m.audited(since), m.userAgent), func(e auditv1.Event) bool { return strings.Contains(e.RequestURI, "dryRun=All") }))

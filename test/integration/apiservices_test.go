@@ -20,6 +20,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // outside are the kinds of what the manager makes for owned APIServices where no garbage
@@ -30,7 +31,6 @@ var outside = []schema.GroupVersionResource{
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
 }
 
-// delegations are the bindings for the servers of APIServices in the test's Namespace.
 func delegations(e *env) []string {
 	e.Helper()
 	var found []string
@@ -43,9 +43,8 @@ func delegations(e *env) []string {
 	return found
 }
 
-// An owned APIService is registered when its server serves, next to a webhook of the same
-// Deployment, and requests to its group arrive there. When the ClusterServiceVersion goes,
-// nothing stays.
+// An owned APIService is registered when its server serves, next to a webhook of the same Deployment. Nothing is left
+// when the ClusterServiceVersion is deleted.
 func TestOwnedAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
 	a := playAPI(e)
@@ -117,8 +116,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 	before, bindings := a.registered(), delegations(e)
 
 	ended := a.callAllTheTime()
-	next := a.csv("operator.v2")
-	next.Spec.Replaces = "operator.v1"
+	next := replacing("operator.v1", a.csv("operator.v2"))
 	e.create(next)
 	e.succeeds("operator.v2")
 	e.eventually("the replaced version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
@@ -151,8 +149,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	before := a.registered()
 
 	ended := a.callAllTheTime()
-	next := a.csv("operator.v2")
-	next.Spec.Replaces = "operator.v1"
+	next := replacing("operator.v1", a.csv("operator.v2"))
 	next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
 	e.create(next)
 	ownedBy := func(version string) {
@@ -175,7 +172,6 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	}
 }
 
-// What a client deletes or edits of an APIService, and of what its server needs, is put right.
 func TestRepairOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
 	a := playAPI(e)
@@ -213,18 +209,16 @@ func TestRepairOfAnAPIService(t *testing.T) {
 	a.isAvailable()
 }
 
-// An APIService that is another client's is left as it is.
 func TestAPIServiceOfSomebodyElse(t *testing.T) {
 	e := newOperatorEnv(t)
 	a := playAPI(e)
-	theirs, err := a.apis.ApiregistrationV1().APIServices().Create(e.ctx, &apiregistrationv1.APIService{
+	theirs := kube.Create(e, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: a.name()},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group: a.group, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
 			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "theirs"},
 		},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	m := e.manage()
 	e.create(a.csv("operator.v1"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict)
@@ -234,9 +228,7 @@ func TestAPIServiceOfSomebodyElse(t *testing.T) {
 	c := a.csv("builtin.v1")
 	c.Spec.APIServiceDefinitions.Owned[0].Group, c.Spec.APIServiceDefinitions.Owned[0].Version = "apps", "v99"
 	e.create(c)
-	if message := e.reaches("builtin.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict); !strings.Contains(message, `group "apps" is not for operators to serve`) {
-		t.Errorf("message %q", message)
-	}
+	e.reachesSaying("builtin.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict, `group "apps" is not for operators to serve`)
 	m.looksAgain("operator.v1")
 	if !sameSpec(a.registered(), theirs) || e.deployment("server") != nil {
 		t.Error("the APIService was written to, or the operator installed without it")
@@ -248,9 +240,8 @@ func TestAPIServiceOfSomebodyElse(t *testing.T) {
 	})
 }
 
-// No write registers a version of a group that the API server serves, independent of what shows that the
-// ClusterServiceVersion is installed: its own phase, or a Service that bears its labels. What was
-// registered so before is unregistered, and the webhooks stay.
+// No write registers a version of a group that the API server itself serves, even if the ClusterServiceVersion
+// appears to be installed. An earlier registration is deleted, and the webhooks stay.
 func TestReservedGroupIsNeverRegistered(t *testing.T) {
 	const reserved = "v99.scheduling.k8s.io"
 	own := func(c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -268,21 +259,19 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 			c.Namespace = e.namespace
 			own(c)
 			service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "anything", Labels: csvspec.OwnerLabels(c)}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 443}}}}
-			_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, service, metav1.CreateOptions{})
-			e.must(err)
+			kube.Create(e, e.kube.CoreV1().Services(e.namespace), service)
 			e.create(c)
 		},
 		"before": func(e *env) {
 			e.install(csv("operator.v1", "server"))
 			a := playAPI(e)
-			_, err := a.apis.ApiregistrationV1().APIServices().Create(e.ctx, &apiregistrationv1.APIService{
+			kube.Create(e, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
 				ObjectMeta: metav1.ObjectMeta{Name: reserved, Labels: csvspec.OwnerLabels(e.get("operator.v1"))},
 				Spec: apiregistrationv1.APIServiceSpec{
 					Group: "scheduling.k8s.io", Version: "v99", GroupPriorityMinimum: 1, VersionPriority: 1, InsecureSkipTLSVerify: true,
 					Service: &apiregistrationv1.ServiceReference{Namespace: e.namespace, Name: "server-service"},
 				},
-			}, metav1.CreateOptions{})
-			e.must(err)
+			})
 			e.edit("operator.v1", own)
 		},
 	} {
@@ -294,10 +283,7 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 			a := playAPI(e)
 			since := auditEnd(e)
 			prepare(e)
-			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
-			if !strings.Contains(message, `group "scheduling.k8s.io" is not for operators to serve`) {
-				t.Errorf("message %q", message)
-			}
+			e.reachesSaying("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, `group "scheduling.k8s.io" is not for operators to serve`)
 			e.eventually("the APIService is not registered", func() (bool, any) {
 				live, err := a.apis.ApiregistrationV1().APIServices().Get(e.ctx, reserved, metav1.GetOptions{})
 				return apierrors.IsNotFound(err), live
@@ -392,10 +378,7 @@ func TestGroupThatOthersServe(t *testing.T) {
 			a := playAPI(e)
 			m := e.manage()
 			test.begin(a)
-			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, cmp.Or(test.reason, operatorsv1alpha1.CSVReasonOwnerConflict))
-			if !strings.Contains(message, test.says) {
-				t.Errorf("message %q, want %q", message, test.says)
-			}
+			e.reachesSaying("operator.v1", operatorsv1alpha1.CSVPhaseFailed, cmp.Or(test.reason, operatorsv1alpha1.CSVReasonOwnerConflict), test.says)
 			m.looksAgain("operator.v1")
 			if a.registered() != nil {
 				t.Error("it is registered next to the others")
@@ -421,25 +404,22 @@ func TestGroupOfAnOperatorsOwn(t *testing.T) {
 	before := a.registered()
 	defineKind(e, "Lake", a.group, "v1alpha1")
 	m.looksAgain("operator.v1")
-	_, err := a.apis.ApiregistrationV1().APIServices().Patch(e.ctx, a.name(), types.MergePatchType, []byte(`{"spec":{"caBundle":null}}`), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, a.apis.ApiregistrationV1().APIServices(), a.name(), types.MergePatchType, []byte(`{"spec":{"caBundle":null}}`))
 	e.eventually("it is repaired", func() (bool, any) {
 		is := a.registered()
 		return is != nil && is.UID == before.UID && string(is.Spec.CABundle) == string(before.Spec.CABundle), is
 	})
 }
 
-// other is an APIService of the group that calls a Service of another owner.
 func (a *playedAPI) other(version string) {
 	a.Helper()
-	_, err := a.apis.ApiregistrationV1().APIServices().Create(a.ctx, &apiregistrationv1.APIService{
+	kube.Create(a, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: version + "." + a.group},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group: a.group, Version: version, GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
 			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "theirs"},
 		},
-	}, metav1.CreateOptions{})
-	a.must(err)
+	})
 }
 
 func (a *playedAPI) endOther(version string) {

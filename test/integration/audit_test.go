@@ -6,14 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// auditEnd is where the audit log ends now.
 func auditEnd(e *env) int64 {
 	e.Helper()
 	end, err := cluster.Audit.End()
@@ -21,8 +19,6 @@ func auditEnd(e *env) int64 {
 	return end
 }
 
-// audited are the requests of the manager that have been answered since a place in the
-// audit log.
 func (m *manager) audited(since int64) []auditv1.Event {
 	m.Helper()
 	var events []auditv1.Event
@@ -52,8 +48,7 @@ func (e *env) mark() (userAgent string) {
 	config.UserAgent = fmt.Sprintf("%s/mark-%d", e.namespace, e.marks)
 	client, err := kubernetes.NewForConfig(config)
 	e.must(err)
-	_, err = client.CoreV1().Namespaces().Get(e.ctx, e.namespace, metav1.GetOptions{})
-	e.must(err)
+	kube.Get(e, client.CoreV1().Namespaces(), e.namespace)
 	return config.UserAgent
 }
 
@@ -64,7 +59,6 @@ func (m *manager) writes(since int64) []string {
 	return inWords(kube.Writes(m.audited(since), m.userAgent))
 }
 
-// changes are those of its writes that were not refused.
 func (m *manager) changes(since int64) []string {
 	m.Helper()
 	refused := func(e auditv1.Event) bool {
@@ -83,7 +77,6 @@ func inWords(events []auditv1.Event) []string {
 	return words
 }
 
-// writesNothing fails when the manager has written since a place in the audit log.
 func (m *manager) writesNothing(since int64) {
 	m.Helper()
 	if writes := m.writes(since); len(writes) > 0 {

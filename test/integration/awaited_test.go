@@ -23,11 +23,11 @@ import (
 	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A version that a bundle adds, and that its webhook converts to, is served once that webhook
-// is what converts; or before it, when the webhook's own pods may be what waits for it. In
-// the end the definition is the bundle's, and nothing is waited for any more.
+// A version that a bundle adds, and that its webhook converts to, is served once that webhook converts, or earlier if
+// the webhook's own pods may be waiting for it.
 func TestVersionsThatAreAwaited(t *testing.T) {
 	for name, test := range map[string]struct {
 		waits bool
@@ -72,7 +72,6 @@ func TestVersionsThatAreAwaited(t *testing.T) {
 	}
 }
 
-// adding is a definition with a version more, in which it is to be stored.
 func adding(crd *apiextensionsv1.CustomResourceDefinition, version string) *apiextensionsv1.CustomResourceDefinition {
 	next := &apiextensionsv1.CustomResourceDefinition{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
@@ -84,7 +83,6 @@ func adding(crd *apiextensionsv1.CustomResourceDefinition, version string) *apie
 	return next
 }
 
-// bundleOf writes a bundle with a definition, each version of which its operator owns.
 func (e *env) bundleOf(crd *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *bundlepkg.Bundle {
 	e.Helper()
 	csv.APIVersion, csv.Kind = operatorsv1alpha1.SchemeGroupVersion.String(), operatorsv1alpha1.ClusterServiceVersionKind
@@ -108,7 +106,6 @@ func (e *env) bundleOf(crd *apiextensionsv1.CustomResourceDefinition, csv *opera
 	return b
 }
 
-// installation is bundle install, or upgrade, without a person before it.
 type installation struct {
 	*env
 	mutex  sync.Mutex
@@ -165,7 +162,6 @@ func (i *installation) says(text string) {
 
 func (i *installation) ends() { i.endsWith(nil) }
 
-// interrupt is Ctrl-C.
 func (i *installation) interrupt() {
 	i.cancel()
 	i.endsWith(installer.ErrInterrupted)
@@ -183,13 +179,11 @@ func (i *installation) endsWith(want error) {
 	}
 }
 
-// versionWatch keeps the states of a definition in which a version was served.
 type versionWatch struct {
 	mutex  sync.Mutex
 	states []*apiextensionsv1.CustomResourceDefinition
 }
 
-// watchServed sees every write of a definition.
 func watchServed(e *env, crd, version string) *versionWatch {
 	e.Helper()
 	w, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + crd})
@@ -230,8 +224,7 @@ func (s *versionWatch) first() *apiextensionsv1.CustomResourceDefinition {
 
 func (e *env) crd(name string) *apiextensionsv1.CustomResourceDefinition {
 	e.Helper()
-	crd, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, name, metav1.GetOptions{})
-	e.must(err)
+	crd := kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), name)
 	return crd
 }
 
@@ -240,14 +233,11 @@ func (e *env) crd(name string) *apiextensionsv1.CustomResourceDefinition {
 func notReady(e *env, deployment string) {
 	e.Helper()
 	setAvailable(e, deployment, false)
-	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, ownPod(e, deployment+"-6d4cf56db6"), metav1.CreateOptions{})
-	e.must(err)
+	pod := kube.Create(e, e.kube.CoreV1().Pods(e.namespace), ownPod(e, deployment+"-6d4cf56db6"))
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: deployment, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
-	_, err = e.kube.CoreV1().Pods(e.namespace).UpdateStatus(e.ctx, pod, metav1.UpdateOptions{})
-	e.must(err)
-	_, err = e.kube.CoreV1().Events(e.namespace).Create(e.ctx, &corev1.Event{
+	kube.UpdateStatus(e, e.kube.CoreV1().Pods(e.namespace), pod)
+	kube.Create(e, e.kube.CoreV1().Events(e.namespace), &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "unhealthy-"}, Type: corev1.EventTypeWarning, Reason: "Unhealthy", Message: "Readiness probe failed", LastTimestamp: metav1.Now(),
 		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: pod.Name, UID: pod.UID},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }

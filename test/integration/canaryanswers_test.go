@@ -22,6 +22,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // What the API server answers about a webhook that it calls is read as what it is: only an
@@ -111,11 +112,10 @@ type hookServer struct {
 
 func (e *env) hookServer(service string) *hookServer {
 	e.Helper()
-	_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{
+	kube.Create(e, e.kube.CoreV1().Services(e.namespace), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: service},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "https", Port: 443}}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	s := &hookServer{env: e, Listener: listen(e), service: service}
 	endpointBehind(e, service, service+"-0", s.Listener)
 	return s
@@ -186,8 +186,7 @@ func (s *hookServer) called() probe.Result {
 	owner := csv("operator.v1", "server")
 	owner.Namespace = s.namespace
 	canaries := s.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	canary, err := canaries.Create(s.ctx, render.Canary(owner, s.service, 443, s.bundle), metav1.CreateOptions{})
-	s.must(err)
+	canary := kube.Create(s, canaries, render.Canary(owner, s.service, 443, s.bundle))
 	ask := func(webhook string) error {
 		_, err := s.olm.WebhookRollouts(s.namespace).Create(s.ctx, render.CanaryObject(canary, webhook), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err
@@ -197,7 +196,7 @@ func (s *hookServer) called() probe.Result {
 		return err != nil && strings.Contains(err.Error(), render.CanaryCondition), err
 	})
 	webhook := render.CanaryCalled(0)
-	err = ask(webhook)
+	err := ask(webhook)
 	s.Logf("the API server says: %v", err)
 	return probe.FromAPIServer(probe.Target{Address: s.service, What: "the Service"}, webhook, err)
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -29,10 +27,7 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	choose(e, managerv1alpha1.ProviderServiceCA)
 	m := manageThrough(e, proxy.Config(), throughAPIServer, graceOf(time.Millisecond))
 	e.create(p.csv())
-	e.eventually("there is a certificate to serve", func() (bool, any) {
-		_, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
-		return err == nil, err
-	})
+	awaitObject(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
 	p.start()
 	endpoint(e, p.listener)
 	e.succeeds("operator.v1")

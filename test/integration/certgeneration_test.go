@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Rotations go on after the highest number that an annotation can have, and the manager then rests.
@@ -19,8 +20,7 @@ func TestHighestCertificateGeneration(t *testing.T) {
 	e.succeeds("operator.v1")
 	before, trust := e.servingCA(), watchTrust(e)
 	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: "4294967295"}}}`, wellknown.AnnotationGeneration)
-	_, err := e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, patch, metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret, types.MergePatchType, patch)
 	e.order("once")
 	rotates(e, 2)
 	trust.neverWithout(before, e.servingCA())
@@ -40,10 +40,8 @@ func TestConversionWithTheManagersGeneration(t *testing.T) {
 		"a later one, and no field managers": {generation: "99", clear: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
+			e := newOperatorEnv(t)
 			crd := newCRD(e, "widgets", "v1", "v2").Name
-			e.group("og", allNamespaces)
-			e.runDeployments()
 			m := e.manage()
 			e.install(converting("operator.v1", crd))
 			e.succeeds("operator.v1")

@@ -10,8 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// What a Subscription chooses of its operator's certificate is what is served, and what may
-// break by it is said.
+// What a Subscription chooses for its operator's certificate is served, and its risks are reported.
 func TestCertificateAsTheSubscriptionChooses(t *testing.T) {
 	e := newOperatorEnv(t)
 	choose(e, managerv1alpha1.ProviderManager, wellknown.AnnotationCertificateKey, "ed25519", wellknown.AnnotationCertificateValidity, "240h")

@@ -12,6 +12,8 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // What is looked at before any phase, in OLM v0's order: the finalizer, one group, the
@@ -96,12 +98,10 @@ func TestDefinitionWhoseKindIsTaken(t *testing.T) {
 	crds := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
 	var made []*apiextensionsv1.CustomResourceDefinition
 	for _, plural := range []string{"takers", "losers"} {
-		crd, err := crds.Create(e.ctx, things(e, plural, "v1"), metav1.CreateOptions{})
-		e.must(err)
+		crd := kube.Create(e, crds, things(e, plural, "v1"))
 		made = append(made, crd)
 		e.eventually("it is decided who has the kind", func() (bool, any) {
-			now, err := crds.Get(e.ctx, crd.Name, metav1.GetOptions{})
-			e.must(err)
+			now := kube.Get(e, crds, crd.Name)
 			return len(now.Status.Conditions) > 0, now.Status
 		})
 	}

@@ -3,23 +3,18 @@ package integration
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Two ClusterServiceVersions cannot have one Deployment. The second says so, and takes
-// nothing from the first.
 func TestTwoClusterServiceVersionsWithOneDeployment(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	e.install(bundle())
 	m.looksAgain("operator.v1")
@@ -28,10 +23,7 @@ func TestTwoClusterServiceVersionsWithOneDeployment(t *testing.T) {
 	c := bundle()
 	c.Name = "operator.v2"
 	e.create(c)
-	message := e.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-	if !strings.Contains(message, "belongs to ClusterServiceVersion operator.v1") {
-		t.Errorf("message %q does not name the other ClusterServiceVersion", message)
-	}
+	e.reachesSaying("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "belongs to ClusterServiceVersion operator.v1")
 	m.looksAgain("operator.v2")
 	if taken := ownedBy(e, "operator.v2"); len(taken) > 0 {
 		t.Errorf("it was given %v although it cannot be installed", taken)
@@ -45,7 +37,6 @@ func TestTwoClusterServiceVersionsWithOneDeployment(t *testing.T) {
 	}
 }
 
-// versions are the objects of a ClusterServiceVersion, each with its resourceVersion.
 func (e *env) versions(csv string) map[string]string {
 	e.Helper()
 	versions := map[string]string{}
@@ -73,7 +64,6 @@ func owners(e *env, csv string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// What is another client's to look after is left as it is.
 func TestUnmanaged(t *testing.T) {
 	for name, mark := range map[string]func(*operatorsv1alpha1.ClusterServiceVersion){
 		"a copy": func(c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -92,8 +82,7 @@ func TestUnmanaged(t *testing.T) {
 			mark(c)
 			m.looksAfter(func() { c = e.create(c) })
 			c.Status = operatorsv1alpha1.ClusterServiceVersionStatus{Phase: operatorsv1alpha1.CSVPhaseSucceeded, Reason: operatorsv1alpha1.CSVReasonCopied, Message: "by OLM"}
-			_, err := e.olm.ClusterServiceVersions(e.namespace).UpdateStatus(e.ctx, c, metav1.UpdateOptions{})
-			e.must(err)
+			kube.UpdateStatus(e, e.olm.ClusterServiceVersions(e.namespace), c)
 			m.looksAgain("operator.v1")
 			left := e.get("operator.v1")
 			same(e, "its status", left.Status, c.Status)
@@ -107,8 +96,6 @@ func TestUnmanaged(t *testing.T) {
 	}
 }
 
-// A ClusterServiceVersion without webhooks is installed all the same, and has nothing
-// that is about webhooks.
 func TestNoWebhooks(t *testing.T) {
 	e := newOperatorEnv(t)
 	e.manage()

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Two managers of the same ClusterServiceVersions would undo each other's work: next to
@@ -60,7 +60,5 @@ func olmOperator(e *env, args []string, scaled bool) {
 		spec.Replicas = new(int32(0))
 	}
 	client := e.kube.AppsV1().Deployments(e.namespace)
-	_, err := client.Create(e.ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "olm-operator"}, Spec: spec}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() { e.must(client.Delete(context.Background(), "olm-operator", metav1.DeleteOptions{})) })
+	kube.CreateTemporary(e, client, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "olm-operator"}, Spec: spec})
 }

@@ -14,8 +14,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
-// owning is a ClusterServiceVersion that owns a definition, with a Deployment and a webhook
-// called by its own name.
 func owning(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv(name, name)
 	c.Spec.WebhookDefinitions[0].GenerateName = name + ".example.com"
@@ -23,7 +21,6 @@ func owning(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
 	return c
 }
 
-// fails waits for a failure whose message begins with OLM v0's words.
 func fails(e *env, csv string, reason operatorsv1alpha1.ConditionReason, words string) {
 	e.Helper()
 	if message := e.reaches(csv, operatorsv1alpha1.CSVPhaseFailed, reason); !strings.HasPrefix(message, words+": ") {
@@ -33,9 +30,7 @@ func fails(e *env, csv string, reason operatorsv1alpha1.ConditionReason, words s
 
 // The second operator that owns a definition waits until the first no longer exists.
 func TestOwnerConflict(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	crd := newCRD(e, "things", "v1").Name
 	e.install(owning("first", crd))
@@ -51,9 +46,8 @@ func TestOwnerConflict(t *testing.T) {
 	e.succeeds("second")
 }
 
-// What one operator owns, none of another group may provide for the same namespaces. When
-// the groups get to intersect, the younger operator is stopped, its webhooks first; when
-// they do not any more, it returns.
+// When the groups of two operators that own one definition intersect, the younger operator is stopped, its webhooks
+// first. It returns when the groups no longer intersect.
 func TestIntersectingGroups(t *testing.T) {
 	e := newParallelEnv(t)
 	second := neighbour(e)
@@ -144,7 +138,6 @@ func webhooksFirst(m *manager, since int64) {
 	}
 }
 
-// A group with staticProvidedAPIs says which operators it is for.
 func TestStaticProvidedAPIs(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -24,9 +23,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// The conversion is written when the webhook may be registered, never before and
-// never with an empty caBundle, and returns within a second when the bundle's CRD is
-// applied over it.
+// The conversion is written when the webhook may be registered, never with an empty caBundle, and is repaired within a
+// second when the bundle's CRD is applied over it.
 func TestConversion(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := newCRD(e, "gadgets", "v1", "v2")
@@ -34,10 +32,7 @@ func TestConversion(t *testing.T) {
 	m := manageByOwnClock(e, cluster.Config())
 	stop := m.flows()
 	e.create(converting("operator.v1", crd.Name))
-	e.eventually("its Deployment is there", func() (bool, any) {
-		_, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, "server", metav1.GetOptions{})
-		return err == nil, err
-	})
+	awaitObject(e, e.kube.AppsV1().Deployments(e.namespace), "server")
 	if got := conversion(e, crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
 		t.Fatalf("converted by %s before its Deployment is available", got)
 	}
@@ -103,10 +98,8 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 // A version without the webhook takes over once no object can lose a field by it, and says
 // how to get there.
 func TestUpgradeDropsTheConversion(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	crd := newCRD(e, "levers", "v1", "v2")
-	e.group("og", operatorsv1.OperatorGroupSpec{})
-	e.runDeployments()
 	e.manage()
 	newObject(e, crd)
 	e.install(converting("operator.v1", crd.Name))
@@ -216,8 +209,7 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 			rolledOut(e, "server", "operator.v1", true)
 			e.succeeds("operator.v1")
 			before := conversion(e, crd.Name)
-			v2 := converting("operator.v2", crd.Name)
-			v2.Spec.Replaces = "operator.v1"
+			v2 := replacing("operator.v1", converting("operator.v2", crd.Name))
 			v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
 			change(&v2.Spec.WebhookDefinitions[0])
 			after := before.DeepCopy()
@@ -261,7 +253,6 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 	}
 }
 
-// converter is the Service that converts a definition.
 func converter(e *env, crd string) string {
 	e.Helper()
 	if c := conversion(e, crd); c.Webhook != nil && len(c.Webhook.ClientConfig.CABundle) > 0 {
@@ -323,14 +314,11 @@ func TestConversionMistakes(t *testing.T) {
 			c := converting("operator.v1", "absent.conversion.example.com")
 			test.change(e, c)
 			e.create(c)
-			if message := e.reaches("operator.v1", test.phase, test.reason); !strings.Contains(message, test.message) {
-				t.Errorf("the message %q does not say %q", message, test.message)
-			}
+			e.reachesSaying("operator.v1", test.phase, test.reason, test.message)
 		})
 	}
 }
 
-// converting is a ClusterServiceVersion with a conversion webhook for a definition.
 func converting(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv(name, "server")
 	for i := range c.Spec.InstallModes {
@@ -362,14 +350,11 @@ func things(e *env, plural string, versions ...string) *apiextensionsv1.CustomRe
 	return crd
 }
 
-// newCRD has the API server serve such things until the test ends.
 func newCRD(e *env, plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	e.Helper()
 	crd := things(e, plural, versions...)
 	client := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
-	created, err := client.Create(e.ctx, crd, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() { e.must(client.Delete(context.WithoutCancel(e.ctx), crd.Name, metav1.DeleteOptions{})) })
+	created := kube.CreateTemporary(e, client, crd)
 	e.must(kube.WaitUntilServed(e.ctx, extensions(e), crd.Name))
 	return created
 }
@@ -383,18 +368,15 @@ func extensions(e *env) apiextensions.Interface {
 
 func conversion(e *env, crd string) *apiextensionsv1.CustomResourceConversion {
 	e.Helper()
-	c, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
-	e.must(err)
-	return c.Spec.Conversion
+	return kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd).Spec.Conversion
 }
 
 func editCRD(e *env, name string, change func(*apiextensionsv1.CustomResourceDefinition)) {
 	e.Helper()
 	client := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
-	c, err := client.Get(e.ctx, name, metav1.GetOptions{})
-	e.must(err)
+	c := kube.Get(e, client, name)
 	change(c)
-	_, err = client.Update(e.ctx, c, metav1.UpdateOptions{FieldManager: "administrator"})
+	_, err := client.Update(e.ctx, c, metav1.UpdateOptions{FieldManager: "administrator"})
 	e.must(err)
 }
 

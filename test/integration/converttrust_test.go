@@ -8,22 +8,18 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A conversion trusts what its pods may serve at every moment, independent of who issues: a caBundle
-// is never empty on its way from hand to hand. Each write of a definition has the API
-// server set its storage up again, so a rotation takes two of them.
+// A conversion trusts what its pods may serve at every moment, for each issuer. Each write of a definition makes the
+// API server set up its storage again, so a rotation writes it twice only.
 func TestConversionIsTrustedAllTheTime(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	e.certManager()
 	crd := newCRD(e, "gizmos", "v1", "v2").Name
-	e.group("og", operatorsv1.OperatorGroupSpec{})
-	e.runDeployments()
 	m := e.manage(untilTheCachesShow)
 	c := converting("operator.v1", crd)
 	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
@@ -58,8 +54,7 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 	handsOff(e)
 	ownCertificate(e, "own")
 	e.eventually("the administrator's certificate is there, and his annotation on the definition", func() (bool, any) {
-		definition, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
-		e.must(err)
+		definition := kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd)
 		return definition.Annotations[injectFrom] != "" && e.servingCA() != nil && !servingCertificate(e).Leaf.Equal(carried), definition.Annotations
 	})
 
@@ -77,10 +72,8 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 func TestConversionWhoseGenerationIsEdited(t *testing.T) {
 	for name, generation := range map[string]string{"a later one": "99", "one that there cannot be": "99999999999"} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
+			e := newOperatorEnv(t)
 			crd := newCRD(e, "widgets", "v1", "v2").Name
-			e.group("og", operatorsv1.OperatorGroupSpec{})
-			e.runDeployments()
 			e.manage()
 			e.install(converting("operator.v1", crd))
 			before, other := conversion(e, crd), e.authority("restored").pem()

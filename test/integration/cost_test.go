@@ -14,10 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
-// An installation costs these requests and no other: each object is written once, nothing
-// is read that a watch shows, and each status is written once when it is over, and again
-// only when it takes so long that the status has to say what it waits for. Events are not counted:
-// these managers send none.
+// An installation costs exactly these requests: each object is written once, nothing is read that a watch shows, and
+// each status is written once, or twice if it has to report what it waits for.
 func TestInstallationCostsTheseRequests(t *testing.T) {
 	for name, test := range map[string]struct {
 		patience time.Duration
@@ -73,9 +71,8 @@ func costs(t *testing.T, patience time.Duration, until operatorsv1alpha1.Cluster
 // untilTheCachesShow has no pass repeat what the previous one wrote, however late the caches are.
 func untilTheCachesShow(o *controller.Options) { o.CacheGrace = time.Hour }
 
-// requests are all that the manager sent for its ClusterServiceVersions since a place in
-// the audit log, reads included, each as its verb and resource, in order. What an
-// OperatorGroup and its Namespaces cost is not among them.
+// requests are the manager's requests for its ClusterServiceVersions, reads included, as verb and resource in order.
+// Those for OperatorGroups and their Namespaces are not among them.
 func (m *manager) requests(since int64) []string {
 	m.Helper()
 	var requests []string

@@ -81,13 +81,11 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// scenario is something that the manager has to bring to an end.
 type scenario struct {
 	prepare, act, check func(*env)
 	ended               func(*env) bool
 }
 
-// writes are those of a manager that does not die.
 func (s scenario) writes(t *testing.T) []string {
 	t.Helper()
 	e := newEnv(t)
@@ -111,7 +109,6 @@ func (s scenario) begin(e *env, proxy *kube.Proxy) *manager {
 	return m
 }
 
-// crash kills the manager after its nth write, and lets another one go on.
 func (s scenario) crash(e *env, n int) {
 	e.Helper()
 	dead := make(chan struct{})
@@ -154,7 +151,6 @@ func leavesNothing(e *env) {
 	}
 }
 
-// rotated reports whether there is one certificate, and nothing else is trusted.
 func rotated(e *env) bool {
 	e.Helper()
 	ca := e.servingCA()

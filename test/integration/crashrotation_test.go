@@ -14,9 +14,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A manager that dies after any write (see stride) of a rotation that an administrator ordered leaves what another
-// one takes to its end: what pods serve is trusted all the time, and not more than one
-// certificate is minted in vain.
+// A manager that dies after any write (see stride) of a rotation leaves the rest to the next one. What pods serve is
+// trusted all the time, and at most one certificate is minted in vain.
 func TestCrashDuringRotation(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e)
@@ -82,7 +81,6 @@ func (p *playedPod) followed(order string) bool {
 	return certificate(p.env).Annotations[wellknown.AnnotationLastRotationRequest] == order && storedPhase(p.env) == managerv1alpha1.CertificateStable && rotated(p.env)
 }
 
-// generation is the number of what pods are given.
 func generation(e *env) int {
 	e.Helper()
 	n, err := strconv.Atoi(certificate(e).Annotations[wellknown.AnnotationGeneration])

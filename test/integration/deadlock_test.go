@@ -22,6 +22,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const (
@@ -41,9 +42,7 @@ type attempt struct {
 // On the real API server, what brings the operator's own pods back passes its dead
 // webhook by. What a tenant does is refused, independent of the labels and owners that it copies.
 func TestSelfDeadlock(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	e.install(interceptor())
 	m.emits("Normal WebhookIntercepts webhook v.example.com intercepts every operation of pods, pods/status, ")
@@ -65,18 +64,12 @@ func TestSelfDeadlock(t *testing.T) {
 	m.looksAfter(func() {
 		e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{}))
 	})
-	e.eventually("the Service is back", func() (bool, any) {
-		_, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
-		return err == nil, err
-	})
+	awaitObject(e, e.kube.CoreV1().Services(e.namespace), "server-service")
 
 	// Nor does it keep it from repairing what it has no other name for than the operator's.
 	roles := e.kube.RbacV1().Roles(e.namespace)
 	m.looksAfter(func() { e.must(roles.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{})) })
-	e.eventually("the Role of the OperatorCondition is back", func() (bool, any) {
-		_, err := roles.Get(e.ctx, "operator.v1", metav1.GetOptions{})
-		return err == nil, err
-	})
+	awaitObject(e, roles, "operator.v1")
 	as(e, attempt{user: "tenant", do: func(ctx context.Context, client kubernetes.Interface) error {
 		return client.RbacV1().Roles(e.namespace).Delete(ctx, "operator.v1", metav1.DeleteOptions{})
 	}})
@@ -95,9 +88,7 @@ func TestSelfDeadlock(t *testing.T) {
 // An operator whose webhook is on Deployments returns when all of them no longer exist, one that
 // serves no webhook first, and when only the manager knows what has to pass the webhook by.
 func TestSelfDeadlockOfDeployments(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	c := csv("operator.v1", "plain", "server")
 	w := &c.Spec.WebhookDefinitions[0]
 	w.DeploymentName, w.TimeoutSeconds = "server", new(int32(1))
@@ -161,9 +152,8 @@ func TestSelfDeadlockOfTheManager(t *testing.T) {
 // server calls it about what one of them held back.
 func withoutConditions(e *env, generateName string, heldBack attempt) {
 	e.Helper()
-	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, e.registration(generateName).Name, types.JSONPatchType,
-		[]byte(`[{"op": "remove", "path": "/webhooks/0/matchConditions"}]`), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.registration(generateName).Name, types.JSONPatchType,
+		[]byte(`[{"op": "remove", "path": "/webhooks/0/matchConditions"}]`))
 	knows(e, heldBack)
 }
 
@@ -224,7 +214,6 @@ func as(e *env, a attempt) {
 	}
 }
 
-// wasCalled reports whether an attempt failed for want of the webhook's answer.
 func wasCalled(err error) bool { return err != nil && strings.Contains(err.Error(), notAnswered) }
 
 // try makes an attempt in the name of a user. He may do everything: only webhooks refuse.
@@ -237,7 +226,6 @@ func try(e *env, a attempt) error {
 	return a.do(e.ctx, client)
 }
 
-// interceptor is an operator with a webhook on all that its own pods come from.
 func interceptor() *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv("operator.v1", "server")
 	w := &c.Spec.WebhookDefinitions[0]
@@ -259,7 +247,6 @@ func everything(group string, resources ...string) admissionregistrationv1.RuleW
 	return r
 }
 
-// ownPod is a pod as a ReplicaSet of this name controls it.
 func ownPod(e *env, replicaSet string) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
@@ -336,7 +323,6 @@ func slice(namespace, service string) deed {
 	}
 }
 
-// deviceClaim is what is made for a pod that asks for devices.
 func deviceClaim(namespace, pod string) deed {
 	return func(ctx context.Context, client kubernetes.Interface) error {
 		_, err := client.ResourceV1().ResourceClaims(namespace).Create(ctx, &resourcev1.ResourceClaim{
@@ -363,11 +349,8 @@ func controlled(name, version, kind, owner string) metav1.ObjectMeta {
 	}}
 }
 
-// What an author adds holds, and what the API server cannot read is said.
 func TestAuthoredMatchConditions(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	e.manage()
 	c := interceptor()
 	c.Annotations = map[string]string{wellknown.AnnotationMatchConditions: "v.example.com:\n- name: not-a-friend\n  expression: request.userInfo.username != 'friend'\n"}
@@ -387,8 +370,5 @@ func TestAuthoredMatchConditions(t *testing.T) {
 	e.edit(c.Name, func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Annotations[wellknown.AnnotationMatchConditions] = "v.example.net: []"
 	})
-	message := e.reaches(c.Name, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
-	if !strings.Contains(message, `"v.example.net" is the generateName of no`) {
-		t.Errorf("the message is %q", message)
-	}
+	e.reachesSaying(c.Name, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, `"v.example.net" is the generateName of no`)
 }

@@ -23,14 +23,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// An operator whose webhook is on what lives in no namespace has its own Service back, though
-// the API server makes an IPAddress for it, and what its pods need of volumes and nodes. The
-// author's condition keeps the webhook to the addresses of this test's namespace: other
-// tests have Services, too.
+// An operator whose webhook intercepts cluster-scoped objects gets its own Service, volumes and nodes back. The
+// author's condition limits the webhook to the addresses of this test's namespace: other tests have Services, too.
 func TestSelfDeadlockInNoNamespace(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	c := csv("operator.v1", "server")
 	w := &c.Spec.WebhookDefinitions[0]
 	w.TimeoutSeconds = new(int32(1))

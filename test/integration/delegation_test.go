@@ -12,6 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const injectFrom = "cert-manager.io/inject-ca-from"
@@ -19,10 +20,8 @@ const injectFrom = "cert-manager.io/inject-ca-from"
 // A first registration under the provider none calls no endpoint until the administrator's
 // own tools have issued a certificate and injected its CA.
 func TestDelegation(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	e.certManager()
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	choose(e, managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
 	m := e.manage()
 	e.create(csv("operator.v1", "server"))
@@ -42,8 +41,7 @@ func TestDelegation(t *testing.T) {
 	if len(w.Webhooks[0].Rules) != 1 || !bytes.Equal(w.Webhooks[0].ClientConfig.CABundle, e.servingCA()) {
 		t.Errorf("it is registered as %+v", w.Webhooks[0])
 	}
-	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
-	e.must(err)
+	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")
 	for name, annotations := range map[string]map[string]string{"registration": w.Annotations, "Service": service.Annotations, "Deployment": e.deployment("server").Annotations} {
 		if annotations[injectFrom] != e.namespace+"/own" || annotations[wellknown.AnnotationCertificateProvider] != "" {
 			t.Errorf("the %s is annotated %v", name, annotations)
@@ -56,10 +54,8 @@ func TestDelegation(t *testing.T) {
 // A live webhook is handed over to the administrator's tools and back, and at every moment
 // trusts what its pods may serve.
 func TestHandover(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	e.certManager()
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	runOperator(e)
 	first, bundles := e.servingCA(), watchTrust(e)
 	signingCA(e, "internal-ca", 1)

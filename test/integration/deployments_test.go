@@ -33,7 +33,6 @@ func (e *env) runDeployments(except ...string) {
 	}()
 }
 
-// setAvailable makes all pods of a Deployment answer, or none.
 func setAvailable(e *env, deployment string, available bool) {
 	e.Helper()
 	e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -45,7 +44,6 @@ func setAvailable(e *env, deployment string, available bool) {
 	}))
 }
 
-// setStatus writes what the Deployment controller would.
 func setStatus(e *env, d *appsv1.Deployment, available bool) error {
 	replicas := *d.Spec.Replicas
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: replicas, UpdatedReplicas: replicas}
@@ -62,7 +60,6 @@ func setStatus(e *env, d *appsv1.Deployment, available bool) error {
 	return err
 }
 
-// deployment is a Deployment of the test's Namespace; nil while there is none.
 func (e *env) deployment(name string) *appsv1.Deployment {
 	e.Helper()
 	d, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, name, metav1.GetOptions{})

@@ -13,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // waiting is how many ClusterServiceVersions ask what the API server does not answer: more than the
@@ -94,12 +95,10 @@ func TestUnansweredDiscovery(t *testing.T) {
 	}
 }
 
-// allReach waits until all ClusterServiceVersions of the namespace have reached a state.
 func allReach(e *env, what string, reached func(operatorsv1alpha1.ClusterServiceVersion) bool) {
 	e.Helper()
 	e.eventually("all "+what, func() (bool, any) {
-		list, err := e.olm.ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
-		e.must(err)
+		list := kube.List(e, e.olm.ClusterServiceVersions(e.namespace), metav1.ListOptions{})
 		for _, c := range list.Items {
 			if !reached(c) {
 				return false, c.Status
@@ -152,7 +151,6 @@ func (h *heldPath) hold(r *http.Request) error {
 	}
 }
 
-// count returns the most requests that were held at once.
 func (h *heldPath) count(more int) int {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()

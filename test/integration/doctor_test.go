@@ -2,7 +2,6 @@ package integration
 
 import (
 	"cmp"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -159,18 +158,15 @@ func asReader(e *env, but ...string) *rest.Config {
 		{APIGroups: []string{""}, Resources: []string{"namespaces", "pods", "services"}, Verbs: read},
 	}
 	rules = slices.DeleteFunc(rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(but, r.APIGroups[0]) })
-	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
-	e.must(err)
-	_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
+	kube.Create(e, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules})
+	kube.Create(e, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
 	return config
 }
 
-// requests are those of a client since a place in the audit log.
 func requests(e *env, place int64, userAgent string) []auditv1.Event {
 	e.Helper()
 	var own []auditv1.Event
@@ -184,7 +180,6 @@ func requests(e *env, place int64, userAgent string) []auditv1.Event {
 	return own
 }
 
-// leafOf is a serving certificate for a Service, until an instant.
 func leafOf(e *env, ca authority, service string, end time.Time) *tls.Certificate {
 	e.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -222,26 +217,21 @@ func hookDeployment(e *env) {
 	e.Helper()
 	hookService(e, "hook")
 	pod := aHookPod()
-	_, err := e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx, &appsv1.Deployment{
+	kube.Create(e, e.kube.AppsV1().Deployments(e.namespace), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: "hook"},
 		Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: pod.Labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec},
 		},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }
 
-// hookPod is a webhook server of one pod, which is not ready.
 func hookPod(e *env) *corev1.Pod {
 	e.Helper()
 	hookService(e, "hook")
-	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, aHookPod(), metav1.CreateOptions{})
-	e.must(err)
-	return pod
+	return kube.Create(e, e.kube.CoreV1().Pods(e.namespace), aHookPod())
 }
 
-// tryHookPod asks whether another one may be made.
 func tryHookPod(e *env) (*corev1.Pod, error) {
 	return e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, aHookPod(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 }
@@ -267,37 +257,32 @@ func hookService(e *env, name string, changes ...func(*corev1.Service)) {
 	for _, change := range changes {
 		change(service)
 	}
-	_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, service, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, e.kube.CoreV1().Services(e.namespace), service)
 }
 
-// hookEndpoint is a pod of a Service that listens, and its endpoint.
 func hookEndpoint(e *env, service string, l net.Listener) {
 	e.Helper()
 	pod := aHookPod()
 	pod.Labels["app"] = service
-	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, pod, metav1.CreateOptions{})
-	e.must(err)
+	pod = kube.Create(e, e.kube.CoreV1().Pods(e.namespace), pod)
 	address := l.Addr().(*net.TCPAddr)
-	_, err = e.kube.DiscoveryV1().EndpointSlices(e.namespace).Create(e.ctx, &discoveryv1.EndpointSlice{
+	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address.IP.String()}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: pod.Name, UID: pod.UID}}},
 		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(address.Port))}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }
 
 // leaveEndpoint is what is left of a pod when no client may write endpoints.
 func leaveEndpoint(e *env, service string) {
 	e.Helper()
-	_, err := e.kube.DiscoveryV1().EndpointSlices(e.namespace).Create(e.ctx, &discoveryv1.EndpointSlice{
+	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: "hook-gone"}}},
 		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(443))}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }
 
 // hook registers a webhook at a Service for a resource of one Namespace, until the test ends.
@@ -316,26 +301,19 @@ func hook(e *env, name, namespace, service string, caBundle []byte, covered, res
 	for _, change := range changes {
 		change(&configuration.Webhooks[0])
 	}
-	_, err := configurations.Create(e.ctx, configuration, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() { e.must(configurations.Delete(context.Background(), name, metav1.DeleteOptions{})) })
+	kube.CreateTemporary(e, configurations, configuration)
 }
 
-// aggregate registers an APIService at a Service, until the test ends.
 func aggregate(e *env, service string, ca authority) {
 	e.Helper()
 	client, err := aggregator.NewForConfig(cluster.Config())
 	e.must(err)
 	group := e.namespace + ".example.com"
-	_, err = client.ApiregistrationV1().APIServices().Create(e.ctx, &apiregistrationv1.APIService{
+	kube.CreateTemporary(e, client.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: "v1." + group},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group: group, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 100, CABundle: ca.pem(),
 			Service: &apiregistrationv1.ServiceReference{Namespace: e.namespace, Name: service},
 		},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		e.must(client.ApiregistrationV1().APIServices().Delete(context.Background(), "v1."+group, metav1.DeleteOptions{}))
 	})
 }

@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// What a ClusterServiceVersion declares after an edit is registered, and nothing else.
 func TestEditedWebhooks(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*operatorsv1alpha1.ClusterServiceVersion)
@@ -100,7 +100,6 @@ func TestEditedWebhooks(t *testing.T) {
 	}
 }
 
-// calls are the registrations of the test's Namespace, and where each webhook is called.
 func calls(e *env) []string {
 	e.Helper()
 	var calls []string
@@ -122,8 +121,7 @@ func calledAt(o unstructured.Unstructured) string {
 func TestReplicas(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := runOperator(e)
-	_, err := e.kube.AppsV1().Deployments(e.namespace).Patch(e.ctx, "server", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), "server", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`))
 	m.looksAgain("operator.v1")
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Image = "example.com/server:2" })
 	e.eventually("the new image is there", func() (bool, any) {
@@ -172,9 +170,7 @@ func TestEditThatIsRefused(t *testing.T) {
 // A ClusterServiceVersion may return while what its predecessor of that name left
 // waits for the garbage collector, who would take it from the new one.
 func TestReinstall(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	e.install(bundle())
 	e.uninstall("operator.v1")

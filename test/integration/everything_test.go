@@ -21,10 +21,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A ClusterServiceVersion with all that is made outside of its namespace: registrations of
-// each kind, an owned APIService, a conversion, and permissions that are lifted. One manager
-// after the other dies, at every write that there is (see stride): installed so, it lacks nothing,
-// and uninstalled so, it leaves nothing.
+// A ClusterServiceVersion with all that is created outside of its namespace is installed and uninstalled, while
+// managers die at their writes (see stride). It lacks nothing then, and leaves nothing.
 func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := newCRD(e, "engines", "v1", "v2")
@@ -37,10 +35,7 @@ func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	// Its bindings are the whole cluster's: a manager that found their names taken would die before it could take others.
 	api.deployment = e.namespace
 	for _, v := range crd.Spec.Versions {
-		e.eventually("the API server has registered "+v.Name+" of the definition", func() (bool, any) {
-			_, err := api.apis.ApiregistrationV1().APIServices().Get(e.ctx, v.Name+"."+crd.Spec.Group, metav1.GetOptions{})
-			return err == nil, err
-		})
+		awaitObject(e, api.apis.ApiregistrationV1().APIServices(), v.Name+"."+crd.Spec.Group)
 	}
 	before := e.surroundings()
 
@@ -75,7 +70,6 @@ func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 
 func lifting(o *controller.Options) { o.LiftRoles, o.Workers = true, 1 }
 
-// everything is a bundle that is served by a Deployment of its API.
 func (e *env) everything(api *playedAPI, crd string) *operatorsv1alpha1.ClusterServiceVersion {
 	c := asking(api.ownedBy(converting("operator.v1", crd)), readPods)
 	mutating := webhook("m.example.com", "server")
@@ -151,9 +145,7 @@ func (e *env) surroundings() surroundings {
 			if ofATest.MatchString(gv.Group) || r.Kind == "IPAddress" { // which goes with its Service
 				continue
 			}
-			objects, err := e.any.Resource(gv.WithResource(r.Name)).List(e.ctx, metav1.ListOptions{})
-			e.must(err)
-			for _, o := range objects.Items {
+			for _, o := range kube.List(e, e.any.Resource(gv.WithResource(r.Name)), metav1.ListOptions{}).Items {
 				if o.GetNamespace() != e.namespace && o.GetName() != e.namespace {
 					all.add(gv.WithResource(r.Name).GroupResource().String(), o, e.namespace)
 				}
@@ -163,7 +155,6 @@ func (e *env) surroundings() surroundings {
 	return all
 }
 
-// ofATest are the groups that tests define.
 var ofATest = regexp.MustCompile(`\bt-[a-z0-9]{5}\b`)
 
 func (o surroundings) add(resource string, object unstructured.Unstructured, mentioned string) {
@@ -176,5 +167,4 @@ func (o surroundings) add(resource string, object unstructured.Unstructured, men
 	}
 }
 
-// changes are what is not the same in both; empty when all is.
 func (o surroundings) changes(now surroundings) string { return gocmp.Diff(o, now) }

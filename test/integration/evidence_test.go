@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A Service that a client edits leads to no pod that could be asked: that proves nothing of the
@@ -35,15 +36,13 @@ func TestEvidenceBehindAnEditedService(t *testing.T) {
 			e.eventually("the pod is seen to serve the certificate before", waits)
 
 			services := e.kube.CoreV1().Services(e.namespace)
-			service, err := services.Get(e.ctx, "server-service", metav1.GetOptions{})
-			e.must(err)
+			service := kube.Get(e, services, "server-service")
 			selector := service.Spec.Selector
 			edit(&service.Spec)
 			edited, err := services.Update(e.ctx, service, metav1.UpdateOptions{FieldManager: "administrator"})
 			e.must(err)
 			e.eventually("the Service is repaired", func() (bool, any) {
-				live, err := services.Get(e.ctx, "server-service", metav1.GetOptions{})
-				e.must(err)
+				live := kube.Get(e, services, "server-service")
 				return live.ResourceVersion != edited.ResourceVersion && live.Spec.Selector["app"] == selector["app"] && len(live.Spec.Selector) == len(selector) &&
 					live.Spec.Ports[0].TargetPort.IntValue() == p.port(), live.Spec
 			})

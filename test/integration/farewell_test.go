@@ -25,11 +25,11 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A manager that goes leaves no webhook without a manager, and nothing that waits
-// for it; but a conversion that objects need stays until it is said what becomes of them.
-// The test is not parallel: the removal of the manager is for the whole cluster.
+// A removed manager leaves no webhook without a manager, except for a conversion that objects need. The test is not
+// parallel: the removal of the manager is for the whole cluster.
 func TestFarewell(t *testing.T) {
 	e := newEnv(t)
 	crd := newCRD(e, "farewells", "v1", "v2")
@@ -44,8 +44,7 @@ func TestFarewell(t *testing.T) {
 	e.install(asking(csv("other.v1", "other"), readPods))
 	expect(t, lifted(e), "ClusterRole /"+role, "ClusterRoleBinding /"+role)
 	granted := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-granted", Labels: csvspec.OwnerLabels(e.get("other.v1"))}}
-	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, granted, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, e.kube.RbacV1().ClusterRoles(), granted)
 	m.stop()
 
 	clients, err := clients.New(cluster.Config())
@@ -135,28 +134,24 @@ func TestRefuseOtherManagers(t *testing.T) {
 	says("no manager", refusal(true))
 
 	leases := e.kube.CoordinationV1().Leases(other.namespace)
-	lease, err := leases.Create(e.ctx, &coordinationv1.Lease{
+	lease := kube.Create(e, leases, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: wellknown.FieldManager},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("manager-0_x"), RenewTime: new(metav1.NowMicro()), LeaseDurationSeconds: new(int32(3600))},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	says("a Lease that is held", refusal(true), "lease "+other.namespace+"/olm-webhook-manager is held by manager-0_x", "kubectl -n "+other.namespace+" delete lease")
 	limited := aHookPod()
 	limited.GenerateName, limited.Name, limited.Spec.Containers[0].Args = "", "manager-0", []string{"run", "--namespaces=" + other.namespace}
-	_, err = e.kube.CoreV1().Pods(other.namespace).Create(e.ctx, limited, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, e.kube.CoreV1().Pods(other.namespace), limited)
 	says("a Lease of a manager of another namespace", refusal(true))
 	lease.Spec.HolderIdentity = new("")
-	_, err = leases.Update(e.ctx, lease, metav1.UpdateOptions{})
-	e.must(err)
+	kube.Update(e, leases, lease)
 
 	for name, args := range map[string][]string{"all": {"run"}, "others": {"run", "--namespaces=" + other.namespace}} {
 		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app.kubernetes.io/name": "olm-webhook-manager"}}}
 		pod := aHookPod()
 		pod.Spec.Containers[0].Args = args
 		d.Spec.Selector, d.Spec.Template = &metav1.LabelSelector{MatchLabels: pod.Labels}, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: pod.Labels}, Spec: pod.Spec}
-		_, err = e.kube.AppsV1().Deployments(other.namespace).Create(e.ctx, d, metav1.CreateOptions{})
-		e.must(err)
+		kube.Create(e, e.kube.AppsV1().Deployments(other.namespace), d)
 	}
 	says("a Deployment of a manager of all namespaces", refusal(true), "deployment "+other.namespace+"/all is a manager of namespaces "+e.namespace, "scale deployment all --replicas=0")
 }
@@ -164,20 +159,17 @@ func TestRefuseOtherManagers(t *testing.T) {
 // A manager that is limited to some namespaces does not modify, when it goes, what an OLM v0 looks after
 // in others: it has the same labels and the same finalizer.
 func TestFarewellOfALimitedManager(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOwnNamespaceEnv(t)
 	legacy := neighbour(e)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
 	m := runOperator(e)
 	m.stop()
 
 	theirs := csv("legacy.v1", "server")
 	theirs.Finalizers = []string{wellknown.FinalizerCSV}
 	theirs = legacy.create(theirs)
-	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{
+	kube.Create(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "v.legacy.example.com-", Labels: csvspec.OwnerLabels(theirs)},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	clients, err := clients.New(cluster.Config())
 	e.must(err)
 	e.must(uninstall.Manager(e.ctx, clients, logger(), e.namespace))

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Two descriptions with one containerPort and two targetPorts need two ports of the
@@ -24,8 +26,7 @@ func TestOneContainerPortWithTwoTargetPorts(t *testing.T) {
 	}
 	e.install(c)
 
-	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
-	e.must(err)
+	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")
 	for i, name := range []string{"v.example.com", "w.example.com"} {
 		port := *e.registration(name).Webhooks[0].ClientConfig.Service.Port
 		found := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
@@ -35,14 +36,12 @@ func TestOneContainerPortWithTwoTargetPorts(t *testing.T) {
 	}
 }
 
-// authorsService is a Service that no manager made.
 func authorsService(e *env, name string) *corev1.Service {
 	e.Helper()
-	service, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, &corev1.Service{
+	service := kube.Create(e, e.kube.CoreV1().Services(e.namespace), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": "server"}, Ports: []corev1.ServicePort{{Port: 8080}}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	return service
 }
 
@@ -53,8 +52,7 @@ func TestAuthorsServiceHasTheName(t *testing.T) {
 	m := runOperator(e)
 
 	called := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Name
-	ours, err := services.Get(e.ctx, called, metav1.GetOptions{})
-	e.must(err)
+	ours := kube.Get(e, services, called)
 	if called == theirs.Name || ours.Spec.Ports[0].Port != 443 {
 		t.Errorf("the webhook is called at %s, which has the ports %+v", called, ours.Spec.Ports)
 	}
@@ -73,8 +71,7 @@ func TestAuthorsServiceHasTheName(t *testing.T) {
 	if again := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Name; again != called {
 		t.Errorf("after a restart the webhook is called at %s, before at %s", again, called)
 	}
-	now, err := services.Get(e.ctx, theirs.Name, metav1.GetOptions{})
-	e.must(err)
+	now := kube.Get(e, services, theirs.Name)
 	if now.ResourceVersion != theirs.ResourceVersion {
 		t.Errorf("the author's Service was changed: %s", gocmp.Diff(theirs, now))
 	}
@@ -94,8 +91,7 @@ func TestDuplicatesInADeployment(t *testing.T) {
 	server := &edited.Spec.Template.Spec.Containers[0]
 	server.Env = append(server.Env, corev1.EnvVar{Name: "VARIABLE", Value: "2"})
 	server.Ports = append(server.Ports, corev1.ContainerPort{Name: "again", ContainerPort: 8080, Protocol: corev1.ProtocolTCP})
-	_, err := e.kube.AppsV1().Deployments(e.namespace).Update(e.ctx, edited, metav1.UpdateOptions{})
-	e.must(err)
+	kube.Update(e, e.kube.AppsV1().Deployments(e.namespace), edited)
 	e.eventually("the Deployment is as it was", func() (bool, any) {
 		difference := gocmp.Diff(installed.Spec, e.deployment("server").Spec)
 		return difference == "", difference

@@ -35,6 +35,11 @@ func csv(name string, deployments ...string) *operatorsv1alpha1.ClusterServiceVe
 	return c
 }
 
+func replacing(previous string, c *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+	c.Spec.Replaces = previous
+	return c
+}
+
 func deploymentSpec(name string) operatorsv1alpha1.StrategyDeploymentSpec {
 	labels := map[string]string{"app": names.LabelValue(name)}
 	return operatorsv1alpha1.StrategyDeploymentSpec{Name: name, Spec: appsv1.DeploymentSpec{
@@ -57,7 +62,6 @@ func webhook(generateName, deployment string) operatorsv1alpha1.WebhookDescripti
 	}
 }
 
-// rule is about the creation of some resources.
 func rule(groups []string, resources ...string) admissionregistrationv1.RuleWithOperations {
 	return admissionregistrationv1.RuleWithOperations{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
@@ -65,9 +69,8 @@ func rule(groups []string, resources ...string) admissionregistrationv1.RuleWith
 	}
 }
 
-// bundle is a ClusterServiceVersion with one of everything that the manager makes
-// something of: a Deployment that serves a validating and a mutating webhook, and one
-// that serves none.
+// bundle is a ClusterServiceVersion with one of everything: a Deployment that serves a validating and a mutating
+// webhook, and one that serves none.
 func bundle() *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv("operator.v1", "server", "operator")
 	c.Annotations = map[string]string{"example.com/from": "the ClusterServiceVersion", "olm-webhook-manager.io/instruction": "not for pods"}
@@ -82,12 +85,10 @@ func bundle() *operatorsv1alpha1.ClusterServiceVersion {
 	return c
 }
 
-// container is the author's first one.
 func container(c *operatorsv1alpha1.ClusterServiceVersion) *corev1.Container {
 	return &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0]
 }
 
-// allNamespaces is what an OperatorGroup targets that names none.
 var allNamespaces = operatorsv1.OperatorGroupSpec{}
 
 func namespaces(names ...string) operatorsv1.OperatorGroupSpec {

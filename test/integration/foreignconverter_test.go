@@ -2,7 +2,6 @@ package integration
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A conversion that another client has set up, and that works, is not replaced: neither at the
@@ -28,18 +29,13 @@ func TestForeignConversion(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
+			e := newOperatorEnv(t)
 			crd := newCRD(e, "bolts", "v1", "v2").Name
 			service(e, "helms", map[string]string{"app": "another"})
 			converts(e, crd, e.namespace, "helms", string(e.authority("others").pem()))
-			e.group("og", allNamespaces)
-			e.runDeployments()
 			m := e.manage()
 			begin(e, crd)
-			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-			if !strings.Contains(message, "is converted by Service "+e.namespace+"/helms, which does not belong to this ClusterServiceVersion") {
-				t.Errorf("message %q", message)
-			}
+			e.reachesSaying("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "is converted by Service "+e.namespace+"/helms, which does not belong to this ClusterServiceVersion")
 			m.looksAgain("operator.v1")
 			if got := converter(e, crd); got != "helms" {
 				t.Errorf("it is converted by %q", got)
@@ -94,15 +90,12 @@ func TestConversionsThatAreReplaced(t *testing.T) {
 	}
 }
 
-// service is a Service of no ClusterServiceVersion.
 func service(e *env, name string, selector map[string]string) {
 	e.Helper()
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Port: 443}}}}
-	_, err := e.kube.CoreV1().Services(e.namespace).Create(e.ctx, service, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, e.kube.CoreV1().Services(e.namespace), service)
 }
 
-// converts has another client set up the conversion of a definition.
 func converts(e *env, crd, namespace, service, caBundle string) {
 	e.Helper()
 	editCRD(e, crd, func(c *apiextensionsv1.CustomResourceDefinition) {
@@ -115,12 +108,10 @@ func converts(e *env, crd, namespace, service, caBundle string) {
 
 // A definition that is named any number of times is asked about once in each pass.
 func TestForeignConversionNamedManyTimes(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	crd := newCRD(e, "rivets", "v1", "v2").Name
 	service(e, "helms", map[string]string{"app": "another"})
 	converts(e, crd, e.namespace, "helms", string(e.authority("others").pem()))
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	m := e.manage()
 	const many = 500
 	c := converting("operator.v1", crd)

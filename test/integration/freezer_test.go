@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// freezer is a proxy before the API server that, when it is frozen, lets nothing new through
-// of a client's watches of some resource.
+// freezer is a proxy before the API server that can hold back a client's watches of a resource.
 type freezer struct {
 	resource string
 	config   *rest.Config

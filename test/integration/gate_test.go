@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// gate stands before a manager, and once it is closed keeps writes of some kind on their
-// way until it is opened.
+// gate stands before a manager, and holds back writes of some kind while it is closed.
 type gate struct {
 	*env
 	config  *rest.Config
@@ -45,7 +44,6 @@ func (e *env) gate(keeps func(r *http.Request, body []byte) bool) *gate {
 
 func (g *gate) close() { g.closed.Store(true) }
 
-// keeps waits until a write stands before the gate.
 func (g *gate) keeps() {
 	g.Helper()
 	g.eventually("a write stands before the gate", func() (bool, any) { return g.arrived.Load() > 0, nil })

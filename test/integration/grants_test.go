@@ -9,6 +9,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // What an installation grants in the namespaces that an operator watches goes with its version,
@@ -46,18 +47,15 @@ func TestGrantsGoWithTheirVersion(t *testing.T) {
 	granted(all("operator.v2")...)
 	e.uninstall("operator.v2")
 	granted()
-	_, err := e.kube.RbacV1().Roles(other).Get(e.ctx, "bystander", metav1.GetOptions{})
-	e.must(err)
+	kube.Get(e, e.kube.RbacV1().Roles(other), "bystander")
 }
 
 // granted are the Roles, and the RoleBindings, by which an installation lets the account of some
 // versions do what they ask for: where each is, and whose.
 func granted(e *env, versions ...string) []string {
 	e.Helper()
-	roles, err := e.kube.RbacV1().Roles(metav1.NamespaceAll).List(e.ctx, metav1.ListOptions{})
-	e.must(err)
-	bindings, err := e.kube.RbacV1().RoleBindings(metav1.NamespaceAll).List(e.ctx, metav1.ListOptions{})
-	e.must(err)
+	roles := kube.List(e, e.kube.RbacV1().Roles(metav1.NamespaceAll), metav1.ListOptions{})
+	bindings := kube.List(e, e.kube.RbacV1().RoleBindings(metav1.NamespaceAll), metav1.ListOptions{})
 	var found []string
 	note := func(kind string, o metav1.ObjectMeta) {
 		for _, version := range versions {

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -15,47 +14,41 @@ import (
 // ClusterServiceVersion says why; once there is one, it goes on by itself.
 func TestNoScope(t *testing.T) {
 	for name, test := range map[string]struct {
-		groups  map[string]operatorsv1.OperatorGroupSpec
-		modes   []operatorsv1alpha1.InstallModeType // all, when empty
-		reason  operatorsv1alpha1.ConditionReason
-		message string
-		mend    func(*env)
+		groups map[string]operatorsv1.OperatorGroupSpec
+		modes  []operatorsv1alpha1.InstallModeType // all, when empty
+		reason operatorsv1alpha1.ConditionReason
+		mend   func(*env)
 	}{
 		"no group": {
-			reason:  operatorsv1alpha1.CSVReasonNoOperatorGroup,
-			message: "csv in namespace with no operatorgroups",
-			mend:    func(e *env) { e.group("og", allNamespaces) },
+			reason: operatorsv1alpha1.CSVReasonNoOperatorGroup,
+			mend:   func(e *env) { e.group("og", allNamespaces) },
 		},
 		"two groups": {
-			groups:  map[string]operatorsv1.OperatorGroupSpec{"og": allNamespaces, "og2": allNamespaces},
-			reason:  operatorsv1alpha1.CSVReasonTooManyOperatorGroups,
-			message: "csv created in namespace with multiple operatorgroups, can't pick one automatically",
+			groups: map[string]operatorsv1.OperatorGroupSpec{"og": allNamespaces, "og2": allNamespaces},
+			reason: operatorsv1alpha1.CSVReasonTooManyOperatorGroups,
 			mend: func(e *env) {
 				e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
 			},
 		},
 		"no namespace matched": {
-			groups:  map[string]operatorsv1.OperatorGroupSpec{"og": selecting("other.example.com/has", "this")},
-			reason:  operatorsv1alpha1.CSVReasonNoTargetNamespaces,
-			message: "no targetNamespaces are matched operatorgroups namespace selection",
+			groups: map[string]operatorsv1.OperatorGroupSpec{"og": selecting("other.example.com/has", "this")},
+			reason: operatorsv1alpha1.CSVReasonNoTargetNamespaces,
 			mend: func(e *env) {
 				editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = selecting("kubernetes.io/metadata.name", e.namespace) })
 			},
 		},
 		"all namespaces not supported": {
-			groups:  map[string]operatorsv1.OperatorGroupSpec{"og": allNamespaces},
-			modes:   []operatorsv1alpha1.InstallModeType{operatorsv1alpha1.InstallModeTypeOwnNamespace},
-			reason:  operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
-			message: "AllNamespaces InstallModeType not supported, cannot configure to watch all namespaces",
+			groups: map[string]operatorsv1.OperatorGroupSpec{"og": allNamespaces},
+			modes:  []operatorsv1alpha1.InstallModeType{operatorsv1alpha1.InstallModeTypeOwnNamespace},
+			reason: operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
 			mend: func(e *env) {
 				editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace) })
 			},
 		},
 		"one namespace not supported": {
-			groups:  map[string]operatorsv1.OperatorGroupSpec{"og": namespaces("elsewhere")},
-			modes:   []operatorsv1alpha1.InstallModeType{operatorsv1alpha1.InstallModeTypeAllNamespaces},
-			reason:  operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
-			message: "SingleNamespace InstallModeType not supported, cannot configure to watch one namespace",
+			groups: map[string]operatorsv1.OperatorGroupSpec{"og": namespaces("elsewhere")},
+			modes:  []operatorsv1alpha1.InstallModeType{operatorsv1alpha1.InstallModeTypeAllNamespaces},
+			reason: operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
 			mend: func(e *env) {
 				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 					support(c, operatorsv1alpha1.InstallModeTypeSingleNamespace)
@@ -75,9 +68,7 @@ func TestNoScope(t *testing.T) {
 				support(c, test.modes...)
 			}
 			e.create(c)
-			if message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, test.reason); !strings.HasPrefix(message, test.message) {
-				t.Errorf("message %q, want %q", message, test.message)
-			}
+			e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, test.reason)
 			m.looksAgain("operator.v1")
 			registersNothing(e)
 			if d := e.deployment("server"); d != nil {
@@ -96,7 +87,6 @@ func support(c *operatorsv1alpha1.ClusterServiceVersion, modes ...operatorsv1alp
 	}
 }
 
-// Each of several groups reports that it is not alone, until it is.
 func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)

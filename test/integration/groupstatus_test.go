@@ -8,9 +8,10 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A group reports what the operators of its namespace own, unless its administrator does.
 func TestProvidedAPIs(t *testing.T) {
 	for name, test := range map[string]struct {
 		static           bool
@@ -40,18 +41,15 @@ func TestProvidedAPIs(t *testing.T) {
 	}
 }
 
-// provide says, as an administrator, what a group's operators own.
 func provide(e *env, apis string) {
 	e.Helper()
 	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Annotations = map[string]string{"olm.providedAPIs": apis} })
 }
 
-// tellsOf waits until a group reports what its operators own.
 func tellsOf(e *env, apis string) {
 	e.Helper()
 	e.eventually("the group reports "+apis, func() (bool, any) {
-		group, err := e.olm.OperatorGroups(e.namespace).Get(e.ctx, "og", metav1.GetOptions{})
-		e.must(err)
+		group := kube.Get(e, e.olm.OperatorGroups(e.namespace), "og")
 		return group.Annotations["olm.providedAPIs"] == apis, group.Annotations
 	})
 }

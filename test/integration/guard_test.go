@@ -21,8 +21,7 @@ const (
 	onConfigurations = "webhook rules cannot include MutatingWebhookConfiguration or ValidatingWebhookConfiguration resources"
 )
 
-// A webhook that could refuse its own repair is never registered, and the
-// ClusterServiceVersion does not waver about it.
+// A webhook that could refuse its own repair is never registered, and its status stays the same.
 func TestForbiddenRules(t *testing.T) {
 	tests := map[string]struct {
 		rule    admissionregistrationv1.RuleWithOperations
@@ -59,7 +58,6 @@ func TestForbiddenRules(t *testing.T) {
 	m.writesNothing(since)
 }
 
-// resourceName makes a valid name of a test's.
 func resourceName(text string) string {
 	return strings.ToLower(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }), "-"))
 }

@@ -34,7 +34,6 @@ var installCRDs = sync.OnceValue(func() error {
 	return cluster.InstallCRDs(context.Background(), append(crds, "../../manifests/crds/olm-webhook-manager.io_webhookrollouts.yaml")...)
 })
 
-// env is one test's part of the cluster: a Namespace and clients.
 type env struct {
 	*testing.T
 	ctx       context.Context
@@ -58,11 +57,10 @@ func newEnv(t *testing.T) *env {
 		t.Fatal(err)
 	}
 	kubeClient, olmClient := typedClients(t, cluster.Config())
-	anyClient, err := dynamic.NewForConfig(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &env{T: t, ctx: t.Context(), kube: kubeClient, olm: olmClient, any: anyClient}
+	e := &env{T: t, ctx: t.Context(), kube: kubeClient, olm: olmClient}
+	var err error
+	e.any, err = dynamic.NewForConfig(cluster.Config())
+	e.must(err)
 	e.namespace = newNamespace(e, "", nil)
 	return e
 }
@@ -77,12 +75,20 @@ func newParallelEnv(t *testing.T) *env {
 	return e
 }
 
-// newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces, where all Deployments
-// become available.
+// newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces. All its Deployments become available.
 func newOperatorEnv(t *testing.T) *env {
 	t.Helper()
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
+	e.runDeployments()
+	return e
+}
+
+// newOwnNamespaceEnv is newOperatorEnv with an OperatorGroup for the test's Namespace alone.
+func newOwnNamespaceEnv(t *testing.T) *env {
+	t.Helper()
+	e := newParallelEnv(t)
+	e.group("og", namespaces(e.namespace))
 	e.runDeployments()
 	return e
 }
@@ -107,8 +113,7 @@ func newNamespace(e *env, name string, labels map[string]string) string {
 	if name == "" || strings.HasSuffix(name, "-") {
 		meta.Name, meta.GenerateName = "", cmp.Or(name, "t-")
 	}
-	ns, err := e.kube.CoreV1().Namespaces().Create(e.ctx, &corev1.Namespace{ObjectMeta: meta}, metav1.CreateOptions{})
-	e.must(err)
+	ns := kube.Create(e, e.kube.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: meta})
 	e.Cleanup(func() { clean(e, ns.Name) })
 	return ns.Name
 }
@@ -122,6 +127,8 @@ func clean(e *env, namespace string) {
 	e.must(e.kube.AdmissionregistrationV1().MutatingWebhookConfigurations().DeleteCollection(ctx, metav1.DeleteOptions{}, owned))
 	e.must(e.kube.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}))
 }
+
+func (e *env) Context() context.Context { return e.ctx }
 
 func (e *env) must(err error) {
 	e.Helper()
@@ -138,13 +145,11 @@ const patience = time.Minute
 // managers under test have less then.
 var pauses = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.3, Steps: 7}
 
-// eventually waits until a condition holds, and fails with what it said last.
 func (e *env) eventually(what string, condition func() (ok bool, seen any)) {
 	e.Helper()
 	poll(e, pauses, what, condition)
 }
 
-// poll looks at a condition until it holds, with these pauses, and fails with what it said last.
 func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, seen any)) {
 	e.Helper()
 	ctx, cancel := context.WithTimeout(e.ctx, patience)

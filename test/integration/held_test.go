@@ -21,6 +21,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // held is an operator whose conversion an object needs, when it is to go.
@@ -33,10 +34,8 @@ type held struct {
 // newHeld installs it as a catalog does: with an account of its own.
 func newHeld(t *testing.T) held {
 	t.Helper()
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	h := held{env: e, crd: newCRD(e, "widgets", "v1", "v2")}
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	e.manage()
 	h.object = newObject(e, h.crd)
 	c := converting("operator.v1", h.crd.Name)
@@ -54,13 +53,11 @@ func ownedAccount(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVers
 	}}}
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: owned})
 	rbac := e.kube.RbacV1()
-	_, err := rbac.Roles(e.namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: owned, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}}, metav1.CreateOptions{})
-	e.must(err)
-	_, err = rbac.RoleBindings(e.namespace).Create(e.ctx, &rbacv1.RoleBinding{
+	kube.Create(e, rbac.Roles(e.namespace), &rbacv1.Role{ObjectMeta: owned, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}})
+	kube.Create(e, rbac.RoleBindings(e.namespace), &rbacv1.RoleBinding{
 		ObjectMeta: owned, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: e.namespace}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }
 
 // isHeld waits until the ClusterServiceVersion and its record say what holds it, and in what state the
@@ -79,7 +76,6 @@ func (h held) isHeld() {
 	}
 }
 
-// release deletes what needs the conversion, and waits until the operator has gone.
 func (h held) release() {
 	h.Helper()
 	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
@@ -149,8 +145,7 @@ func cascade(e *env, csv string, policy metav1.DeletionPropagation) {
 		}
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": others}})
 		e.must(err)
-		_, err = client(e, o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
-		e.must(err)
+		kube.Patch(e, client(e, o), o.GetName(), types.MergePatchType, patch)
 	}
 	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Finalizers = slices.DeleteFunc(c.Finalizers, func(f string) bool { return f != wellknown.FinalizerCSV })
@@ -162,8 +157,7 @@ func namespaced(e *env) []unstructured.Unstructured {
 	e.Helper()
 	var all []unstructured.Unstructured
 	for _, kind := range append([]schema.GroupVersionResource{{Version: "v1", Resource: "serviceaccounts"}}, derived[:len(derived)-2]...) {
-		list, err := e.any.Resource(kind).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{})
-		e.must(err)
+		list := kube.List(e, e.any.Resource(kind).Namespace(e.namespace), metav1.ListOptions{})
 		all = append(all, list.Items...)
 	}
 	return all
@@ -189,8 +183,7 @@ func kindsAndNames(objects []unstructured.Unstructured) []string {
 // definition, and the new version takes it over from there.
 func TestConversionOutlivesItsVersion(t *testing.T) {
 	h := newHeld(t)
-	next := converting("operator.v2", h.crd.Name)
-	next.Spec.Replaces = "operator.v1"
+	next := replacing("operator.v1", converting("operator.v2", h.crd.Name))
 	h.create(needs(next, "account"))
 	h.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 	uid, ca := h.deployment("server").UID, h.servingCA()
@@ -223,8 +216,7 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 		return strings.Contains(message, "its Namespace is being deleted") && strings.Contains(message, wellknown.AnnotationForceConversion+"=true"), message
 	}
 	h.eventually("the ClusterServiceVersion says what it waits for", saysWhy)
-	_, err := h.olm.ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, []byte(`{"status":{"message":"nothing"}}`), metav1.PatchOptions{}, "status")
-	h.must(err)
+	kube.Patch(h, h.olm.ClusterServiceVersions(h.namespace), "operator.v1", types.MergePatchType, []byte(`{"status":{"message":"nothing"}}`), "status")
 	h.eventually("it still says so when nothing is left that converts", saysWhy)
 	h.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationForceConversion, "true")
@@ -235,7 +227,6 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	}
 }
 
-// deleteAsNamespaceController deletes what converts, and then the operator.
 func (h held) deleteAsNamespaceController() {
 	h.Helper()
 	h.must(h.kube.CoreV1().Services(h.namespace).Delete(h.ctx, "server-service", metav1.DeleteOptions{}))
@@ -254,8 +245,7 @@ func TestHeldBesideAnOlderVersion(t *testing.T) {
 	e.runDeployments("late")
 	runOperator(e)
 	newObject(e, crd)
-	v2 := converting("operator.v2", crd.Name)
-	v2.Spec.Replaces = "operator.v1"
+	v2 := replacing("operator.v1", converting("operator.v2", crd.Name))
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("late"))
 	v2.Spec.WebhookDefinitions = append(v2.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
 	v2.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"

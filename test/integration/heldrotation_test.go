@@ -39,8 +39,7 @@ func TestRotationWhileHeld(t *testing.T) {
 			e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
 		},
 		"while an upgrade waits": func(e *env) {
-			next := csv("operator.v2", "server")
-			next.Spec.Replaces = "operator.v1"
+			next := replacing("operator.v1", csv("operator.v2", "server"))
 			next.Spec.CustomResourceDefinitions.Required = []operatorsv1alpha1.CRDDescription{{Name: "absent.example.com", Version: "v1", Kind: "Absent"}}
 			e.create(next)
 			e.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
@@ -69,8 +68,7 @@ func TestRotationDuringAnUpgrade(t *testing.T) {
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
 	before, trust := e.servingCA(), watchTrust(e)
-	next := csv("operator.v2", "server")
-	next.Spec.Replaces = "operator.v1"
+	next := replacing("operator.v1", csv("operator.v2", "server"))
 	next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0].Image = "example.com/server:2"
 	e.create(next)
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
@@ -86,8 +84,6 @@ func TestRotationDuringAnUpgrade(t *testing.T) {
 	e.succeeds("operator.v2")
 }
 
-// While objects need the conversion of an operator that is to go, its certificate is
-// replaced as ever.
 func TestRotationWhileAConversionIsInUse(t *testing.T) {
 	h := newHeld(t)
 	h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))

@@ -11,15 +11,12 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// installed has the objects of the bundle, when it is installed for its own namespace.
 const installed = "testdata/installed"
 
 var update = flag.Bool("update", false, "make golden files of what an installation makes")
 
 func TestInstallMakesTheseObjects(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	e.manage()
 	e.install(bundle())
 	if *update {

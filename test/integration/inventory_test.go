@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // derived are the kinds of objects that the manager makes; the last two are
@@ -40,14 +42,12 @@ func (e *env) owned(kinds []schema.GroupVersionResource) []unstructured.Unstruct
 	e.Helper()
 	var all []unstructured.Unstructured
 	for _, kind := range kinds {
-		list, err := e.any.Resource(kind).List(e.ctx, metav1.ListOptions{LabelSelector: "olm.owner.namespace=" + e.namespace})
-		e.must(err)
+		list := kube.List(e, e.any.Resource(kind), metav1.ListOptions{LabelSelector: "olm.owner.namespace=" + e.namespace})
 		all = append(all, list.Items...)
 	}
 	return all
 }
 
-// client is for the kind and the Namespace of an object.
 func client(e *env, o unstructured.Unstructured) dynamic.ResourceInterface {
 	resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
 	return e.any.Resource(resource).Namespace(o.GetNamespace())
@@ -68,7 +68,6 @@ func inventory(e *env) map[string]string {
 	return found
 }
 
-// golden is an object as a golden file has it.
 func golden(e *env, o unstructured.Unstructured) string {
 	e.Helper()
 	for _, field := range [][]string{
@@ -89,8 +88,7 @@ func golden(e *env, o unstructured.Unstructured) string {
 	return readable
 }
 
-// variable is what differs from one install to the next. What is derived from the
-// Namespace's name differs with it.
+// variable is what differs from one installation to the next.
 var variable = []struct {
 	pattern     *regexp.Regexp
 	replacement string
@@ -107,8 +105,7 @@ var hashed = regexp.MustCompile(`^([vm]\.example\.com)-[0-9a-z]{10}$`)
 
 func withoutHash(name string) string { return hashed.ReplaceAllString(name, "$1") }
 
-// isComplete compares what the manager made with the golden files of a directory: one
-// for each object, and no object without one.
+// isComplete compares what the manager created with the golden files of a directory.
 func isComplete(e *env, dir string) {
 	e.Helper()
 	found := inventory(e)
@@ -125,7 +122,6 @@ func isComplete(e *env, dir string) {
 	}
 }
 
-// accept makes golden files of what the manager made.
 func accept(e *env, dir string) {
 	e.Helper()
 	e.must(os.RemoveAll(dir))
@@ -135,7 +131,6 @@ func accept(e *env, dir string) {
 	}
 }
 
-// namesOf lists objects for a message.
 func namesOf(objects []unstructured.Unstructured) string {
 	slices.SortFunc(objects, func(a, b unstructured.Unstructured) int {
 		return cmp.Or(cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetName(), b.GetName()))

@@ -18,9 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// authority is a CA that a test has, with its key.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -45,7 +45,6 @@ func authorityUntil(e *env, name string, end time.Time) authority {
 	return authority{certificate, key}
 }
 
-// certify signs a certificate, DER.
 func (a authority) certify(e *env, certificate *x509.Certificate, key crypto.PublicKey) []byte {
 	e.Helper()
 	der, err := x509.CreateCertificate(rand.Reader, certificate, a.certificate, key, a.key)
@@ -53,13 +52,11 @@ func (a authority) certify(e *env, certificate *x509.Certificate, key crypto.Pub
 	return der
 }
 
-// sign is a leaf for some names, PEM.
 func (a authority) sign(e *env, key crypto.PublicKey, names []string) []byte {
 	e.Helper()
 	return a.signUntil(e, key, names, time.Now().AddDate(0, 3, 0))
 }
 
-// signUntil signs one that ends then, which may be over.
 func (a authority) signUntil(e *env, key crypto.PublicKey, names []string, end time.Time) []byte {
 	e.Helper()
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
@@ -84,7 +81,6 @@ func keyPEM(e *env, key *ecdsa.PrivateKey) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-// signingCA stores a new CA for an issuer of cert-manager, in place of one before it.
 func signingCA(e *env, secret string, n int) {
 	e.Helper()
 	ca := e.authority(fmt.Sprintf("internal %d", n))
@@ -95,17 +91,14 @@ func signingCA(e *env, secret string, n int) {
 	store(e, s)
 }
 
-// store creates a Secret, or updates the one that has its name.
 func store(e *env, s *corev1.Secret) {
 	e.Helper()
 	secrets := e.kube.CoreV1().Secrets(e.namespace)
 	_, err := secrets.Create(e.ctx, s, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		there, err := secrets.Get(e.ctx, s.Name, metav1.GetOptions{})
-		e.must(err)
+		there := kube.Get(e, secrets, s.Name)
 		there.Data = s.Data
-		_, err = secrets.Update(e.ctx, there, metav1.UpdateOptions{})
-		e.must(err)
+		kube.Update(e, secrets, there)
 		return
 	}
 	e.must(err)
@@ -118,8 +111,7 @@ func signRequests(e *env, published []byte) {
 	requests := issuers.Certificates.GroupVersion().WithResource("certificaterequests")
 	signer := e.authority("corporate")
 	e.eventually("a request is signed", func() (bool, any) {
-		list, err := e.any.Resource(requests).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{})
-		e.must(err)
+		list := kube.List(e, e.any.Resource(requests).Namespace(e.namespace), metav1.ListOptions{})
 		if len(list.Items) == 0 {
 			return false, "no request"
 		}
@@ -144,7 +136,6 @@ func signRequests(e *env, published []byte) {
 	})
 }
 
-// nested is a text in an object that no typed client knows; empty when it is not there.
 func nested(object map[string]any, path ...string) string {
 	for _, step := range path[:len(path)-1] {
 		object, _ = object[step].(map[string]any)

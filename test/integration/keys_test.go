@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// keyWatch knows every state of every Secret of all Namespaces since it began.
 type keyWatch struct {
 	*env
 	mutex   sync.Mutex
@@ -100,23 +99,16 @@ func keysOfCAs(secrets []*corev1.Secret, namespace string) (found []string, keys
 
 // The search finds a key that is there, wherever it is and however it is written.
 func TestThePrivateKeyOfACAIsFound(t *testing.T) {
+	e := &env{T: t} // without a cluster
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e.must(err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true}
 	ca, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e.must(err)
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e.must(err)
 	sec1, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e.must(err)
 	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
 	serving := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: servingSecret},
@@ -141,7 +133,6 @@ func TestThePrivateKeyOfACAIsFound(t *testing.T) {
 	}
 }
 
-// textsOf are all that a Secret can hold a key in, by where they are.
 func textsOf(secret *corev1.Secret) map[string][]byte {
 	texts := map[string][]byte{}
 	for name, value := range secret.Data {

@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Another client that removes an OperatorGroup's label from a Namespace as often as it is written ends in a contest:
-// the manager pauses, and the group says so.
+// Another client that removes an OperatorGroup's label from a Namespace as often as it is written ends in a contest.
 func TestContestOverALabel(t *testing.T) {
 	e := newParallelEnv(t)
 	target := newNamespace(e, "", nil)

@@ -1,13 +1,11 @@
 package integration
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,10 +36,7 @@ func TestANamespaceWhoseLabelIsRefused(t *testing.T) {
 		c := refused()
 		return c != nil && strings.Contains(c.Message, "and 2 more") && strings.Contains(c.Message, "labels are protected"), c
 	})
-	e.eventually("the ClusterServiceVersion says so", func() (bool, any) {
-		w := webhookStatus(e, "operator.v1", "v.example.com")
-		return w.Reason == "NamespacesNotLabelled" && strings.Contains(w.Message, "labels are protected"), w
-	})
+	e.webhookIs("", "NamespacesNotLabelled", "labels are protected")
 	registersNothing(e)
 
 	allow()
@@ -54,28 +49,12 @@ func TestANamespaceWhoseLabelIsRefused(t *testing.T) {
 // the test, and waits until it does so for one of them.
 func protect(e *env, namespace string) (allow func()) {
 	e.Helper()
-	name := "protect-" + e.namespace
-	policies, bindings := e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
-	_, err := policies.Create(e.ctx, &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: named(name), Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		MatchConstraints: &admissionregistrationv1.MatchResources{
-			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"protected": e.namespace}},
-			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"namespaces"}},
-			}}},
-		},
-		Validations: []admissionregistrationv1.Validation{{Expression: "object.metadata.labels == oldObject.metadata.labels", Message: "labels are protected"}},
-	}}, metav1.CreateOptions{})
-	e.must(err)
-	_, err = bindings.Create(e.ctx, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: named(name), Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-		PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-	}}, metav1.CreateOptions{})
-	e.must(err)
-	allow = func() {
-		e.must(ignoreNotFound(bindings.Delete(context.Background(), name, metav1.DeleteOptions{})))
-		e.must(ignoreNotFound(policies.Delete(context.Background(), name, metav1.DeleteOptions{})))
-	}
-	e.Cleanup(allow)
+	match := matching([]admissionregistrationv1.OperationType{admissionregistrationv1.Update}, []string{""}, "namespaces")
+	match.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"protected": e.namespace}}
+	allow = addValidatingPolicy(e, "protect-"+e.namespace, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: match,
+		Validations:      []admissionregistrationv1.Validation{{Expression: "object.metadata.labels == oldObject.metadata.labels", Message: "labels are protected"}},
+	})
 	attempts := 0
 	e.eventually("the policy is in force", func() (bool, any) {
 		attempts++
@@ -84,11 +63,4 @@ func protect(e *env, namespace string) (allow func()) {
 		return err != nil, err
 	})
 	return allow
-}
-
-func ignoreNotFound(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -5,11 +5,11 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // An operator without webhooks is Succeeded before the manager has looked at another config,
@@ -44,7 +44,6 @@ func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
 
 func lag(e *env) *deploy.PendingDeployment {
 	e.Helper()
-	subscription, err := e.olm.Subscriptions(e.namespace).Get(e.ctx, "operator", metav1.GetOptions{})
-	e.must(err)
+	subscription := kube.Get(e, e.olm.Subscriptions(e.namespace), "operator")
 	return deploy.FirstPendingDeployment(e.get("operator.v1"), subscription, map[string]*appsv1.Deployment{"server": e.deployment("server")})
 }

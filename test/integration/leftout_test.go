@@ -8,20 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
 
-// An edit of the ClusterServiceVersion leaves out a conversion that an object needs. The Deployment
-// that converts, its Service, its certificate and the caBundle are maintained until the conversion
-// ends.
+// An edit leaves out a conversion that an object needs. The Deployment that converts, its Service, its certificate and
+// the caBundle are maintained until the conversion ends.
 func TestRemovedConversion(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	crd := newCRD(e, "hoists", "v1", "v2")
-	e.group("og", operatorsv1.OperatorGroupSpec{})
-	e.runDeployments()
 	e.manage()
 	newObject(e, crd)
 	e.install(converting("operator.v1", crd.Name))
@@ -36,10 +32,7 @@ func TestRemovedConversion(t *testing.T) {
 
 	services, secrets := e.kube.CoreV1().Services(e.namespace), e.kube.CoreV1().Secrets(e.namespace)
 	e.must(services.Delete(e.ctx, "server-service", metav1.DeleteOptions{}))
-	e.eventually("the Service exists again", func() (bool, any) {
-		_, err := services.Get(e.ctx, "server-service", metav1.GetOptions{})
-		return err == nil, err
-	})
+	awaitObject(e, services, "server-service")
 	lost := e.servingCA()
 	e.must(secrets.Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 	e.eventually("there is another certificate, and the definition trusts it alone", func() (bool, any) {

@@ -16,16 +16,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
-// says is what the status of a ClusterServiceVersion says.
 type says struct {
 	phase   operatorsv1alpha1.ClusterServiceVersionPhase
 	reason  operatorsv1alpha1.ConditionReason
 	message string
 }
 
-// Scripts and test suites that were written for OLM v0 compare phase, reason and message as
-// a whole: each is OLM's to the letter. docs/admin/compatibility.md names the test of every other
-// thing that they rely on.
+// Scripts that were written for OLM v0 compare phase, reason and message as a whole. docs/admin/compatibility.md names
+// the test of every other thing that they rely on.
 func TestPhasesToTheLetter(t *testing.T) {
 	const pending, failed = operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseFailed
 	unmet := says{pending, "RequirementsNotMet", "one or more requirements couldn't be found"}
@@ -91,7 +89,6 @@ func supporting(mode operatorsv1alpha1.InstallModeType) func(*operatorsv1alpha1.
 	return func(c *operatorsv1alpha1.ClusterServiceVersion) { support(c, mode) }
 }
 
-// intercepting has the webhook intercept all resources of a group.
 func intercepting(group string) func(*operatorsv1alpha1.ClusterServiceVersion) {
 	return func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.WebhookDefinitions[0].Rules = []admissionregistrationv1.RuleWithOperations{{
@@ -132,8 +129,7 @@ func TestPhasesOfALifeToTheLetter(t *testing.T) {
 
 	const hold = "example.com/hold" // so that the old version can be seen to the end
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = append(c.Finalizers, hold) })
-	v2 := csv("operator.v2", "server")
-	v2.Spec.Replaces = "operator.v1"
+	v2 := replacing("operator.v1", csv("operator.v2", "server"))
 	e.create(v2)
 	comesToSay(e, "operator.v1", says{"Replacing", "BeingReplaced", "being replaced by csv: operator.v2"})
 	e.runDeployments()

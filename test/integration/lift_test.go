@@ -21,6 +21,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // grantedTo gives a user of the test's own what manifests grant the manager, and returns how
@@ -34,13 +35,11 @@ func grantedTo(e *env, files ...string) *rest.Config {
 		role := &rbacv1.ClusterRole{}
 		e.must(yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096).Decode(role))
 		role.Name += "-" + e.namespace
-		_, err = e.kube.RbacV1().ClusterRoles().Create(e.ctx, role, metav1.CreateOptions{})
-		e.must(err)
-		_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
+		kube.Create(e, e.kube.RbacV1().ClusterRoles(), role)
+		kube.Create(e, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}},
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		}, metav1.CreateOptions{})
-		e.must(err)
+		})
 		mayDo(e, user, role.Rules[len(role.Rules)-1])
 	}
 	config := cluster.Config()
@@ -56,8 +55,7 @@ func mayDo(e *env, user string, rule rbacv1.PolicyRule) {
 		User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Group: rule.APIGroups[0], Resource: rule.Resources[0], Verb: rule.Verbs[0]},
 	}}
 	e.eventually(user+" may do what it is granted", func() (bool, any) {
-		answer, err := e.kube.AuthorizationV1().SubjectAccessReviews().Create(e.ctx, review, metav1.CreateOptions{})
-		e.must(err)
+		answer := kube.Create(e, e.kube.AuthorizationV1().SubjectAccessReviews(), review)
 		return answer.Status.Allowed, answer.Status
 	})
 }
@@ -122,8 +120,7 @@ func TestLiftRolesBesideANamesake(t *testing.T) {
 	e.runDeployments()
 	name := e.namespace + "-reader"
 	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
-	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: everything}, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: everything})
 	bindRoleCalled(e, name)
 	e.manage(func(o *controller.Options) { o.LiftRoles = true })
 	e.install(asking(csv("operator.v1", "server"), readPods))
@@ -134,8 +131,7 @@ func TestLiftRolesBesideANamesake(t *testing.T) {
 	}
 	e.uninstall("operator.v1")
 	expect(t, lifted(e))
-	_, err = e.kube.RbacV1().ClusterRoles().Get(e.ctx, name, metav1.GetOptions{})
-	e.must(err)
+	kube.Get(e, e.kube.RbacV1().ClusterRoles(), name)
 }
 
 // A Role of a target namespace that happens to be called like the operator's Role is never bound to
@@ -152,35 +148,28 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 			e.runDeployments()
 			bindRoleCalled(e, "reader")
 			if !replaced {
-				_, err := roles.Create(e.ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: everything}, metav1.CreateOptions{})
-				e.must(err)
+				kube.Create(e, roles, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: everything})
 			}
 			e.manage(func(o *controller.Options) { o.LiftRoles = true })
 			e.install(asking(csv("operator.v1", "server"), readPods))
 			if replaced {
 				expect(t, lifted(e), "Role "+target+"/reader", "RoleBinding "+target+"/reader")
-				live, err := roles.Get(e.ctx, "reader", metav1.GetOptions{})
-				e.must(err)
+				live := kube.Get(e, roles, "reader")
 				live.Labels, live.Rules = nil, everything
-				_, err = roles.Update(e.ctx, live, metav1.UpdateOptions{})
-				e.must(err)
+				kube.Update(e, roles, live)
 			}
 			e.eventually("the lifted permissions have names of their own", func() (bool, any) {
 				all := lifted(e)
 				return len(all) == 2 && !slices.Contains(all, "Role "+target+"/reader") && !slices.Contains(all, "RoleBinding "+target+"/reader"), all
 			})
 			e.succeeds("operator.v1")
-			bindings, err := e.kube.RbacV1().RoleBindings(target).List(e.ctx, metav1.ListOptions{})
-			e.must(err)
-			for _, b := range bindings.Items {
-				bound, err := roles.Get(e.ctx, b.RoleRef.Name, metav1.GetOptions{})
-				e.must(err)
+			for _, b := range kube.List(e, e.kube.RbacV1().RoleBindings(target), metav1.ListOptions{}).Items {
+				bound := kube.Get(e, roles, b.RoleRef.Name)
 				same(e, "the rules of the Role that "+b.Name+" binds", bound.Rules, []rbacv1.PolicyRule{readPods})
 			}
 			e.uninstall("operator.v1")
 			expect(t, lifted(e))
-			theirs, err := roles.Get(e.ctx, "reader", metav1.GetOptions{})
-			e.must(err)
+			theirs := kube.Get(e, roles, "reader")
 			same(e, "the rules of the other Role", theirs.Rules, everything)
 		})
 	}
@@ -219,8 +208,7 @@ func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
 		t.Fatalf("lifted: %v", lifted(e))
 	}
 
-	next := asking(csv("operator.v2", "slow"), readPods)
-	next.Spec.Replaces = "operator.v1"
+	next := replacing("operator.v1", asking(csv("operator.v2", "slow"), readPods))
 	e.create(next)
 	e.eventually("the newer version has taken over", func() (bool, any) { taken := liftedBy(e, "operator.v2"); return len(taken) == 2, taken })
 	e.uninstall("operator.v2")
@@ -232,7 +220,6 @@ func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
 	expect(t, lifted(e))
 }
 
-// liftedBy are the UIDs of what was lifted to the cluster for a ClusterServiceVersion, by kind.
 func liftedBy(e *env, csv string) map[string]types.UID {
 	e.Helper()
 	found := map[string]types.UID{}

@@ -11,14 +11,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A manager of one namespace installs, repairs and uninstalls an operator with the permissions of
 // manifests/limited. No request of it is refused, and it cannot read Secrets of other namespaces.
 func TestLimitedManager(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	config, user := limitedUser(e)
 	place := auditEnd(e)
 	m := manageThrough(e, config)
@@ -27,10 +27,7 @@ func TestLimitedManager(t *testing.T) {
 		t.Errorf("operator.v1 is %s", phase)
 	}
 	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
-	e.eventually("the certificate is there again", func() (bool, any) {
-		_, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
-		return err == nil, err
-	})
+	awaitObject(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
 	e.uninstall("operator.v1")
 	m.stop()
 	for _, request := range requests(e, place, m.userAgent) {
@@ -41,10 +38,9 @@ func TestLimitedManager(t *testing.T) {
 	other := neighbour(e)
 	for _, resource := range []string{"secrets", "services", "pods", "configmaps"} {
 		for _, verb := range []string{"get", "list", "create", "update"} {
-			review, err := e.kube.AuthorizationV1().SubjectAccessReviews().Create(e.ctx, &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			review := kube.Create(e, e.kube.AuthorizationV1().SubjectAccessReviews(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: other.namespace, Verb: verb, Resource: resource},
-			}}, metav1.CreateOptions{})
-			e.must(err)
+			}})
 			if review.Status.Allowed {
 				t.Errorf("it may %s %s of another namespace", verb, resource)
 			}
@@ -65,18 +61,14 @@ func limitedUser(e *env) (*rest.Config, string) {
 	user := "limited-" + e.namespace
 	everywhere.Name, role.Name = user, user
 	subjects := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
-	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &everywhere, metav1.CreateOptions{})
-	e.must(err)
-	_, err = e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
+	kube.Create(e, e.kube.RbacV1().ClusterRoles(), &everywhere)
+	kube.Create(e, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	_, err = e.kube.RbacV1().Roles(e.namespace).Create(e.ctx, &role, metav1.CreateOptions{})
-	e.must(err)
-	_, err = e.kube.RbacV1().RoleBindings(e.namespace).Create(e.ctx, &rbacv1.RoleBinding{
+	})
+	kube.Create(e, e.kube.RbacV1().Roles(e.namespace), &role)
+	kube.Create(e, e.kube.RbacV1().RoleBindings(e.namespace), &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: user}, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
 	return config, user

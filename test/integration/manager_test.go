@@ -45,13 +45,11 @@ func options(e *env) controller.Options {
 // patiently has a manager report what an installation waits for as it does by default.
 func patiently(o *controller.Options) { o.Rollout.StatusDelay = rollout.DefaultPolicy().StatusDelay }
 
-// manage runs a manager until the test ends or it is asked to stop.
 func (e *env) manage(change ...func(*controller.Options)) *manager {
 	e.Helper()
 	return manageThrough(e, cluster.Config(), change...)
 }
 
-// runOperator runs a manager that has installed operator.v1.
 func runOperator(e *env, change ...func(*controller.Options)) *manager {
 	e.Helper()
 	m := e.manage(change...)
@@ -138,7 +136,6 @@ func (m *manager) looksAgain(csv string) {
 	}
 }
 
-// settles checks that a manager that reconciles a ClusterServiceVersion again writes nothing.
 func (m *manager) settles(csv string) {
 	m.Helper()
 	m.looksAgain(csv)
@@ -174,7 +171,6 @@ func (m *manager) restsFor(while int, meanwhile ...func()) {
 	})
 }
 
-// reported returns the events since its last call.
 func (m *manager) reported() (events []string) {
 	for {
 		select {
@@ -186,7 +182,6 @@ func (m *manager) reported() (events []string) {
 	}
 }
 
-// emits waits for an event that begins with a type and a reason.
 func (m *manager) emits(event string) {
 	m.Helper()
 	var seen []string

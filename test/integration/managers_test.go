@@ -10,12 +10,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
-// While the lead changes hands two managers may work at once. They come to the same end
-// as one does, and then are both quiet.
+// While the lead changes, two managers may work at once. They reach the same state as one does, and then rest.
 func TestTwoManagers(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	one, other := e.manage(), e.manage()
 	e.install(bundle())
 	one.looksAgain("operator.v1")

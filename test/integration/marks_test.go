@@ -17,6 +17,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // keepsOut has admission take a field off each object of the test's Namespace that is updated.
@@ -26,29 +27,12 @@ func keepsOut(e *env, resource, field string) {
 		fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/%s"}]`, field), admissionregistrationv1.Update)
 }
 
-// mutates has a MutatingAdmissionPolicy patch the objects of a resource that meet a condition.
 func mutates(e *env, group, resource, condition, patch string, operations ...admissionregistrationv1.OperationType) {
 	e.Helper()
-	name, admission := resource+"-"+e.namespace, e.kube.AdmissionregistrationV1()
-	_, err := admission.MutatingAdmissionPolicies().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named(name), Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
-		FailurePolicy: new(admissionregistrationv1.Fail), ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
-		MatchConstraints: &admissionregistrationv1.MatchResources{
-			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-				Operations: operations, Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{resource}},
-			}}},
-		},
-		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "ours", Expression: condition}},
-		Mutations:       []admissionregistrationv1.Mutation{{PatchType: admissionregistrationv1.PatchTypeJSONPatch, JSONPatch: &admissionregistrationv1.JSONPatch{Expression: patch}}},
-	}}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		e.must(admission.MutatingAdmissionPolicies().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
-	})
-	_, err = admission.MutatingAdmissionPolicyBindings().Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: named(name),
-		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		e.must(admission.MutatingAdmissionPolicyBindings().Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
+	addMutatingPolicy(e, resource+"-"+e.namespace, admissionregistrationv1.MutatingAdmissionPolicySpec{
+		MatchConstraints: matching(operations, []string{group}, resource),
+		MatchConditions:  []admissionregistrationv1.MatchCondition{{Name: "ours", Expression: condition}},
+		Mutations:        jsonPatch(patch),
 	})
 }
 
@@ -102,10 +86,8 @@ func TestAnnotationOfAGroupTakenBackByAdmission(t *testing.T) {
 // A client that removes the annotations of a ClusterServiceVersion, or of an OperatorGroup, again and again is not
 // fought without limit, and is reported.
 func TestContestOverAnnotations(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	crd := newCRD(e, "axles", "v1", "v2").Name
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	e.manage()
 	e.install(converting("operator.v1", crd))
 	ctx, stop := context.WithCancel(e.ctx)
@@ -151,17 +133,14 @@ func removesAnnotation(ctx context.Context, annotation string, patch func([]byte
 
 // A client that takes the definition out of the owners of what converts is not fought without limit, and is reported.
 func TestContestOverKeepers(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	crd := newCRD(e, "widgets", "v1", "v2")
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	e.manage()
 	e.install(converting("operator.v1", crd.Name))
 	services := e.kube.CoreV1().Services(e.namespace)
 	removed := 0
 	e.eventually("the contest is reported", func() (bool, any) {
-		s, err := services.Get(e.ctx, "server-service", metav1.GetOptions{})
-		e.must(err)
+		s := kube.Get(e, services, "server-service")
 		kept := len(s.OwnerReferences)
 		s.OwnerReferences = slices.DeleteFunc(s.OwnerReferences, func(r metav1.OwnerReference) bool { return r.Kind == "CustomResourceDefinition" })
 		if len(s.OwnerReferences) < kept {
@@ -180,9 +159,7 @@ func TestContestOverKeepers(t *testing.T) {
 // A ClusterServiceVersion that is deleted and created again is marked each time: no client removed the marks of the
 // one before it.
 func TestMarksOfWhatIsCreatedAgain(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	e.manage()
 	for range 6 { // more often than a field is repaired at once
 		e.create(csv("operator.v1", "server"))

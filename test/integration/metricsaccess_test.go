@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/httpserver"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Who may scrape the manager is what the API server says of the caller, with no more permissions
@@ -101,18 +102,15 @@ func TestMetricsAccessIsLimited(t *testing.T) {
 	}
 }
 
-// tokenOf makes a ServiceAccount, and returns a token of it.
 func tokenOf(e *env, account string) string {
 	e.Helper()
 	accounts := e.kube.CoreV1().ServiceAccounts(e.namespace)
-	_, err := accounts.Create(e.ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, accounts, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}})
 	request, err := accounts.CreateToken(e.ctx, account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	e.must(err)
 	return request.Status.Token
 }
 
-// letScrape binds a ServiceAccount to the ClusterRole of manifests/ for scrapers.
 func letScrape(e *env, account string) {
 	e.Helper()
 	role := &rbacv1.ClusterRole{}
@@ -125,6 +123,5 @@ func letScrape(e *env, account string) {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: e.namespace, Name: account}},
 	}
-	_, err := e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, binding, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, e.kube.RbacV1().ClusterRoleBindings(), binding)
 }

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 var apiServerMetric = regexp.MustCompile(`\bapiserver_[a-z_]+`)
@@ -63,8 +65,7 @@ func callsWebhooksInVain(e *env) {
 		})
 	}
 	configurations := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	_, err := configurations.Create(e.ctx, configuration, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, configurations, configuration)
 	create := func(name string) error {
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "object-", Labels: map[string]string{"test": name}}}
 		_, err := e.kube.CoreV1().ConfigMaps(e.namespace).Create(e.ctx, object, metav1.CreateOptions{})
@@ -91,8 +92,7 @@ func convertsInVain(e *env) {
 			}},
 		},
 	}
-	_, err = client.ApiextensionsV1().CustomResourceDefinitions().Create(e.ctx, crd, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, client.ApiextensionsV1().CustomResourceDefinitions(), crd)
 	things := func(version string) schema.GroupVersionResource {
 		return schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: "things"}
 	}

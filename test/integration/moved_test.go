@@ -22,8 +22,7 @@ func TestWebhookThatMovesIsMaintained(t *testing.T) {
 			})
 		},
 		"by an upgrade": func(e *env) {
-			v2 := csv("operator.v2", "other")
-			v2.Spec.Replaces = "operator.v1"
+			v2 := replacing("operator.v1", csv("operator.v2", "other"))
 			e.create(v2)
 		},
 	} {

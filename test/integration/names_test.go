@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Names that fit into no Service's, or would share one, are made to fit and kept apart.
@@ -36,8 +37,7 @@ func TestDeploymentNames(t *testing.T) {
 			services, secrets := sets.New[string](), sets.New[string]()
 			for _, d := range c.Spec.WebhookDefinitions {
 				registered := e.registration(d.GenerateName).Webhooks[0].ClientConfig
-				service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, registered.Service.Name, metav1.GetOptions{})
-				e.must(err)
+				service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), registered.Service.Name)
 				if want := deploymentSpec(d.DeploymentName).Spec.Selector.MatchLabels["app"]; service.Spec.Selector["app"] != want {
 					t.Errorf("webhook of %s is called at pods of %s", d.DeploymentName, service.Spec.Selector["app"])
 				}
@@ -51,7 +51,6 @@ func TestDeploymentNames(t *testing.T) {
 	}
 }
 
-// mountedSecret is the Secret with the serving certificate of a pod.
 func mountedSecret(pod corev1.PodSpec) string {
 	for _, v := range pod.Volumes {
 		if v.Name == "webhook-cert" && v.Secret != nil {
@@ -80,7 +79,6 @@ func TestLongClusterServiceVersionNames(t *testing.T) {
 	registersNothing(e)
 }
 
-// One generateName in two ClusterServiceVersions is two webhooks.
 func TestSameWebhookNameTwice(t *testing.T) {
 	e := newOperatorEnv(t)
 	e.manage()

@@ -7,6 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 func selecting(label, value string) operatorsv1.OperatorGroupSpec {
@@ -31,23 +33,18 @@ func labelOf(group *operatorsv1.OperatorGroup) string {
 
 func groupStatus(e *env, name string) operatorsv1.OperatorGroupStatus {
 	e.Helper()
-	group, err := e.olm.OperatorGroups(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
-	e.must(err)
-	return group.Status
+	return kube.Get(e, e.olm.OperatorGroups(e.namespace), name).Status
 }
 
 func namespaceLabels(e *env, name string) map[string]string {
 	e.Helper()
-	ns, err := e.kube.CoreV1().Namespaces().Get(e.ctx, name, metav1.GetOptions{})
-	e.must(err)
-	return ns.Labels
+	return kube.Get(e, e.kube.CoreV1().Namespaces(), name).Labels
 }
 
 func labelNamespace(e *env, name, label, value string) {
 	e.Helper()
 	patch := `{"metadata":{"labels":{"` + label + `":"` + value + `"}}}`
-	_, err := e.kube.CoreV1().Namespaces().Patch(e.ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, e.kube.CoreV1().Namespaces(), name, types.MergePatchType, []byte(patch))
 }
 
 // carriesLabel waits until the targets among some Namespaces, and no others, bear the

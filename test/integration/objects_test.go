@@ -1,7 +1,11 @@
 package integration
 
 import (
+	"context"
+	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,9 +18,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// group makes an OperatorGroup in the test's Namespace.
 func (e *env) group(name string, spec operatorsv1.OperatorGroupSpec) *operatorsv1.OperatorGroup {
 	e.Helper()
 	group, err := e.olm.OperatorGroups(e.namespace).Create(e.ctx,
@@ -39,14 +43,21 @@ func editGroup(e *env, name string, change func(*operatorsv1.OperatorGroup)) (gr
 	return group
 }
 
-func (e *env) create(c *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+func awaitObject[O any](e *env, client interface {
+	Get(ctx context.Context, name string, options metav1.GetOptions) (O, error)
+}, name string) {
 	e.Helper()
-	created, err := e.olm.ClusterServiceVersions(e.namespace).Create(e.ctx, c, metav1.CreateOptions{})
-	e.must(err)
-	return created
+	e.eventually(name+" exists", func() (bool, any) {
+		_, err := client.Get(e.ctx, name, metav1.GetOptions{})
+		return err == nil, err
+	})
 }
 
-// edit changes a ClusterServiceVersion, as its author or administrator would.
+func (e *env) create(c *operatorsv1alpha1.ClusterServiceVersion) *operatorsv1alpha1.ClusterServiceVersion {
+	e.Helper()
+	return kube.Create(e, e.olm.ClusterServiceVersions(e.namespace), c)
+}
+
 func (e *env) edit(csv string, change func(*operatorsv1alpha1.ClusterServiceVersion)) {
 	e.Helper()
 	client := e.olm.ClusterServiceVersions(e.namespace)
@@ -71,12 +82,9 @@ func touch(e *env, csv string) {
 
 func (e *env) get(csv string) *operatorsv1alpha1.ClusterServiceVersion {
 	e.Helper()
-	c, err := e.olm.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
-	e.must(err)
-	return c
+	return kube.Get(e, e.olm.ClusterServiceVersions(e.namespace), csv)
 }
 
-// uninstall deletes a ClusterServiceVersion and waits until it no longer exists.
 func (e *env) uninstall(csv string) {
 	e.Helper()
 	client := e.olm.ClusterServiceVersions(e.namespace)
@@ -102,7 +110,17 @@ func (e *env) reaches(csv string, phase operatorsv1alpha1.ClusterServiceVersionP
 	return message
 }
 
-// install creates a ClusterServiceVersion and waits until it is installed.
+// reachesSaying does the same, and checks that the explanation contains these texts.
+func (e *env) reachesSaying(csv string, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason, texts ...string) {
+	e.Helper()
+	message := e.reaches(csv, phase, reason)
+	for _, text := range texts {
+		if !strings.Contains(message, text) {
+			e.Errorf("message %q, want %q", message, text)
+		}
+	}
+}
+
 func (e *env) install(c *operatorsv1alpha1.ClusterServiceVersion) {
 	e.Helper()
 	e.create(c)
@@ -114,7 +132,6 @@ func (e *env) succeeds(csv string) {
 	e.reaches(csv, operatorsv1alpha1.CSVPhaseSucceeded, operatorsv1alpha1.CSVReasonInstallSuccessful)
 }
 
-// rollout is the WebhookRollout of a ClusterServiceVersion; empty while there is none.
 func (e *env) rollout(csv string) managerv1alpha1.WebhookRolloutStatus {
 	e.Helper()
 	r, err := e.olm.WebhookRollouts(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
@@ -125,7 +142,6 @@ func (e *env) rollout(csv string) managerv1alpha1.WebhookRolloutStatus {
 	return r.Status
 }
 
-// webhookStatus is what the WebhookRollout says of a webhook; empty while it says nothing.
 func webhookStatus(e *env, csv, generateName string) managerv1alpha1.WebhookStatus {
 	e.Helper()
 	for _, d := range e.rollout(csv).Deployments {
@@ -138,14 +154,24 @@ func webhookStatus(e *env, csv, generateName string) managerv1alpha1.WebhookStat
 	return managerv1alpha1.WebhookStatus{}
 }
 
+// webhookIs waits until the WebhookRollout reports webhook v.example.com of operator.v1 in a state and for a reason,
+// either of which may be empty for any, with a message that contains these texts.
+func (e *env) webhookIs(state managerv1alpha1.WebhookState, reason string, texts ...string) {
+	e.Helper()
+	e.eventually(fmt.Sprintf("the webhook is %s/%s, with message %q", state, reason, texts), func() (bool, any) {
+		w := webhookStatus(e, "operator.v1", "v.example.com")
+		return (state == "" || w.State == state) && (reason == "" || w.Reason == reason) &&
+			!slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(w.Message, text) }), w
+	})
+}
+
 // registered are the validating registrations of the test's Namespace, by the name of
 // their webhook. A canary that is in the air is none.
 func registered(e *env) map[string]admissionregistrationv1.ValidatingWebhookConfiguration {
 	e.Helper()
-	list, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(e.ctx, metav1.ListOptions{
+	list := kube.List(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), metav1.ListOptions{
 		LabelSelector: "olm.owner.namespace=" + e.namespace + ",!" + wellknown.LabelCanary,
 	})
-	e.must(err)
 	found := map[string]admissionregistrationv1.ValidatingWebhookConfiguration{}
 	for _, c := range list.Items {
 		found[c.Labels["olm.webhook-description-generate-name"]] = c
@@ -162,7 +188,6 @@ func (e *env) registration(generateName string) admissionregistrationv1.Validati
 	return found
 }
 
-// registersNothing fails when there is any registration of the test's Namespace.
 func registersNothing(e *env) {
 	e.Helper()
 	if found := registered(e); len(found) > 0 {

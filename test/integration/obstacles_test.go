@@ -19,11 +19,11 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// What cannot be made says so, on the ClusterServiceVersion and on the WebhookRollout;
-// nothing is registered, nothing of another client's is touched, and it goes on once the
-// cause no longer exists.
+// What cannot be created is reported on the ClusterServiceVersion and the WebhookRollout. Nothing is registered,
+// objects of other clients are not modified, and it continues once the cause no longer exists.
 func TestObstacles(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*env, *operatorsv1alpha1.ClusterServiceVersion)
@@ -161,12 +161,10 @@ func TestObstacles(t *testing.T) {
 	}
 }
 
-// edited repairs the ClusterServiceVersion.
 func edited(change func(*operatorsv1alpha1.ClusterServiceVersion)) func(*env) {
 	return func(e *env) { e.edit("operator.v1", change) }
 }
 
-// secret is another client's.
 func secret(e *env, name string) {
 	e.Helper()
 	_, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx,
@@ -179,11 +177,9 @@ func forbidSecrets(e *env) {
 	e.Helper()
 	none := corev1.ResourceList{corev1.ResourceSecrets: resource.MustParse("0")}
 	client := e.kube.CoreV1().ResourceQuotas(e.namespace)
-	quota, err := client.Create(e.ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}}, metav1.CreateOptions{})
-	e.must(err)
+	quota := kube.Create(e, client, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "none"}, Spec: corev1.ResourceQuotaSpec{Hard: none}})
 	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
-	_, err = client.UpdateStatus(e.ctx, quota, metav1.UpdateOptions{})
-	e.must(err)
+	kube.UpdateStatus(e, client, quota)
 	e.eventually("Secrets are forbidden", func() (bool, any) { err := tryASecret(e); return apierrors.IsForbidden(err), err })
 }
 
@@ -193,29 +189,24 @@ func tryASecret(e *env) error {
 	return err
 }
 
-// othersDeployment belongs to another ClusterServiceVersion.
 func othersDeployment(e *env, name string) {
 	e.Helper()
 	owner := metav1.OwnerReference{APIVersion: "operators.coreos.com/v1alpha1", Kind: "ClusterServiceVersion", Name: "other.v1", UID: "0"}
-	_, err := e.kube.AppsV1().Deployments(e.namespace).Create(e.ctx, &appsv1.Deployment{
+	kube.Create(e, e.kube.AppsV1().Deployments(e.namespace), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: theirs, OwnerReferences: []metav1.OwnerReference{owner}}, Spec: deploymentSpec("others").Spec,
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }
 
 // theirs marks objects that the manager must not touch.
 var theirs = map[string]string{"test": "theirs"}
 
-// untouched fails when the manager wrote to an object that is another client's.
 func untouched(e *env, resources ...string) {
 	e.Helper()
 	for _, kind := range derived {
 		if !slices.Contains(resources, kind.Resource) {
 			continue
 		}
-		list, err := e.any.Resource(kind).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: "test=theirs"})
-		e.must(err)
-		for _, o := range list.Items {
+		for _, o := range kube.List(e, e.any.Resource(kind).Namespace(e.namespace), metav1.ListOptions{LabelSelector: "test=theirs"}).Items {
 			for _, entry := range o.GetManagedFields() {
 				if entry.Manager == wellknown.FieldManager {
 					e.Errorf("the manager wrote to %s %s: %s", o.GetKind(), o.GetName(), entry.FieldsV1)

@@ -14,6 +14,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // OLM's users order a rotation by an instant in the status, and wait for the annotation
@@ -88,16 +89,13 @@ func (e *env) age(by time.Duration) {
 	facts.Issued = &minted
 	decided := certs.Decide(facts, policy, then)
 	secrets := e.kube.CoreV1().Secrets(e.namespace)
-	live, err := secrets.Get(e.ctx, servingSecret, metav1.GetOptions{})
-	e.must(err)
+	live := kube.Get(e, secrets, servingSecret)
 	live.Data = decided.Write.Data
 	maps.Copy(live.Annotations, decided.Write.Annotations)
-	_, err = secrets.Update(e.ctx, live, metav1.UpdateOptions{})
-	e.must(err)
+	kube.Update(e, secrets, live)
 	registration := e.registration("v.example.com")
 	registration.Webhooks[0].ClientConfig.CABundle = decided.Trust
-	_, err = e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Update(e.ctx, &registration, metav1.UpdateOptions{})
-	e.must(err)
+	kube.Update(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), &registration)
 }
 
 // templateHash is what the pods were last replaced for, in OLM's words.

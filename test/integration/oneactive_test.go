@@ -18,14 +18,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Two versions that replace the same one have its Deployment in mind. The first gets it; the other
 // says so, and nothing is written any more. When the first is deleted, the other goes on.
 func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	v1, v2 := versions()
 	_, v3 := versions()
@@ -145,9 +144,7 @@ func TestPredecessorThatWasNeverInstalled(t *testing.T) {
 // Who writes another operator's ClusterServiceVersion among the owners of a Deployment does not make it
 // an older version, which would be deleted. A forged record of an upgrade does not, either.
 func TestOwnerReferenceOfAnotherOperator(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	e.install(csv("first.v1", "first"))
 	e.install(csv("second.v1", "second"))
@@ -168,11 +165,9 @@ func TestOwnerReferenceOfAnotherOperator(t *testing.T) {
 
 	m.stop()
 	rollouts := e.olm.WebhookRollouts(e.namespace)
-	forged, err := rollouts.Get(e.ctx, "first.v1", metav1.GetOptions{})
-	e.must(err)
+	forged := kube.Get(e, rollouts, "first.v1")
 	forged.Status.Upgrade = &managerv1alpha1.UpgradeStatus{From: []string{"second.v1"}}
-	_, err = rollouts.UpdateStatus(e.ctx, forged, metav1.UpdateOptions{})
-	e.must(err)
+	kube.UpdateStatus(e, rollouts, forged)
 	again := e.manage()
 	again.looksAgain("first.v1")
 	again.looksAgain("second.v1")

@@ -97,10 +97,7 @@ func TestUnreachable(t *testing.T) {
 	before := e.registration("v.example.com").ResourceVersion
 
 	setAvailable(e, "server", false)
-	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy)
-	if !strings.Contains(message, `"server"`) {
-		t.Errorf("message %q does not name the Deployment", message)
-	}
+	e.reachesSaying("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy, `"server"`)
 	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Unreachable" {
 		t.Errorf("the WebhookRollout says %s, want Unreachable", w.State)
 	}

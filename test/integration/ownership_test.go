@@ -33,8 +33,7 @@ func plan(e *env, csv string, steps map[string]operatorsv1alpha1.StepStatus) {
 	e.Helper()
 	defineInstallPlans(e)
 	client := e.olm.InstallPlans(e.namespace)
-	plan, err := client.Create(e.ctx, &operatorsv1alpha1.InstallPlan{ObjectMeta: metav1.ObjectMeta{Name: "install-" + csv}}, metav1.CreateOptions{})
-	e.must(err)
+	plan := kube.Create(e, client, &operatorsv1alpha1.InstallPlan{ObjectMeta: metav1.ObjectMeta{Name: "install-" + csv}})
 	plan.Status.Phase, plan.Status.CatalogSources = operatorsv1alpha1.InstallPlanPhaseComplete, []string{}
 	for object, status := range steps {
 		kind, name, _ := strings.Cut(object, " ")
@@ -42,8 +41,7 @@ func plan(e *env, csv string, steps map[string]operatorsv1alpha1.StepStatus) {
 			Resolving: csv, Resource: operatorsv1alpha1.StepResource{Group: rbacv1.GroupName, Version: "v1", Kind: kind, Name: name}, Status: status,
 		})
 	}
-	_, err = client.UpdateStatus(e.ctx, plan, metav1.UpdateOptions{})
-	e.must(err)
+	kube.UpdateStatus(e, client, plan)
 }
 
 // defineInstallPlans has the API server serve them: OLM's catalog operator brings their definition.
@@ -76,8 +74,7 @@ func put(e *env, resource schema.GroupVersionResource, kind string, o metav1.Obj
 	e.must(err)
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(resource.GroupVersion().WithKind(kind))
-	client := client(e, *u)
-	_, err = client.Create(e.ctx, u, metav1.CreateOptions{})
+	_, err = client(e, *u).Create(e.ctx, u, metav1.CreateOptions{})
 	e.must(err)
 }
 
@@ -238,7 +235,6 @@ func TestOnlyWhatBelongsToItGoes(t *testing.T) {
 	}
 }
 
-// uids are the ones that the WebhookRollout of a ClusterServiceVersion records.
 func uids(e *env, csv string) (uids []string) {
 	e.Helper()
 	for _, created := range e.rollout(csv).Created {
@@ -247,8 +243,6 @@ func uids(e *env, csv string) (uids []string) {
 	return uids
 }
 
-// labelled are the resourceVersions of what bears the labels of a ClusterServiceVersion of the test's
-// Namespace, by kind and name.
 func labelled(e *env, kinds []schema.GroupVersionResource) map[string]string {
 	e.Helper()
 	found := map[string]string{}

@@ -12,26 +12,24 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // readPods is what the operators of these tests ask for.
 var readPods = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list"}}
 
-// asking gives a ClusterServiceVersion's account, "account", a namespaced permission.
 func asking(c *operatorsv1alpha1.ClusterServiceVersion, rules ...rbacv1.PolicyRule) *operatorsv1alpha1.ClusterServiceVersion {
 	c.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: "account", Rules: rules}}
 	return c
 }
 
-// askingTheCluster gives it a permission in the whole cluster.
 func askingTheCluster(c *operatorsv1alpha1.ClusterServiceVersion, rules ...rbacv1.PolicyRule) *operatorsv1alpha1.ClusterServiceVersion {
 	c.Spec.InstallStrategy.StrategySpec.ClusterPermissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: "account", Rules: rules}}
 	return c
 }
 
-// The permissions of a bundle are granted by the client that installs it. Until they are, the
-// ClusterServiceVersion waits and says what its account may not do; then it goes on, and
-// when they are removed it says so.
+// The ClusterServiceVersion waits for the permissions that the installing client grants, reports what is missing,
+// continues when they exist, and reports when they are removed.
 func TestPermissionsOfAnOperator(t *testing.T) {
 	const readPodsRule = ` rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`
 	const namespaced = "namespaced" + readPodsRule
@@ -118,8 +116,7 @@ func dependsOn(e *env, rule string, status operatorsv1alpha1.StatusReason) {
 
 func accountUID(e *env) string {
 	e.Helper()
-	account, err := e.kube.CoreV1().ServiceAccounts(e.namespace).Get(e.ctx, "account", metav1.GetOptions{})
-	e.must(err)
+	account := kube.Get(e, e.kube.CoreV1().ServiceAccounts(e.namespace), "account")
 	return string(account.UID)
 }
 
@@ -129,7 +126,6 @@ func conditionBeforeLast(e *env, csv string) operatorsv1alpha1.ClusterServiceVer
 	return conditions[len(conditions)-2]
 }
 
-// bindRole lets the account read pods in a namespace; revoke takes that away.
 func bindRole(e *env, namespace string) (revoke func()) {
 	e.Helper()
 	return bindRoleIn(e, namespace, "reader")
@@ -143,28 +139,23 @@ func bindRoleCalled(e *env, name string) {
 func bindRoleIn(e *env, namespace, name string) (revoke func()) {
 	e.Helper()
 	meta := metav1.ObjectMeta{Name: name}
-	_, err := e.kube.RbacV1().Roles(namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readPods}}, metav1.CreateOptions{})
-	e.must(err)
-	_, err = e.kube.RbacV1().RoleBindings(namespace).Create(e.ctx, &rbacv1.RoleBinding{
+	kube.Create(e, e.kube.RbacV1().Roles(namespace), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readPods}})
+	kube.Create(e, e.kube.RbacV1().RoleBindings(namespace), &rbacv1.RoleBinding{
 		ObjectMeta: meta, Subjects: accountAsSubject(e), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	return func() {
 		e.must(e.kube.RbacV1().RoleBindings(namespace).Delete(e.ctx, meta.Name, metav1.DeleteOptions{}))
 	}
 }
 
-// bindClusterRole lets the account read all pods; revoke takes the rules away.
 func bindClusterRole(e *env) (revoke func()) {
 	e.Helper()
 	meta := metav1.ObjectMeta{Name: e.namespace + "-reader"}
 	roles, bindings := e.kube.RbacV1().ClusterRoles(), e.kube.RbacV1().ClusterRoleBindings()
-	_, err := bindings.Create(e.ctx, &rbacv1.ClusterRoleBinding{
+	kube.Create(e, bindings, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta, Subjects: accountAsSubject(e), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	_, err = roles.Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readPods}}, metav1.CreateOptions{})
-	e.must(err)
+	})
+	kube.Create(e, roles, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{readPods}})
 	return func() { e.must(roles.Delete(e.ctx, meta.Name, metav1.DeleteOptions{})) }
 }
 

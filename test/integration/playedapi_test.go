@@ -54,7 +54,6 @@ func (a *playedAPI) name() string { return "v1." + a.group }
 
 func (a *playedAPI) service() string { return a.deployment + "-service" }
 
-// csv owns the APIService, and has no webhook.
 func (a *playedAPI) csv(name string) *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv(name, "server")
 	c.Spec.WebhookDefinitions = nil
@@ -66,16 +65,12 @@ func (a *playedAPI) ownedBy(c *operatorsv1alpha1.ClusterServiceVersion) *operato
 	return c
 }
 
-// start serves, as soon as there is a Service for it.
 func (a *playedAPI) start() {
 	a.Helper()
 	server := &http.Server{Handler: a, ReadHeaderTimeout: time.Minute, TLSConfig: &tls.Config{GetCertificate: a.certificate}, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = server.ServeTLS(a.listener, "", "") }() // it ends with the server
 	a.Cleanup(func() { _ = server.Close() })
-	a.eventually("there is a Service to serve", func() (bool, any) {
-		_, err := a.kube.CoreV1().Services(a.namespace).Get(a.ctx, a.service(), metav1.GetOptions{})
-		return err == nil, err
-	})
+	awaitObject(a.env, a.kube.CoreV1().Services(a.namespace), a.service())
 	endpointBehind(a.env, a.service(), "server-0", a.listener)
 }
 
@@ -108,7 +103,6 @@ func (a *playedAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer) // the client's concern
 }
 
-// registered is the APIService; nil while there is none.
 func (a *playedAPI) registered() *apiregistrationv1.APIService {
 	a.Helper()
 	live, err := a.apis.ApiregistrationV1().APIServices().Get(a.ctx, a.name(), metav1.GetOptions{})
@@ -133,7 +127,6 @@ func (a *playedAPI) isAvailable() {
 	})
 }
 
-// call lists ponds, through the API server.
 func (a *playedAPI) call(ctx context.Context) error {
 	answer, err := a.kube.Discovery().RESTClient().Get().AbsPath("/apis", a.group, "v1", "ponds").DoRaw(ctx)
 	if err == nil && !strings.Contains(string(answer), "PondList") {

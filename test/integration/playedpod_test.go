@@ -18,6 +18,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // playedPod is behind server-service, and answers on an address of this machine with the
@@ -45,7 +46,6 @@ func runPod(e *env, change ...func(*controller.Options)) (*playedPod, *manager) 
 	return p, m
 }
 
-// csv has a validating and a mutating webhook behind the pod.
 func (p *playedPod) csv() *operatorsv1alpha1.ClusterServiceVersion {
 	c := csv("operator.v1", "server")
 	mutating := webhook("m.example.com", "server")
@@ -74,12 +74,10 @@ func (p *playedPod) stand() {
 // comes is a pod that has no address yet.
 func comes(e *env, name string) *corev1.Pod {
 	e.Helper()
-	pod, err := e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, &corev1.Pod{
+	return kube.Create(e, e.kube.CoreV1().Pods(e.namespace), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "server", wellknown.LabelCSV: "operator.v1"}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "server", Image: "example.com/server:1"}}, AutomountServiceAccountToken: new(false)},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	return pod
+	})
 }
 
 // runs has a pod be called where this one listens.
@@ -88,8 +86,7 @@ func (p *playedPod) runs(pod *corev1.Pod) {
 	ip := p.listener.Addr().(*net.TCPAddr).IP.String()
 	status, err := json.Marshal(map[string]any{"status": corev1.PodStatus{Phase: corev1.PodRunning, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}}})
 	p.must(err)
-	_, err = p.kube.CoreV1().Pods(p.namespace).Patch(p.ctx, pod.Name, types.MergePatchType, status, metav1.PatchOptions{}, "status")
-	p.must(err)
+	kube.Patch(p, p.kube.CoreV1().Pods(p.namespace), pod.Name, types.MergePatchType, status, "status")
 }
 
 // serve answers with what is mounted, until it reloads the same.
@@ -106,7 +103,6 @@ func (p *playedPod) serve() {
 	p.Cleanup(func() { _ = server.Close() })
 }
 
-// reload takes up what is mounted.
 func (p *playedPod) reload() {
 	p.Helper()
 	secret := certificate(p.env)
@@ -118,7 +114,6 @@ func (p *playedPod) reload() {
 	p.mutex.Unlock()
 }
 
-// follow takes up what is mounted if it is another certificate, and reports whether it was.
 func (p *playedPod) follow() bool {
 	p.Helper()
 	secret := certificate(p.env)
@@ -131,7 +126,5 @@ func (p *playedPod) follow() bool {
 
 func (p *playedPod) get() *corev1.Pod {
 	p.Helper()
-	pod, err := p.kube.CoreV1().Pods(p.namespace).Get(p.ctx, "server-0", metav1.GetOptions{})
-	p.must(err)
-	return pod
+	return kube.Get(p, p.kube.CoreV1().Pods(p.namespace), "server-0")
 }

@@ -18,13 +18,13 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // servicePorts says where the ports of server-service lead, and which one the webhook calls.
 func servicePorts(e *env) string {
 	e.Helper()
-	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
-	e.must(err)
+	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")
 	var ports []string
 	for _, p := range service.Spec.Ports {
 		ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
@@ -36,17 +36,14 @@ func servicePorts(e *env) string {
 // leadTo plays the controller that finds the pod behind each port of server-service.
 func leadTo(e *env, l net.Listener) {
 	e.Helper()
-	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
-	e.must(err)
+	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")
 	client := e.kube.DiscoveryV1().EndpointSlices(e.namespace)
-	slice, err := client.Get(e.ctx, "server-service-server-0", metav1.GetOptions{})
-	e.must(err)
+	slice := kube.Get(e, client, "server-service-server-0")
 	slice.Ports = nil
 	for _, p := range service.Spec.Ports {
 		slice.Ports = append(slice.Ports, discoveryv1.EndpointPort{Name: &p.Name, Port: new(int32(l.Addr().(*net.TCPAddr).Port)), Protocol: new(corev1.ProtocolTCP)})
 	}
-	_, err = client.Update(e.ctx, slice, metav1.UpdateOptions{})
-	e.must(err)
+	kube.Update(e, client, slice)
 }
 
 // Ports of a live webhook that an edit names are called when they are served. The previous ones stay
@@ -74,16 +71,12 @@ func TestEditedPorts(t *testing.T) {
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt32(9999))
 	})
-	e.eventually("the WebhookRollout says that the targetPort is not served", func() (bool, any) {
-		w := webhookStatus(e, "operator.v1", "v.example.com")
-		return w.State == "Registered" && strings.Contains(w.Message, "port 443 of the pods is called until 9999 is served: "), w
-	})
+	e.webhookIs("Registered", "", "port 443 of the pods is called until 9999 is served: ")
 	const held = `443 of 443->443, record "{\"kept\":[{\"port\":443,\"targetPort\":443}]}"`
 	e.eventually("the previous one is called", func() (bool, any) { got := servicePorts(e); return got == held, got })
-	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
-	e.must(err)
+	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")
 	service.Spec.Ports[0].TargetPort = intstr.FromInt32(6666)
-	_, err = e.kube.CoreV1().Services(e.namespace).Update(e.ctx, service, metav1.UpdateOptions{FieldManager: "kubectl-edit"})
+	_, err := e.kube.CoreV1().Services(e.namespace).Update(e.ctx, service, metav1.UpdateOptions{FieldManager: "kubectl-edit"})
 	e.must(err)
 	e.eventually("what another client edits is repaired", func() (bool, any) { got := servicePorts(e); return got == held, got })
 
@@ -96,17 +89,11 @@ func TestEditedPorts(t *testing.T) {
 		return strings.HasPrefix(got, "443 of 443->443 8443->443, ") && strings.Contains(got, `"pending\":[8443]`), got
 	})
 	leadTo(e, listener)
-	e.eventually("the WebhookRollout says that the new port is not served", func() (bool, any) {
-		w := webhookStatus(e, "operator.v1", "v.example.com")
-		return w.State == "Registered" && strings.Contains(w.Message, "port 443 is called until 8443 is served: ") && w.Reason == "PathNotServed", w
-	})
+	e.webhookIs("Registered", "PathNotServed", "port 443 is called until 8443 is served: ")
 	broken.Store(false)
 	e.eventually("the new port is called, and the previous one is removed", func() (bool, any) {
 		got := servicePorts(e)
 		return got == `8443 of 8443->443, record ""`, got
 	})
-	e.eventually("the edit is observed", func() (bool, any) {
-		w := webhookStatus(e, "operator.v1", "v.example.com")
-		return w.State == "Registered" && w.Reason == "Serving", w
-	})
+	e.webhookIs("Registered", "Serving")
 }

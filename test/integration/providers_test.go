@@ -58,7 +58,6 @@ func startControllers(e *env) (all []managerv1alpha1.CertificateProvider) {
 	return all
 }
 
-// choose sets the provider of the operator's certificates.
 func choose(e *env, provider managerv1alpha1.CertificateProvider, more ...string) {
 	e.Helper()
 	e.must(kube.Choose(e.ctx, e.olm, e.namespace, "operator", "operator.v1", provider, more...))
@@ -78,7 +77,6 @@ func provides(e *env, provider managerv1alpha1.CertificateProvider) {
 	})
 }
 
-// says waits until the WebhookRollout says something of the certificate.
 func (e *env) says(text string) {
 	e.Helper()
 	e.eventually("the WebhookRollout says "+text, func() (bool, any) {
@@ -112,10 +110,8 @@ func TestCertManagerIsNotInstalled(t *testing.T) {
 // A certificate of cert-manager is signed by a CA, goes the way of any other, and leaves
 // nothing behind that no garbage collector would remove.
 func TestCertManagerIssues(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	e.certManager()
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	m := e.manage()
 	choose(e, managerv1alpha1.ProviderCertManager)
 	e.install(csv("operator.v1", "server"))
@@ -144,10 +140,8 @@ func TestProvidersChange(t *testing.T) {
 		}
 	}
 	tour = append(tour, all[0])
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	startControllers(e)
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	runOperator(e)
 	first, bundles := e.servingCA(), watchTrust(e)
 	for i, next := range tour[1:] {
@@ -189,9 +183,7 @@ func handsOff(e *env) {
 func collectRequests(e *env) {
 	e.Helper()
 	requests := e.any.Resource(issuers.Certificates.GroupVersion().WithResource("certificaterequests")).Namespace(e.namespace)
-	list, err := requests.List(e.ctx, metav1.ListOptions{})
-	e.must(err)
-	for _, o := range list.Items {
+	for _, o := range kube.List(e, requests, metav1.ListOptions{}).Items {
 		owner := o.GetOwnerReferences()[0]
 		there, err := e.any.Resource(issuers.Certificates).Namespace(e.namespace).Get(e.ctx, owner.Name, metav1.GetOptions{})
 		if err != nil || there.GetUID() != owner.UID {
@@ -219,8 +211,7 @@ func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen 
 			seen = append(seen, "Secret "+o.Name)
 		}
 	}
-	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
-	e.must(err)
+	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")
 	if service.Annotations[wellknown.AnnotationServingCertSecret] != "" {
 		seen = append(seen, "Service server-service")
 	}
@@ -245,10 +236,8 @@ func TestMistakenChoice(t *testing.T) {
 
 // An issuer that is named has to be there and ready, and its CA may change under way.
 func TestNamedIssuer(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	e.certManager()
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	m := runOperator(e)
 	first, bundles := e.servingCA(), watchTrust(e)
 	choose(e, managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Issuer/internal")
@@ -316,10 +305,8 @@ func (e *env) issued() *corev1.Secret {
 // What service-ca issues is taken up when it renews it of itself, when an administrator orders it,
 // and when its CA changes, in whichever order the certificate and the bundle come.
 func TestServiceCAReissues(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	ca := runServiceCA(e)
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	e.manage()
 	choose(e, managerv1alpha1.ProviderServiceCA)
 	e.install(csv("operator.v1", "server"))
@@ -346,7 +333,6 @@ func TestServiceCAReissues(t *testing.T) {
 	bundles.neverWithout(first, e.servingCA())
 }
 
-// takesUp waits until pods are given what was issued last.
 func takesUp(e *env) {
 	e.Helper()
 	e.eventually("pods are given what was issued last", func() (bool, any) {
@@ -357,10 +343,8 @@ func takesUp(e *env) {
 
 // Issuers that are not cert-manager's own may never answer, or publish no CA.
 func TestForeignIssuer(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	e.certManager()
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	choose(e, managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Corporate.example.com/ca")
 	e.manage()
 	e.create(csv("operator.v1", "server"))
@@ -378,17 +362,14 @@ func issuer(e *env, name string, spec map[string]any) {
 	declare(e, issuers.Issuers, "Issuer", name, spec)
 }
 
-// declare creates an object of cert-manager's.
 func declare(e *env, resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
 	e.Helper()
 	e.must(kube.Declare(e.ctx, e.any, e.namespace, resource, kind, name, spec))
 }
 
-// mergeStatus writes into the status of an object that no typed client knows.
 func mergeStatus(e *env, o unstructured.Unstructured, status map[string]any) {
 	e.Helper()
 	patch, err := json.Marshal(map[string]any{"status": status})
 	e.must(err)
-	_, err = client(e, o).Patch(e.ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}, "status")
-	e.must(err)
+	kube.Patch(e, client(e, o), o.GetName(), types.MergePatchType, patch, "status")
 }

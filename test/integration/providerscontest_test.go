@@ -17,7 +17,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 )
 
-// Another client that changes a Certificate back as often as it is written ends in a contest.
 func TestContestOverACertificate(t *testing.T) {
 	e := newEnv(t)
 	e.certManager()

@@ -3,16 +3,15 @@ package integration
 import (
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A pass that changes nothing writes nothing and reports nothing, independent of what makes the manager look: a change
 // that does not matter to any of its objects, or its own start.
 func TestQuiet(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	e.install(bundle())
 	m.looksAgain("operator.v1")
@@ -23,9 +22,8 @@ func TestQuiet(t *testing.T) {
 	since := auditEnd(e)
 	for _, o := range e.owned(derived) {
 		m.looksAfter(func() {
-			_, err := client(e, o).Patch(e.ctx, o.GetName(), types.MergePatchType,
-				[]byte(`{"metadata": {"labels": {"example.com/touched": "yes"}}}`), metav1.PatchOptions{})
-			e.must(err)
+			kube.Patch(e, client(e, o), o.GetName(), types.MergePatchType,
+				[]byte(`{"metadata": {"labels": {"example.com/touched": "yes"}}}`))
 		})
 	}
 	m.looksAfter(func() { labelNamespace(e, e.namespace, "touched", "yes") })

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const account = "system:serviceaccount:olm-webhook-manager:olm-webhook-manager"
@@ -25,10 +27,8 @@ const account = "system:serviceaccount:olm-webhook-manager:olm-webhook-manager"
 // The permissions of manifests/ are enough for all that the manager does. Which of them
 // this test does not need it logs: what no client needs should go.
 func TestPermissions(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOwnNamespaceEnv(t)
 	granted := grant(e)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
 	m := manageThrough(e, asAccount())
 	a := playAPI(e)
 	e.create(a.ownedBy(bundle()))
@@ -41,8 +41,7 @@ func TestPermissions(t *testing.T) {
 	patchSecret(`{"data": {"tls.crt": "c3BvaWxlZA=="}}`)(e)
 	e.eventually("the spoiled certificate is replaced", func() (bool, any) { return rotated(e), nil })
 	second := `[{"op": "copy", "from": "/webhooks/0", "path": "/webhooks/1"}, {"op": "replace", "path": "/webhooks/1/name", "value": "smuggled.example.com"}]`
-	_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, e.registration("v.example.com").Name, types.JSONPatchType, []byte(second), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.registration("v.example.com").Name, types.JSONPatchType, []byte(second))
 	e.eventually("the second webhook no longer exists", func() (bool, any) { return len(e.registration("v.example.com").Webhooks) == 1, nil })
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.WebhookDefinitions = c.Spec.WebhookDefinitions[:1]
@@ -70,7 +69,6 @@ func asAccount() *rest.Config {
 	return config
 }
 
-// permissionsUsed are the ones that all requests of the manager needed. None may be refused.
 func (m *manager) permissionsUsed() sets.Set[permission] {
 	m.Helper()
 	used := sets.New[permission]()
@@ -133,7 +131,6 @@ func grant(e *env) sets.Set[permission] {
 	return granted
 }
 
-// read decodes the first object of a manifest.
 func read(e *env, file string, into any) {
 	e.Helper()
 	text, err := os.ReadFile(filepath.Join("../../manifests/manager", file))

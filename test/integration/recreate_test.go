@@ -52,7 +52,6 @@ func restartedFor(e *env) string {
 	return e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor]
 }
 
-// ageRotation has everything that the Secret says of a rotation be longer ago.
 func ageRotation(e *env, by time.Duration) {
 	e.Helper()
 	aged := map[string]string{}

@@ -20,9 +20,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// A definition that an admission policy keeps from being written does not keep the other
-// registrations from trusting, and pods from being given, another certificate when the Secret is
-// lost: pods cannot start without one. It is lost until it can be written.
+// A policy that refuses writes of one definition does not keep the other registrations from trusting another
+// certificate when the Secret is lost. The definition is reported as lost until it can be written.
 func TestSecretIsLostWhileOneRegistrationIsRefused(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := convertAndValidate(e)
@@ -55,7 +54,6 @@ func TestOneRegistrationIsRefused(t *testing.T) {
 	isNotLost(e, crd)
 }
 
-// convertAndValidate has an operator with a conversion webhook and a validating one in service.
 func convertAndValidate(e *env) (crd string) {
 	e.Helper()
 	crd = newCRD(e, "gauges", "v1", "v2").Name
@@ -81,7 +79,6 @@ func losesAlone(e *env, crd string, generation int64) {
 	})
 }
 
-// isNotLost waits until the definition trusts what pods are given.
 func isNotLost(e *env, crd string) {
 	e.Helper()
 	e.eventually("the definition trusts what pods are given", func() (bool, any) {
@@ -90,7 +87,6 @@ func isNotLost(e *env, crd string) {
 	})
 }
 
-// refuse has an admission policy refuse each change of a definition, until it is asked not to.
 func refuse(e *env, crd string) (accept func()) {
 	e.Helper()
 	return deny(e, crd, admissionregistrationv1.RuleWithOperations{
@@ -102,7 +98,6 @@ func refuse(e *env, crd string) (accept func()) {
 	})
 }
 
-// refuseDeletion does the same with the deletion of a ValidatingWebhookConfiguration.
 func refuseDeletion(e *env, configuration string) (accept func()) {
 	e.Helper()
 	return deny(e, configuration, admissionregistrationv1.RuleWithOperations{
@@ -117,30 +112,19 @@ func refuseDeletion(e *env, configuration string) (accept func()) {
 // write.
 func deny(e *env, object string, writes admissionregistrationv1.RuleWithOperations, message string, tried func() error) (accept func()) {
 	e.Helper()
-	policies, bindings := e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
-	_, err := policies.Create(e.ctx, &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: e.namespace},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-				ResourceNames: []string{object}, RuleWithOperations: writes,
-			}}},
-			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: message}},
-		},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	_, err = bindings.Create(e.ctx, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: e.namespace},
-		Spec:       admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: e.namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny}},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	remove := addValidatingPolicy(e, e.namespace, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			ResourceNames: []string{object}, RuleWithOperations: writes,
+		}}},
+		Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: message}},
+	})
 	e.eventually(object+" cannot be written", func() (bool, any) {
 		err := tried()
 		return apierrors.IsInvalid(err) || apierrors.IsForbidden(err), err
 	})
 	return sync.OnceFunc(func() {
 		e.Helper()
-		e.must(bindings.Delete(e.ctx, e.namespace, metav1.DeleteOptions{}))
-		e.must(policies.Delete(e.ctx, e.namespace, metav1.DeleteOptions{}))
+		remove()
 		e.eventually(object+" can be written", func() (bool, any) {
 			err := tried()
 			return err == nil || apierrors.IsNotFound(err), err

@@ -16,9 +16,7 @@ import (
 
 // Every change by a client of an object of the manager's is undone within a second.
 func TestRepair(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := manageByOwnClock(e, cluster.Config())
 	stop := m.flows()
 	e.install(bundle())
@@ -121,28 +119,24 @@ func TestRepairOfMarks(t *testing.T) {
 	}
 }
 
-// marked are the objects of others that the manager writes into.
 var marked = map[string]schema.GroupVersionResource{
 	"namespaces":             {Version: "v1", Resource: "namespaces"},
 	"operatorgroups":         {Group: "operators.coreos.com", Version: "v1", Resource: "operatorgroups"},
 	"clusterserviceversions": {Group: "operators.coreos.com", Version: "v1alpha1", Resource: "clusterserviceversions"},
 }
 
-// sub is the test's part of the cluster in a subtest.
 func sub(t *testing.T, e *env) *env {
 	of := *e
 	of.T, of.ctx = t, t.Context()
 	return &of
 }
 
-// sub is the manager in a subtest.
 func (m ownClock) sub(t *testing.T) ownClock {
 	of := *m.manager
 	of.env = sub(t, m.env)
 	return ownClock{&of, m.clock}
 }
 
-// theOnly is the object of a resource that the bundle's webhooks need.
 func theOnly(e *env, resource string) (dynamic.ResourceInterface, string) {
 	e.Helper()
 	others := map[string]bool{"Deployment operator": true, "Role operator.v1": true, "RoleBinding operator.v1": true}

@@ -11,11 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const requirementsNotMet = "one or more requirements couldn't be found"
 
-// needs gives a ClusterServiceVersion permissions for a ServiceAccount.
 func needs(c *operatorsv1alpha1.ClusterServiceVersion, serviceAccount string) *operatorsv1alpha1.ClusterServiceVersion {
 	c.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: serviceAccount, Rules: []rbacv1.PolicyRule{}}}
 	return c
@@ -23,9 +24,7 @@ func needs(c *operatorsv1alpha1.ClusterServiceVersion, serviceAccount string) *o
 
 func serviceAccount(e *env, account *corev1.ServiceAccount) *corev1.ServiceAccount {
 	e.Helper()
-	created, err := e.kube.CoreV1().ServiceAccounts(e.namespace).Create(e.ctx, account, metav1.CreateOptions{})
-	e.must(err)
-	return created
+	return kube.Create(e, e.kube.CoreV1().ServiceAccounts(e.namespace), account)
 }
 
 func TestMissingServiceAccount(t *testing.T) {

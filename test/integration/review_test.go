@@ -71,10 +71,7 @@ func TestPathNotServed(t *testing.T) {
 				}
 			})
 			endpoint(e, listener)
-			e.eventually("the WebhookRollout says what is wrong", func() (bool, any) {
-				w := webhookStatus(e, "operator.v1", "v.example.com")
-				return w.State == "Waiting" && w.Reason == test.reason && strings.Contains(w.Message, test.message), w
-			})
+			e.webhookIs("Waiting", test.reason, test.message)
 			e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
 				s := e.get("operator.v1").Status
 				return s.Phase == "Installing" && strings.Contains(s.Message, test.message), s.Message
@@ -115,16 +112,10 @@ func TestEditedPathOfADeletedRegistration(t *testing.T) {
 	callsAt := func(path string) {
 		e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.WebhookDefinitions[0].WebhookPath = &path })
 	}
-	isNotServed := func(state managerv1alpha1.WebhookState) {
-		e.eventually("the path is not served, and the webhook is "+string(state), func() (bool, any) {
-			w := webhookStatus(e, "operator.v1", "v.example.com")
-			return w.State == state && w.Reason == "PathNotServed", w
-		})
-	}
 	callsAt("/wrong")
-	isNotServed(managerv1alpha1.WebhookRegistered)
+	e.webhookIs(managerv1alpha1.WebhookRegistered, "PathNotServed")
 	e.must(e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(e.ctx, e.registration("v.example.com").Name, metav1.DeleteOptions{}))
-	isNotServed(managerv1alpha1.WebhookWaiting)
+	e.webhookIs(managerv1alpha1.WebhookWaiting, "PathNotServed")
 	registersNothing(e)
 	callsAt("/validate")
 	e.eventually("the webhook is registered at the path that is served", func() (bool, any) {

@@ -15,7 +15,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
-// order asks for a rotation.
 func (e *env) order(value string) {
 	e.Helper()
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -33,7 +32,6 @@ func rotation(e *env) managerv1alpha1.CertificateStatus {
 	return managerv1alpha1.CertificateStatus{}
 }
 
-// rotates waits until a generation is the only one.
 func rotates(e *env, generation int64) {
 	e.Helper()
 	e.eventually("the certificate is rotated", func() (bool, any) {
@@ -77,7 +75,6 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// A compromised CA is not trusted any more at once.
 func TestRotationOfACompromisedCA(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e, graceOf(time.Hour))
@@ -122,7 +119,6 @@ func TestRotationWaitsForPods(t *testing.T) {
 	rotates(e, 2)
 }
 
-// Pods that do not reload are restarted, by their template.
 func TestRotationRestartsPods(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, _ := runPod(e, graceOf(time.Second))

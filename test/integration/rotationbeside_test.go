@@ -17,6 +17,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // sleeper is a manager that led, and does not see what happens, or does not go on, until it
@@ -28,9 +29,8 @@ type sleeper struct {
 	refused     func() int32 // of its writes, so far
 }
 
-// frozen is one whose watches of some resource stand still, behind a proxy that delays them.
-// It works on all the same, but until it wakes it leaves the promotion to the one that
-// leads: the progress of a rotation then is decided by the test.
+// frozen is a manager whose watches of a resource stand still, behind a proxy that delays them. Until it wakes it
+// leaves the promotion to the leader, so that the test decides the progress of a rotation.
 func frozen(resource string) func(*env) sleeper {
 	return func(e *env) sleeper {
 		f, tie := e.freezer(resource), &tie{env: e}
@@ -48,9 +48,8 @@ func paused(e *env) sleeper {
 	e.Cleanup(g.open) // a test that ends early ends the manager, whose writes have to come to an end
 	sleep := func() {
 		g.close()
-		_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, e.registration("v.example.com").Name, types.JSONPatchType,
-			[]byte(`[{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 7}]`), metav1.PatchOptions{})
-		e.must(err)
+		kube.Patch(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.registration("v.example.com").Name, types.JSONPatchType,
+			[]byte(`[{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 7}]`))
 		g.keeps()
 	}
 	return sleeper{m, sleep, g.open, func() bool { return g.arrived.Load() > 0 }, func() int32 { return 0 }}
@@ -123,7 +122,6 @@ func (s sleeper) wakesIn(phase managerv1alpha1.CertificatePhase) {
 	s.looksAgain("operator.v1")
 }
 
-// promotes waits until pods are given the next certificate.
 func promotes(e *env) {
 	e.Helper()
 	e.eventually("the pod is given the new certificate", func() (bool, any) {
@@ -179,7 +177,6 @@ func (t *tie) set(tight bool) {
 	t.tight = tight
 }
 
-// through wraps the transport of a client.
 func (t *tie) through(rt http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if err := t.refuses(r); err != nil {

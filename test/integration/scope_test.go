@@ -67,9 +67,7 @@ func TestScope(t *testing.T) {
 
 // A Namespace that is not labelled yet would not be covered by a webhook that is live.
 func TestScopeIsLabelledBeforeRegistration(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	proxy := proxy(e, nil)
 	manageThrough(e, proxy.Config())
 	e.install(csv("operator.v1", "server"))

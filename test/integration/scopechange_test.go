@@ -15,7 +15,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A Namespace that leaves the group leaves its webhooks' scope.
 func TestScopeShrinks(t *testing.T) {
 	e := newParallelEnv(t)
 	other := newNamespace(e, "", nil)
@@ -30,7 +29,6 @@ func TestScopeShrinks(t *testing.T) {
 	carriesLabel(e, group, []string{e.namespace}, e.namespace, other)
 }
 
-// A group's new selection has to reach the webhooks that are live.
 func TestScopeChangeReachesTheRegistration(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, after func(own string) operatorsv1.OperatorGroupSpec

@@ -16,6 +16,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const servingSecret = "server-service-cert"
@@ -71,7 +72,6 @@ func makeAnew(change func(*corev1.Secret)) func(*env) {
 	}
 }
 
-// A Secret that lacks nothing but the manager's label gets it back.
 func TestSecretLosesItsLabel(t *testing.T) {
 	e := newOperatorEnv(t)
 	runOperator(e)
@@ -110,8 +110,7 @@ func TestSecretIsClaimed(t *testing.T) {
 func patchSecret(patch string) func(*env) {
 	return func(e *env) {
 		e.Helper()
-		_, err := e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-		e.must(err)
+		kube.Patch(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret, types.MergePatchType, []byte(patch))
 	}
 }
 
@@ -144,7 +143,6 @@ func parse(text []byte) *x509.Certificate {
 	return c
 }
 
-// trusts reports whether v.example.com trusts a CA.
 func trusts(e *env, ca []byte) bool {
 	e.Helper()
 	return len(ca) > 0 && bytes.Contains(e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle, ca)

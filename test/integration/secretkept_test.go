@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -24,6 +23,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // replaceBare replaces the Secret by one with only the pair and its CA, as kubectl replace, a
@@ -35,8 +35,7 @@ func replaceBare(e *env) {
 		return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != "ca.crt"
 	})
 	bare := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secret.Name}, Type: secret.Type, Data: secret.Data}
-	_, err := e.kube.CoreV1().Secrets(e.namespace).Update(e.ctx, bare, metav1.UpdateOptions{})
-	e.must(err)
+	kube.Update(e, e.kube.CoreV1().Secrets(e.namespace), bare)
 }
 
 // While a pod serves the previous certificate, its CA stays trusted, also when a client writes the
@@ -77,11 +76,10 @@ func TestChangeFromProviderNone(t *testing.T) {
 	renewed, err := certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter})
 	e.must(err)
 	injectBundle(e, slices.Concat(renewed.CA, first))
-	_, err = e.kube.CoreV1().Secrets(e.namespace).Update(e.ctx, &corev1.Secret{
+	kube.Update(e, e.kube.CoreV1().Secrets(e.namespace), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: servingSecret}, Type: corev1.SecretTypeTLS,
 		Data: map[string][]byte{corev1.TLSCertKey: renewed.Certificate, corev1.TLSPrivateKeyKey: renewed.Key, "ca.crt": renewed.CA},
-	}, metav1.UpdateOptions{})
-	e.must(err)
+	})
 
 	trust := watchTrust(e)
 	choose(e, managerv1alpha1.ProviderManager)
@@ -99,25 +97,20 @@ func TestChangeFromProviderNone(t *testing.T) {
 	trust.neverWithout(first, renewed.CA)
 }
 
-// injectBundle writes the caBundle of all registrations, as an injector does.
 func injectBundle(e *env, bundle []byte) {
 	e.Helper()
 	ours := metav1.ListOptions{LabelSelector: ofNamespace(e.namespace)}
 	validating := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	mutating := e.kube.AdmissionregistrationV1().MutatingWebhookConfigurations()
-	v, err := validating.List(e.ctx, ours)
-	e.must(err)
-	m, err := mutating.List(e.ctx, ours)
-	e.must(err)
+	v := kube.List(e, validating, ours)
+	m := kube.List(e, mutating, ours)
 	for _, c := range v.Items {
 		c.Webhooks[0].ClientConfig.CABundle = bundle
-		_, err := validating.Update(e.ctx, &c, metav1.UpdateOptions{})
-		e.must(err)
+		kube.Update(e, validating, &c)
 	}
 	for _, c := range m.Items {
 		c.Webhooks[0].ClientConfig.CABundle = bundle
-		_, err := mutating.Update(e.ctx, &c, metav1.UpdateOptions{})
-		e.must(err)
+		kube.Update(e, mutating, &c)
 	}
 }
 
@@ -165,38 +158,14 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	m.rests()
 }
 
-// freezeSecrets adds a policy that makes every new Secret of the Namespace immutable.
 func freezeSecrets(e *env) {
 	e.Helper()
-	name := "immutable-" + e.namespace
-	policies, bindings := e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings()
-	policy := &admissionregistrationv1.MutatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec: admissionregistrationv1.MutatingAdmissionPolicySpec{
-			MatchConstraints: &admissionregistrationv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}},
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"secrets"}},
-				}}},
-			},
-			ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
-			Mutations: []admissionregistrationv1.Mutation{{
-				PatchType:          admissionregistrationv1.PatchTypeApplyConfiguration,
-				ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{Expression: "Object{immutable: true}"},
-			}},
-		},
-	}
-	_, err := policies.Create(e.ctx, policy, metav1.CreateOptions{})
-	e.must(err)
-	_, err = bindings.Create(e.ctx, &admissionregistrationv1.MutatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name},
-	}, metav1.CreateOptions{})
-	e.must(err)
-	e.Cleanup(func() {
-		e.must(bindings.Delete(context.Background(), name, metav1.DeleteOptions{}))
-		e.must(policies.Delete(context.Background(), name, metav1.DeleteOptions{}))
-	})
+	match := matching([]admissionregistrationv1.OperationType{admissionregistrationv1.Create}, []string{""}, "secrets")
+	match.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}}
+	addMutatingPolicy(e, "immutable-"+e.namespace, admissionregistrationv1.MutatingAdmissionPolicySpec{MatchConstraints: match, Mutations: []admissionregistrationv1.Mutation{{
+		PatchType:          admissionregistrationv1.PatchTypeApplyConfiguration,
+		ApplyConfiguration: &admissionregistrationv1.ApplyConfiguration{Expression: "Object{immutable: true}"},
+	}}})
 	e.eventually("Secrets are immutable", func() (bool, any) {
 		s, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && s.Immutable != nil && *s.Immutable, err
@@ -246,10 +215,8 @@ func TestExpiredCAInTheSecret(t *testing.T) {
 // An invalid certificate of an issuer is reported with the issuer in a condition, an event and a
 // metric.
 func TestRejectedCertificateIsReported(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	ca := runServiceCA(e)
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	m := e.manage()
 	choose(e, managerv1alpha1.ProviderServiceCA)
 	e.install(csv("operator.v1", "server"))
@@ -263,8 +230,7 @@ func TestRejectedCertificateIsReported(t *testing.T) {
 		corev1.TLSCertKey:       ca.signer.signUntil(e, key.Public(), []string{"server-service." + e.namespace + ".svc"}, time.Now().Add(-time.Minute)),
 		corev1.TLSPrivateKeyKey: keyPEM(e, key),
 	}
-	_, err = e.kube.CoreV1().Secrets(e.namespace).Update(e.ctx, issued, metav1.UpdateOptions{})
-	e.must(err)
+	kube.Update(e, e.kube.CoreV1().Secrets(e.namespace), issued)
 
 	says := "Secret " + e.namespace + "/" + issued.Name + ", issued by service-ca, cannot be served: the certificate expired at "
 	e.eventually("a condition names it", func() (bool, any) {

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // served is a certificate that a pod presented from one state of the API server to another. It
@@ -17,7 +19,6 @@ type served struct {
 	since, till int
 }
 
-// noteServed comes before the pod presents a certificate.
 func (p *playedPod) noteServed(pair tls.Certificate, since int) {
 	p.Helper()
 	if n := len(p.served); n > 0 {
@@ -29,8 +30,7 @@ func (p *playedPod) noteServed(pair tls.Certificate, since int) {
 // marker is a Secret that records the current resourceVersion of the API server.
 func marker(e *env) *corev1.Secret {
 	e.Helper()
-	marker, err := e.kube.CoreV1().Secrets(e.namespace).Create(e.ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}}, metav1.CreateOptions{})
-	e.must(err)
+	marker := kube.Create(e, e.kube.CoreV1().Secrets(e.namespace), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
 	return marker
 }
 

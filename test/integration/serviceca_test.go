@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 const (
@@ -23,10 +24,8 @@ const (
 	originatingServiceUID = "service.beta.openshift.io/originating-service-uid"
 )
 
-// serviceCA plays OpenShift's service-ca in the test's Namespace, as its documentation
-// says: a Service with the annotation gets a Secret with a certificate for
-// <service>.<namespace>.svc, which the Service owns; a ConfigMap with the annotation gets
-// the CAs. A Secret that is deleted is made again.
+// serviceCA plays OpenShift's service-ca: an annotated Service gets a Secret with a certificate, which the Service
+// owns, and an annotated ConfigMap gets the CAs. A deleted Secret is recreated.
 type serviceCA struct {
 	*env
 	mutex  sync.Mutex
@@ -135,16 +134,12 @@ func (s *serviceCA) restore(gone *corev1.Secret) {
 	}
 }
 
-// renew issues again what it issued.
 func (s *serviceCA) renew() {
 	s.Helper()
-	secrets, err := s.kube.CoreV1().Secrets(s.namespace).List(s.ctx, metav1.ListOptions{})
-	s.must(err)
-	for _, secret := range secrets.Items {
+	for _, secret := range kube.List(s, s.kube.CoreV1().Secrets(s.namespace), metav1.ListOptions{}).Items {
 		if service := secret.Annotations[originatingService]; service != "" {
 			secret.Data = s.issue(service)
-			_, err := s.kube.CoreV1().Secrets(s.namespace).Update(s.ctx, &secret, metav1.UpdateOptions{})
-			s.must(err)
+			kube.Update(s, s.kube.CoreV1().Secrets(s.namespace), &secret)
 		}
 	}
 }
@@ -160,12 +155,9 @@ func (s *serviceCA) changeCA() {
 	s.mutex.Unlock()
 }
 
-// publish injects the bundle as it is now.
 func (s *serviceCA) publish() {
 	s.Helper()
-	bundles, err := s.kube.CoreV1().ConfigMaps(s.namespace).List(s.ctx, metav1.ListOptions{})
-	s.must(err)
-	for _, bundle := range bundles.Items {
+	for _, bundle := range kube.List(s, s.kube.CoreV1().ConfigMaps(s.namespace), metav1.ListOptions{}).Items {
 		s.inject(&bundle)
 	}
 }

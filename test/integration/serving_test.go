@@ -19,9 +19,8 @@ import (
 
 func serving(o *controller.Options) { o.Rollout.Gate = rollout.GateServing }
 
-// A webhook is not registered before every ready endpoint, and the Service's own
-// address, answer with a certificate that it will trust. There is no kube-proxy here:
-// the Service's address never answers.
+// A webhook is not registered before every ready endpoint, and the Service's own address, answer with a trusted
+// certificate. There is no kube-proxy here: the Service's address never answers.
 func TestNobodyServes(t *testing.T) {
 	for name, test := range map[string]struct {
 		serve   func(*env, net.Listener) // nil when there is no endpoint
@@ -75,16 +74,10 @@ func TestEndpointsGo(t *testing.T) {
 	before := e.registration("v.example.com").ResourceVersion
 
 	m := e.manage(serving)
-	e.eventually("no endpoint answers", func() (bool, any) {
-		w := webhookStatus(e, "operator.v1", "v.example.com")
-		return w.State == "Unreachable" && w.Reason == "NoReadyEndpoints", w
-	})
+	e.webhookIs("Unreachable", "NoReadyEndpoints")
 	m.emits("Warning WebhookUnreachable")
 	endpoint(e, listen(e))
-	e.eventually("an endpoint answers again", func() (bool, any) {
-		w := webhookStatus(e, "operator.v1", "v.example.com")
-		return w.State == "Registered", w
-	})
+	e.webhookIs("Registered", "")
 	m.emits("Normal WebhookRegistered")
 	if after := e.registration("v.example.com").ResourceVersion; after != before {
 		t.Error("the registration was written to")
@@ -118,11 +111,9 @@ func serve(_ *env, l net.Listener, certificate tls.Certificate) {
 	}()
 }
 
-// servingCertificate is the one that the manager made for the pods.
 func servingCertificate(e *env) tls.Certificate {
 	e.Helper()
-	secret, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
-	e.must(err)
+	secret := kube.Get(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
 	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
 	e.must(err)
 	return pair
@@ -137,7 +128,6 @@ func foreignCertificate(e *env) tls.Certificate {
 	return pair
 }
 
-// foreignSecret holds such a certificate, under the name of the manager's.
 func foreignSecret(e *env) *corev1.Secret {
 	e.Helper()
 	own := servingCertificate(e).Leaf
@@ -163,8 +153,7 @@ func endpointOf(e *env, pod string, l net.Listener) {
 
 func endpointBehind(e *env, name, pod string, l net.Listener) {
 	e.Helper()
-	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, name, metav1.GetOptions{})
-	e.must(err)
+	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), name)
 	address := l.Addr().(*net.TCPAddr)
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: service.Name + "-" + pod, Labels: map[string]string{discoveryv1.LabelServiceName: service.Name}},
@@ -178,6 +167,5 @@ func endpointBehind(e *env, name, pod string, l net.Listener) {
 	for label, value := range service.Labels {
 		slice.Labels[label] = value
 	}
-	_, err = e.kube.DiscoveryV1().EndpointSlices(e.namespace).Create(e.ctx, slice, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), slice)
 }

@@ -15,16 +15,16 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// subscribe makes a Subscription that starts with operator.v1.
 func subscribe(e *env, config *operatorsv1alpha1.SubscriptionConfig) {
 	e.Helper()
-	_, err := e.olm.Subscriptions(e.namespace).Create(e.ctx, &operatorsv1alpha1.Subscription{
+	kube.Create(e, e.olm.Subscriptions(e.namespace), &operatorsv1alpha1.Subscription{
 		ObjectMeta: metav1.ObjectMeta{Name: "operator"},
 		Spec:       &operatorsv1alpha1.SubscriptionSpec{CatalogSource: "catalog", CatalogSourceNamespace: e.namespace, Package: "operator", StartingCSV: "operator.v1", Config: config},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }
 
 func reconfigure(e *env, change func(*operatorsv1alpha1.SubscriptionConfig)) {
@@ -109,7 +109,6 @@ func annotated(e *env, team string) {
 	}
 }
 
-// comesToBear waits until all that is derived bears the team's annotation.
 func comesToBear(e *env, team string) {
 	e.Helper()
 	e.eventually("all that is derived bears "+team, func() (bool, any) {
@@ -125,8 +124,7 @@ func comesToBear(e *env, team string) {
 
 func annotations(e *env) map[string]map[string]string {
 	e.Helper()
-	service, err := e.kube.CoreV1().Services(e.namespace).Get(e.ctx, "server-service", metav1.GetOptions{})
-	e.must(err)
+	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")
 	deployment := e.deployment("server")
 	return map[string]map[string]string{
 		"Deployment": deployment.Annotations, "pod": deployment.Spec.Template.Annotations,
@@ -164,13 +162,11 @@ func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
 	definitionBears(e, crd.Name, map[string]string{"example.com/site": "own"})
 }
 
-// definitionBears wants these annotations on a definition, next to the generation of its trust.
 func definitionBears(e *env, crd string, want map[string]string) {
 	e.Helper()
 	want["olm-webhook-manager.io/certificate-generation"] = "1"
 	e.eventually(fmt.Sprintf("%s bears %v", crd, want), func() (bool, any) {
-		c, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Get(e.ctx, crd, metav1.GetOptions{})
-		e.must(err)
+		c := kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd)
 		return maps.Equal(c.Annotations, want), c.Annotations
 	})
 }
@@ -261,8 +257,7 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "red"}})
 	e.runDeployments("last")
 	m := runOperator(e)
-	v2 := csv("operator.v2", "server", "last")
-	v2.Spec.Replaces = "operator.v1"
+	v2 := replacing("operator.v1", csv("operator.v2", "server", "last"))
 	e.create(v2)
 	has(e, "server", "operator.v2")
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
@@ -285,18 +280,15 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 	annotated(e, "blue")
 }
 
-// subscribeInstalled makes a Subscription that says which version it has installed.
 func subscribeInstalled(e *env, csv string, config *operatorsv1alpha1.SubscriptionConfig) {
 	e.Helper()
 	client := e.olm.Subscriptions(e.namespace)
-	s, err := client.Create(e.ctx, &operatorsv1alpha1.Subscription{
+	s := kube.Create(e, client, &operatorsv1alpha1.Subscription{
 		ObjectMeta: named("another-name"),
 		Spec:       &operatorsv1alpha1.SubscriptionSpec{CatalogSource: "catalog", CatalogSourceNamespace: e.namespace, Package: "operator", Config: config},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 	s.Status.InstalledCSV, s.Status.LastUpdated = csv, metav1.Now()
-	_, err = client.UpdateStatus(e.ctx, s, metav1.UpdateOptions{})
-	e.must(err)
+	kube.UpdateStatus(e, client, s)
 }
 
 // configured is an operator whose author has set everything that an administrator can.
@@ -341,7 +333,6 @@ func together(key string) *corev1.PodAffinity {
 	return &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: key}}}
 }
 
-// same compares what there is with what there should be.
 func same(e *env, what string, got, want any) {
 	e.Helper()
 	if diff := gocmp.Diff(want, got); diff != "" {

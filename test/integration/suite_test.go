@@ -130,8 +130,6 @@ func TestDeploymentIsRenamed(t *testing.T) {
 	}
 }
 
-// What a requirement says of a version that is not served is OLM's to the letter, each
-// field of it.
 func TestRequirementToTheLetter(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := newCRD(e, "knobs", "v1alpha1")
@@ -150,7 +148,6 @@ func TestRequirementToTheLetter(t *testing.T) {
 	}
 }
 
-// Versions that come all at once no longer exist through to the last.
 func TestUpgradeThroughIntermediates(t *testing.T) {
 	e := newOperatorEnv(t)
 	runOperator(e, func(o *controller.Options) { o.Workers = 1 })
@@ -197,9 +194,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 // The garbage collector orphans what an operator owns before the manager's cache shows that the operator is
 // deleted. The manager does not make the operator its owner again: it would go with the operator.
 func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	frozen := e.freezer("clusterserviceversions")
 	m := manageThrough(e, frozen.config)
 	e.install(csv("operator.v1", "server"))

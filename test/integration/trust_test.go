@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // trusting are the kinds of registrations, each named after what an author calls it.
@@ -84,8 +85,7 @@ func (w *trustWatch) history() []watch.Event {
 		latest = append(latest, o.GetResourceVersion())
 	}
 	for _, name := range w.crds {
-		crd, err := extensions(w.env).ApiextensionsV1().CustomResourceDefinitions().Get(w.ctx, name, metav1.GetOptions{})
-		w.must(err)
+		crd := kube.Get(w, extensions(w.env).ApiextensionsV1().CustomResourceDefinitions(), name)
 		latest = append(latest, crd.ResourceVersion)
 	}
 	var events []watch.Event
@@ -101,13 +101,11 @@ func (w *trustWatch) history() []watch.Event {
 	return events
 }
 
-// registrations are those of the test's Namespace, as they are.
 func (w *trustWatch) registrations() []unstructured.Unstructured {
 	w.Helper()
 	var all []unstructured.Unstructured
 	for _, resource := range trusting {
-		list, err := w.any.Resource(resource).List(w.ctx, metav1.ListOptions{LabelSelector: ofNamespace(w.namespace)})
-		w.must(err)
+		list := kube.List(w, w.any.Resource(resource), metav1.ListOptions{LabelSelector: ofNamespace(w.namespace)})
 		all = append(all, list.Items...)
 	}
 	return all
@@ -168,7 +166,6 @@ func givenBy(secret *corev1.Secret) [][]byte {
 	return slices.Concat(split(secret.Data[wellknown.KeyCA]), split(secret.Data[wellknown.KeyPreviousCAs]))
 }
 
-// bundleOf is the caBundle of a registration, or of a conversion; empty when there is none.
 func bundleOf(o runtime.Object) (name string, bundle []byte) {
 	if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
 		if crd.Spec.Conversion.Webhook == nil {
@@ -197,7 +194,6 @@ func (w *trustWatch) contains(name string, bundle []byte, authorities [][]byte, 
 	}
 }
 
-// split cuts a bundle into its certificates.
 func split(bundle []byte) [][]byte {
 	var all [][]byte
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {

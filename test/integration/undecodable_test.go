@@ -2,7 +2,6 @@ package integration
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -18,9 +17,7 @@ const huge = "1.00000000000000000000000000000001e1000000000"
 // A quantity that takes hours to decode, in a ClusterServiceVersion or a Subscription of a tenant, stops
 // neither the manager nor the tenant's neighbours, and is refused like any other that is not possible.
 func TestQuantityThatTakesHoursToDecode(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 
 	before := csv("before.v1", "before")
 	createHuge(e, operatorsv1alpha1.ClusterServiceVersionKind, before, "spec", "install", "spec", "deployments", "0", "spec", "template", "spec", "containers", "0", "resources", "limits", "memory")
@@ -37,10 +34,7 @@ func TestQuantityThatTakesHoursToDecode(t *testing.T) {
 	after := csv("after.v1", "after") // It is watched.
 	createHuge(e, operatorsv1alpha1.ClusterServiceVersionKind, after, "spec", "install", "spec", "deployments", "0", "spec", "template", "spec", "containers", "0", "resources", "limits", "memory")
 	for _, name := range []string{"before.v1", "configured.v1", "after.v1"} {
-		message := e.reaches(name, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed)
-		if !strings.Contains(message, "spec.template.spec.containers[0].resources.limits[memory]") {
-			t.Errorf("%s: the message names no field: %s", name, message)
-		}
+		e.reachesSaying(name, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed, "spec.template.spec.containers[0].resources.limits[memory]")
 	}
 }
 
@@ -57,9 +51,7 @@ func createHuge(e *env, kind string, o runtime.Object, path ...string) {
 	client := e.any.Resource(resource).Namespace(e.namespace)
 	_, err = client.Create(e.ctx, object, metav1.CreateOptions{})
 	e.must(err)
-	e.Cleanup(func() {
-		e.must(client.Delete(context.Background(), object.GetName(), metav1.DeleteOptions{}))
-	})
+	e.Cleanup(func() { e.must(client.Delete(context.WithoutCancel(e.ctx), object.GetName(), metav1.DeleteOptions{})) })
 }
 
 func setQuantity(at any, path []string) {

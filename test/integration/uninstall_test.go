@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -23,9 +22,7 @@ import (
 
 // Namespaced objects are left to the garbage collector, which no test plays here.
 func TestUninstall(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	e.manage()
 	e.install(bundle())
 	e.uninstall("operator.v1")
@@ -35,9 +32,7 @@ func TestUninstall(t *testing.T) {
 // Webhooks go before anything else does: once their backends go, they could refuse the
 // rest. A ClusterServiceVersion stays as long as one of them cannot be unregistered.
 func TestUninstallWaitsForUnregistration(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	var allowed atomic.Bool
 	var refused atomic.Int32
 	proxy := proxy(e, func(_ int, r *http.Request) kube.Verdict {
@@ -62,9 +57,7 @@ func TestUninstallWaitsForUnregistration(t *testing.T) {
 // A registration that the API server refuses to delete keeps the finalizer, but not the other
 // registrations. The ClusterServiceVersion and its record say so, and the certificate is renewed.
 func TestUnregistrationIsRefused(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	e.manage()
 	e.install(bundle())
 	configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration
@@ -95,7 +88,6 @@ func TestUnregistrationIsRefused(t *testing.T) {
 	leavesNothing(e)
 }
 
-// A ClusterServiceVersion that names definitions which cannot exist is deleted.
 func TestUninstallWithImpossibleDefinitions(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", namespaces(e.namespace))
@@ -117,9 +109,7 @@ func TestUninstallWithImpossibleDefinitions(t *testing.T) {
 // An operator whose webhook cannot be unregistered does not keep those of others from it when the
 // manager is removed.
 func TestFarewellIsRefused(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	e.install(csv("a.v1", "a"))
 	e.install(csv("b.v1", "b"))
@@ -147,9 +137,7 @@ func TestFarewellIsRefused(t *testing.T) {
 // Nothing can be created in a Namespace that is being deleted, and its pods may go at
 // any time: its webhooks go at once. The Namespace's controller deletes the rest.
 func TestNamespaceIsDeleted(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	e.install(bundle())
 	e.must(e.kube.CoreV1().Namespaces().Delete(e.ctx, e.namespace, metav1.DeleteOptions{}))
@@ -168,9 +156,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 // What was registered a moment before the deletion is unregistered, too, though the
 // manager's cache does not show it.
 func TestUninstallWithAStaleCache(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	frozen := e.freezer("webhookconfigurations")
 	m := manageThrough(e, frozen.config)
 	e.eventually("the caches are filled", func() (bool, any) { return m.passes("Namespace") > 0, nil })
@@ -187,10 +173,8 @@ func TestUninstallWithAStaleCache(t *testing.T) {
 // So is a conversion that was written a moment before the deletion: without it, the definition would
 // call a deleted Service.
 func TestUninstallWithStaleDefinitions(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	crd := newCRD(e, "flanges", "v1", "v2")
-	e.group("og", operatorsv1.OperatorGroupSpec{})
-	e.runDeployments()
 	frozen := e.freezer("customresourcedefinitions")
 	m := manageThrough(e, frozen.config)
 	e.eventually("the caches are filled", func() (bool, any) { return m.passes("Namespace") > 0, nil })

@@ -15,6 +15,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A registration that a client takes the labels off is called as before: the settle time
@@ -46,10 +47,9 @@ func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
 	}
 }
 
-// A client that may write the status of a WebhookRollout records a registration of another owner
-// there, by its name and its uid. The manager reads it with the others for the next rotation, and
-// neither changes nor deletes it. A webhook whose path is not served has each reconciliation decide
-// twice, so that the second decision knows what the first one read.
+// A client records a registration of another owner in the status of a WebhookRollout. The manager reads it for the next
+// rotation, and neither changes nor deletes it. A path that is not served makes each reconciliation decide twice, so
+// that the second decision knows what the first one read.
 func TestRotationBesideAForgedRecord(t *testing.T) {
 	e := newOperatorEnv(t)
 	listener := listen(e)
@@ -76,20 +76,17 @@ func TestRotationBesideAForgedRecord(t *testing.T) {
 		}},
 	}
 	configurations := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	before, err := configurations.Create(e.ctx, foreign, metav1.CreateOptions{})
-	e.must(err)
+	before := kube.Create(e, configurations, foreign)
 	e.Cleanup(func() { _ = configurations.Delete(context.Background(), before.Name, metav1.DeleteOptions{}) })
 
 	rollouts := e.olm.WebhookRollouts(e.namespace)
-	forged, err := rollouts.Get(e.ctx, "operator.v1", metav1.GetOptions{})
-	e.must(err)
+	forged := kube.Get(e, rollouts, "operator.v1")
 	forged.Status.Created = append(forged.Status.Created, managerv1alpha1.CreatedObject{Kind: "ValidatingWebhookConfiguration", Name: before.Name, UID: before.UID})
 	recorded := &forged.Status.Deployments[0]
 	recorded.Webhooks = append(recorded.Webhooks, managerv1alpha1.WebhookStatus{
 		Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "forged.example.com", Configuration: before.Name, State: managerv1alpha1.WebhookRegistered,
 	})
-	_, err = rollouts.UpdateStatus(e.ctx, forged, metav1.UpdateOptions{})
-	e.must(err)
+	kube.UpdateStatus(e, rollouts, forged)
 	e.order("once")
 	again := e.manage(routed(listener))
 	e.eventually("pods are given the next certificate", func() (bool, any) {

@@ -9,15 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// An operator that has lost a requirement is Pending, and its webhooks are called all the
-// same: they are repaired, and their certificates are renewed. What its
-// ClusterServiceVersion wants otherwise waits until the requirement is back.
+// An operator that has lost a requirement is Pending, but its webhooks are called: they are repaired, and their
+// certificates are renewed. Other changes wait until the requirement is met again.
 func TestUpkeepWithoutARequirement(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
-	e.runDeployments()
+	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	e.install(needs(csv("operator.v1", "server"), "account"))
@@ -29,8 +28,7 @@ func TestUpkeepWithoutARequirement(t *testing.T) {
 	pending()
 
 	name, registrations := e.registration("v.example.com").Name, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	_, err := registrations.Patch(e.ctx, name, types.JSONPatchType, []byte(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]`), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, registrations, name, types.JSONPatchType, []byte(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]`))
 	e.eventually("the policy is as declared", func() (bool, any) {
 		policy := e.registration("v.example.com").Webhooks[0].FailurePolicy
 		return *policy == admissionregistrationv1.Fail, *policy

@@ -19,11 +19,11 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Everything that is missing wakes the ClusterServiceVersion by its appearance alone: nothing else
-// happens meanwhile, which is why it runs alone, and no timer fires: an hour of it goes by
-// before, without a look.
+// Everything that is missing wakes the ClusterServiceVersion by its appearance alone. The test runs alone, and no timer
+// fires: an hour passes before it without a reconciliation.
 func TestWhatAppearsWakes(t *testing.T) {
 	e := newEnv(t)
 	clock := testingclock.NewFakeClock(time.Now())
@@ -47,9 +47,8 @@ func TestWhatAppearsWakes(t *testing.T) {
 	e.eventually("the Deployment is back", func() (bool, any) { return e.deployment("server") != nil, nil })
 }
 
-// The status reports within a second what has appeared, from when the API server serves it on; that
-// comes some time after what makes a definition. It runs alone, so that nothing else has the
-// manager look.
+// The status reports within a second what has appeared, from when the API server serves it. The test runs alone, so
+// that nothing else wakes the manager.
 func TestWhatAppearsIsSeenWithinASecond(t *testing.T) {
 	e := newEnv(t)
 	m := manageByOwnClock(e, cluster.Config())
@@ -64,9 +63,8 @@ func TestWhatAppearsIsSeenWithinASecond(t *testing.T) {
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 }
 
-// No event announces that an API server has become a newer one. The manager asks it every 30 s, and
-// not more often, as long as a ClusterServiceVersion waits for that. Here it answers as after an
-// upgrade.
+// No event announces a newer API server. The manager asks for the version every 30 s while a ClusterServiceVersion
+// waits for it. Here the API server answers as after an upgrade.
 func TestANewerKubernetesIsSeenWithinHalfAMinute(t *testing.T) {
 	e := newEnv(t)
 	e.group("og", allNamespaces)
@@ -198,35 +196,30 @@ func lackAll(e *env) []appearance {
 
 var readNodes = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}
 
-// reader is how the roles of the account and their bindings are called, here and everywhere.
 func reader(e *env) metav1.ObjectMeta { return named("reader-of-" + e.namespace) }
 
 func (e *env) makeReader() {
 	e.Helper()
-	_, err := e.kube.RbacV1().Roles(e.namespace).Create(e.ctx, &rbacv1.Role{ObjectMeta: reader(e), Rules: []rbacv1.PolicyRule{readPods}}, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, e.kube.RbacV1().Roles(e.namespace), &rbacv1.Role{ObjectMeta: reader(e), Rules: []rbacv1.PolicyRule{readPods}})
 }
 
 func (e *env) makeReaderEverywhere() {
 	e.Helper()
-	_, err := e.kube.RbacV1().ClusterRoles().Create(e.ctx, &rbacv1.ClusterRole{ObjectMeta: reader(e), Rules: []rbacv1.PolicyRule{readNodes}}, metav1.CreateOptions{})
-	e.must(err)
+	kube.Create(e, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: reader(e), Rules: []rbacv1.PolicyRule{readNodes}})
 }
 
 func (e *env) bindReader() {
 	e.Helper()
-	_, err := e.kube.RbacV1().RoleBindings(e.namespace).Create(e.ctx, &rbacv1.RoleBinding{
+	kube.Create(e, e.kube.RbacV1().RoleBindings(e.namespace), &rbacv1.RoleBinding{
 		ObjectMeta: reader(e), Subjects: accountAsSubject(e), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: reader(e).Name},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }
 
 func (e *env) bindReaderEverywhere() {
 	e.Helper()
-	_, err := e.kube.RbacV1().ClusterRoleBindings().Create(e.ctx, &rbacv1.ClusterRoleBinding{
+	kube.Create(e, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: reader(e), Subjects: accountAsSubject(e), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: reader(e).Name},
-	}, metav1.CreateOptions{})
-	e.must(err)
+	})
 }
 
 func (e *env) unbindReader() {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// cert-manager issues what a test asks for.
 func TestCertManager(t *testing.T) {
 	must(t, cluster.StartCertManager(t.Context()))
 	client, err := dynamic.NewForConfig(cluster.Config())

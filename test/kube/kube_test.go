@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -54,7 +55,6 @@ func newClient(t *testing.T, config *rest.Config) kubernetes.Interface {
 	return client
 }
 
-// configMap returns one that has the test's name and is removed when the test ends.
 func configMap(t *testing.T) *corev1.ConfigMap {
 	t.Helper()
 	name := strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())) + "-" + time.Now().Format("150405.000000")
@@ -70,28 +70,13 @@ func configMap(t *testing.T) *corev1.ConfigMap {
 func createConfigMap(t *testing.T, client kubernetes.Interface) string {
 	t.Helper()
 	object := configMap(t)
-	if _, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	return object.Name
+	return Create(t, client.CoreV1().ConfigMaps("default"), object).Name
 }
 
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.After(10 * time.Second); !so(); {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return so(), nil })
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("never: %s", what)
 	}
 }

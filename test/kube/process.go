@@ -9,7 +9,6 @@ import (
 	"syscall"
 )
 
-// process is a server that ends when the test does, however that ends.
 type process struct {
 	cmd   *exec.Cmd
 	log   string
@@ -53,7 +52,6 @@ func (p *process) run(started chan<- error) {
 	close(p.ended)
 }
 
-// endError says why the process has ended, or returns nil while it runs.
 func (p *process) endError() error {
 	select {
 	case <-p.ended:
@@ -71,7 +69,6 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// tail returns the end of a log.
 func tail(path string) string {
 	const most = 2000
 	content, err := os.ReadFile(path)

@@ -120,7 +120,6 @@ func (p *Proxy) verdict(r *http.Request) Verdict {
 	return p.judge(n, r)
 }
 
-// requestInfo reads requests as the API server itself does.
 var requestInfo = &request.RequestInfoFactory{
 	APIPrefixes:          sets.NewString("api", "apis"),
 	GrouplessAPIPrefixes: sets.NewString("api"),

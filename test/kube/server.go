@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// server is etcd and kube-apiserver, ready to be used.
 type server struct {
 	files
 	bin             string // where the programs are

@@ -162,7 +162,6 @@ func removeOthers(dir string) error {
 	return nil
 }
 
-// lock holds a directory against other builds. The kernel releases it when the process ends.
 func lock(dir string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 
 const module = "github.com/olm-webhook-manager/olm-webhook-manager"
 
-// findRoot returns the root of the checkout that the current directory belongs to.
 func findRoot() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -58,7 +57,6 @@ func sharedCache() (string, error) {
 	return filepath.Join(dir, "olm-webhook-manager"), nil
 }
 
-// key is a hash of the inputs and of the Go version.
 func (p program) key(root string) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, runtime.Version())

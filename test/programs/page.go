@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// writeProgramOfPage writes the first Go program of a Markdown page to a file.
 func writeProgramOfPage(page, file string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -20,7 +20,6 @@ const (
 	CertManager  = "cert-manager"
 )
 
-// program is one executable file and what it is built from.
 type program struct {
 	name   string
 	links  []string // other names of the same file

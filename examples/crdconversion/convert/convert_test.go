@@ -8,7 +8,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// TestSameCache has pairs of equal Caches: each is the other one, converted.
 func TestSameCache(t *testing.T) {
 	for name, pair := range map[string]struct{ v1, v2 string }{
 		"all that both can say": {

@@ -52,7 +52,6 @@ func expectRoundTrip(t *testing.T, spec map[string]any) {
 	expectSame(t, v2, complete(t, toV2(t, toV1(t, v2)), convert.V2Annotation, convert.AllowedInV2(v2.Object["spec"])))
 }
 
-// complete moves the content of an annotation into the spec, unless the spec was valid.
 func complete(t *testing.T, c *unstructured.Unstructured, annotation string, valid bool) *unstructured.Unstructured {
 	t.Helper()
 	annotations := c.GetAnnotations()

@@ -49,7 +49,6 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// randomSpec returns a spec with one field of the schema and a value for it or for another one.
 func randomSpec(random *rand.Rand, names []string) map[string]any {
 	words := []any{"3x512Mi", "03x1Gi", "512Mi", "", "cert", "1.2", "lru", "Random", int64(0), int64(3), int64(65536), int64(10000), 0.5, true, nil, []any{"a", "b"}, []any{"a", "a"}, []any{}, []any{""}, []any{int64(1)}}
 	value := words[random.IntN(len(words))]
@@ -59,7 +58,6 @@ func randomSpec(random *rand.Rand, names []string) map[string]any {
 	return map[string]any{names[random.IntN(len(names))]: value}
 }
 
-// optional returns a schema without required fields.
 func optional(props apiextensions.JSONSchemaProps) apiextensions.JSONSchemaProps {
 	props.Required = nil
 	for name, inner := range props.Properties {

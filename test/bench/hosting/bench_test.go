@@ -43,7 +43,6 @@ func BenchmarkMutating(b *testing.B) {
 	)
 }
 
-// contestant is one server at one path.
 type contestant struct {
 	name  string
 	start server
@@ -100,7 +99,6 @@ func compare(b *testing.B, servers ...contestant) {
 	b.ReportMetric(0, "ns/op") // not meaningful for several servers
 }
 
-// round calls on all connections concurrently, and returns the durations.
 func round(b *testing.B, clients []*client) []time.Duration {
 	took := make([]time.Duration, len(clients)*callsPerRound)
 	var all sync.WaitGroup

@@ -20,7 +20,6 @@ type client struct {
 	request []byte
 }
 
-// dial waits until the server listens.
 func dial(b *testing.B, host, path string, roots *x509.CertPool, body []byte) *client {
 	b.Helper()
 	config := &tls.Config{RootCAs: roots, ServerName: host, NextProtos: []string{"http/1.1"}}
@@ -37,7 +36,6 @@ func dial(b *testing.B, host, path string, roots *x509.CertPool, body []byte) *c
 	}
 }
 
-// request returns the bytes of an API server's request.
 func request(host, path string, body []byte) []byte {
 	var r bytes.Buffer
 	fmt.Fprintf(&r, "POST %s?timeout=10s HTTP/1.1\r\nHost: %s:%s\r\n", path, host, port)

@@ -12,7 +12,6 @@ import (
 
 var cold = flag.Bool("cold", false, "also measure builds with an empty build cache, which take minutes")
 
-// most is the largest ratio of pkg/hosting to controller-runtime that is accepted.
 const most = 1.1
 
 // BenchmarkSize compares the first program of docs/author/hosting.md with the same webhook on
@@ -55,7 +54,6 @@ func measure(b *testing.B, program string) map[string]float64 {
 	return values
 }
 
-// quickStart returns the path of a file with the first program of docs/author/hosting.md.
 func quickStart(b *testing.B) string {
 	b.Helper()
 	page, err := os.ReadFile("../../../docs/author/hosting.md")

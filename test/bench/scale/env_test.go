@@ -26,6 +26,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // env is one measurement's part of the cluster: ten Namespaces, each with an
@@ -56,13 +57,11 @@ func newEnv(b *testing.B) *env {
 	e.any, err = dynamic.NewForConfig(config)
 	e.must(err)
 	for range 10 {
-		ns, err := e.kube.CoreV1().Namespaces().Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "scale-"}}, metav1.CreateOptions{})
-		e.must(err)
+		ns := kube.Create(e, e.kube.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "scale-"}})
 		e.namespaces = append(e.namespaces, ns.Name)
-		_, err = e.olm.OperatorGroups(ns.Name).Create(e.ctx, &operatorsv1.OperatorGroup{
+		kube.Create(e, e.olm.OperatorGroups(ns.Name), &operatorsv1.OperatorGroup{
 			ObjectMeta: metav1.ObjectMeta{Name: "own"}, Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{ns.Name}},
-		}, metav1.CreateOptions{})
-		e.must(err)
+		})
 	}
 	return e
 }
@@ -83,20 +82,17 @@ func (e *env) clear() {
 		for _, kind := range derived {
 			e.must(e.any.Resource(kind).Namespace(namespace).DeleteCollection(e.ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 		}
-		rollouts, err := e.olm.WebhookRollouts(namespace).List(e.ctx, metav1.ListOptions{})
-		e.must(err)
-		for _, r := range rollouts.Items {
+		for _, r := range kube.List(e, e.olm.WebhookRollouts(namespace), metav1.ListOptions{}).Items {
 			e.must(e.olm.WebhookRollouts(namespace).Delete(e.ctx, r.Name, metav1.DeleteOptions{}))
 		}
-		csvs, err := e.olm.ClusterServiceVersions(namespace).List(e.ctx, metav1.ListOptions{})
-		e.must(err)
-		for _, csv := range csvs.Items {
-			_, err := e.olm.ClusterServiceVersions(namespace).Patch(e.ctx, csv.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-			e.must(err)
+		for _, csv := range kube.List(e, e.olm.ClusterServiceVersions(namespace), metav1.ListOptions{}).Items {
+			kube.Patch(e, e.olm.ClusterServiceVersions(namespace), csv.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 			e.must(e.olm.ClusterServiceVersions(namespace).Delete(e.ctx, csv.Name, metav1.DeleteOptions{}))
 		}
 	})
 }
+
+func (e *env) Context() context.Context { return e.ctx }
 
 func (e *env) must(err error) {
 	e.Helper()
@@ -105,7 +101,6 @@ func (e *env) must(err error) {
 	}
 }
 
-// each does something for every ClusterServiceVersion, some side by side.
 func (e *env) each(csvs []*operatorsv1alpha1.ClusterServiceVersion, do func(*operatorsv1alpha1.ClusterServiceVersion) error) {
 	e.Helper()
 	todo := make(chan func() error, len(csvs))
@@ -116,7 +111,6 @@ func (e *env) each(csvs []*operatorsv1alpha1.ClusterServiceVersion, do func(*ope
 	e.do(todo)
 }
 
-// do is the work of all writers, until there is nothing left.
 func (e *env) do(todo <-chan func() error) {
 	e.Helper()
 	failed := make(chan error, writers)
@@ -152,7 +146,6 @@ func (e *env) createCSV(csv *operatorsv1alpha1.ClusterServiceVersion) error {
 	return err
 }
 
-// allSucceed waits for the phases, by one watch in each Namespace.
 func (e *env) allSucceed(csvs []*operatorsv1alpha1.ClusterServiceVersion) {
 	e.Helper()
 	waiting := map[string]int{}
@@ -191,9 +184,8 @@ func (e *env) allSucceed(csvs []*operatorsv1alpha1.ClusterServiceVersion) {
 
 // touchGroup makes the manager look at everything in a Namespace.
 func (e *env) touchGroup(namespace string) {
-	_, err := e.olm.OperatorGroups(namespace).Patch(e.ctx, "own", types.MergePatchType,
-		fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, time.Now().UnixNano()), metav1.PatchOptions{})
-	e.must(err)
+	kube.Patch(e, e.olm.OperatorGroups(namespace), "own", types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, time.Now().UnixNano()))
 }
 
 // playDeployments makes Deployments available, each after a random part of the delay.

@@ -20,7 +20,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// result is all that the manager has made of one ClusterServiceVersion.
 type result struct {
 	csv           *operatorsv1alpha1.ClusterServiceVersion
 	rollout       *managerv1alpha1.WebhookRollout
@@ -36,10 +35,8 @@ type result struct {
 	reader    *rbacv1.RoleBinding
 }
 
-// floor is how long plain clients take to write the final objects of an installation
-// again: nothing that writes them can be quicker by much. What a webhook's registration and
-// the two statuses report is not true before its Deployment is available, so those are
-// written then, by whichever client is free.
+// floor is how long plain clients take to write the final objects of an installation again. The registration and the
+// two statuses are written when the Deployment is available.
 func (e *env) floor(csvs []*operatorsv1alpha1.ClusterServiceVersion) time.Duration {
 	e.Helper()
 	results := map[string]*result{} // by Deployment
@@ -115,9 +112,8 @@ func (e *env) read(csv *operatorsv1alpha1.ClusterServiceVersion) *result {
 
 var operatorConditions = operatorsv2.GroupVersion.WithResource("operatorconditions")
 
-// write makes the objects as they were, except for what has to wait until the Deployment is
-// available. Those of one kind get a name of their own where the API server has not taken
-// the old ones away.
+// write creates the objects as they were, except for what waits until the Deployment is available. Kinds whose old
+// objects may still exist get another name.
 func (e *env) write(r *result) error {
 	for _, o := range []metav1.Object{r.csv, r.rollout, r.secret, r.service, r.role, r.binding, r.deployment, r.configuration, r.condition, r.mayRead, r.reader} {
 		o.SetResourceVersion("")
@@ -167,7 +163,6 @@ func (e *env) write(r *result) error {
 	return err
 }
 
-// finish writes the registration and the statuses.
 func (e *env) finish(r *result) error {
 	if _, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(e.ctx, r.configuration, metav1.CreateOptions{}); err != nil {
 		return err

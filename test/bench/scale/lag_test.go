@@ -9,6 +9,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // BenchmarkLag measures how long after a registration was written the API server calls the
@@ -53,8 +55,7 @@ func (e *env) lag(number int) time.Duration {
 	e.Helper()
 	client := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	label := map[string]string{"lag": fmt.Sprint(number)}
-	registered, err := client.Create(e.ctx, unanswered(label), metav1.CreateOptions{})
-	e.must(err)
+	registered := kube.Create(e, client, unanswered(label))
 	defer func() { e.must(client.Delete(e.ctx, registered.Name, metav1.DeleteOptions{})) }()
 	return e.timed(func() {
 		e.eventually("the webhook is called", func() (bool, error) {

@@ -15,7 +15,6 @@ const (
 	mostRepair = 200 * time.Millisecond // for 99 of 100
 )
 
-// staysBelow fails the benchmark when what was measured is not below its limit.
 func staysBelow(b *testing.B, limit, measured float64, what, unit string) {
 	b.Helper()
 	if measured >= limit {

@@ -21,10 +21,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
-// managerAgent is how the manager's requests are known in the audit log.
 const managerAgent = "olm-webhook-manager/"
 
-// manager is one that runs as a process of its own.
 type manager struct {
 	*env
 	process      *os.Process
@@ -62,7 +60,6 @@ func (e *env) startManager(flags ...string) *manager {
 	return m
 }
 
-// shippedEnvironment is what the manager's Deployment sets by value.
 func (e *env) shippedEnvironment() []string {
 	text, err := os.ReadFile("../../../manifests/manager/deployment.yaml")
 	e.must(err)
@@ -90,7 +87,6 @@ func freeAddress(e *env) string {
 	return l.Addr().String()
 }
 
-// passes is how often the manager has looked at ClusterServiceVersions.
 func (m *manager) passes() int {
 	m.Helper()
 	n := 0
@@ -115,7 +111,6 @@ func (m *manager) metrics() map[string]*dto.MetricFamily {
 	return families
 }
 
-// value is that of a metric without labels.
 func (m *manager) value(name string) float64 {
 	m.Helper()
 	metric := m.metrics()[name].GetMetric()
@@ -162,7 +157,6 @@ func (m *manager) requestsSince(place int64) int {
 	return n
 }
 
-// status is a number of bytes that Linux reports for the process.
 func (m *manager) status(field string) float64 {
 	m.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.process.Pid))

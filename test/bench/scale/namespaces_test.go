@@ -12,9 +12,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// BenchmarkNamespaces installs many ClusterServiceVersions whose OperatorGroups select
-// Namespaces by label: the group's own, and then a hundred more for each. What an
-// installation takes of the processor must not grow with them.
+// BenchmarkNamespaces installs ClusterServiceVersions whose OperatorGroups select Namespaces by label. The processor
+// time of an installation must not grow with the number of Namespaces.
 func BenchmarkNamespaces(b *testing.B) {
 	if !cluster.Audit.Available() {
 		b.Skip("a whole cluster has controllers of its own for what this plays: unset KUBECONFIG")
@@ -37,13 +36,11 @@ func BenchmarkNamespaces(b *testing.B) {
 	})
 }
 
-// cost is what the installation of many ClusterServiceVersions takes.
 type cost struct {
 	processor float64 // milliseconds for each of them
 	floors    float64
 }
 
-// installSelected installs them with groups that select by label, with more Namespaces to select.
 func (e *env) installSelected(size, more int) cost {
 	e.Helper()
 	m := e.startManager()
@@ -68,7 +65,6 @@ func (e *env) installSelected(size, more int) cost {
 	return cost{processor, installing.Seconds() / floor.Seconds()}
 }
 
-// labelSelectedBy names the Namespace of the group that selects another.
 const labelSelectedBy = "scale.example.com/selected-by"
 
 // selectByLabel makes more Namespaces, and returns them when each is labelled as a target
@@ -124,7 +120,6 @@ func (e *env) selects(namespace string) error {
 	return err
 }
 
-// removeNamespaces plays the controller that finalizes them.
 func (e *env) removeNamespaces(namespaces []string) {
 	e.Helper()
 	client := e.kube.CoreV1().Namespaces()

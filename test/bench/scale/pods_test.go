@@ -15,10 +15,8 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// BenchmarkPods installs ClusterServiceVersions with real pods in a whole cluster, by the
-// manager that runs there. The floor is the same final objects, pods and all, by plain
-// clients. When twenty pods have started, and when kube-proxy has heard of them, varies by
-// more than a second.
+// BenchmarkPods installs ClusterServiceVersions with real pods in a whole cluster. The floor is the same objects by
+// plain clients, because the start of twenty pods varies by more than a second.
 func BenchmarkPods(b *testing.B) {
 	if cluster.Audit.Available() {
 		b.Skip("this API server has no nodes: make bench-pods")
@@ -96,7 +94,6 @@ func (e *env) scaleManager(replicas int32) {
 	e.must(err)
 }
 
-// managerRuns waits until the manager is what it is most of the time.
 func (e *env) managerRuns() {
 	e.Helper()
 	const name = "olm-webhook-manager"

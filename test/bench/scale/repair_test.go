@@ -13,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // repairs deletes the registration of each of some ClusterServiceVersions, then edits it,
@@ -26,8 +27,7 @@ func (e *env) repairs(m *manager, csvs []*operatorsv1alpha1.ClusterServiceVersio
 		e.must(client.Delete(e.ctx, name, metav1.DeleteOptions{}))
 		deleted = append(deleted, e.until(name, func(_ *admissionregistrationv1.ValidatingWebhookConfiguration) bool { return true }))
 
-		_, err := client.Patch(e.ctx, name, types.JSONPatchType, []byte(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]`), metav1.PatchOptions{})
-		e.must(err)
+		kube.Patch(e, client, name, types.JSONPatchType, []byte(`[{"op":"replace","path":"/webhooks/0/failurePolicy","value":"Ignore"}]`))
 		edited = append(edited, e.until(name, func(c *admissionregistrationv1.ValidatingWebhookConfiguration) bool {
 			return *c.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail
 		}))

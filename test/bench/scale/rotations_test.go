@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // BenchmarkRotations lets a manager that was down for long find two hundred certificates
@@ -65,9 +66,7 @@ func (e *env) rotated() int {
 	e.Helper()
 	n := 0
 	e.eachNamespace(func(namespace string) {
-		rollouts, err := e.olm.WebhookRollouts(namespace).List(e.ctx, metav1.ListOptions{ResourceVersion: "0"})
-		e.must(err)
-		for _, r := range rollouts.Items {
+		for _, r := range kube.List(e, e.olm.WebhookRollouts(namespace), metav1.ListOptions{ResourceVersion: "0"}).Items {
 			for _, d := range r.Status.Deployments {
 				if c := d.Certificate; c != nil && c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable {
 					n++

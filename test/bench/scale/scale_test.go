@@ -15,12 +15,10 @@ var cluster *kube.Cluster
 
 func TestMain(m *testing.M) { kube.Main(m, &cluster) }
 
-// writers is how many clients create the ClusterServiceVersions, and write the floor.
 const writers = 10
 
-// BenchmarkInstall installs many ClusterServiceVersions at once and waits until all are
-// Succeeded. The floor is the same final objects, written by plain clients in the same
-// run, where Deployments become available after the same delays.
+// BenchmarkInstall installs many ClusterServiceVersions at once. The floor is the same final objects, written by plain
+// clients in the same run.
 func BenchmarkInstall(b *testing.B) {
 	if !cluster.Audit.Available() {
 		b.Skip("a whole cluster has controllers of its own for what this plays: unset KUBECONFIG")
@@ -96,7 +94,6 @@ func (e *env) idles(m *manager, size int) {
 	}
 }
 
-// quiet waits until the manager has looked at nothing for a second.
 func (e *env) quiet(m *manager) {
 	last, at := -1, time.Now()
 	e.eventually("the manager is idle", func() (bool, error) {

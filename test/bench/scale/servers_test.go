@@ -24,10 +24,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// restartTime is how long a Deployment takes to replace its pod.
 const restartTime = 3 * time.Second
 
-// server plays the pod of a Deployment: it answers on an address of this machine.
 type server struct {
 	*env
 	csv        *operatorsv1alpha1.ClusterServiceVersion
@@ -77,7 +75,6 @@ func (e *env) playServers(csvs []*operatorsv1alpha1.ClusterServiceVersion) []*se
 	return all
 }
 
-// rollOut is what the Deployment controller makes of a new template.
 func (s *server) rollOut(d *appsv1.Deployment) {
 	s.mutex.Lock()
 	restart := d.Spec.Template.Annotations[wellknown.AnnotationRestartedFor]
@@ -110,7 +107,6 @@ func (s *server) mounted() (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// load takes up what is mounted.
 func (s *server) load() {
 	pair, err := s.mounted()
 	if err != nil {
@@ -170,7 +166,6 @@ func (s *server) age(by time.Duration) error {
 	return err
 }
 
-// start is what a kubelet does with a pod.
 func (s *server) start() error {
 	s.load()
 	pods := s.kube.CoreV1().Pods(s.csv.Namespace)

@@ -18,7 +18,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/pki"
 )
 
-// tool is the program under test, and the cluster that it makes.
 type tool struct {
 	program string
 	layout  node.Layout
@@ -32,13 +31,11 @@ func newTool(t *testing.T) tool {
 	return tool{program: program, layout: node.Layout{Run: host.RunDir(func(string) string { return "" })}}
 }
 
-// run runs a verb of the tool and returns all that it says.
 func (c tool) run(t *testing.T, arguments ...string) string {
 	t.Helper()
 	return output(t, c.program, arguments...)
 }
 
-// try runs a verb of the tool that may fail.
 func (c tool) try(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), c.program, arguments...).CombinedOutput()

@@ -15,7 +15,6 @@ import (
 
 const certificates = "/tmp/k8s-webhook-server/serving-certs/"
 
-// serve is a server of net/http, and what its flags add to that.
 func serve(flags []string) {
 	server := &http.Server{Addr: ":9443", Handler: handlers(), TLSConfig: &tls.Config{}}
 	certificate, key := certificates+"tls.crt", certificates+"tls.key"

@@ -40,7 +40,6 @@ func await() error {
 	return http.ListenAndServe(":9443", mux)
 }
 
-// probeUntilDenied tries to create what the webhook denies.
 func probeUntilDenied(ctx context.Context, client kubernetes.Interface) error {
 	probe := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-", Labels: map[string]string{"deny": "true"}}}
 	return wait.PollUntilContextCancel(ctx, 200*time.Millisecond, true, func(ctx context.Context) (bool, error) {

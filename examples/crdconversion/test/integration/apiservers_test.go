@@ -31,8 +31,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// The Service kubernetes has two more API servers than the kubeconfig names. One cannot be reached,
-// and the other does not know the new storage version yet, so it would store objects in the
+// The Service kubernetes has two more API servers: one cannot be reached, and the other still stores objects in the
 // previous version. The command rewrites nothing until both store the new version.
 func TestMigrateAsksEveryAPIServer(t *testing.T) {
 	if cluster.Etcd() == "" {
@@ -147,7 +146,6 @@ func hash(version string) []byte {
 	return []byte(storage.Hash(crd, version))
 }
 
-// isAskedAgain waits for that many more requests.
 func (s *apiServer) isAskedAgain(times int64) {
 	s.Helper()
 	before := s.asked.Load()
@@ -174,7 +172,6 @@ func (e *env) outside() string {
 	return address
 }
 
-// endpoint adds an address to the Service kubernetes, in its own EndpointSlice.
 func (e *env) endpoint(name string, address net.Addr) (remove func()) {
 	e.Helper()
 	client, err := kubernetes.NewForConfig(cluster.Config())
@@ -196,7 +193,6 @@ func (e *env) endpoint(name string, address net.Addr) (remove func()) {
 	return remove
 }
 
-// trusting returns a kubeconfig that also trusts the CA of the other API server.
 func (e *env) trusting(other *apiServer) (path string) {
 	e.Helper()
 	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)

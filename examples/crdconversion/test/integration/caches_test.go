@@ -17,7 +17,6 @@ import (
 
 const crdName = "caches.crdconversion.example.com"
 
-// installCRD replaces the definition by that of a bundle.
 func (e *env) installCRD(bundle string) {
 	e.Helper()
 	text, err := os.ReadFile("../../" + bundle + "/manifests/crdconversion.example.com_caches.yaml")

@@ -43,7 +43,6 @@ func (e *env) startMigrate(flags ...string) *command {
 	return c
 }
 
-// end waits for the command and returns its output.
 func (c *command) end(succeeds bool) string {
 	c.Helper()
 	if err := c.Wait(); (err == nil) != succeeds {

@@ -21,12 +21,10 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// upTo is the number of objects, including the protected one.
 const upTo = 4
 
-// TestKilledAfterEachWrite kills the command after its first write, after its second, and so on,
-// while the cluster's own migrator runs and a webhook refuses one object. Neither a killed run nor
-// the next one reports success while the object is stored in v2.
+// TestKilledAfterEachWrite kills the command after each of its writes, while a webhook refuses one object. No run
+// reports success while the object is stored in v2.
 func TestKilledAfterEachWrite(t *testing.T) {
 	if cluster.Etcd() == "" {
 		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
@@ -79,7 +77,6 @@ func TestKilledAfterEachWrite(t *testing.T) {
 	e.noOrders()
 }
 
-// keepsVersion2 fails unless storedVersions has v2 while an object is stored in it.
 func (e *env) keepsVersion2(run string) {
 	e.Helper()
 	crd := e.definition()
@@ -102,7 +99,6 @@ func (e *env) definition() *apiextensionsv1.CustomResourceDefinition {
 	return crd
 }
 
-// noOrders fails if the command left StorageVersionMigrations.
 func (e *env) noOrders() {
 	e.Helper()
 	client, err := kubernetes.NewForConfig(cluster.Config())
@@ -114,9 +110,8 @@ func (e *env) noOrders() {
 	}
 }
 
-// startOtherClient has another client change an object all the time. The migrator waits until its
-// cache is as new as its StorageVersionMigration, which it learns from changes, or after a minute
-// or two.
+// startOtherClient has another client change an object all the time. The migrator waits until its cache is as new as
+// its StorageVersionMigration, which it learns from changes.
 func (e *env) startOtherClient() (stop func()) {
 	e.Helper()
 	ctx, cancel := context.WithCancel(e.Context())

@@ -48,7 +48,6 @@ func (k *killer) permits(r *http.Request) bool {
 	return true
 }
 
-// migrate runs the command, which is killed before it exceeds the limit of writes.
 func (k *killer) migrate(limit int) (output string, killed bool) {
 	k.Helper()
 	k.mu.Lock()

@@ -18,9 +18,8 @@ import (
 
 const many = 1000
 
-// TestDowngrade stores a thousand Caches of both versions in v1 by the manager's command, and
-// installs the definition of v1, which has no webhook. No field changes, neither then nor after the
-// next upgrade, even if the API server stores only a part of an object.
+// TestDowngrade stores a thousand Caches of both versions in v1 by the manager's command, and installs the definition
+// of v1. No field changes, neither then nor after the next upgrade.
 func TestDowngrade(t *testing.T) {
 	if cluster.Etcd() == "" {
 		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
@@ -68,7 +67,6 @@ func TestDowngrade(t *testing.T) {
 	e.are("after the second upgrade", convert.V2, inV2)
 }
 
-// all returns the Caches in a version by name.
 func (e *env) all(version schema.GroupVersion) map[string]map[string]any {
 	e.Helper()
 	found := e.All(e.T, version, caches.Content)

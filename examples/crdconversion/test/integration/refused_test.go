@@ -17,7 +17,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 )
 
-// protected is the object whose updates a webhook refuses.
 const protected = "cache-0003"
 
 // refuse registers a webhook that refuses updates of the protected object, and returns when it is

@@ -78,7 +78,6 @@ func TestNameThatIsTooLongForAnAnnotation(t *testing.T) {
 	n.CreateWith(t, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}, versions)
 }
 
-// warnings are the last warnings.
 type warnings struct {
 	mu    sync.Mutex
 	texts []string

@@ -18,7 +18,6 @@ var cluster *kube.Cluster
 
 func TestMain(m *testing.M) { kube.Main(m, &cluster) }
 
-// startOperator runs the operator until the test ends, and returns a namespace.
 func startOperator(t *testing.T) *table.Namespace {
 	t.Helper()
 	if err := cluster.InstallCRDs(t.Context(), "../../bundle/manifests/kubeflow.org_poddefaults.yaml"); err != nil {

@@ -28,7 +28,6 @@ func moduleDir() (string, error) {
 	}
 }
 
-// requiredVersion reads from the text of a go.mod which version of a module it requires.
 func requiredVersion(mod, module string) (string, error) {
 	line := regexp.MustCompile(`(?m)^\s+` + regexp.QuoteMeta(module) + ` (v\S+)`)
 	match := line.FindStringSubmatch(mod)

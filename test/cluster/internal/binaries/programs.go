@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// program is one file of the bin directory and how it is made.
 type program struct {
 	name  string   // its path in the bin directory
 	pkg   string   // the main package
@@ -15,12 +14,10 @@ type program struct {
 	light bool     // whether the light tier, etcd and kube-apiserver alone, needs it
 }
 
-// names are all the files that the program stands for.
 func (p program) names() []string {
 	return append([]string{p.name}, p.links...)
 }
 
-// local reports whether the program's main package is a folder of this module.
 func (p program) local() bool {
 	return strings.HasPrefix(p.pkg, "./")
 }

@@ -68,7 +68,6 @@ func effectiveCapabilities(status string) uint64 {
 	return 0
 }
 
-// missingPackages returns the Debian packages of the programs that are not there.
 func missingPackages(m machine) []string {
 	var packages []string
 	for _, n := range needed {
@@ -79,7 +78,6 @@ func missingPackages(m machine) []string {
 	return packages
 }
 
-// describeMissing says what is missing, what for, and how it gets there.
 func describeMissing(packages []string) error {
 	var lines []string
 	for _, n := range needed {

@@ -1,6 +1,5 @@
 package node
 
-// component is one process of the cluster.
 type component struct {
 	name string // the program's, and its log's
 	args []string

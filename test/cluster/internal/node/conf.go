@@ -20,7 +20,6 @@ var confFiles = map[string]string{
 	"audit.yaml":      "audit.yaml",
 }
 
-// writeConf writes the configuration file of each component that has one.
 func writeConf(l Layout) error {
 	templates, err := template.New("").Option("missingkey=error").ParseFS(confFS, "conf/*")
 	if err != nil {

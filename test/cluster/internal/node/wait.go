@@ -42,7 +42,6 @@ func waitForAPIServer(ctx context.Context, s *supervisor) error {
 	return s.poll(ctx, "kube-apiserver", client.Ready)
 }
 
-// importSandboxImage gives containerd the one image that it cannot be without.
 func importSandboxImage(ctx context.Context, s *supervisor) error {
 	ctr := s.layout.Program("ctr")
 	err := s.poll(ctx, "containerd", func(ctx context.Context) error {
