@@ -39,6 +39,8 @@ func TestEndConversions(t *testing.T) {
 	recorded, migrated := convertedCRD("server-service", []string{"v2"}, "-v1", "v2"), convertedCRD("server-service", []string{"v2"}, "-v1", "v2")
 	recorded.Annotations = map[string]string{wellknown.AnnotationStoredVersions: "v1,v2"}
 	migrated.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
+	removed := convertedCRD("server-service", []string{"v2"}, "v2")
+	removed.Status.Conditions = migrated.Status.Conditions
 	tests := map[string]struct {
 		crd     *apiextensionsv1.CustomResourceDefinition
 		objects string // "", "none", "some"
@@ -47,6 +49,7 @@ func TestEndConversions(t *testing.T) {
 	}{
 		"the only one stored, and a migration is incomplete": {recorded, "some", false, blocked},
 		"the only one stored, after a migration of others":   {migrated, "some", false, blocked},
+		"another was removed after a migration of others":    {removed, "some", false, blocked},
 		"two versions, not counted yet":                      {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "", false, asks},
 		"two versions, no objects":                           {convertedCRD("server-service", []string{"v1", "v2"}, "v1", "v2"), "none", false, ends},
 		"two versions, objects":                              {convertedCRD("server-service", []string{"v2"}, "v1", "v2"), "some", false, blocked},
@@ -111,6 +114,13 @@ func TestConversionInUse(t *testing.T) {
 			installtest.Same(t, "the message", test.want, inUse(crd, 7))
 		})
 	}
+}
+
+// After a StorageVersionMigration of another client, v1 was removed from spec.versions.
+func TestRemovedVersionInUse(t *testing.T) {
+	crd := convertedCRD("server-service", []string{"v2"}, "v2")
+	crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
+	installtest.Same(t, "the message", "things.example.com has 7 objects, which may be stored in v2 or a removed version, and serves v2: run `kubectl webhooks storage migrate things.example.com --to v2`", inUse(crd, 7))
 }
 
 // If objects cannot be counted, the message assumes that there are some.

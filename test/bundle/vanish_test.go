@@ -55,7 +55,7 @@ func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 			if command == nil {
 				t.Fatalf("it names no command: %v", refusal)
 			}
-			if output, err := webhooks(t, append(strings.Fields(command[1]), "--api-servers="+serverAddress(t))...).CombinedOutput(); err != nil {
+			if output, err := webhooks(t, append(strings.Fields(command[1]), "--api-servers="+serverAddress(t), "--api-server-request-timeout=1s")...).CombinedOutput(); err != nil {
 				t.Fatalf("%s: %v\n%s", command[0], err, output)
 			}
 			must(t, c.CheckDefinitions(t.Context(), bundleWith(t, next)))

@@ -160,7 +160,7 @@ func goesBack(e *env, client *caches.Client, files, crd string) {
 		e.Fatalf("there are %d Caches, want a thousand and the two samples", len(before))
 	}
 
-	e.manager("storage", "migrate", crd, "--to", "v1")
+	e.manager("storage", "migrate", crd, "--to", "v1", "--api-server-request-timeout=5s")
 	e.kubectl("replace", "-f", files+"/bundle-v1/manifests/crdconversion.example.com_caches.yaml")
 	e.kubectl("delete", "-n", e.namespace, "csv/crdconversion.v2.1.0", "--wait")
 	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", files+"/bundle-v1/manifests/crdconversion.clusterserviceversion.yaml")

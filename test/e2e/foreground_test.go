@@ -43,7 +43,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	e.rolledOut(converter) // the pods of the version before have ended
 	e.kubectl("delete", "pod", "-n", e.namespace, podsOf(e, converter)[0].Name)
 	e.rolledOut(converter) // its account is there
-	e.manager("storage", "migrate", crd, "--to", "v2")
+	e.manager("storage", "migrate", crd, "--to", "v2", "--api-server-request-timeout=5s")
 	load.goesOn(converted)
 	load.end(never)
 	if found := client.All(e.T, convert.V2, caches.Authored); len(found) != 1002 {

@@ -17,7 +17,8 @@ import (
 
 // Possible returns the versions in which objects of a definition may be stored: the ones in
 // status.storedVersions, the ones that an incomplete storage migration has recorded, and, after a
-// StorageVersionMigration of any client, all versions in spec.versions.
+// StorageVersionMigration of any client, all versions in spec.versions. It cannot know a version
+// that was removed from spec.versions after such a migration: see Only.
 // Versions in spec.versions come first, in their order.
 func Possible(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	claimed := slices.Concat(crd.Status.StoredVersions, Recorded(crd))
@@ -38,11 +39,14 @@ func Possible(crd *apiextensionsv1.CustomResourceDefinition) []string {
 // Describe returns in which versions the objects of a definition are stored. The API server does not report the
 // version in which an object is stored: only with one possible version is it known.
 func Describe(crd *apiextensionsv1.CustomResourceDefinition) string {
-	versions := strings.Join(Possible(crd), " or ")
-	if len(Possible(crd)) > 1 {
-		return "which may be stored in " + versions
+	versions := Possible(crd)
+	if Migrated(crd) {
+		versions = append(versions, "a removed version")
 	}
-	return "stored in " + versions
+	if len(versions) > 1 {
+		return "which may be stored in " + strings.Join(versions, " or ")
+	}
+	return "stored in " + strings.Join(versions, " or ")
 }
 
 // Served returns the served versions of a definition.
@@ -68,9 +72,10 @@ func Readable(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return readable
 }
 
-// Only reports whether all objects of a definition are stored in one version.
+// Only reports whether all objects of a definition are stored in one version. After a
+// StorageVersionMigration it is false: objects may also be stored in a version that spec.versions had.
 func Only(crd *apiextensionsv1.CustomResourceDefinition, version string) bool {
-	return slices.Equal(Possible(crd), []string{version})
+	return !Migrated(crd) && slices.Equal(Possible(crd), []string{version})
 }
 
 // Claimed reports whether status.storedVersions names a version.

@@ -58,3 +58,18 @@ func TestPossible(t *testing.T) {
 		})
 	}
 }
+
+// After a StorageVersionMigration of another client, v1 was removed from spec.versions.
+func TestOnlyAfterAMigration(t *testing.T) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v2"}}
+	crd.Status.StoredVersions = []string{"v2"}
+	for _, migrated := range []bool{false, true} {
+		if migrated {
+			crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
+		}
+		if only := Only(crd, "v2"); only == migrated {
+			t.Errorf("migrated: %v, only v2: %v", migrated, only)
+		}
+	}
+}

@@ -37,7 +37,3 @@ const LabelCanary = "olm-webhook-manager.io/canary"
 // LabelGrantedPermissions is "true" on the roles and bindings that grant permissions of a
 // ClusterServiceVersion outside its namespace.
 const LabelGrantedPermissions = "olm-webhook-manager.io/granted-permissions"
-
-// LabelStorageMigration, on a StorageVersionMigration, marks a storage migration that this
-// project created. The next one deletes what an interrupted one has left.
-const LabelStorageMigration = "olm-webhook-manager.io/storage-migration"

@@ -14,10 +14,11 @@ import (
 // requiredAnswers is how often every API server has to confirm: its storage learns of a change after its answer.
 const requiredAnswers = 10
 
-// waitForServers waits until no API server would store a rewritten object in the previous version.
-func waitForServers(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) error {
+// waitForServers waits until no API server would store a rewritten object in the previous version. late reports
+// whether it had to wait for one.
+func waitForServers(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string) (late bool, err error) {
 	doubt, agreed := "", 0
-	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		agreed++
 		now, err := serverProblem(ctx, c, crd, to)
 		if err != nil {
@@ -33,11 +34,11 @@ func waitForServers(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomR
 	})
 	switch {
 	case errors.Is(err, ErrNoAddresses):
-		return err
+		return false, err
 	case err != nil:
-		return fmt.Errorf("not every API server stores the objects of %s in %s: %s: nothing was rewritten. Run the command where each of them can be reached by its own address, such as in a pod", crd.Name, to, doubt)
+		return false, fmt.Errorf("not every API server stores the objects of %s in %s: %s: nothing was rewritten. Run the command where each of them can be reached by its own address, such as in a pod", crd.Name, to, doubt)
 	default:
-		return nil
+		return doubt != "", nil
 	}
 }
 

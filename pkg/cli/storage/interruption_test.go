@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,45 +18,43 @@ import (
 )
 
 // TestKilledAfterEachWrite ends the command after each of its writes, and runs it again. While an object is stored in
-// v1, no run succeeds and v1 counts as stored, independent of what the migrator of the cluster does to
+// v1, no run succeeds and v1 counts as stored, independent of what the migrations of other clients do to
 // status.storedVersions meanwhile.
 func TestKilledAfterEachWrite(t *testing.T) {
-	conflict := apierrors.NewConflict(things, "c", errors.New("admission webhook denied the request"))
-	for name, cluster := range map[string]func() *cluster{
-		"no migrator": func() *cluster { return newCluster("v1", "a", "b", "c") },
-		"it succeeds": func() *cluster { c := newCluster("v1", "a", "b", "c"); c.migrator = &migrator{}; return c },
-		"it fails":    func() *cluster { c := newCluster("v1", "a", "b", "c"); c.migrator = &migrator{fails: true}; return c },
-		"it skips c":  func() *cluster { c := newCluster("v1", "a", "b", "c"); c.migrator = &migrator{passes: "c"}; return c },
-		"c is refused": func() *cluster {
-			c := newCluster("v1", "a", "b", "c")
-			c.denies, c.answers["c"] = true, conflict
-			return c
-		},
-		"both skip c": func() *cluster {
-			c := newCluster("v1", "a", "b", "c")
-			c.migrator, c.denies, c.answers["c"] = &migrator{passes: "c"}, true, conflict
-			return c
-		},
-		"it never ends":      func() *cluster { c := newCluster("v1", "a", "b", "c"); c.migrator = &migrator{hangs: true}; return c },
-		"it is switched off": func() *cluster { c := newCluster("v1", "a", "b", "c"); c.migrator = &migrator{idle: true}; return c },
+	refused := func(c *cluster) {
+		c.denies, c.answers["c"] = true, apierrors.NewConflict(things, "c", errors.New("admission webhook denied the request"))
+	}
+	for name, prepare := range map[string]func(*cluster){
+		"no migration of others":       func(*cluster) {},
+		"c is refused":                 refused,
+		"a write is in flight":         func(c *cluster) { c.holds = 59 * time.Second },
+		"one of others ended":          func(c *cluster) { c.storage("v2"); c.late = 0; c.trimmed() },
+		"one of others ended, refused": func(c *cluster) { c.storage("v2"); c.late = 0; c.trimmed(); refused(c) },
+		"they end meanwhile":           func(c *cluster) { c.migrate = true },
+		"they end meanwhile, refused":  func(c *cluster) { c.migrate = true; refused(c) },
 	} {
 		for write := 1; ; write++ {
-			c, killed := cluster(), false
+			killed := false
 			t.Run(fmt.Sprintf("%s/%d", name, write), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
+					c := newCluster("v1", "a", "b", "c")
+					prepare(c)
 					ctx, kill := context.WithCancel(t.Context())
 					c.dies, c.kill = write, func() { killed = true; kill() }
-					_, err := Migrate(ctx, mortal{c}, "v2", func(Progress) {})
+					_, err := Migrate(ctx, mortal{c}, "v2", time.Minute, func(Progress) {})
 					c.proves(t, err)
 					kill()
 					c.dies = 0
 					for range 2 {
-						_, err = Migrate(t.Context(), c, "v2", func(Progress) {})
+						_, err = Migrate(t.Context(), c, "v2", time.Minute, func(Progress) {})
 						c.proves(t, err)
 						if refused := c.denies; (err == nil) == refused {
 							t.Errorf("run again: %v", err)
 						}
 					}
+					time.Sleep(time.Hour)
+					c.land()
+					c.proves(t, err)
 				})
 			})
 			if !killed {
@@ -77,13 +75,12 @@ func (c *cluster) proves(t *testing.T, err error) {
 	if err == nil && (!storedversions.Only(c.crd, "v2") || len(c.crd.Annotations) > 0) {
 		t.Errorf("it is done, possible are %v, and the annotations are %v", storedversions.Possible(c.crd), c.crd.Annotations)
 	}
-	if c.migrator != nil && c.migrator.order != nil && c.migrator.forbids == nil {
-		t.Error("an order is left")
+	if left != "" && !c.others && !slices.Contains(c.crd.Status.StoredVersions, "v1") {
+		t.Errorf("stored in v1 are %q, and status.storedVersions is %v: the API server permits to remove v1", left, c.crd.Status.StoredVersions)
 	}
 }
 
-// mortal is a cluster for a command that is killed: what its context no longer covers is not done,
-// except that it deletes its order.
+// mortal is a cluster for a command that is killed: it does nothing after its context has ended.
 type mortal struct{ *cluster }
 
 func (c mortal) Definition(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
@@ -91,34 +88,6 @@ func (c mortal) Definition(ctx context.Context) (*apiextensionsv1.CustomResource
 		return nil, ctx.Err()
 	}
 	return c.cluster.Definition(ctx)
-}
-
-func (c mortal) Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error) {
-	if ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	return c.cluster.Order(ctx, crd)
-}
-
-func (c mortal) Ordered(ctx context.Context, name string) (*storagemigrationv1beta1.StorageVersionMigration, error) {
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return c.cluster.Ordered(ctx, name)
-}
-
-// An order that was interrupted is deleted: a migrator that is started later would run it.
-func TestInterruptedOrderIsDeleted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster("v1", "a", "b", "c")
-		c.migrator = &migrator{idle: true}
-		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-		defer cancel()
-		_, err := Migrate(ctx, c, "v2", func(Progress) {})
-		if !errors.Is(err, context.DeadlineExceeded) || c.migrator.order != nil {
-			t.Errorf("interrupted by %v, the order is %v", err, c.migrator.order)
-		}
-	})
 }
 
 // A write of the definition that is refused for ever ends the command, with the reason.
@@ -137,7 +106,7 @@ func TestDefinitionThatCannotBeWritten(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster("v1", "a", "b", "c")
 				test.prepare(c)
-				_, err := Migrate(t.Context(), c, "v2", func(Progress) {})
+				_, err := Migrate(t.Context(), c, "v2", time.Minute, func(Progress) {})
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Errorf("the error is %v, want %q", err, test.err)
 				}
@@ -158,7 +127,7 @@ func TestConflictRewritesNothingAgain(t *testing.T) {
 				c.changed()
 			}
 		}
-		n, err := Migrate(t.Context(), c, "v2", func(Progress) {})
+		n, err := Migrate(t.Context(), c, "v2", time.Minute, func(Progress) {})
 		c.proves(t, err)
 		if err != nil || n.Rewritten != 3 || len(c.wrote) != 3 || conflicts != 0 {
 			t.Errorf("%+v, wrote %v, %d conflicts left: %v", n, c.wrote, conflicts, err)

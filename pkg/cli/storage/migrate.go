@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,13 +33,12 @@ type Cluster interface {
 	Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error
 	// Trim sets status.storedVersions to one version, and deletes the condition of StorageVersionMigrations.
 	Trim(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, only string) error
-	Migrator
 }
 
 // Progress is the progress of a migration.
 type Progress struct {
 	Line      string // in words
-	Done, All int    // objects that are rewritten, of all there are; 0 where the cluster does it, which reports no numbers
+	Done, All int    // objects that are rewritten, of all there are; 0 in other lines
 	Final     bool   // a line that is not gives way to the next
 }
 
@@ -72,15 +72,18 @@ const maxAttempts = 10
 
 type migration struct {
 	Cluster
-	to        string
-	report    ReportFunc
-	completed run
-	agreed    revision // of the definition that every API server is known to store objects by
-	since     string   // a resourceVersion: newer objects are stored in the version
-	count     int      // objects rewritten
-	attempts  map[step]int
-	conflict  error  // the answer to the last write of the definition, if it was a conflict
-	at        string // the resourceVersion that was written under
+	to             string
+	requestTimeout time.Duration
+	report         ReportFunc
+	read           revision // of the definition that was read last
+	changed        bool     // this run has read more than one revision
+	agreed         revision // that every API server stores objects by, and no request uses an earlier one
+	rewritten      revision // under which every object was rewritten
+	count          int      // objects rewritten
+
+	attempts map[step]int
+	conflict error  // the answer to the last write of the definition, if it was a conflict
+	at       string // the resourceVersion that was written under
 }
 
 // Result is what a run did.
@@ -90,8 +93,9 @@ type Result struct {
 }
 
 // Migrate rewrites all objects in a version (default: the storage version). Without an error, none is stored in another.
-func Migrate(ctx context.Context, c Cluster, to string, tell ReportFunc) (Result, error) {
-	m := &migration{Cluster: c, to: to, report: tell, attempts: map[step]int{}}
+// requestTimeout is the longest time that an API server works on a request.
+func Migrate(ctx context.Context, c Cluster, to string, requestTimeout time.Duration, tell ReportFunc) (Result, error) {
+	m := &migration{Cluster: c, to: to, requestTimeout: requestTimeout, report: tell, attempts: map[step]int{}}
 	for {
 		crd, err := c.Definition(ctx)
 		if err != nil {
@@ -100,7 +104,9 @@ func Migrate(ctx context.Context, c Cluster, to string, tell ReportFunc) (Result
 		if m.to == "" {
 			m.to = Stored(crd)
 		}
-		step, err := next(crd, m.to, m.completed)
+		m.changed = m.changed || m.read != revision{} && m.read != revisionOf(crd)
+		m.read = revisionOf(crd)
+		step, err := next(crd, m.to, m.rewritten)
 		if err != nil || step == done {
 			return Result{m.to, m.count}, err
 		}
@@ -144,8 +150,6 @@ func (m *migration) execute(ctx context.Context, crd *apiextensionsv1.CustomReso
 			return err
 		}
 		err = m.Store(ctx, crd, m.to)
-	case order:
-		return m.order(ctx, crd)
 	case rewrite:
 		return m.rewrite(ctx, crd)
 	case trim:
@@ -160,25 +164,11 @@ func (m *migration) execute(ctx context.Context, crd *apiextensionsv1.CustomReso
 	return err
 }
 
-// order uses the migrator of the cluster, once in each run. A failure is no error: rewrite follows in each case.
-func (m *migration) order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
-	if err := m.agree(ctx, crd); err != nil {
-		return err
-	}
-	m.completed.ordered = true
-	since, err := useMigrator(ctx, m, crd, m.to, m.report)
-	m.since = since
-	return err
-}
-
 func (m *migration) rewrite(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
-	if m.agreed != revisionOf(crd) {
-		m.since = ""
-	}
 	if err := m.agree(ctx, crd); err != nil {
 		return err
 	}
-	n, err := rewriteAll(ctx, m, crd, m.to, m.since, m.report)
+	n, err := rewriteAll(ctx, m, crd, m.to, m.report)
 	m.count = n
 	if err == nil {
 		err = unchanged(ctx, m, crd, m.to)
@@ -188,16 +178,22 @@ func (m *migration) rewrite(ctx context.Context, crd *apiextensionsv1.CustomReso
 		return nil
 	}
 	if err == nil {
-		m.completed.rewritten = revisionOf(crd)
+		m.rewritten = revisionOf(crd)
 	}
 	return err
 }
 
+// agree waits until every API server stores objects by this revision of the definition, and has
+// finished the requests that began under an earlier one.
 func (m *migration) agree(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
 	if m.agreed == revisionOf(crd) {
 		return nil
 	}
-	if err := waitForServers(ctx, m, crd, m.to); err != nil {
+	late, err := waitForServers(ctx, m, crd, m.to)
+	if err != nil {
+		return err
+	}
+	if err := waitForRequests(ctx, crd, requestsEnd(crd, late || m.changed, time.Now(), m.requestTimeout), m.report); err != nil {
 		return err
 	}
 	m.agreed = revisionOf(crd)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,8 +50,12 @@ type cluster struct {
 	dies    int    // the write after which the command is killed
 	kill    func()
 
-	migrator *migrator // nil where there is none
-	wrote    []string  // by its clients
+	holds   time.Duration // how long admission holds the create of z, which began before the API server learned of a change
+	lands   time.Time     // when z is stored; zero if it is not in flight
+	others  bool          // kube-controller-manager has changed the status after a migration of another client
+	migrate bool          // such a migration ends at each write of an object
+
+	wrote []string // by the command
 }
 
 func newCluster(stored string, names ...string) *cluster {
@@ -67,6 +72,22 @@ func (c *cluster) Definition(context.Context) (*apiextensionsv1.CustomResourceDe
 		c.between = nil
 	}
 	return c.crd.DeepCopy(), nil
+}
+
+// land stores z, if its time has come, in the version in which the API server stored when it began.
+func (c *cluster) land() {
+	if !c.lands.IsZero() && !time.Now().Before(c.lands) {
+		c.latest++
+		c.stored["z"], c.at["z"], c.lands = "v1", c.latest, time.Time{}
+	}
+}
+
+// trimmed is what kube-controller-manager does when a migration ends, whether it succeeded or failed.
+func (c *cluster) trimmed() {
+	c.others = true
+	c.crd.Status.StoredVersions = []string{Stored(c.crd)}
+	c.crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
+	c.changed()
 }
 
 func (c *cluster) versionsInUse() []string {
@@ -137,6 +158,7 @@ func (c *cluster) storage(version string) {
 		c.crd.Spec.Versions[i].Storage = c.crd.Spec.Versions[i].Name == version
 	}
 	c.crd.Generation++
+	c.crd.ManagedFields = []metav1.ManagedFieldsEntry{writtenAt(time.Now(), `{"f:spec":{}}`)}
 	if !slices.Contains(c.crd.Status.StoredVersions, version) {
 		c.crd.Status.StoredVersions = append(c.crd.Status.StoredVersions, version)
 	}
@@ -147,12 +169,16 @@ func (c *cluster) Hashes(context.Context, *apiextensionsv1.CustomResourceDefinit
 		return nil, c.silent
 	}
 	if c.late--; c.late < 0 {
+		if c.holds > 0 && c.writes != Stored(c.crd) {
+			c.lands = time.Now().Add(c.holds)
+		}
 		c.writes = Stored(c.crd)
 	}
 	return []string{Hash(c.crd, Stored(c.crd)), Hash(c.crd, c.writes)}, nil
 }
 
 func (c *cluster) Page(_ context.Context, _ *apiextensionsv1.CustomResourceDefinition, _, after string) (*unstructured.UnstructuredList, error) {
+	c.land()
 	if c.rotates {
 		c.crd.Generation++
 	}
@@ -217,6 +243,9 @@ func (c *cluster) Write(_ context.Context, _ *apiextensionsv1.CustomResourceDefi
 	c.wrote = append(c.wrote, o.GetName())
 	if c.written++; c.written == c.dies {
 		defer c.kill()
+	}
+	if c.migrate {
+		c.trimmed()
 	}
 	err := c.answers[o.GetName()]
 	switch {
@@ -285,7 +314,7 @@ func TestMigrate(t *testing.T) {
 				c := newCluster("v1", objects...)
 				test.prepare(c)
 				last := ""
-				_, err := Migrate(t.Context(), c, "v2", func(p Progress) { last = p.Line })
+				_, err := Migrate(t.Context(), c, "v2", time.Minute, func(p Progress) { last = p.Line })
 				if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 					t.Errorf("the error is %v, want %q", err, test.err)
 				}
@@ -298,7 +327,7 @@ func TestMigrate(t *testing.T) {
 				if test.err == "" || strings.Contains(test.err, "changed") {
 					return
 				}
-				if _, err := Migrate(t.Context(), c, "v2", func(Progress) {}); err != nil {
+				if _, err := Migrate(t.Context(), c, "v2", time.Minute, func(Progress) {}); err != nil {
 					t.Errorf("run again: %v", err)
 				}
 				if got := c.crd.Status.StoredVersions; !slices.Equal(got, []string{"v2"}) {
@@ -314,7 +343,7 @@ func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &impatient{newCluster("v1", "a"), cancel}
-		if _, err := Migrate(ctx, c, "v2", func(Progress) {}); err == nil || !strings.Contains(err.Error(), ": an API server still stores objects in another version: nothing was rewritten") {
+		if _, err := Migrate(ctx, c, "v2", time.Minute, func(Progress) {}); err == nil || !strings.Contains(err.Error(), ": an API server still stores objects in another version: nothing was rewritten") {
 			t.Errorf("the error is %v", err)
 		}
 	})
@@ -339,7 +368,7 @@ func TestMigrateToStorageVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster("v1", "a")
 		c.crd = definition("v2", converted("ca"), "v1", "v2")
-		if _, err := Migrate(t.Context(), c, "", func(Progress) {}); err != nil {
+		if _, err := Migrate(t.Context(), c, "", time.Minute, func(Progress) {}); err != nil {
 			t.Fatal(err)
 		}
 		if c.stored["a"] != "v2" || !slices.Equal(c.crd.Status.StoredVersions, []string{"v2"}) {
@@ -361,7 +390,10 @@ func TestProgress(t *testing.T) {
 				c := newCluster("v1", "a", "b", "c", "d", "e")
 				c.answers = test.answers
 				var told []string
-				_, _ = Migrate(t.Context(), c, "v2", func(p Progress) {
+				_, _ = Migrate(t.Context(), c, "v2", time.Minute, func(p Progress) {
+					if p.All == 0 {
+						return
+					}
 					told = append(told, fmt.Sprintf("%d/%d", p.Done, p.All))
 					if p.Final {
 						told = append(told, "final")

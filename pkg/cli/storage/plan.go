@@ -27,18 +27,11 @@ const (
 	// restore writes them to status.storedVersions, from which another client has removed some.
 	restore    step = "restore status.storedVersions"
 	setStorage step = "make it the storage version"
-	order      step = "order a StorageVersionMigration"
-	// rewrite writes every object that is not known to be written since.
-	rewrite  step = "rewrite all objects"
-	trim     step = "remove the other versions from status.storedVersions"
-	complete step = "delete the record of the migration"
-	done     step = "done"
+	rewrite    step = "rewrite all objects"
+	trim       step = "remove the other versions from status.storedVersions"
+	complete   step = "delete the record of the migration"
+	done       step = "done"
 )
-
-type run struct {
-	ordered   bool     // a StorageVersionMigration was tried
-	rewritten revision // of the definition under which every object was rewritten
-}
 
 // revision identifies the spec of a definition, which decides how objects are converted and stored.
 type revision struct {
@@ -50,14 +43,16 @@ func revisionOf(crd *apiextensionsv1.CustomResourceDefinition) revision {
 	return revision{crd.UID, crd.Generation}
 }
 
-func next(crd *apiextensionsv1.CustomResourceDefinition, to string, own run) (step, error) {
+// next returns the next step. rewritten is the revision under which this run has rewritten every
+// object.
+func next(crd *apiextensionsv1.CustomResourceDefinition, to string, rewritten revision) (step, error) {
 	if err := Check(crd, to); err != nil {
 		return "", err
 	}
 	_, recorded := crd.Annotations[wellknown.AnnotationStoredVersions]
 	only := storedversions.Only(crd, to) && Stored(crd) == to
 	switch possible := storedversions.Possible(crd); {
-	case own.rewritten == revisionOf(crd):
+	case rewritten == revisionOf(crd):
 		return finish(crd, to), nil
 	case only && !recorded:
 		return done, nil
@@ -67,8 +62,6 @@ func next(crd *apiextensionsv1.CustomResourceDefinition, to string, own run) (st
 		return restore, nil
 	case Stored(crd) != to:
 		return setStorage, nil
-	case !own.ordered:
-		return order, nil
 	default:
 		return rewrite, nil
 	}

@@ -41,6 +41,10 @@ func TestNext(t *testing.T) {
 	trimmed.Annotations = map[string]string{wellknown.AnnotationStoredVersions: "v1,v2"}
 	failed := definition("v2", converted("ca"), "v2")
 	failed.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse, Reason: "MigrationFailed"}}
+	removed := definition("v2", nil, "v2")
+	removed.Spec.Versions, removed.Status.Conditions = removed.Spec.Versions[1:2], failed.Status.Conditions
+	unread := removed.DeepCopy()
+	unread.Annotations = map[string]string{wellknown.AnnotationStoredVersions: "v2"}
 	noWebhook := definition("v2", nil, "v2")
 	noWebhook.Status.Conditions = failed.Status.Conditions
 	recorded := func(stored, versions string, storedVersions ...string) *apiextensionsv1.CustomResourceDefinition {
@@ -48,43 +52,44 @@ func TestNext(t *testing.T) {
 		crd.Annotations = map[string]string{wellknown.AnnotationStoredVersions: versions}
 		return crd
 	}
-	rewrote := func(ordered bool, generation int64) run { return run{ordered, revision{"u", generation}} }
+	rewrote := func(generation int64) revision { return revision{"u", generation} }
 	tests := map[string]struct {
-		crd  *apiextensionsv1.CustomResourceDefinition
-		to   string
-		own  run
-		want step
-		err  string
+		crd       *apiextensionsv1.CustomResourceDefinition
+		to        string
+		rewritten revision
+		want      step
+		err       string
 	}{
-		"stored in it alone":              {definition("v2", nil, "v2"), "v2", run{}, done, ""},
-		"stored in both":                  {definition("v2", converted("ca"), "v1", "v2"), "v2", run{}, record, ""},
-		"stored in the other":             {definition("v2", converted("ca"), "v1"), "v2", run{}, record, ""},
-		"written in the other":            {definition("v2", converted("ca"), "v2"), "v1", run{}, record, ""},
-		"recorded, written in the other":  {recorded("v2", "v1,v2", "v2"), "v1", run{}, setStorage, ""},
-		"recorded without the version":    {recorded("v2", "v2", "v2"), "v1", run{}, record, ""},
-		"recorded":                        {recorded("v2", "v1,v2", "v1", "v2"), "v2", run{}, order, ""},
-		"ordered":                         {recorded("v2", "v1,v2", "v1", "v2"), "v2", run{ordered: true}, rewrite, ""},
-		"trimmed, and recorded":           {trimmed, "v2", run{}, restore, ""},
-		"trimmed after our order":         {trimmed, "v2", run{ordered: true}, restore, ""},
-		"trimmed by a migration":          {failed, "v2", run{}, record, ""},
-		"the same, and no webhook":        {noWebhook, "v2", run{}, "", "objects would lose fields"},
-		"rewritten":                       {recorded("v2", "v1,v2", "v1", "v2"), "v2", rewrote(true, 1), trim, ""},
-		"rewritten, a migration ended":    {failed, "v2", rewrote(true, 1), trim, ""},
-		"rewritten under another spec":    {recorded("v2", "v1,v2", "v1", "v2"), "v2", rewrote(true, 2), rewrite, ""},
-		"rewritten and trimmed":           {trimmed, "v2", rewrote(true, 1), complete, ""},
-		"complete":                        {definition("v2", converted("ca"), "v2"), "v2", rewrote(true, 1), done, ""},
-		"interrupted before it completes": {recorded("v2", "v2", "v2"), "v2", run{}, order, ""},
-		"no such version":                 {definition("v2", converted("ca"), "v2"), "v9", run{}, "", "name one of v1, v2, v3 with --to"},
-		"not served":                      {definition("v2", converted("ca"), "v2"), "v3", run{}, "", "does not serve version v3"},
-		"webhook not in service":          {definition("v2", converted(""), "v1"), "v2", run{}, "", "not in service yet"},
-		"no webhook":                      {definition("v2", nil, "v1"), "v2", run{}, "", "objects would lose fields"},
-		"no webhook, same schema":         {alike, "v2", run{}, record, ""},
-		"stored in one that was removed":  {definition("v2", converted("ca"), "v0", "v2"), "v2", run{}, "", "which is not in spec.versions"},
-		"being deleted":                   {leaving, "v2", run{}, "", "is being deleted"},
+		"stored in it alone":                   {definition("v2", nil, "v2"), "v2", revision{}, done, ""},
+		"stored in both":                       {definition("v2", converted("ca"), "v1", "v2"), "v2", revision{}, record, ""},
+		"stored in the other":                  {definition("v2", converted("ca"), "v1"), "v2", revision{}, record, ""},
+		"written in the other":                 {definition("v2", converted("ca"), "v2"), "v1", revision{}, record, ""},
+		"recorded, written in the other":       {recorded("v2", "v1,v2", "v2"), "v1", revision{}, setStorage, ""},
+		"recorded without the version":         {recorded("v2", "v2", "v2"), "v1", revision{}, record, ""},
+		"recorded":                             {recorded("v2", "v1,v2", "v1", "v2"), "v2", revision{}, rewrite, ""},
+		"trimmed, and recorded":                {trimmed, "v2", revision{}, restore, ""},
+		"removed after a migration":            {removed, "v2", revision{}, record, ""},
+		"removed after a migration, recorded":  {unread, "v2", revision{}, rewrite, ""},
+		"removed after a migration, rewritten": {unread, "v2", rewrote(1), trim, ""},
+		"trimmed by a migration":               {failed, "v2", revision{}, record, ""},
+		"the same, and no webhook":             {noWebhook, "v2", revision{}, "", "objects would lose fields"},
+		"rewritten":                            {recorded("v2", "v1,v2", "v1", "v2"), "v2", rewrote(1), trim, ""},
+		"rewritten, a migration ended":         {failed, "v2", rewrote(1), trim, ""},
+		"rewritten under another spec":         {recorded("v2", "v1,v2", "v1", "v2"), "v2", rewrote(2), rewrite, ""},
+		"rewritten and trimmed":                {trimmed, "v2", rewrote(1), complete, ""},
+		"complete":                             {definition("v2", converted("ca"), "v2"), "v2", rewrote(1), done, ""},
+		"interrupted before it completes":      {recorded("v2", "v2", "v2"), "v2", revision{}, rewrite, ""},
+		"no such version":                      {definition("v2", converted("ca"), "v2"), "v9", revision{}, "", "name one of v1, v2, v3 with --to"},
+		"not served":                           {definition("v2", converted("ca"), "v2"), "v3", revision{}, "", "does not serve version v3"},
+		"webhook not in service":               {definition("v2", converted(""), "v1"), "v2", revision{}, "", "not in service yet"},
+		"no webhook":                           {definition("v2", nil, "v1"), "v2", revision{}, "", "objects would lose fields"},
+		"no webhook, same schema":              {alike, "v2", revision{}, record, ""},
+		"stored in one that was removed":       {definition("v2", converted("ca"), "v0", "v2"), "v2", revision{}, "", "which is not in spec.versions"},
+		"being deleted":                        {leaving, "v2", revision{}, "", "is being deleted"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := next(test.crd, test.to, test.own)
+			got, err := next(test.crd, test.to, test.rewritten)
 			if got != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 				t.Errorf("got %q, %v; want %q, %q", got, err, test.want, test.err)
 			}

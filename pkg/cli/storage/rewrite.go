@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // checkReadable reads all objects before anything is changed. Objects that are written meanwhile would be stored in a
@@ -32,8 +30,8 @@ func checkReadable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomRe
 	}
 }
 
-// rewriteAll writes all objects that no client has written since a resourceVersion; all, when it is empty.
-func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to, since string, tell ReportFunc) (int, error) {
+// rewriteAll writes all objects. No request may be in flight that began under an earlier revision.
+func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell ReportFunc) (int, error) {
 	refused, count := &RefusedError{CRD: crd.Name}, &counter{report: tell}
 	for after := ""; ; {
 		page, err := c.Page(ctx, crd, to, after)
@@ -47,13 +45,12 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 		if err := unchanged(ctx, c, crd, to); err != nil {
 			return count.done, err
 		}
-		rest := slices.DeleteFunc(slices.Clone(page.Items), func(o unstructured.Unstructured) bool { return isWrittenSince(&o, since) })
 		count.all = count.done + len(refused.Refusals) + len(page.Items)
 		if left := page.GetRemainingItemCount(); left != nil {
 			count.all += int(*left)
 		}
-		count.add(len(page.Items) - len(rest))
-		refusals, err := rewritePage(ctx, c, crd, to, rest, count)
+		count.add(0)
+		refusals, err := rewritePage(ctx, c, crd, to, page.Items, count)
 		if err != nil {
 			return count.done, err
 		}
@@ -69,13 +66,9 @@ func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResou
 	return count.done, nil
 }
 
-// isWrittenSince is false for versions that cannot be compared: the object is written again, which does no harm.
-func isWrittenSince(o *unstructured.Unstructured, since string) bool {
-	order, err := resourceversion.CompareResourceVersion(o.GetResourceVersion(), since)
-	return err == nil && order > 0
-}
-
-// nextToken returns the token that replaces an expired one. Objects written in between are stored in the new version.
+// nextToken returns the token with which to continue the list after a token has expired. The rest of
+// the list is newer than the pages before. rewriteAll needs no object that was written in between
+// to an earlier page: no request is in flight that would store it in another version.
 func nextToken(err error) (token string, expired bool) {
 	var status apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
@@ -116,8 +109,8 @@ func rewritePage(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomReso
 	return refusals, nil
 }
 
-// rewriteOne ignores objects that another client has written or deleted. Admission may deny with the same codes: then
-// the object is unchanged.
+// rewriteOne writes an object. An object that another client has written since it was read is stored
+// in the version. Admission may deny with the same codes. Then the object is unchanged.
 func rewriteOne(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, object *unstructured.Unstructured) error {
 	err := c.Write(ctx, crd, to, object)
 	if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {

@@ -43,7 +43,7 @@ func TestMigrateAsksEveryAPIServer(t *testing.T) {
 	e.removeCRD()
 	e.served(convert.V1, convert.V2)
 	e.Fill(t, few)
-	flags := []string{e.inPages()}
+	flags := []string{e.asAdministrator()}
 	second := e.startAPIServer()
 	e.endpoint("kubernetes-second", second.address())
 	flags = append(flags, "--kubeconfig="+e.trusting(second))

@@ -36,7 +36,7 @@ func (e *env) startMigrate(flags ...string) *command {
 	e.Helper()
 	path, err := programs.Path(programs.Manager)
 	e.must(err)
-	arguments := append([]string{"storage", "migrate", crdName, "--to", "v1", "--kubeconfig", cluster.Kubeconfig}, flags...)
+	arguments := append([]string{"storage", "migrate", crdName, "--to", "v1", "--kubeconfig", cluster.Kubeconfig, "--api-server-request-timeout=1s"}, flags...)
 	c := &command{e, exec.CommandContext(e.Context(), path, arguments...), &bytes.Buffer{}}
 	c.Stdout, c.Stderr = c.output, c.output
 	e.must(c.Start())
@@ -51,32 +51,42 @@ func (c *command) end(succeeds bool) string {
 	return c.output.String()
 }
 
-// startMigrator runs the cluster's own migrator and the garbage collector whose caches it uses. It
-// returns when the migrator handles new objects, for which the command does not wait long.
+// startMigrator runs the cluster's own migrator and the garbage collector whose caches it uses.
 func (e *env) startMigrator() (stop func()) {
 	e.Helper()
 	end, err := cluster.StartControllers([]string{"garbage-collector-controller", "storage-version-migrator-controller"}, migratorGate)
 	e.must(err)
+	return func() { e.Helper(); e.must(end()) }
+}
+
+// migrateAsOther orders a StorageVersionMigration as another client, and returns when it has ended. It fails
+// or skips the protected object. kube-controller-manager has then set status.storedVersions.
+func (e *env) migrateAsOther() {
+	e.Helper()
 	client, err := kubernetes.NewForConfig(cluster.Config())
 	e.must(err)
 	orders := client.StoragemigrationV1beta1().StorageVersionMigrations()
 	order, err := orders.Create(e.Context(), &storagemigrationv1beta1.StorageVersionMigration{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "configmaps-"},
-		Spec:       storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Resource: "configmaps"}},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "caches-"},
+		Spec:       storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Group: convert.V1.Group, Resource: convert.Resource}},
 	}, metav1.CreateOptions{})
 	e.must(err)
-	e.eventually(func() (bool, any) {
+	is := func(condition storagemigrationv1beta1.MigrationConditionType) bool {
 		order, err = orders.Get(e.Context(), order.Name, metav1.GetOptions{})
 		e.must(err)
-		return meta.FindStatusCondition(order.Status.Conditions, string(storagemigrationv1beta1.MigrationRunning)) != nil, order.Status
-	})
+		return meta.IsStatusConditionTrue(order.Status.Conditions, string(condition))
+	}
+	ended := func() bool {
+		return is(storagemigrationv1beta1.MigrationSucceeded) || is(storagemigrationv1beta1.MigrationFailed)
+	}
+	e.eventually(func() (bool, any) { return is(storagemigrationv1beta1.MigrationRunning) || ended(), order.Status })
+	e.eventually(func() (bool, any) { return ended() && !is(storagemigrationv1beta1.MigrationRunning), order.Status })
 	e.must(orders.Delete(e.Context(), order.Name, metav1.DeleteOptions{}))
-	return func() { e.Helper(); e.must(end()) }
 }
 
-// inPages returns the flag for a user who has the documented permissions, and no permission for the
-// cluster's own migrator. It returns when the API server applies them.
-func (e *env) inPages() (flag string) {
+// asAdministrator returns the flag for a user who has the documented permissions. It returns when the API
+// server applies them.
+func (e *env) asAdministrator() (flag string) {
 	e.Helper()
 	client, err := kubernetes.NewForConfig(cluster.Config())
 	e.must(err)
@@ -85,6 +95,7 @@ func (e *env) inPages() (flag string) {
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{crdName}, Verbs: []string{"get", "patch"}},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions/status"}, ResourceNames: []string{crdName}, Verbs: []string{"patch"}},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"list"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"list"}},
 		{APIGroups: []string{"crdconversion.example.com"}, Resources: []string{"caches"}, Verbs: []string{"list", "get", "update"}},
 	}}, metav1.CreateOptions{})
 	e.must(err)

@@ -35,7 +35,7 @@ func TestDowngrade(t *testing.T) {
 		t.Fatalf("stored are %v before the migration, want all in v2", stored)
 	}
 
-	user := e.inPages()
+	user := e.asAdministrator()
 	allow := e.refuse()
 	if output := e.migrate(false, user); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") || !strings.Contains(output, "default/"+protected+": ") {
 		t.Errorf("the output does not name the refused object:\n%s", output)

@@ -55,19 +55,12 @@ func (r oneRequest) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // all expects the name of the Service in certificates, except of API servers that are named: they are verified by address.
 func (s apiServers) all(ctx context.Context) ([]*rest.Config, error) {
-	slices, err := s.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
+	listed, err := s.listed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var listed []string
-	for _, slice := range slices.Items {
-		listed = append(listed, addressesOf(slice)...)
-	}
 	servers := []*rest.Config{rest.CopyConfig(s.config)}
-	addresses := sets.New[string]()
-	for _, address := range s.addresses {
-		addresses.Insert(strings.TrimPrefix(address, "https://"))
-	}
+	addresses := s.named()
 	switch named := addresses.Len(); {
 	case named == 0 && len(listed) == 0:
 		return nil, storage.ErrNoAddresses
@@ -83,6 +76,28 @@ func (s apiServers) all(ctx context.Context) ([]*rest.Config, error) {
 		}
 	}
 	return servers, nil
+}
+
+// named returns the addresses that the user named.
+func (s apiServers) named() sets.Set[string] {
+	addresses := sets.New[string]()
+	for _, address := range s.addresses {
+		addresses.Insert(strings.TrimPrefix(address, "https://"))
+	}
+	return addresses
+}
+
+// listed returns the addresses of the Service kubernetes.
+func (s apiServers) listed(ctx context.Context) ([]string, error) {
+	slices, err := s.kube.DiscoveryV1().EndpointSlices(metav1.NamespaceDefault).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=kubernetes"})
+	if err != nil {
+		return nil, err
+	}
+	var listed []string
+	for _, slice := range slices.Items {
+		listed = append(listed, addressesOf(slice)...)
+	}
+	return listed, nil
 }
 
 func addressesOf(slice discoveryv1.EndpointSlice) []string {

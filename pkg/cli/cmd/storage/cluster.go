@@ -7,15 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	storagemigrationv1beta1 "k8s.io/api/storagemigration/v1beta1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	storagemigrationclient "k8s.io/client-go/kubernetes/typed/storagemigration/v1beta1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -109,47 +106,6 @@ func (c *storageCluster) Read(ctx context.Context, crd *apiextensionsv1.CustomRe
 func (c *storageCluster) Write(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string, object *unstructured.Unstructured) error {
 	_, err := c.neighbour(crd, version, object).Update(ctx, object, metav1.UpdateOptions{FieldManager: wellknown.FieldManager})
 	return err
-}
-
-// Order leaves the choice of a name to the API server: each run needs another.
-func (c *storageCluster) Order(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) (string, error) {
-	order := &storagemigrationv1beta1.StorageVersionMigration{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: crd.Name + "-", Labels: map[string]string{wellknown.LabelStorageMigration: ""}},
-		Spec:       storagemigrationv1beta1.StorageVersionMigrationSpec{Resource: resourceOf(crd)},
-	}
-	created, err := c.orders().Create(ctx, order, metav1.CreateOptions{FieldManager: wellknown.FieldManager})
-	if err != nil {
-		return "", err
-	}
-	return created.Name, nil
-}
-
-func (c *storageCluster) Ordered(ctx context.Context, name string) (*storagemigrationv1beta1.StorageVersionMigration, error) {
-	return c.orders().Get(ctx, name, metav1.GetOptions{})
-}
-
-func (c *storageCluster) Withdraw(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
-	ours, err := c.orders().List(ctx, metav1.ListOptions{LabelSelector: wellknown.LabelStorageMigration})
-	if err != nil {
-		return err
-	}
-	for _, order := range ours.Items {
-		if order.Spec.Resource != resourceOf(crd) {
-			continue
-		}
-		if err := c.orders().Delete(ctx, order.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &order.UID}}); err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *storageCluster) orders() storagemigrationclient.StorageVersionMigrationInterface {
-	return c.Kube.StoragemigrationV1beta1().StorageVersionMigrations()
-}
-
-func resourceOf(crd *apiextensionsv1.CustomResourceDefinition) metav1.GroupResource {
-	return metav1.GroupResource{Group: crd.Spec.Group, Resource: crd.Spec.Names.Plural}
 }
 
 func (c *storageCluster) resource(crd *apiextensionsv1.CustomResourceDefinition, version string) dynamic.NamespaceableResourceInterface {

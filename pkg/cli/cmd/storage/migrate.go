@@ -3,6 +3,8 @@ package storage
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,39 +23,49 @@ func NewCommand() *cobra.Command {
 }
 
 func newMigrateCommand() *cobra.Command {
-	connection, to, servers := flags.NewCluster().WithoutNamespace(), "", []string{}
+	connection, to, servers, requestTimeout := flags.NewCluster().WithoutNamespace(), "", []string{}, time.Duration(0)
 	cmd := &cobra.Command{
 		Use:   "migrate CRD",
 		Short: "Rewrite all objects of a CustomResourceDefinition in one version",
 		Long: `Sets the storage version, waits until every API server stores objects in it, and rewrites all objects. Then it removes
 the other versions from status.storedVersions. The command can be interrupted and run again: until it is complete, the
 annotation olm-webhook-manager.io/stored-versions of the definition lists the versions in which objects may be stored.
-If the cluster serves storagemigration.k8s.io/v1beta1, its migrator rewrites the objects. The command rewrites the
-rest, and lists the objects that cannot be rewritten.
+The command lists the objects that cannot be rewritten.
+
+An API server finishes a request with the storage version that it used at the start of the request. So the command
+waits until --api-server-request-timeout has passed since the last change of the spec of the definition.
 
 The user needs permission to get and patch the definition, to patch its status, and to list, get and update its
 objects. The command must reach every API server at its own address, from the Service kubernetes or --api-servers, to
-read the version in which that API server stores objects.`,
+read the version in which that API server stores objects. With permission to list Leases in kube-system, it compares
+the number of API servers with their identity Leases.`,
 		Example:           "  kubectl webhooks storage migrate caches.example.com --to v1",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: flags.FirstArgument(connection.Names(cluster.Definitions)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if requestTimeout <= 0 {
+				return fmt.Errorf("--api-server-request-timeout is %s: set it to the longest --request-timeout of the API servers, such as 60s", requestTimeout)
+			}
 			c, err := connection.Connect()
 			if err != nil {
 				return err
 			}
-			return migrate(cmd.Context(), terminal.Stdout(cmd), newStorageCluster(c, args[0], servers), to)
+			return migrate(cmd.Context(), terminal.Stdout(cmd), newStorageCluster(c, args[0], servers), to, requestTimeout)
 		},
 	}
 	connection.Add(cmd, cmd.Flags())
 	cmd.Flags().StringVar(&to, "to", "", "the storage version (default: the current one)")
 	cmd.Flags().StringSliceVar(&servers, "api-servers", nil, "host:port of every API server, if the Service kubernetes does not list them")
+	cmd.Flags().DurationVar(&requestTimeout, "api-server-request-timeout", time.Minute, "the longest --request-timeout of the API servers")
 	return cmd
 }
 
-func migrate(ctx context.Context, out output.Writer, objects *storageCluster, to string) error {
+func migrate(ctx context.Context, out output.Writer, objects *storageCluster, to string, requestTimeout time.Duration) error {
+	if err := objects.servers.checkLeases(ctx, out); err != nil {
+		return err
+	}
 	progress := newProgressLine(out)
-	done, err := storage.Migrate(ctx, objects, to, progress.print)
+	done, err := storage.Migrate(ctx, objects, to, requestTimeout, progress.print)
 	progress.end()
 	if err != nil {
 		return err
