@@ -49,7 +49,7 @@ func recoveryPathsAfterLoss(name types.NamespacedName, s Service) [][]request {
 	return paths
 }
 
-// successors have the labels of the owners' pod templates, else those of the pods, else those that are selected.
+// successors have the labels of the owners' pod templates, else the labels of the pods, else the selected ones.
 func (s Service) successors() []Pod {
 	var all []Pod
 	for _, l := range s.Templates {

@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// denied returns which objects the user may not create, of those that no dry run could check.
+// denied returns which objects the user may not create, of the objects without a dry run.
 func (a applier) denied(ctx context.Context, p Plan) (refused []error, err error) {
 	asked := map[authorizationv1.ResourceAttributes]bool{}
 	for _, s := range p.steps {

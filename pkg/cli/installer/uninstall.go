@@ -155,7 +155,7 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 	return fmt.Errorf("%s is not installed in namespace %s, and nothing that would go with it is left", i.Bundle.CSV.Name, i.Namespace())
 }
 
-// Uninstall deletes each object after the previous one no longer exists. It returns those that existed.
+// Uninstall deletes each object after the previous one no longer exists. It returns the existing ones.
 func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
 	a, err := c.applier(ctx)
 	if err != nil {
