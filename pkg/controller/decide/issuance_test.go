@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
 )
 
 // Every provider has a row in the table of providers and in the documentation. A provider with a
@@ -48,7 +49,10 @@ func TestEveryProviderIsComplete(t *testing.T) {
 				}
 				kinds[kind.Name] = p.Name
 				if p.CRD == "" && !kind.OnlyManaged {
-					t.Errorf("set OnlyManaged of %s in pkg/certs/issuers/providers.go: every cluster has the kind, and its objects need memory", kind.Name)
+					t.Errorf("in pkg/certs/issuers/providers.go, set CRD of the row, or OnlyManaged of %s if every cluster has the kind: its objects need memory", kind.Name)
+				}
+				if p.CRD != "" && !kind.ClusterScoped && !slices.Contains(exemptions.Orders, kind.Resource.GroupResource()) {
+					t.Errorf("add %s to Orders in pkg/install/exemptions/backend.go: the operator's own webhook must not block them", kind.Resource.GroupResource())
 				}
 				checkPermissions(t, kind)
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
@@ -115,14 +116,21 @@ func (b backend) otherDeployments(manager string) []Exemption {
 	}}
 }
 
-const certManagerGroup = "cert-manager.io"
+// Orders are the resources, in namespaces and of groups that controllers of certificate providers define, of the
+// objects by which the manager requests certificates.
+var Orders = []schema.GroupResource{
+	{Group: "cert-manager.io", Resource: "certificates"},
+	{Group: "cert-manager.io", Resource: "issuers"},
+}
 
 // The account of cert-manager is not known, so its own writes are not exempted.
 func (b backend) orderExemptions(manager, controlPlane string) []Exemption {
 	orders := Exemption{
 		Name: "own-orders", What: "the manager's orders of its certificates",
-		subjects:   append(namespacedSubjects(certManagerGroup, "certificates"), namespacedSubjects(certManagerGroup, "issuers")...),
 		namespaces: []string{b.namespace}, which: named(b.orders), who: userIn(manager),
+	}
+	for _, order := range Orders {
+		orders.subjects = append(orders.subjects, namespacedSubjects(order.Group, order.Resource)...)
 	}
 	if len(b.apis) == 0 {
 		return []Exemption{orders}
