@@ -31,28 +31,28 @@ type Lineage struct {
 // Of uses spec.replaces and spec.skips, and the owners of Deployments: a version between two others may be
 // deleted, or spec.replaces edited after the upgrade has begun. The owners do not count between versions that
 // replace each other the other way round: an upgrade that is undone gives Deployments back. They do not
-// count either while spec.replaces or spec.skips of any version names the older one: its phase then
-// belongs to that upgrade and proves no other one.
+// count either while another version names the older one in spec.replaces or spec.skips: its phase then
+// belongs to that upgrade and proves no other one. A version that replaces the newer one is no other.
 func Of(csv *operatorsv1alpha1.ClusterServiceVersion, in Namespace) Lineage {
-	replaced := func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return slices.ContainsFunc(in.Replacing(c.Name), func(newer *operatorsv1alpha1.ClusterServiceVersion) bool { return !newer.IsCopied() })
-	}
-	older := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+	named := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
 		var found []*operatorsv1alpha1.ClusterServiceVersion
 		for _, name := range Replaced(c) {
-			if named := in.Named(name); named != nil {
-				found = append(found, named)
+			if older := in.Named(name); older != nil {
+				found = append(found, older)
 			}
 		}
-		return append(found, slices.DeleteFunc(in.TookFrom(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
-			return replaces(other, c) || replaced(other)
-		})...)
+		return found
+	}
+	untied := func(older, newer *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return replaces(older, newer) || slices.ContainsFunc(in.Replacing(older.Name), func(c *operatorsv1alpha1.ClusterServiceVersion) bool {
+			return !c.IsCopied() && c.Name != newer.Name && !slices.ContainsFunc(follow(c, named), func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.Name == newer.Name })
+		})
+	}
+	older := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
+		return append(named(c), slices.DeleteFunc(in.TookFrom(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return untied(other, c) })...)
 	}
 	newer := func(c *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
-		if replaced(c) {
-			return in.Replacing(c.Name)
-		}
-		return append(in.Replacing(c.Name), slices.DeleteFunc(in.TakenBy(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return replaces(c, other) })...)
+		return append(in.Replacing(c.Name), slices.DeleteFunc(in.TakenBy(c), func(other *operatorsv1alpha1.ClusterServiceVersion) bool { return untied(c, other) })...)
 	}
 	return Lineage{Older: follow(csv, older), Newer: follow(csv, newer)}
 }

@@ -97,19 +97,20 @@ func TestOf(t *testing.T) {
 		versions     []string
 		older, newer string
 	}{
-		"alone":                       {[]string{"v1", "w1"}, "", ""},
-		"replaces a missing version":  {[]string{"v2 replaces v1"}, "", ""},
-		"the newest of three":         {[]string{"v3 replaces v2", "v2 replaces v1", "v1"}, "v2 v1", ""},
-		"the middle one":              {[]string{"v2 replaces v1", "v1", "v3 replaces v2"}, "v1", "v3"},
-		"the eldest":                  {[]string{"v1", "v2 replaces v1", "v3 replaces v2"}, "", "v2 v3"},
-		"skips one":                   {[]string{"v3 replaces v2 skips v1", "v1"}, "v1", ""},
-		"is skipped":                  {[]string{"v1", "v3 replaces v2 skips v1"}, "", "v3"},
-		"replaces itself":             {[]string{"v1 replaces v1"}, "", ""},
-		"two that replace each other": {[]string{"v1 replaces v2", "v2 replaces v1"}, "v2", "v2"},
-		"a copy is no version":        {[]string{"v2 replaces v1", "v1 copied"}, "", ""},
-		"took":                        {[]string{"v2 took v1", "v1 Replacing", "v2 copied replaces v1"}, "v1", ""},
-		"took what another replaces":  {[]string{"w1 took v1", "v1 Replacing", "v2 replaces v1"}, "", ""},
-		"taken, and another replaces": {[]string{"v1 Replacing", "w1 took v1", "v2 replaces v1"}, "", "v2"},
+		"alone":                         {[]string{"v1", "w1"}, "", ""},
+		"replaces a missing version":    {[]string{"v2 replaces v1"}, "", ""},
+		"the newest of three":           {[]string{"v3 replaces v2", "v2 replaces v1", "v1"}, "v2 v1", ""},
+		"the middle one":                {[]string{"v2 replaces v1", "v1", "v3 replaces v2"}, "v1", "v3"},
+		"the eldest":                    {[]string{"v1", "v2 replaces v1", "v3 replaces v2"}, "", "v2 v3"},
+		"skips one":                     {[]string{"v3 replaces v2 skips v1", "v1"}, "v1", ""},
+		"is skipped":                    {[]string{"v1", "v3 replaces v2 skips v1"}, "", "v3"},
+		"replaces itself":               {[]string{"v1 replaces v1"}, "", ""},
+		"two that replace each other":   {[]string{"v1 replaces v2", "v2 replaces v1"}, "v2", "v2"},
+		"a copy is no version":          {[]string{"v2 replaces v1", "v1 copied"}, "", ""},
+		"took":                          {[]string{"v2 took v1", "v1 Replacing", "v2 copied replaces v1"}, "v1", ""},
+		"took what another replaces":    {[]string{"w1 took v1", "v1 Replacing", "v2 replaces v1"}, "", ""},
+		"took what its successor skips": {[]string{"v3 took v1", "v1 Replacing", "v4 replaces v3 skips v1"}, "v1", "v4"},
+		"taken, and another replaces":   {[]string{"v1 Replacing", "w1 took v1", "v2 replaces v1"}, "", "v2"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -95,7 +95,8 @@ func (r *run) learnRefusal(step rollout.Step, err error) {
 	case permissions.IsLifted(step.Object):
 		refused.Why += ": apply manifests/lift-roles, which lets the manager grant what it does not have"
 	case step.Verb == rollout.ResyncVolumes:
-		r.Contested.Resynced(step.Object.(*corev1.Pod), r.Now())
+		pod := step.Object.(*corev1.Pod)
+		r.Contested.Resynced(pod, pod, r.Now())
 	case step.Fields != nil:
 		r.Events.Event(r.csv, corev1.EventTypeWarning, managerv1alpha1.EventNotMarked, err.Error())
 	}

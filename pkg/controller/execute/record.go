@@ -33,7 +33,7 @@ func (r *run) record(step rollout.Step, written drift.Object) {
 		r.CreationTimes.Add(written, now)
 	}
 	if step.Verb == rollout.ResyncVolumes && written != step.Object { // a conflict returns the given object
-		r.Contested.Resynced(step.Object.(*corev1.Pod), now)
+		r.Contested.Resynced(step.Object.(*corev1.Pod), written.(*corev1.Pod), now)
 	}
 	result := decide.Written{Step: step, Object: written, At: now}
 	if step.Verb != rollout.Delete && step.Desired != nil {

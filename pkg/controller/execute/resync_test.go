@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
@@ -29,20 +30,27 @@ import (
 // before it is due. A conflict is retried.
 func TestResyncIsRecorded(t *testing.T) {
 	pods := corev1.Resource("pods")
+	answered := time.Unix(1_000_000, 1)
+	sent := answered.Add(-time.Second)
 	for name, c := range map[string]struct {
-		err      error
-		recorded bool
+		kept string // the annotation in the answer
+		err  error
+		want time.Time
 	}{
-		"annotation removed": {nil, true},
-		"annotation refused": {apierrors.NewForbidden(pods, "a", errors.New("denied")), true},
-		"pod changed":        {apierrors.NewConflict(pods, "a", errors.New("changed")), false},
+		"annotation kept":     {sent.Format(time.RFC3339Nano), nil, sent},
+		"annotation removed":  {"", nil, answered},
+		"annotation restored": {"2026-01-02T03:04:05Z", nil, answered},
+		"annotation refused":  {"", apierrors.NewForbidden(pods, "a", errors.New("denied")), answered},
+		"pod changed":         {"", apierrors.NewConflict(pods, "a", errors.New("changed")), time.Time{}},
 	} {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a", UID: "1"}}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a", UID: "1", Annotations: map[string]string{wellknown.AnnotationResyncedAt: "2026-01-02T03:04:05Z"}}}
 		kube := fake.NewClientset()
 		kube.PrependReactor("patch", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, pod.DeepCopy(), c.err
+			written := pod.DeepCopy()
+			written.Annotations[wellknown.AnnotationResyncedAt] = c.kept
+			return true, written, c.err
 		})
-		now := func() time.Time { return time.Unix(1_000_000, 1) }
+		now := func() time.Time { return answered }
 		log := logrus.New()
 		log.SetOutput(io.Discard)
 		e := &Executor{
@@ -54,8 +62,8 @@ func TestResyncIsRecorded(t *testing.T) {
 		if _, err := r.apply(t.Context(), decide.Plan{Plan: rollout.Plan{Steps: []rollout.Step{step}}}); err != nil {
 			t.Fatal(err)
 		}
-		if at := e.Contested.ResyncedAt(pod); at.Equal(now()) != c.recorded {
-			t.Errorf("%s: recorded %s", name, at)
+		if at := e.Contested.ResyncedAt(pod); !at.Equal(c.want) {
+			t.Errorf("%s: recorded %s, want %s", name, at, c.want)
 		}
 	}
 }
