@@ -120,6 +120,35 @@ func TestUpgradeOfAnUnknownPackage(t *testing.T) {
 	}
 }
 
+// The author of a bundle does not choose a namespace of Kubernetes for it.
+func TestNamespacesOfKubernetesAreNotSuggested(t *testing.T) {
+	t.Parallel()
+	c := newInstaller(t)
+	for name, refused := range map[string]bool{"kube-system": true, "kube-green": false} {
+		_, err := c.CompleteInstall(t.Context(), written(t, name, name+".v1"), &bundle.Options{})
+		if says := saysAll(err, name+", which belongs to Kubernetes: choose another one with -n NAMESPACE"); says != refused {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An upgrade that ended before the replaced version is deleted is continued by the same command.
+func TestUpgradeIsContinued(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	c := newInstaller(t)
+	e.namespace(t, "continued")
+	o := bundle.Options{Namespace: "continued"}
+	must(t, applyAll(t, c, written(t, "continued", "continued.v1"), o))
+	next := written(t, "continued", "continued.v2")
+	next.CSV.Spec.Replaces = "continued.v1"
+	must(t, unstructured.SetNestedField(next.CSVObject.Object, "continued.v1", "spec", "replaces"))
+	must(t, applyAll(t, c, next, o))
+	if _, err := c.CompleteUpgrade(t.Context(), next, &o); err != nil {
+		t.Error(err)
+	}
+}
+
 // Who may create definitions and no ClusterServiceVersions learns that before the first object is written: without the
 // namespace, no dry run can say so.
 func TestDeniedBeforeTheFirstWrite(t *testing.T) {

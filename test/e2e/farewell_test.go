@@ -75,7 +75,7 @@ func storesACache(e *env) *storedCache {
 func (s *storedCache) holdsTheConversion() {
 	s.Helper()
 	(&terminal{env: s.env}).fails(1, []string{
-		"crdconversion.v2.0.0: without the conversion webhook objects would lose fields: ", s.crd + " has 1 object, ", wellknown.AnnotationForceConversion + "=true", "then run the command again",
+		"crdconversion.v2.0.0: without the conversion webhook objects would lose fields: ", s.crd + " has 1 object, ", "stored in ", wellknown.AnnotationForceConversion + "=true", "then run the command again",
 	}, "remove-manager", "--yes")
 	for _, version := range caches.Versions {
 		s.client.Get(s.T, version, "sessions")

@@ -160,9 +160,11 @@ func TestContestOfCABundles(t *testing.T) {
 			e.install(converting("operator.v1", crd.Name))
 			since := auditEnd(e)
 			inject(e, crd.Name, clients...)
+			var texts []string
 			for _, client := range clients {
-				e.isContested("operator.v1", fmt.Sprintf(`CustomResourceDefinition %s: field manager %q keeps changing spec.conversion.webhook.clientConfig.caBundle back`, crd.Name, client))
+				texts = append(texts, fmt.Sprintf(`CustomResourceDefinition %s: field manager %q keeps changing spec.conversion.webhook.clientConfig.caBundle back`, crd.Name, client))
 			}
+			e.isContested("operator.v1", texts...)
 			e.eventually("the definition is reported as lost: its calls fail", func() (bool, any) {
 				c := rotation(e)
 				return slices.Equal(c.LostRegistrations, []string{"CustomResourceDefinition " + crd.Name}) &&

@@ -198,7 +198,11 @@ func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen 
 		if kind.ClusterScoped {
 			continue // the manager creates none
 		}
-		list, err := e.any.Resource(kind.Resource).Namespace(e.namespace).List(e.ctx, metav1.ListOptions{LabelSelector: "olm.managed=true"})
+		options := metav1.ListOptions{}
+		if kind.Resource == issuers.ConfigMaps {
+			options.LabelSelector = "olm.managed=true"
+		}
+		list, err := e.any.Resource(kind.Resource).Namespace(e.namespace).List(e.ctx, options)
 		e.must(err)
 		for _, o := range list.Items {
 			seen = append(seen, kind.Name+" "+o.GetName())

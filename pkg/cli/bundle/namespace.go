@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +32,9 @@ func (b *Bundle) AuthorsNamespace() (name string, suggests bool) {
 
 // BelongsToKubernetes reports whether Kubernetes has a namespace for itself. Objects there can give rights
 // by their name alone, such as a Secret with a bootstrap token.
-func BelongsToKubernetes(namespace string) bool { return strings.HasPrefix(namespace, "kube-") }
+func BelongsToKubernetes(namespace string) bool {
+	return slices.Contains([]string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}, namespace)
+}
 
 // NamespaceTemplate returns the author's Namespace, nil if there is none, and for each field that is left out the
 // reason. The error is why the template is invalid.

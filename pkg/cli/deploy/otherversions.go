@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -43,13 +44,20 @@ func CheckInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName stri
 // Replaced returns the versions that a version replaces, each with its kind, namespace and name alone.
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion) (all []*unstructured.Unstructured) {
 	for _, name := range lineage.Replaced(csv) {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind))
-		o.SetNamespace(csv.Namespace)
-		o.SetName(name)
-		all = append(all, o)
+		all = append(all, CSVObject(&operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: csv.Namespace, Name: name}}))
 	}
 	return all
+}
+
+// CSVObject returns a ClusterServiceVersion as records know it.
+func CSVObject(csv *operatorsv1alpha1.ClusterServiceVersion) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind))
+	o.SetNamespace(csv.Namespace)
+	o.SetName(csv.Name)
+	o.SetUID(csv.UID)
+	o.SetAnnotations(csv.Annotations)
+	return o
 }
 
 // CheckUpgrade refuses a bundle that would replace a version of another package, or of an unknown one without adoption.

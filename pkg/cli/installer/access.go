@@ -7,6 +7,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
@@ -14,20 +15,23 @@ import (
 
 // denied returns which objects the user may not create, of the objects without a dry run.
 func (a applier) denied(ctx context.Context, p Plan) (refused []error, err error) {
-	asked := map[authorizationv1.ResourceAttributes]bool{}
 	for _, s := range p.steps {
 		attributes, known := a.attributesOf(p, s)
-		if s.Unchecked == "" || !known || asked[attributes] {
+		if s.Unchecked == "" || !known {
 			continue
 		}
-		asked[attributes] = true
-		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}
-		answer, err := a.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("ask whether %s may be created: %w", deploy.Title(s.Object), err)
-		}
-		if !answer.Status.Allowed {
-			refused = append(refused, fmt.Errorf("%s: you may not create %s in namespace %q: ask for the verb create, or install as another user", deploy.Title(s.Object), attributes.Resource, attributes.Namespace))
+		for _, verb := range []string{"create", "patch"} { // server-side apply needs both
+			attributes.Verb = verb
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}
+			answer, err := a.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			switch {
+			case apierrors.IsForbidden(err): // it stays unknown
+			case err != nil:
+				return nil, fmt.Errorf("ask whether you may %s %s: %w", verb, deploy.Title(s.Object), err)
+			case !answer.Status.Allowed:
+				refused = append(refused, fmt.Errorf("%s: you may not %s %s in namespace %q: ask for this verb, or create the namespace first if that permits it",
+					deploy.Title(s.Object), verb, attributes.Resource, attributes.Namespace))
+			}
 		}
 	}
 	return refused, nil
@@ -36,7 +40,7 @@ func (a applier) denied(ctx context.Context, p Plan) (refused []error, err error
 // attributesOf returns what creating an object asks for. The kind may be one that the bundle defines.
 func (a applier) attributesOf(p Plan, s deploy.Step) (attributes authorizationv1.ResourceAttributes, known bool) {
 	kind := s.Object.GroupVersionKind()
-	attributes = authorizationv1.ResourceAttributes{Namespace: s.Object.GetNamespace(), Verb: "create", Group: kind.Group}
+	attributes = authorizationv1.ResourceAttributes{Namespace: s.Object.GetNamespace(), Name: s.Object.GetName(), Group: kind.Group}
 	if mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil {
 		attributes.Resource = mapping.Resource.Resource
 		return attributes, true

@@ -192,6 +192,9 @@ func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error 
 
 // CompleteInstall completes the options as CompleteGroup does, and refuses another version of the same operator.
 func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
+	if suggested := b.SuggestedNamespace(); o.Namespace == "" && bundle.BelongsToKubernetes(suggested) {
+		return "", fmt.Errorf("the bundle is made for namespace %s, which belongs to Kubernetes: choose another one with -n NAMESPACE, or allow it with -n %[1]s", suggested)
+	}
 	others, err := c.Others(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()), b.CSV.Name)
 	if err != nil {
 		return "", err
@@ -225,7 +228,7 @@ func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.Clus
 			}
 		}
 		for packageName, record := range records {
-			if record.Has(csv.Name) {
+			if record.Has(csv.Name) || record.Contains(deploy.CSVObject(csv)) {
 				installed.Package = packageName
 			}
 		}

@@ -77,7 +77,7 @@ type Other struct {
 	// Owner is a ClusterServiceVersion that no longer exists.
 	Owner  string `json:"owner,omitempty"`
 	Policy string `json:"policy"`
-	// Problem is why it cannot be called; empty when it points to something that is ready.
+	// Problem is why it cannot be called, or why that is not known; empty when it points to something that is ready.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -163,7 +163,7 @@ func others(f doctor.Facts, now time.Time) []Other {
 		}
 		_, doubt := doctor.Doubt(w, f)
 		problem := cmp.Or(doctor.ReachOf(w, f, now).Message, doubt)
-		if w.Kind == doctor.APIService && problem == "" {
+		if w.Kind == doctor.APIService && (problem == "" || problem == doubt && w.Available == metav1.ConditionTrue) {
 			continue // aggregated by another client, and works
 		}
 		// A definition has no owner label: the Service of its conversion webhook identifies the owner.

@@ -145,8 +145,8 @@ Namespace as JSON, operatorframework.io/suggested-namespace has the name of a na
 template takes precedence. Installers create this namespace unless an administrator names another. A
 template that cannot be read is ignored silently: the namespace gets another name, and lacks the
 labels and annotations that the operator needs, such as the pod security level. The API server
-refuses an invalid Namespace, and the objects in it are not created. Namespaces whose names begin
-with kube- belong to Kubernetes.`,
+refuses an invalid Namespace, and the objects in it are not created. kube-system, kube-public
+and kube-node-lease belong to Kubernetes.`,
 	find: suggestionMistakes,
 }}
 

@@ -76,22 +76,6 @@ func TestBundleCommands(t *testing.T) {
 	}
 }
 
-// The author of a bundle does not choose a namespace of Kubernetes for it.
-func TestNamespacesOfKubernetesAreNotSuggested(t *testing.T) {
-	dir := t.TempDir()
-	installtest.Must(t, os.CopyFS(dir, os.DirFS("../../../../examples/projectpolicy/bundle")))
-	files, err := filepath.Glob(filepath.Join(dir, "manifests", "*clusterserviceversion.yaml"))
-	installtest.Must(t, err)
-	text, err := os.ReadFile(files[0])
-	installtest.Must(t, err)
-	installtest.Must(t, os.WriteFile(files[0], []byte(strings.Replace(string(text), "  annotations:\n", "  annotations:\n    operatorframework.io/suggested-namespace-template: '{\"metadata\":{\"name\":\"kube-system\"}}'\n", 1)), 0o600))
-	for _, subcommand := range []string{"install", "upgrade", "uninstall"} {
-		if _, err := command(t, subcommand, dir); err == nil || !strings.Contains(err.Error(), "kube-system, which belongs to Kubernetes: choose another one with -n NAMESPACE") {
-			t.Errorf("%s: %v", subcommand, err)
-		}
-	}
-}
-
 func TestValidateIsReadByPrograms(t *testing.T) {
 	out, err := command(t, "validate", "-o", "json", "../../../../examples/projectpolicy/bundle")
 	installtest.Must(t, err)

@@ -74,9 +74,6 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 		}
 	}
 	options, err := o.options()
-	if suggested := b.SuggestedNamespace(); err == nil && options.Namespace == "" && bundle.BelongsToKubernetes(suggested) {
-		err = fmt.Errorf("the bundle is made for namespace %s, which belongs to Kubernetes: choose another one with -n NAMESPACE, or allow it with -n %[1]s", suggested)
-	}
 	return b, options, err
 }
 

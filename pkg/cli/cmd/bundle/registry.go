@@ -50,7 +50,7 @@ func (f *registryFlags) open(ctx context.Context, reference string) (*bundle.Bun
 	case errors.Is(err, http.ErrSchemeMismatch) && !errors.Is(err, bundle.ErrPlainHTTP):
 		return nil, fmt.Errorf("%w; if it has no TLS: --plain-http", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, fmt.Errorf("%s: its registry has not sent the image within %s (--patience): %w", reference, patience, err)
+		return nil, fmt.Errorf("%s: it was not read within %s (--patience): %w", reference, patience, err)
 	}
 	return b, err
 }
