@@ -14,21 +14,21 @@ func TestDeletedSecret(t *testing.T) {
 	deletedAt := after(day)
 	for _, step := range []struct {
 		name         string
-		seconds      time.Duration // since the deletion
+		after        time.Duration // since the deletion
 		serves       Observation   // of the one pod
 		write, trust string
 		phase        managerv1alpha1.CertificatePhase
 	}{
 		{"the new pair is stored, and not mounted", 0, ServesOther, "next 2, previous 1", "2 1", distributing},
-		{"the registrations trust it", 1, ServesOther, "next 2, previous 1, trusted", "2 1", distributing},
-		{"API servers may not have observed that yet", 5, ServesOther, "", "2 1", distributing},
-		{"the pod is given the new pair", 6, ServesOther, "current 2, previous 1, promoted", "2 1", promoting},
-		{"the pod serves the lost pair", 7, ServesOther, "", "2 1", promoting},
-		{"the pod serves the new pair", 8, ServesCurrent, "current 2", "2", retiring},
-		{"the registrations trust only the new CA", 9, ServesCurrent, "", "2", stable},
+		{"the registrations trust it", time.Second, ServesOther, "next 2, previous 1, trusted", "2 1", distributing},
+		{"API servers may not have observed that yet", 5 * time.Second, ServesOther, "", "2 1", distributing},
+		{"the pod is given the new pair", 6 * time.Second, ServesOther, "current 2, previous 1, promoted", "2 1", promoting},
+		{"the pod serves the lost pair", 7 * time.Second, ServesOther, "", "2 1", promoting},
+		{"the pod serves the new pair", 8 * time.Second, ServesCurrent, "current 2", "2", retiring},
+		{"the registrations trust only the new CA", 9 * time.Second, ServesCurrent, "", "2", stable},
 	} {
 		f.Live, f.Evidence, f.Issued = false, nil, nil
-		d := answered(t, &f, DefaultPolicy(), deletedAt.Add(step.seconds*time.Second), func(d Decision) {
+		d := answered(t, &f, DefaultPolicy(), deletedAt.Add(step.after), func(d Decision) {
 			f.Live = true
 			if d.Need == NeedEvidence {
 				f.Evidence = &Evidence{Leaf: d.Serving.Leaf, Backends: []Backend{{Pod: "a", Serves: step.serves}}}

@@ -49,8 +49,8 @@ func endingWith(ctx context.Context, next http.RoundTripper) http.RoundTripper {
 
 // waitForRetry waits as long as a response asks for, and lets client-go retry without a wait of its own.
 func waitForRetry(ctx context.Context, response *http.Response) error {
-	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
-	if err != nil || seconds <= 0 {
+	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
+	if seconds <= 0 {
 		return nil
 	}
 	response.Header.Set("Retry-After", "0")

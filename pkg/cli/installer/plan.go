@@ -91,16 +91,9 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 		return s, nil, nil, err
 	}
 	if missing != "" {
-		definition, err := a.definitionOf(ctx, p.Bundle.CRDs(), o)
-		if err != nil {
-			return s, nil, nil, err
-		}
 		s = deploy.StepOf(p.record.Annotate(o, nil), nil, nil, p.record)
 		s.Unchecked = missing
-		refused = validation.ValidateManifest(ctx, o, definition, p.creates(missing))
-		if refused == nil && definition == nil {
-			refused, err = a.dryRunInDefault(ctx, o)
-		}
+		refused, err = a.validate(ctx, p, o, missing)
 		return s, nil, refused, err
 	}
 	live, err := a.live(ctx, o)
@@ -129,6 +122,19 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 		s, err = a.contested(ctx, s, settled)
 	}
 	return s, answer, nil, err
+}
+
+// validate returns why an object that cannot be dry-run yet would be refused.
+func (a applier) validate(ctx context.Context, p Plan, o *unstructured.Unstructured, missing string) (refused, err error) {
+	definition, err := a.definitionOf(ctx, p.Bundle.CRDs(), o)
+	if err != nil {
+		return nil, err
+	}
+	refused = validation.ValidateManifest(ctx, o, definition, p.creates(missing))
+	if refused == nil && definition == nil {
+		return a.dryRunInDefault(ctx, o)
+	}
+	return refused, nil
 }
 
 func (p Plan) converted(s deploy.Step) (deploy.Step, error) {

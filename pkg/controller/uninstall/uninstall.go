@@ -61,16 +61,15 @@ func (u *Uninstaller) send(ctx context.Context, namespace string, steps []rollou
 	sender := &write.Sender{Writer: u.Writer}
 	for _, step := range steps {
 		written, _, err := sender.Send(ctx, namespace, step)
-		switch {
-		case err == nil:
+		if err == nil {
 			all = append(all, written)
-		default:
-			causes, err := Refusals(refusal(string(step.Verb), step.Key(), err))
-			if err != nil {
-				return all, err
-			}
-			refused = append(refused, causes...)
+			continue
 		}
+		causes, err := Refusals(refusal(string(step.Verb), step.Key(), err))
+		if err != nil {
+			return all, err
+		}
+		refused = append(refused, causes...)
 	}
 	if len(refused) > 0 {
 		return all, refused

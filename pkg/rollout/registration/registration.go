@@ -111,7 +111,8 @@ type Trust struct {
 	Generation int64
 }
 
-// An APIService has no metadata.generation, and a resourceVersion that changes with its availability.
+// TrustOf returns the trust of a registration. The version of an APIService is its spec: it has no generation, and its
+// resourceVersion changes with its availability.
 func TrustOf(o drift.Object, caBundle []byte) Trust {
 	version := fmt.Sprintf("%s/%d", o.GetUID(), o.GetGeneration())
 	if service, ok := o.(*apiregistrationv1.APIService); ok {
