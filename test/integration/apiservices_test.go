@@ -56,9 +56,7 @@ func TestOwnedAPIService(t *testing.T) {
 	if !strings.HasPrefix(message, "apiServices not installed: ") {
 		t.Errorf("message %q does not begin with OLM's words", message)
 	}
-	if a.registered() != nil {
-		t.Error("the APIService is registered before anybody serves it")
-	}
+	same(t, "the APIService before anybody serves it", a.registered(), nil)
 	a.start()
 	e.succeeds("operator.v1")
 	a.isAvailable()
@@ -116,9 +114,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 	before, bindings := a.registered(), delegations(e)
 
 	ended := a.callAllTheTime()
-	next := replacing("operator.v1", a.csv("operator.v2"))
-	e.create(next)
-	e.succeeds("operator.v2")
+	e.install(replacing("operator.v1", a.csv("operator.v2")))
 	e.eventually("the replaced version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 	calls, failures := ended()
 	if len(failures) > 0 || calls == 0 {
@@ -128,9 +124,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 	if after.UID != before.UID || after.Labels["olm.owner"] != "operator.v2" || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
 		t.Errorf("the APIService is not the previous one, in other hands: %+v", after)
 	}
-	if again := delegations(e); !slices.Equal(again, bindings) {
-		t.Errorf("the bindings are %v, and were %v", again, bindings)
-	}
+	expect(t, delegations(e), bindings...)
 	e.uninstall("operator.v2")
 	a.leavesNothing()
 }
@@ -264,8 +258,7 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 		},
 		"before": func(e *env) {
 			e.install(csv("operator.v1", "server"))
-			a := playAPI(e)
-			kube.Create(e, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
+			kube.Create(e, playAPI(e).apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
 				ObjectMeta: metav1.ObjectMeta{Name: reserved, Labels: csvspec.OwnerLabels(e.get("operator.v1"))},
 				Spec: apiregistrationv1.APIServiceSpec{
 					Group: "scheduling.k8s.io", Version: "v99", GroupPriorityMinimum: 1, VersionPriority: 1, InsecureSkipTLSVerify: true,
@@ -328,9 +321,7 @@ func TestDelegationsOfTwoNamespaces(t *testing.T) {
 			}
 		}
 	}
-	if usual := []string{"kube-system/" + deployment + "-service-auth-reader", deployment + "-service-system:auth-delegator"}; !slices.Equal(delegations(e), usual) {
-		t.Errorf("the first one's bindings are %v, want %v", delegations(e), usual)
-	}
+	expect(t, delegations(e), "kube-system/"+deployment+"-service-auth-reader", deployment+"-service-system:auth-delegator")
 	e.uninstall("operator.v1")
 	if left, others := delegations(e), delegations(&other); len(left) != 0 || len(others) != 2 {
 		t.Errorf("bindings left: %v, of the other Namespace: %v", left, others)
@@ -380,9 +371,7 @@ func TestGroupThatOthersServe(t *testing.T) {
 			test.begin(a)
 			e.reachesSaying("operator.v1", operatorsv1alpha1.CSVPhaseFailed, cmp.Or(test.reason, operatorsv1alpha1.CSVReasonOwnerConflict), test.says)
 			m.looksAgain("operator.v1")
-			if a.registered() != nil {
-				t.Error("it is registered next to the others")
-			}
+			same(t, "the APIService next to the others", a.registered(), nil)
 			test.end(a)
 			e.eventually("it is registered", func() (bool, any) { return a.registered() != nil, nil })
 		})

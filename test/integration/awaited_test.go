@@ -224,8 +224,7 @@ func (s *versionWatch) first() *apiextensionsv1.CustomResourceDefinition {
 
 func (e *env) crd(name string) *apiextensionsv1.CustomResourceDefinition {
 	e.Helper()
-	crd := kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), name)
-	return crd
+	return kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), name)
 }
 
 // notReady plays a pod of a Deployment that runs and does not get ready, and the kubelet

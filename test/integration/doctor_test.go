@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -76,9 +75,7 @@ func TestDoctor(t *testing.T) {
 		"Warning PossibleDeadlock: " + conditional.namespace,
 	}
 	slices.Sort(want)
-	if diff := gocmp.Diff(want, diagnose(e, userAgent)); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
+	same(t, "findings", diagnose(e, userAgent), want)
 	for _, one := range []*env{a, crashing, conditional} {
 		e.eventually("a pod is refused, as is said", func() (bool, any) {
 			_, err := tryHookPod(one)
@@ -111,9 +108,7 @@ func TestDoctorMayNotReadWorkloads(t *testing.T) {
 		"Warning PossibleDeadlock: " + there.namespace,
 	}
 	slices.Sort(want)
-	if diff := gocmp.Diff(want, diagnose(e, e.namespace+"/doctor", "apps")); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
+	same(t, "findings", diagnose(e, e.namespace+"/doctor", "apps"), want)
 }
 
 // diagnose is what doctor finds in this test's Namespaces, each as level, code and the

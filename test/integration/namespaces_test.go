@@ -43,8 +43,7 @@ func namespaceLabels(e *env, name string) map[string]string {
 
 func labelNamespace(e *env, name, label, value string) {
 	e.Helper()
-	patch := `{"metadata":{"labels":{"` + label + `":"` + value + `"}}}`
-	kube.Patch(e, e.kube.CoreV1().Namespaces(), name, types.MergePatchType, []byte(patch))
+	kube.Patch(e, e.kube.CoreV1().Namespaces(), name, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+label+`":"`+value+`"}}}`))
 }
 
 // carriesLabel waits until the targets among some Namespaces, and no others, bear the

@@ -62,9 +62,7 @@ func TestDueCertificateIsNoOrder(t *testing.T) {
 		return c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable, c
 	})
 	m.looksAgain("operator.v1")
-	if templateHash(e) != hash {
-		t.Error("the pods are replaced, and no server serves the previous certificate")
-	}
+	same(t, "the hash of the pods, none of which serves the previous certificate", templateHash(e), hash)
 }
 
 func orderAsWithOLM(e *env) {

@@ -116,8 +116,7 @@ func dependsOn(e *env, rule string, status operatorsv1alpha1.StatusReason) {
 
 func accountUID(e *env) string {
 	e.Helper()
-	account := kube.Get(e, e.kube.CoreV1().ServiceAccounts(e.namespace), "account")
-	return string(account.UID)
+	return string(kube.Get(e, e.kube.CoreV1().ServiceAccounts(e.namespace), "account").UID)
 }
 
 func conditionBeforeLast(e *env, csv string) operatorsv1alpha1.ClusterServiceVersionCondition {

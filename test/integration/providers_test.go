@@ -91,9 +91,7 @@ func (e *env) says(text string) {
 // The state of a cluster without cert-manager is clear, and ends when it is installed.
 // This test comes before the ones that others run next to, which need cert-manager.
 func TestCertManagerIsNotInstalled(t *testing.T) {
-	e := newEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := operating(newEnv(t), allNamespaces)
 	choose(e, managerv1alpha1.ProviderCertManager)
 	e.manage()
 	e.create(csv("operator.v1", "server"))
@@ -215,8 +213,7 @@ func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen 
 			seen = append(seen, "Secret "+o.Name)
 		}
 	}
-	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")
-	if service.Annotations[wellknown.AnnotationServingCertSecret] != "" {
+	if kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service").Annotations[wellknown.AnnotationServingCertSecret] != "" {
 		seen = append(seen, "Service server-service")
 	}
 	slices.Sort(seen)
@@ -263,9 +260,7 @@ func TestNamedIssuer(t *testing.T) {
 	bundles.neverWithout(first, e.servingCA())
 	issued := e.issued().UID
 	m.looksAgain("operator.v1")
-	if e.issued().UID != issued {
-		t.Error("an order that was followed is followed again")
-	}
+	same(t, "the uid of the Secret of an order that was followed", e.issued().UID, issued)
 	e.order(wellknown.RotateCompromised + " once")
 	e.eventually("there is another leaf", func() (bool, any) { return e.issued().UID != issued, nil })
 	provides(e, managerv1alpha1.ProviderCertManager)

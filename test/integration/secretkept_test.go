@@ -45,19 +45,14 @@ func TestSecretReplacedWithoutAnnotations(t *testing.T) {
 	p, m := runPod(e, graceOf(time.Hour))
 	before := e.servingCA()
 	e.order("once")
-	e.eventually("the pod serves the previous certificate", func() (bool, any) {
-		c := rotation(e)
-		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
-	})
+	e.rotationIs("", "0/1 new, 1 old, 0 unknown")
 	trust := watchTrust(e)
 	replaceBare(e)
 	e.eventually("the Secret says again what pods may serve", func() (bool, any) {
 		return bytes.Contains(certificate(e).Data["previous-ca.crt"], before), rotation(e)
 	})
 	m.looksAgain("operator.v1")
-	if !trusts(e, before) || !trusts(e, e.servingCA()) {
-		t.Error("the webhook does not trust what its pod serves, or will serve")
-	}
+	mustTrust(e, before, e.servingCA())
 	p.reload()
 	e.eventually("the previous CA is not trusted any more", func() (bool, any) { return rotated(e), rotation(e) })
 	trust.neverWithout(before, e.servingCA())
@@ -83,13 +78,8 @@ func TestChangeFromProviderNone(t *testing.T) {
 
 	trust := watchTrust(e)
 	choose(e, managerv1alpha1.ProviderManager)
-	e.eventually("the pod is seen to serve the previous certificate", func() (bool, any) {
-		c := rotation(e)
-		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
-	})
-	if !trusts(e, first) {
-		t.Error("the webhook does not trust what its pod serves")
-	}
+	e.rotationIs("", "0/1 new, 1 old, 0 unknown")
+	mustTrust(e, first)
 	p.reload()
 	e.eventually("the previous CA is not trusted any more", func() (bool, any) {
 		return !trusts(e, first) && trusts(e, e.servingCA()), rotation(e)
@@ -138,9 +128,7 @@ func TestSecretBecomesImmutable(t *testing.T) {
 // An admission policy that makes every Secret immutable does not cause endless writes, and
 // rotations continue.
 func TestEverySecretIsImmutable(t *testing.T) {
-	e := newEnv(t) // alone: writes are counted for all ClusterServiceVersions
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := operating(newEnv(t), allNamespaces) // alone: writes are counted for all ClusterServiceVersions
 	freezeSecrets(e)
 	p, m := runPod(e, graceOf(time.Hour))
 	e.eventually("the Secret was created again once", func() (bool, any) {
@@ -149,10 +137,7 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	})
 	m.rests()
 	e.order("once")
-	e.eventually("pods are given another certificate", func() (bool, any) {
-		c := rotation(e)
-		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
-	})
+	e.rotationIs("", "0/1 new, 1 old, 0 unknown")
 	p.reload()
 	rotates(e, 2)
 	m.rests()
