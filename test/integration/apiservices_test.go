@@ -80,11 +80,7 @@ func TestOwnedAPIService(t *testing.T) {
 // next certificate waits until it is trusted.
 func TestRotationOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := playAPI(e)
-	e.manage(throughAPIServer, func(o *controller.Options) { o.Certificates.Settle = 3 * time.Second }) // an API server takes a caBundle up within one
-	e.create(a.csv("operator.v1"))
-	a.start()
-	e.succeeds("operator.v1")
+	a := runAPI(e, func(o *controller.Options) { o.Certificates.Settle = 3 * time.Second }) // an API server takes a caBundle up within one
 	before, trust := e.servingCA(), watchTrust(e)
 
 	ended := a.callAllTheTime()
@@ -93,10 +89,7 @@ func TestRotationOfAnAPIService(t *testing.T) {
 		c := rotation(e)
 		return c.Generation == 2 && c.Phase == "Stable" && string(a.registered().Spec.CABundle) == string(e.servingCA()), c
 	})
-	calls, failures := ended()
-	if len(failures) > 0 || calls < 10 {
-		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
-	}
+	ended(10)
 	trust.neverWithout(before, e.servingCA())
 	if string(before) == string(e.servingCA()) {
 		t.Error("the CA is the previous one")
@@ -106,20 +99,13 @@ func TestRotationOfAnAPIService(t *testing.T) {
 // The version that replaces another takes the APIService over, in service all the while.
 func TestUpgradeOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := playAPI(e)
-	e.manage(throughAPIServer)
-	e.create(a.csv("operator.v1"))
-	a.start()
-	e.succeeds("operator.v1")
+	a := runAPI(e)
 	before, bindings := a.registered(), delegations(e)
 
 	ended := a.callAllTheTime()
 	e.install(replacing("operator.v1", a.csv("operator.v2")))
 	e.eventually("the replaced version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
-	calls, failures := ended()
-	if len(failures) > 0 || calls == 0 {
-		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
-	}
+	ended(1)
 	after := a.registered()
 	if after.UID != before.UID || after.Labels["olm.owner"] != "operator.v2" || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
 		t.Errorf("the APIService is not the previous one, in other hands: %+v", after)
@@ -135,11 +121,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments("last")
-	a := playAPI(e)
-	e.manage(throughAPIServer)
-	e.create(a.csv("operator.v1"))
-	a.start()
-	e.succeeds("operator.v1")
+	a := runAPI(e)
 	before := a.registered()
 
 	ended := a.callAllTheTime()
@@ -157,10 +139,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
 	ownedBy("operator.v1")
-	calls, failures := ended()
-	if len(failures) > 0 || calls == 0 {
-		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
-	}
+	ended(1)
 	if after := a.registered(); after.UID != before.UID || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
 		t.Errorf("the APIService is not the previous one: %+v", after)
 	}
@@ -168,11 +147,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 
 func TestRepairOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := playAPI(e)
-	e.manage(throughAPIServer)
-	e.create(a.csv("operator.v1"))
-	a.start()
-	e.succeeds("operator.v1")
+	a := runAPI(e)
 	for _, o := range e.owned(outside) {
 		if o.GetNamespace() == e.namespace {
 			continue
@@ -206,13 +181,7 @@ func TestRepairOfAnAPIService(t *testing.T) {
 func TestAPIServiceOfSomebodyElse(t *testing.T) {
 	e := newOperatorEnv(t)
 	a := playAPI(e)
-	theirs := kube.Create(e, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
-		ObjectMeta: metav1.ObjectMeta{Name: a.name()},
-		Spec: apiregistrationv1.APIServiceSpec{
-			Group: a.group, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
-			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "theirs"},
-		},
-	})
+	theirs := a.other("v1")
 	m := e.manage()
 	e.create(a.csv("operator.v1"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict)
@@ -350,8 +319,10 @@ func TestGroupThatOthersServe(t *testing.T) {
 		},
 		"an APIService of another namespace": {
 			begin: func(a *playedAPI) { a.other("v1alpha1"); a.create(a.csv("operator.v1")) },
-			end:   func(a *playedAPI) { a.endOther("v1alpha1") },
-			says:  "Service default/theirs",
+			end: func(a *playedAPI) {
+				a.must(a.apis.ApiregistrationV1().APIServices().Delete(a.ctx, "v1alpha1."+a.group, metav1.DeleteOptions{}))
+			},
+			says: "Service default/theirs",
 		},
 		"an edit": {
 			begin: func(a *playedAPI) {
@@ -400,18 +371,13 @@ func TestGroupOfAnOperatorsOwn(t *testing.T) {
 	})
 }
 
-func (a *playedAPI) other(version string) {
+func (a *playedAPI) other(version string) *apiregistrationv1.APIService {
 	a.Helper()
-	kube.Create(a, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
+	return kube.Create(a, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: version + "." + a.group},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group: a.group, Version: version, GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
 			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "theirs"},
 		},
 	})
-}
-
-func (a *playedAPI) endOther(version string) {
-	a.Helper()
-	a.must(a.apis.ApiregistrationV1().APIServices().Delete(a.ctx, version+"."+a.group, metav1.DeleteOptions{}))
 }

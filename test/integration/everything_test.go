@@ -27,7 +27,7 @@ func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "engines", "v1", "v2")
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
-	bindRoleCalled(e, e.namespace+"-reader")
+	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	api := playAPI(e)
 	api.group = "apis." + e.namespace + ".com"
 	// Its bindings are the whole cluster's: a manager that found their names taken would die before it could take others.

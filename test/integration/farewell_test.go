@@ -37,7 +37,7 @@ func TestFarewell(t *testing.T) {
 	e.install(converting("operator.v1", crd.Name))
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	role := e.namespace + "-reader" // there is one of the cluster for all tests
-	bindRoleCalled(e, role)
+	bindRoleIn(e, e.namespace, role)
 	e.install(asking(csv("other.v1", "other"), readPods))
 	expect(t, lifted(e), "ClusterRole /"+role, "ClusterRoleBinding /"+role)
 	granted := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-granted", Labels: csvspec.OwnerLabels(e.get("other.v1"))}}

@@ -195,7 +195,12 @@ func TestConversionOutlivesItsVersion(t *testing.T) {
 func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h := newHeld(t)
 	h.must(h.kube.CoreV1().Namespaces().Delete(h.ctx, h.namespace, metav1.DeleteOptions{}))
-	h.deleteAsNamespaceController()
+	// As the namespace controller does:
+	h.must(h.kube.CoreV1().Services(h.namespace).Delete(h.ctx, "server-service", metav1.DeleteOptions{}))
+	h.must(h.kube.AppsV1().Deployments(h.namespace).Delete(h.ctx, "server", metav1.DeleteOptions{}))
+	h.must(h.kube.CoreV1().Secrets(h.namespace).Delete(h.ctx, "server-service-cert", metav1.DeleteOptions{}))
+	h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
+	h.must(h.olm.WebhookRollouts(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
 	saysWhy := func() (bool, any) {
 		message := h.get("operator.v1").Status.Message
 		return strings.Contains(message, "its Namespace is being deleted") && strings.Contains(message, wellknown.AnnotationForceConversion+"=true"), message
@@ -208,15 +213,6 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	})
 	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v1"), nil })
 	same(t, "the conversion strategy", conversion(h.env, h.crd.Name).Strategy, apiextensionsv1.NoneConverter)
-}
-
-func (h held) deleteAsNamespaceController() {
-	h.Helper()
-	h.must(h.kube.CoreV1().Services(h.namespace).Delete(h.ctx, "server-service", metav1.DeleteOptions{}))
-	h.must(h.kube.AppsV1().Deployments(h.namespace).Delete(h.ctx, "server", metav1.DeleteOptions{}))
-	h.must(h.kube.CoreV1().Secrets(h.namespace).Delete(h.ctx, "server-service-cert", metav1.DeleteOptions{}))
-	h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
-	h.must(h.olm.WebhookRollouts(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
 }
 
 // A version that is deleted before it succeeded, and stays because objects need its conversion, looks after the

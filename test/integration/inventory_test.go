@@ -57,7 +57,7 @@ func inventory(e *env) map[string]string {
 	e.Helper()
 	found := map[string]string{}
 	for _, o := range e.owned(derived) {
-		file := strings.ToLower(o.GetKind()) + "_" + withoutHash(o.GetName()) + ".yaml"
+		file := strings.ToLower(o.GetKind()) + "_" + hashed.ReplaceAllString(o.GetName(), "$1") + ".yaml"
 		if _, twice := found[file]; twice {
 			e.Errorf("two objects for %s", file)
 		}
@@ -100,8 +100,6 @@ var variable = []struct {
 }
 
 var hashed = regexp.MustCompile(`^([vm]\.example\.com)-[0-9a-z]{10}$`)
-
-func withoutHash(name string) string { return hashed.ReplaceAllString(name, "$1") }
 
 // isComplete compares what the manager created with the golden files of a directory.
 func isComplete(e *env, dir string) {

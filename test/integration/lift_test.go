@@ -86,7 +86,7 @@ func TestLiftRoles(t *testing.T) {
 	expect(t, lifted(e))
 
 	name := e.namespace + "-reader" // there is one of the cluster for all tests
-	bindRoleCalled(e, name)
+	bindRoleIn(e, e.namespace, name)
 	e.succeeds("operator.v1")
 	expect(t, lifted(e), "ClusterRole /"+name, "ClusterRoleBinding /"+name)
 	m.settles("operator.v1")
@@ -116,7 +116,7 @@ func TestLiftRolesBesideANamesake(t *testing.T) {
 	name := e.namespace + "-reader"
 	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
 	kube.Create(e, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: everything})
-	bindRoleCalled(e, name)
+	bindRoleIn(e, e.namespace, name)
 	e.manage(func(o *controller.Options) { o.LiftRoles = true })
 	e.install(asking(csv("operator.v1", "server"), readPods))
 	for _, binding := range e.owned([]schema.GroupVersionResource{{Group: rbacv1.GroupName, Version: "v1", Resource: "clusterrolebindings"}}) {
@@ -141,7 +141,7 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 			e.group("og", namespaces(e.namespace, target))
 			serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 			e.runDeployments()
-			bindRoleCalled(e, "reader")
+			bindRoleIn(e, e.namespace, "reader")
 			if !replaced {
 				kube.Create(e, roles, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: everything})
 			}
@@ -173,7 +173,7 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 func TestLiftedPermissionsSatisfy(t *testing.T) {
 	e := newOperatorEnv(t)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	bindRoleCalled(e, e.namespace+"-reader")
+	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.install(asking(csv("operator.v1", "server"), readPods))
 	dependsOn(e, `namespaced rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`, operatorsv1alpha1.DependentStatusReasonSatisfied)
@@ -190,7 +190,7 @@ func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	bindRoleCalled(e, e.namespace+"-reader")
+	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	e.runDeployments("slow")
 	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.install(asking(csv("operator.v1", "server"), readPods))
@@ -226,7 +226,7 @@ func TestLiftRolesWithoutPermission(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	bindRoleCalled(e, e.namespace+"-reader")
+	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	m := manageThrough(e, grantedTo(e, "manager/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.create(asking(csv("operator.v1", "server"), readPods))
 	m.emits("Warning PermissionsNotLifted")

@@ -3,7 +3,6 @@ package integration
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,9 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -364,11 +361,4 @@ func issuer(e *env, name string, spec map[string]any) {
 func declare(e *env, resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
 	e.Helper()
 	e.must(kube.Declare(e.ctx, e.any, e.namespace, resource, kind, name, spec))
-}
-
-func mergeStatus(e *env, o unstructured.Unstructured, status map[string]any) {
-	e.Helper()
-	patch, err := json.Marshal(map[string]any{"status": status})
-	e.must(err)
-	kube.Patch(e, client(e, o), o.GetName(), types.MergePatchType, patch, "status")
 }

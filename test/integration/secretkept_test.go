@@ -26,18 +26,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// replaceBare replaces the Secret by one with only the pair and its CA, as kubectl replace, a
-// GitOps tool or a backup may do.
-func replaceBare(e *env) {
-	e.Helper()
-	secret := certificate(e)
-	maps.DeleteFunc(secret.Data, func(key string, _ []byte) bool {
-		return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != "ca.crt"
-	})
-	bare := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secret.Name}, Type: secret.Type, Data: secret.Data}
-	kube.Update(e, e.kube.CoreV1().Secrets(e.namespace), bare)
-}
-
 // While a pod serves the previous certificate, its CA stays trusted, also when a client writes the
 // Secret back without its annotations.
 func TestSecretReplacedWithoutAnnotations(t *testing.T) {
@@ -47,7 +35,11 @@ func TestSecretReplacedWithoutAnnotations(t *testing.T) {
 	e.order("once")
 	e.rotationIs("", "0/1 new, 1 old, 0 unknown")
 	trust := watchTrust(e)
-	replaceBare(e)
+	secret := certificate(e) // with the pair and its CA alone, as kubectl replace, a GitOps tool or a backup may write it
+	maps.DeleteFunc(secret.Data, func(key string, _ []byte) bool {
+		return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != "ca.crt"
+	})
+	kube.Update(e, e.kube.CoreV1().Secrets(e.namespace), &corev1.Secret{ObjectMeta: named(secret.Name), Type: secret.Type, Data: secret.Data})
 	e.eventually("the Secret says again what pods may serve", func() (bool, any) {
 		return bytes.Contains(certificate(e).Data["previous-ca.crt"], before), rotation(e)
 	})

@@ -163,7 +163,9 @@ func TestUninstallThatOrphans(t *testing.T) {
 		finalizers := e.get("operator.v1").Finalizers
 		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
 	})
-	orphan(e, "operator.v1")
+	disown(e) // as the garbage collector does
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
+	e.eventually("operator.v1 no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 
 	kept := []string{}
 	for _, o := range e.owned(derived) {
