@@ -34,7 +34,9 @@ func TestRefuseBesideOLM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
 			spec := deploymentSpec("olm-operator").Spec
-			spec.Template.Spec.Containers = []corev1.Container{{Name: "olm-operator", Image: "example.com/olm:1", Command: []string{"/bin/olm"}, Args: test.args}}
+			spec.Template.Spec.Containers = []corev1.Container{{
+				Name: "olm-operator", Image: "example.com/olm:1", Command: []string{"/bin/olm"}, Args: test.args,
+			}}
 			if test.scaled {
 				spec.Replicas = new(int32(0))
 			}

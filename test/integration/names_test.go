@@ -37,7 +37,8 @@ func TestDeploymentNames(t *testing.T) {
 			services, secrets := sets.New[string](), sets.New[string]()
 			for _, d := range c.Spec.WebhookDefinitions {
 				service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), e.registration(d.GenerateName).Webhooks[0].ClientConfig.Service.Name)
-				same(t, "the pods of "+d.DeploymentName, service.Spec.Selector["app"], deploymentSpec(d.DeploymentName).Spec.Selector.MatchLabels["app"])
+				want := deploymentSpec(d.DeploymentName).Spec.Selector.MatchLabels["app"]
+		same(t, "the pods at which the webhook of "+d.DeploymentName+" is called", service.Spec.Selector["app"], want)
 				services.Insert(service.Name)
 				secrets.Insert(mountedSecret(e.deployment(d.DeploymentName).Spec.Template.Spec))
 			}
