@@ -38,7 +38,7 @@ func TestDeploymentNames(t *testing.T) {
 			for _, d := range c.Spec.WebhookDefinitions {
 				service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), e.registration(d.GenerateName).Webhooks[0].ClientConfig.Service.Name)
 				want := deploymentSpec(d.DeploymentName).Spec.Selector.MatchLabels["app"]
-		same(t, "the pods at which the webhook of "+d.DeploymentName+" is called", service.Spec.Selector["app"], want)
+				same(t, "the pods at which the webhook of "+d.DeploymentName+" is called", service.Spec.Selector["app"], want)
 				services.Insert(service.Name)
 				secrets.Insert(mountedSecret(e.deployment(d.DeploymentName).Spec.Template.Spec))
 			}
