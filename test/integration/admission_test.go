@@ -33,9 +33,7 @@ import (
 // What admission changes in the manager's writes is accepted: the image, a toleration, labels and resources. It holds
 // for an installation, a restart, an upgrade, and the removal of the policy.
 func TestChangedByAdmission(t *testing.T) {
-	e := newEnv(t) // it waits until the manager rests
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := operating(newEnv(t), allNamespaces) // it waits until the manager rests
 	removePolicy := mutate(e, []string{"deployments"},
 		`JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "mirror.example.com/" + object.spec.template.spec.containers[0].image.replace("mirror.example.com/", "")}`,
 		`JSONPatch{op: "add", path: "/spec/template/spec/tolerations", value: [{"key": "platform", "operator": "Exists"}]}`)
@@ -64,9 +62,7 @@ func TestChangedByAdmission(t *testing.T) {
 	m.stop()
 	m = e.manage()
 	m.looksAgain("operator.v1")
-	if writes := m.writesForReal(m.started); len(writes) > 0 {
-		t.Errorf("a new manager wrote:\n%s", strings.Join(writes, "\n"))
-	}
+	none(t, "writes of a new manager", m.writesForReal(m.started))
 	m.changedByAdmission("operator.v1", "image")
 
 	v2 := replacing("operator.v1", csv("operator.v2", "server"))
@@ -80,10 +76,7 @@ func TestChangedByAdmission(t *testing.T) {
 	removePolicy()
 	m.restsWithoutWriting("operator.v2", "removal of the policy")
 	e.edit("operator.v2", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Image = "example.com/server:3" })
-	e.eventually("the image is that of the ClusterServiceVersion", func() (bool, any) {
-		image := e.deployment("server").Spec.Template.Spec.Containers[0].Image
-		return image == "example.com/server:3", image
-	})
+	runs(e, "example.com/server:3")
 	m.rests()
 	if c := meta.FindStatusCondition(e.rollout("operator.v2").Conditions, "ChangedByAdmission"); c == nil || strings.Contains(c.Message, "image") {
 		t.Errorf("condition %+v, want one about resources alone", c)
@@ -310,9 +303,7 @@ func (m *manager) restsWithoutWriting(csv, after string) {
 	m.succeeds(csv)
 	since := auditEnd(m.env)
 	m.looksAgain(csv)
-	if writes := m.writes(since); len(writes) > 0 {
-		m.Errorf("after %s the manager goes on to write:\n%s", after, strings.Join(writes, "\n"))
-	}
+	none(m, "writes of the manager after "+after, m.writes(since))
 }
 
 func (m *manager) writesForReal(since int64) []string {

@@ -50,9 +50,7 @@ func TestWithoutAggregation(t *testing.T) {
 	e.order("once")
 	rotates(e, 2)
 
-	v2 := replacing("operator.v1", csv("operator.v2", "server"))
-	e.create(v2)
-	e.succeeds("operator.v2")
+	e.install(replacing("operator.v1", csv("operator.v2", "server")))
 	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 	collect(e)
 

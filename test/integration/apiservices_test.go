@@ -56,9 +56,7 @@ func TestOwnedAPIService(t *testing.T) {
 	if !strings.HasPrefix(message, "apiServices not installed: ") {
 		t.Errorf("message %q does not begin with OLM's words", message)
 	}
-	if a.registered() != nil {
-		t.Error("the APIService is registered before anybody serves it")
-	}
+	same(t, "the APIService before anybody serves it", a.registered(), nil)
 	a.start()
 	e.succeeds("operator.v1")
 	a.isAvailable()
@@ -82,11 +80,7 @@ func TestOwnedAPIService(t *testing.T) {
 // next certificate waits until it is trusted.
 func TestRotationOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := playAPI(e)
-	e.manage(throughAPIServer, func(o *controller.Options) { o.Certificates.Settle = 3 * time.Second }) // an API server takes a caBundle up within one
-	e.create(a.csv("operator.v1"))
-	a.start()
-	e.succeeds("operator.v1")
+	a := runAPI(e, func(o *controller.Options) { o.Certificates.Settle = 3 * time.Second }) // an API server takes a caBundle up within one
 	before, trust := e.servingCA(), watchTrust(e)
 
 	ended := a.callAllTheTime()
@@ -95,10 +89,7 @@ func TestRotationOfAnAPIService(t *testing.T) {
 		c := rotation(e)
 		return c.Generation == 2 && c.Phase == "Stable" && string(a.registered().Spec.CABundle) == string(e.servingCA()), c
 	})
-	calls, failures := ended()
-	if len(failures) > 0 || calls < 10 {
-		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
-	}
+	ended(10)
 	trust.neverWithout(before, e.servingCA())
 	if string(before) == string(e.servingCA()) {
 		t.Error("the CA is the previous one")
@@ -108,29 +99,18 @@ func TestRotationOfAnAPIService(t *testing.T) {
 // The version that replaces another takes the APIService over, in service all the while.
 func TestUpgradeOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := playAPI(e)
-	e.manage(throughAPIServer)
-	e.create(a.csv("operator.v1"))
-	a.start()
-	e.succeeds("operator.v1")
+	a := runAPI(e)
 	before, bindings := a.registered(), delegations(e)
 
 	ended := a.callAllTheTime()
-	next := replacing("operator.v1", a.csv("operator.v2"))
-	e.create(next)
-	e.succeeds("operator.v2")
+	e.install(replacing("operator.v1", a.csv("operator.v2")))
 	e.eventually("the replaced version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
-	calls, failures := ended()
-	if len(failures) > 0 || calls == 0 {
-		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
-	}
+	ended(1)
 	after := a.registered()
 	if after.UID != before.UID || after.Labels["olm.owner"] != "operator.v2" || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
 		t.Errorf("the APIService is not the previous one, in other hands: %+v", after)
 	}
-	if again := delegations(e); !slices.Equal(again, bindings) {
-		t.Errorf("the bindings are %v, and were %v", again, bindings)
-	}
+	expect(t, delegations(e), bindings...)
 	e.uninstall("operator.v2")
 	a.leavesNothing()
 }
@@ -141,11 +121,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	e.runDeployments("last")
-	a := playAPI(e)
-	e.manage(throughAPIServer)
-	e.create(a.csv("operator.v1"))
-	a.start()
-	e.succeeds("operator.v1")
+	a := runAPI(e)
 	before := a.registered()
 
 	ended := a.callAllTheTime()
@@ -163,10 +139,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
 	ownedBy("operator.v1")
-	calls, failures := ended()
-	if len(failures) > 0 || calls == 0 {
-		t.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
-	}
+	ended(1)
 	if after := a.registered(); after.UID != before.UID || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
 		t.Errorf("the APIService is not the previous one: %+v", after)
 	}
@@ -174,11 +147,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 
 func TestRepairOfAnAPIService(t *testing.T) {
 	e := newOperatorEnv(t)
-	a := playAPI(e)
-	e.manage(throughAPIServer)
-	e.create(a.csv("operator.v1"))
-	a.start()
-	e.succeeds("operator.v1")
+	a := runAPI(e)
 	for _, o := range e.owned(outside) {
 		if o.GetNamespace() == e.namespace {
 			continue
@@ -212,13 +181,7 @@ func TestRepairOfAnAPIService(t *testing.T) {
 func TestAPIServiceOfSomebodyElse(t *testing.T) {
 	e := newOperatorEnv(t)
 	a := playAPI(e)
-	theirs := kube.Create(e, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
-		ObjectMeta: metav1.ObjectMeta{Name: a.name()},
-		Spec: apiregistrationv1.APIServiceSpec{
-			Group: a.group, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
-			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "theirs"},
-		},
-	})
+	theirs := a.other("v1")
 	m := e.manage()
 	e.create(a.csv("operator.v1"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict)
@@ -264,8 +227,7 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 		},
 		"before": func(e *env) {
 			e.install(csv("operator.v1", "server"))
-			a := playAPI(e)
-			kube.Create(e, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
+			kube.Create(e, playAPI(e).apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
 				ObjectMeta: metav1.ObjectMeta{Name: reserved, Labels: csvspec.OwnerLabels(e.get("operator.v1"))},
 				Spec: apiregistrationv1.APIServiceSpec{
 					Group: "scheduling.k8s.io", Version: "v99", GroupPriorityMinimum: 1, VersionPriority: 1, InsecureSkipTLSVerify: true,
@@ -328,9 +290,7 @@ func TestDelegationsOfTwoNamespaces(t *testing.T) {
 			}
 		}
 	}
-	if usual := []string{"kube-system/" + deployment + "-service-auth-reader", deployment + "-service-system:auth-delegator"}; !slices.Equal(delegations(e), usual) {
-		t.Errorf("the first one's bindings are %v, want %v", delegations(e), usual)
-	}
+	expect(t, delegations(e), "kube-system/"+deployment+"-service-auth-reader", deployment+"-service-system:auth-delegator")
 	e.uninstall("operator.v1")
 	if left, others := delegations(e), delegations(&other); len(left) != 0 || len(others) != 2 {
 		t.Errorf("bindings left: %v, of the other Namespace: %v", left, others)
@@ -359,8 +319,10 @@ func TestGroupThatOthersServe(t *testing.T) {
 		},
 		"an APIService of another namespace": {
 			begin: func(a *playedAPI) { a.other("v1alpha1"); a.create(a.csv("operator.v1")) },
-			end:   func(a *playedAPI) { a.endOther("v1alpha1") },
-			says:  "Service default/theirs",
+			end: func(a *playedAPI) {
+				a.must(a.apis.ApiregistrationV1().APIServices().Delete(a.ctx, "v1alpha1."+a.group, metav1.DeleteOptions{}))
+			},
+			says: "Service default/theirs",
 		},
 		"an edit": {
 			begin: func(a *playedAPI) {
@@ -380,9 +342,7 @@ func TestGroupThatOthersServe(t *testing.T) {
 			test.begin(a)
 			e.reachesSaying("operator.v1", operatorsv1alpha1.CSVPhaseFailed, cmp.Or(test.reason, operatorsv1alpha1.CSVReasonOwnerConflict), test.says)
 			m.looksAgain("operator.v1")
-			if a.registered() != nil {
-				t.Error("it is registered next to the others")
-			}
+			same(t, "the APIService next to the others", a.registered(), nil)
 			test.end(a)
 			e.eventually("it is registered", func() (bool, any) { return a.registered() != nil, nil })
 		})
@@ -411,18 +371,13 @@ func TestGroupOfAnOperatorsOwn(t *testing.T) {
 	})
 }
 
-func (a *playedAPI) other(version string) {
+func (a *playedAPI) other(version string) *apiregistrationv1.APIService {
 	a.Helper()
-	kube.Create(a, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
+	return kube.Create(a, a.apis.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: version + "." + a.group},
 		Spec: apiregistrationv1.APIServiceSpec{
 			Group: a.group, Version: version, GroupPriorityMinimum: 100, VersionPriority: 100, InsecureSkipTLSVerify: true,
 			Service: &apiregistrationv1.ServiceReference{Namespace: "default", Name: "theirs"},
 		},
 	})
-}
-
-func (a *playedAPI) endOther(version string) {
-	a.Helper()
-	a.must(a.apis.ApiregistrationV1().APIServices().Delete(a.ctx, version+"."+a.group, metav1.DeleteOptions{}))
 }

@@ -53,7 +53,8 @@ func TestVersionsThatAreAwaited(t *testing.T) {
 					deployments := e.rollout("operator.v1").Deployments
 					return len(deployments) == 1 && deployments[0].Reason == "PodNotReady", deployments
 				})
-				install.interrupt()
+				install.cancel()
+				install.endsWith(installer.ErrInterrupted)
 				install = installing(e, b, 5*time.Second) // and as long again until its webhook serves
 				e.eventually("the version is served", func() (bool, any) { return writes.served(), install.said() })
 			}
@@ -162,11 +163,6 @@ func (i *installation) says(text string) {
 
 func (i *installation) ends() { i.endsWith(nil) }
 
-func (i *installation) interrupt() {
-	i.cancel()
-	i.endsWith(installer.ErrInterrupted)
-}
-
 func (i *installation) endsWith(want error) {
 	i.Helper()
 	select {
@@ -224,8 +220,7 @@ func (s *versionWatch) first() *apiextensionsv1.CustomResourceDefinition {
 
 func (e *env) crd(name string) *apiextensionsv1.CustomResourceDefinition {
 	e.Helper()
-	crd := kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), name)
-	return crd
+	return kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), name)
 }
 
 // notReady plays a pod of a Deployment that runs and does not get ready, and the kubelet

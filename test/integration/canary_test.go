@@ -141,8 +141,7 @@ func TestCanaryThatOneAPIServerHasNotSeen(t *testing.T) {
 
 func TestCanaryOfAManagerThatDied(t *testing.T) {
 	e := newOperatorEnv(t)
-	created := e.create(csv("operator.v1", "server"))
-	left := render.Canary(created, "server-service", 443, nil)
+	left := render.Canary(e.create(csv("operator.v1", "server")), "server-service", 443, nil)
 	kube.Create(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), left)
 	e.manage()
 	e.succeeds("operator.v1")
@@ -191,10 +190,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 	e.succeeds("operator.v1")
 	before, trust := e.servingCA(), watchTrust(e)
 	e.order("once")
-	e.eventually("the API server finds the previous certificate", func() (bool, any) {
-		c := rotation(e)
-		return c.Endpoints.String() == "0/2 new, 2 old, 0 unknown" && strings.Contains(c.Message, "serves another certificate to the API server"), c
-	})
+	e.rotationIs("", "0/2 new, 2 old, 0 unknown", "serves another certificate to the API server")
 	if p.get().Annotations[wellknown.AnnotationResyncedAt] == "" {
 		t.Error("the pod's kubelet is not made to look")
 	}

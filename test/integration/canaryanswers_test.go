@@ -185,8 +185,7 @@ func (s *hookServer) called() probe.Result {
 	s.Helper()
 	owner := csv("operator.v1", "server")
 	owner.Namespace = s.namespace
-	canaries := s.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	canary := kube.Create(s, canaries, render.Canary(owner, s.service, 443, s.bundle))
+	canary := kube.Create(s, s.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), render.Canary(owner, s.service, 443, s.bundle))
 	ask := func(webhook string) error {
 		_, err := s.olm.WebhookRollouts(s.namespace).Create(s.ctx, render.CanaryObject(canary, webhook), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err

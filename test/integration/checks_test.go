@@ -3,8 +3,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -41,16 +39,12 @@ func TestChecksBeforeAnyPhase(t *testing.T) {
 			e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, test.reason)
 			m.looksAgain("operator.v1")
 			got := e.get("operator.v1")
-			if !slices.Equal(got.Finalizers, []string{"operators.coreos.com/csv-cleanup"}) {
-				t.Errorf("finalizers %v", got.Finalizers)
-			}
+			expect(t, got.Finalizers, "operators.coreos.com/csv-cleanup")
 			annotations := map[string]string{}
 			if test.annotated {
 				annotations = map[string]string{"olm.operatorGroup": "og0", "olm.operatorNamespace": e.namespace, "olm.targetNamespaces": ""}
 			}
-			if !maps.Equal(got.Annotations, annotations) {
-				t.Errorf("annotations %v, want %v", got.Annotations, annotations)
-			}
+			same(t, "annotations", got.Annotations, annotations)
 			if got.Status.Reason != test.reason || len(got.Status.RequirementStatus) > 0 {
 				t.Errorf("it says %s, and of its requirements %+v", got.Status.Reason, got.Status.RequirementStatus)
 			}

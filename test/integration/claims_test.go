@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
@@ -25,16 +23,10 @@ func TestTwoClusterServiceVersionsWithOneDeployment(t *testing.T) {
 	e.create(c)
 	e.reachesSaying("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "belongs to ClusterServiceVersion operator.v1")
 	m.looksAgain("operator.v2")
-	if taken := ownedBy(e, "operator.v2"); len(taken) > 0 {
-		t.Errorf("it was given %v although it cannot be installed", taken)
-	}
-	if difference := gocmp.Diff(before, e.versions("operator.v1")); difference != "" {
-		t.Errorf("the first one's objects were changed:\n%s", difference)
-	}
+	none(t, "objects of the one that cannot be installed", ownedBy(e, "operator.v2"))
+	same(t, "the first one's objects", e.versions("operator.v1"), before)
 	e.uninstall("operator.v2")
-	if difference := gocmp.Diff(before, e.versions("operator.v1")); difference != "" {
-		t.Errorf("the first one's objects were changed when the second one went:\n%s", difference)
-	}
+	same(t, "the first one's objects after the deletion of the second one", e.versions("operator.v1"), before)
 }
 
 func (e *env) versions(csv string) map[string]string {
@@ -89,9 +81,7 @@ func TestUnmanaged(t *testing.T) {
 			if len(left.Finalizers) > 0 || len(left.Annotations) > 0 {
 				t.Errorf("it has finalizers %v and annotations %v", left.Finalizers, left.Annotations)
 			}
-			if made := e.owned(derived); len(made) > 0 {
-				t.Errorf("made for it:\n%s", namesOf(made))
-			}
+			none(t, "objects created for it", e.owned(derived))
 		})
 	}
 }

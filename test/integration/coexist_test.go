@@ -6,7 +6,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -34,7 +33,14 @@ func TestRefuseBesideOLM(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
-			olmOperator(e, test.args, test.scaled)
+			spec := deploymentSpec("olm-operator").Spec
+			spec.Template.Spec.Containers = []corev1.Container{{
+				Name: "olm-operator", Image: "example.com/olm:1", Command: []string{"/bin/olm"}, Args: test.args,
+			}}
+			if test.scaled {
+				spec.Replicas = new(int32(0))
+			}
+			kube.CreateTemporary(e, e.kube.AppsV1().Deployments(e.namespace), &appsv1.Deployment{ObjectMeta: named("olm-operator"), Spec: spec})
 			err := coexistence.RefuseBesideOLM(e.ctx, e.kube, test.ours)
 			switch {
 			case test.refused == "" && err != nil:
@@ -50,15 +56,4 @@ func TestRefuseBesideOLM(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-func olmOperator(e *env, args []string, scaled bool) {
-	e.Helper()
-	spec := deploymentSpec("olm-operator").Spec
-	spec.Template.Spec.Containers = []corev1.Container{{Name: "olm-operator", Image: "example.com/olm:1", Command: []string{"/bin/olm"}, Args: args}}
-	if scaled {
-		spec.Replicas = new(int32(0))
-	}
-	client := e.kube.AppsV1().Deployments(e.namespace)
-	kube.CreateTemporary(e, client, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "olm-operator"}, Spec: spec})
 }

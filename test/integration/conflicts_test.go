@@ -38,9 +38,7 @@ func TestOwnerConflict(t *testing.T) {
 	fails(e, "second", operatorsv1alpha1.CSVReasonOwnerConflict, "conflicting CRD owner in namespace")
 	m.looksAgain("second")
 	expect(t, webhooks(e), "first.example.com first first-service /validate")
-	if e.deployment("second") != nil {
-		t.Error("the second operator was started")
-	}
+	same(t, "the second operator's Deployment", e.deployment("second"), nil)
 	e.succeeds("first")
 	e.uninstall("first")
 	e.succeeds("second")
@@ -49,11 +47,9 @@ func TestOwnerConflict(t *testing.T) {
 // When the groups of two operators that own one definition intersect, the younger operator is stopped, its webhooks
 // first. It returns when the groups no longer intersect.
 func TestIntersectingGroups(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOwnNamespaceEnv(t)
 	second := neighbour(e)
-	e.group("og", namespaces(e.namespace))
 	second.group("og", namespaces(second.namespace))
-	e.runDeployments()
 	second.runDeployments()
 	m := e.manage(func(o *controller.Options) { o.Namespaces = append(o.Namespaces, second.namespace) })
 	crd := newCRD(e, "things", "v1").Name
@@ -89,11 +85,9 @@ func TestConflictOverADefinitionByAnotherName(t *testing.T) {
 		"in the other version": func(d *operatorsv1alpha1.CRDDescription) { d.Version = "v2" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
+			e := newOperatorEnv(t)
 			second := neighbour(e)
-			e.group("og", allNamespaces)
 			second.group("og", allNamespaces)
-			e.runDeployments()
 			second.runDeployments()
 			e.manage(func(o *controller.Options) { o.Namespaces = append(o.Namespaces, second.namespace) })
 			crd := newCRD(e, "things", "v1", "v2").Name
@@ -102,9 +96,7 @@ func TestConflictOverADefinitionByAnotherName(t *testing.T) {
 			misspell(&hostile.Spec.CustomResourceDefinitions.Owned[0])
 			second.create(hostile)
 			fails(second, "hostile", operatorsv1alpha1.CSVReasonInterOperatorGroupOwnerConflict, "intersecting operatorgroups provide the same apis")
-			if conversion := conversion(e, crd); conversion.Strategy != apiextensionsv1.NoneConverter {
-				t.Errorf("it converts the other one's definition: %+v", conversion)
-			}
+			same(t, "the strategy of the other one's definition", conversion(e, crd).Strategy, apiextensionsv1.NoneConverter)
 			e.succeeds("first")
 		})
 	}
@@ -143,8 +135,7 @@ func TestStaticProvidedAPIs(t *testing.T) {
 	e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})
 	e.runDeployments()
 	m := e.manage()
-	crd := newCRD(e, "things", "v1").Name
-	e.create(owning("operator", crd))
+	e.create(owning("operator", newCRD(e, "things", "v1").Name))
 	const reason, words = operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, "static provided api operatorgroup cannot be modified by these apis"
 	fails(e, "operator", reason, words)
 	registersNothing(e)

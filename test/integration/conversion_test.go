@@ -61,9 +61,7 @@ func TestConversion(t *testing.T) {
 	})
 
 	e.uninstall("operator.v1")
-	if got := conversion(e, crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
-		t.Errorf("without objects the conversion stays %s after uninstallation", got)
-	}
+	same(t, "the strategy without objects after uninstallation", conversion(e, crd.Name).Strategy, apiextensionsv1.NoneConverter)
 }
 
 // A definition that names the Service before anybody serves, without a caBundle, so that
@@ -117,9 +115,7 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
 	e.succeeds("operator.v2")
 	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
-	if got := conversion(e, crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
-		t.Errorf("the conversion is %s", got)
-	}
+	same(t, "the conversion strategy", conversion(e, crd.Name).Strategy, apiextensionsv1.NoneConverter)
 }
 
 // A conversion whose Deployment has another name in the new version is switched in place
@@ -150,9 +146,7 @@ func TestUpgradeMovesTheConversion(t *testing.T) {
 	e.succeeds("operator.v1")
 	e.eventually("it is switched back", func() (bool, any) { return converter(e, crd.Name) == "server-service", converter(e, crd.Name) })
 	for _, version := range []string{"operator.v1", "operator.v2"} {
-		if gap := webhookStatus(e, version, "v.example.com").LastGap; gap != nil {
-			t.Errorf("%s reports a gap: %+v", version, gap)
-		}
+		same(t, "the gap of "+version, webhookStatus(e, version, "v.example.com").LastGap, nil)
 	}
 }
 
@@ -175,9 +169,7 @@ func TestFailedUpgradeDropsTheConversion(t *testing.T) {
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
 	isNone := func(when string) {
 		t.Helper()
-		if got := conversion(e, crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
-			t.Errorf("the conversion is %s %s", got, when)
-		}
+		same(t, "the conversion strategy "+when, conversion(e, crd.Name).Strategy, apiextensionsv1.NoneConverter)
 	}
 	isNone("under a version without the webhook")
 
@@ -187,9 +179,7 @@ func TestFailedUpgradeDropsTheConversion(t *testing.T) {
 	isNone("before anybody serves it")
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	if diff := gocmp.Diff(before, conversion(e, crd.Name)); diff != "" {
-		t.Errorf("the conversion is not the previous one (-want +got):\n%s", diff)
-	}
+	same(t, "the conversion", conversion(e, crd.Name), before)
 }
 
 // A conversion that the new version is asked for in another way, on the same Deployment, stays
@@ -216,9 +206,7 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 			after.Webhook.ClientConfig.Service.Path, after.Webhook.ConversionReviewVersions = v2.Spec.WebhookDefinitions[0].WebhookPath, v2.Spec.WebhookDefinitions[0].AdmissionReviewVersions
 			is := func(want *apiextensionsv1.CustomResourceConversion, when string) {
 				t.Helper()
-				if diff := gocmp.Diff(want, conversion(e, crd.Name)); diff != "" {
-					t.Errorf("the conversion %s (-want +got):\n%s", when, diff)
-				}
+				same(t, "the conversion "+when, conversion(e, crd.Name), want)
 			}
 			becomes := func(want *apiextensionsv1.CustomResourceConversion) {
 				t.Helper()
@@ -263,9 +251,7 @@ func converter(e *env, crd string) string {
 
 func convertedBy(e *env, crd, service string) {
 	e.Helper()
-	if got := converter(e, crd); got != service {
-		e.Errorf("%s is converted by %q, want %q", crd, got, service)
-	}
+	same(e, "the Service that converts "+crd, converter(e, crd), service)
 }
 
 // A definition that preserves unknown fields is not among the mistakes: an API server refuses to create
@@ -353,8 +339,7 @@ func things(e *env, plural string, versions ...string) *apiextensionsv1.CustomRe
 func newCRD(e *env, plural string, versions ...string) *apiextensionsv1.CustomResourceDefinition {
 	e.Helper()
 	crd := things(e, plural, versions...)
-	client := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
-	created := kube.CreateTemporary(e, client, crd)
+	created := kube.CreateTemporary(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd)
 	e.must(kube.WaitUntilServed(e.ctx, extensions(e), crd.Name))
 	return created
 }

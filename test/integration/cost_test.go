@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -63,9 +62,7 @@ func costs(t *testing.T, patience time.Duration, until operatorsv1alpha1.Cluster
 		"update webhookrollouts/status",
 	}, more...)
 	slices.Sort(want)
-	if diff := cmp.Diff(want, m.requests(since)); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
+	same(t, "requests", m.requests(since), want)
 }
 
 // untilTheCachesShow has no pass repeat what the previous one wrote, however late the caches are.

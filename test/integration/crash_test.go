@@ -51,9 +51,7 @@ func TestCrash(t *testing.T) {
 				return rotated(e) && e.get("operator.v1").Status.Phase == operatorsv1alpha1.CSVPhaseSucceeded
 			},
 			check: func(e *env) {
-				if !trusts(e, e.servingCA()) {
-					e.Error("the webhook does not trust what its pods serve")
-				}
+				mustTrust(e, e.servingCA())
 			},
 		},
 		"uninstall": {
@@ -141,9 +139,7 @@ func (s scenario) crash(e *env, n int) {
 // leavesNothing fails when there is anything that no garbage collector would remove.
 func leavesNothing(e *env) {
 	e.Helper()
-	if left := append(e.owned(clusterScoped), e.owned(outside[:2])...); len(left) > 0 {
-		e.Errorf("left behind:\n%s", namesOf(left))
-	}
+	none(e, "objects left behind", append(e.owned(clusterScoped), e.owned(outside[:2])...))
 	for _, o := range e.owned(derived) {
 		if owners := o.GetOwnerReferences(); o.GetNamespace() != "" && (len(owners) != 1 || owners[0].Kind != operatorsv1alpha1.ClusterServiceVersionKind) {
 			e.Errorf("%s %s is owned by %+v: no garbage collector would remove it", o.GetKind(), o.GetName(), owners)

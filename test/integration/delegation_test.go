@@ -29,9 +29,7 @@ func TestDelegation(t *testing.T) {
 		w := webhookStatus(e, "operator.v1", "v.example.com")
 		return w.State == "Waiting" && w.Reason == "CABundleNotInjected" && len(registered(e)) == 1, w
 	})
-	if rules := e.registration("v.example.com").Webhooks[0].Rules; len(rules) != 0 {
-		t.Errorf("it is called already: %+v", rules)
-	}
+	none(t, "rules that are called already", e.registration("v.example.com").Webhooks[0].Rules)
 	e.says("Secret " + e.namespace + "/server-service-cert holds no certificate")
 	signingCA(e, "internal-ca", 1)
 	issuer(e, "internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
@@ -77,13 +75,10 @@ func TestHandover(t *testing.T) {
 
 	choose(e, managerv1alpha1.ProviderManager)
 	e.says("Certificate " + e.namespace + "/own issues into Secret server-service-cert")
-	certificates := e.any.Resource(issuers.Certificates).Namespace(e.namespace)
-	e.must(certificates.Delete(e.ctx, "own", metav1.DeleteOptions{}))
+	e.must(e.any.Resource(issuers.Certificates).Namespace(e.namespace).Delete(e.ctx, "own", metav1.DeleteOptions{}))
 	touch(e, "operator.v1")
 	provides(e, managerv1alpha1.ProviderManager)
-	if annotations := e.registration("v.example.com").Annotations; annotations[injectFrom] != "" {
-		t.Errorf("the registration is still annotated %v", annotations)
-	}
+	same(t, "the annotation of the registration", e.registration("v.example.com").Annotations[injectFrom], "")
 	bundles.neverWithout(first, e.servingCA())
 }
 

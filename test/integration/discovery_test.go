@@ -88,9 +88,7 @@ func TestUnansweredDiscovery(t *testing.T) {
 			allReach(e, "go on", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
 				return c.Status.Phase == operatorsv1alpha1.CSVPhaseInstalling
 			})
-			if most := unanswered.count(0); most != 1 {
-				t.Errorf("up to %d questions at once, want 1", most)
-			}
+			same(t, "the most questions at once", unanswered.count(0), 1)
 		})
 	}
 }

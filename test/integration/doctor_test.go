@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/rest"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -50,8 +50,11 @@ func TestDoctor(t *testing.T) {
 	if a.namespace > b.namespace {
 		a, b = b, a
 	}
-	needEachOther(e, a, b)
-	leaveEndpoint(a, "hook")
+	hookDeployment(a)
+	hookDeployment(b)
+	hook(e, a.namespace+"."+e.namespace, a.namespace, "hook", nil, b.namespace, "pods")
+	hook(e, b.namespace+"."+e.namespace, b.namespace, "hook", nil, a.namespace, "pods")
+	hookEndpoint(a, "hook", "192.0.2.1", 443, "hook-gone", "") // of a pod that is lost
 	crashing, conditional := neighbour(e), neighbour(e)
 	pod := hookPod(crashing)
 	hook(e, crashing.namespace+"."+e.namespace, crashing.namespace, "hook", nil, crashing.namespace, "pods")
@@ -76,12 +79,10 @@ func TestDoctor(t *testing.T) {
 		"Warning PossibleDeadlock: " + conditional.namespace,
 	}
 	slices.Sort(want)
-	if diff := gocmp.Diff(want, diagnose(e, userAgent)); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
+	same(t, "findings", diagnose(e, userAgent), want)
 	for _, one := range []*env{a, crashing, conditional} {
 		e.eventually("a pod is refused, as is said", func() (bool, any) {
-			_, err := tryHookPod(one)
+			_, err := one.kube.CoreV1().Pods(one.namespace).Create(one.ctx, aHookPod(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			return wasCalled(err), err
 		})
 	}
@@ -111,9 +112,7 @@ func TestDoctorMayNotReadWorkloads(t *testing.T) {
 		"Warning PossibleDeadlock: " + there.namespace,
 	}
 	slices.Sort(want)
-	if diff := gocmp.Diff(want, diagnose(e, e.namespace+"/doctor", "apps")); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
+	same(t, "findings", diagnose(e, e.namespace+"/doctor", "apps"), want)
 }
 
 // diagnose is what doctor finds in this test's Namespaces, each as level, code and the
@@ -197,19 +196,13 @@ func webhookServer(e *env, name string, ca authority, certificate *tls.Certifica
 	if certificate != nil {
 		listener := listen(e)
 		serve(e, listener, *certificate)
-		hookEndpoint(e, name, listener)
+		pod := aHookPod()
+		pod.Labels["app"] = name
+		pod = kube.Create(e, e.kube.CoreV1().Pods(e.namespace), pod)
+		address := listener.Addr().(*net.TCPAddr)
+		hookEndpoint(e, name, address.IP.String(), address.Port, pod.Name, pod.UID)
 	}
 	hook(e, name+"."+e.namespace, e.namespace, name, ca.pem(), e.namespace, "configmaps")
-}
-
-// needEachOther registers a webhook of each Namespace, the pods of which are lost, that
-// intercepts the pods of the other.
-func needEachOther(e *env, a, b *env) {
-	e.Helper()
-	hookDeployment(a)
-	hookDeployment(b)
-	hook(e, a.namespace+"."+e.namespace, a.namespace, "hook", nil, b.namespace, "pods")
-	hook(e, b.namespace+"."+e.namespace, b.namespace, "hook", nil, a.namespace, "pods")
 }
 
 // hookDeployment is a webhook server that has no pods: no client makes any here.
@@ -230,10 +223,6 @@ func hookPod(e *env) *corev1.Pod {
 	e.Helper()
 	hookService(e, "hook")
 	return kube.Create(e, e.kube.CoreV1().Pods(e.namespace), aHookPod())
-}
-
-func tryHookPod(e *env) (*corev1.Pod, error) {
-	return e.kube.CoreV1().Pods(e.namespace).Create(e.ctx, aHookPod(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 }
 
 func aHookPod() *corev1.Pod {
@@ -258,31 +247,6 @@ func hookService(e *env, name string, changes ...func(*corev1.Service)) {
 		change(service)
 	}
 	kube.Create(e, e.kube.CoreV1().Services(e.namespace), service)
-}
-
-func hookEndpoint(e *env, service string, l net.Listener) {
-	e.Helper()
-	pod := aHookPod()
-	pod.Labels["app"] = service
-	pod = kube.Create(e, e.kube.CoreV1().Pods(e.namespace), pod)
-	address := l.Addr().(*net.TCPAddr)
-	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address.IP.String()}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: pod.Name, UID: pod.UID}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(address.Port))}},
-	})
-}
-
-// leaveEndpoint is what is left of a pod when no client may write endpoints.
-func leaveEndpoint(e *env, service string) {
-	e.Helper()
-	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: "hook-gone"}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(443))}},
-	})
 }
 
 // hook registers a webhook at a Service for a resource of one Namespace, until the test ends.
@@ -315,5 +279,17 @@ func aggregate(e *env, service string, ca authority) {
 			Group: group, Version: "v1", GroupPriorityMinimum: 100, VersionPriority: 100, CABundle: ca.pem(),
 			Service: &apiregistrationv1.ServiceReference{Namespace: e.namespace, Name: service},
 		},
+	})
+}
+
+func hookEndpoint(e *env, service, address string, port int, pod string, uid types.UID) {
+	e.Helper()
+	kube.Create(e, e.kube.DiscoveryV1().EndpointSlices(e.namespace), &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Endpoints: []discoveryv1.Endpoint{{
+			Addresses: []string{address}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: e.namespace, Name: pod, UID: uid},
+		}},
+		Ports: []discoveryv1.EndpointPort{{Name: new("https"), Port: new(int32(port))}},
 	})
 }

@@ -124,13 +124,8 @@ func TestReplicas(t *testing.T) {
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), "server", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`))
 	m.looksAgain("operator.v1")
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Image = "example.com/server:2" })
-	e.eventually("the new image is there", func() (bool, any) {
-		image := e.deployment("server").Spec.Template.Spec.Containers[0].Image
-		return image == "example.com/server:2", image
-	})
-	if replicas := *e.deployment("server").Spec.Replicas; replicas != 3 {
-		t.Errorf("%d replicas, want the 3 that a client scaled to", replicas)
-	}
+	runs(e, "example.com/server:2")
+	same(t, "replicas that a client scaled to", *e.deployment("server").Spec.Replicas, 3)
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(2))
 	})
@@ -157,12 +152,8 @@ func TestEditThatIsRefused(t *testing.T) {
 	if !strings.HasPrefix(message, "install strategy failed: ") || !strings.Contains(message, "field is immutable") {
 		t.Errorf("message %q does not say, in OLM v0's words, that the selector of a Deployment stays", message)
 	}
-	if said := e.get("operator.v1").Status.Message; said != message {
-		t.Errorf("status.message is %q, where OLM v0's goes on as well: %q", said, message)
-	}
-	if e.registration("v.example.com").ResourceVersion != before {
-		t.Error("the registration was changed")
-	}
+	same(t, "status.message, as OLM v0 writes it", e.get("operator.v1").Status.Message, message)
+	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
 	e.edit("operator.v1", relabel("server"))
 	e.succeeds("operator.v1")
 }

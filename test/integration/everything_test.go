@@ -24,12 +24,10 @@ import (
 // A ClusterServiceVersion with all that is created outside of its namespace is installed and uninstalled, while
 // managers die at their writes (see stride). It lacks nothing then, and leaves nothing.
 func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	crd := newCRD(e, "engines", "v1", "v2")
-	e.group("og", allNamespaces)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
-	bindRoleCalled(e, e.namespace+"-reader")
-	e.runDeployments()
+	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	api := playAPI(e)
 	api.group = "apis." + e.namespace + ".com"
 	// Its bindings are the whole cluster's: a manager that found their names taken would die before it could take others.
@@ -62,9 +60,7 @@ func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
 	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 	dieUntil(e, "it is uninstalled", atOneWriteMore, func() bool { return isGone(e, "operator.v1") })
 	leavesNothing(e)
-	if left := before.changes(e.surroundings()); left != "" {
-		t.Errorf("outside of its namespace not all is as before:\n%s", left)
-	}
+	same(t, "changes outside of its namespace", before.changes(e.surroundings()), "")
 	t.Logf("%d managers died while it was installed, %d while it was uninstalled", lives, e.managers-lives-1)
 }
 

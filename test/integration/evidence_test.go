@@ -50,9 +50,7 @@ func TestEvidenceBehindAnEditedService(t *testing.T) {
 			if ok, seen := waits(); !ok {
 				t.Errorf("it does not wait for the pod any longer: %+v", seen)
 			}
-			if !trusts(e, before) || !trusts(e, e.servingCA()) {
-				t.Error("what the pod serves is not trusted any more")
-			}
+			mustTrust(e, before, e.servingCA())
 			p.reload()
 			rotates(e, 2)
 			trust.neverWithout(before, e.servingCA())

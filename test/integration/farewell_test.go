@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -31,16 +30,14 @@ import (
 // A removed manager leaves no webhook without a manager, except for a conversion that objects need. The test is not
 // parallel: the removal of the manager is for the whole cluster.
 func TestFarewell(t *testing.T) {
-	e := newEnv(t)
+	e := operating(newEnv(t), allNamespaces)
 	crd := newCRD(e, "farewells", "v1", "v2")
-	e.group("og", operatorsv1.OperatorGroupSpec{})
-	e.runDeployments()
 	m := e.manage(func(o *controller.Options) { o.LiftRoles = true })
 	object := newObject(e, crd)
 	e.install(converting("operator.v1", crd.Name))
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	role := e.namespace + "-reader" // there is one of the cluster for all tests
-	bindRoleCalled(e, role)
+	bindRoleIn(e, e.namespace, role)
 	e.install(asking(csv("other.v1", "other"), readPods))
 	expect(t, lifted(e), "ClusterRole /"+role, "ClusterRoleBinding /"+role)
 	granted := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-granted", Labels: csvspec.OwnerLabels(e.get("other.v1"))}}
@@ -60,22 +57,14 @@ func TestFarewell(t *testing.T) {
 		}
 	}
 	registersNothing(e)
-	if finalizers := e.get("other.v1").Finalizers; len(finalizers) > 0 {
-		t.Errorf("other.v1 has the finalizers %v", finalizers)
-	}
+	none(t, "finalizers of other.v1", e.get("other.v1").Finalizers)
 	expect(t, lifted(e), "ClusterRole /"+granted.Name) // the installer's
-	if conversion(e, crd.Name).Strategy != apiextensionsv1.WebhookConverter {
-		t.Error("the conversion no longer exists although there are objects")
-	}
+	same(t, "the conversion strategy while there are objects", conversion(e, crd.Name).Strategy, apiextensionsv1.WebhookConverter)
 
 	e.must(objects(e, crd).Delete(e.ctx, object, metav1.DeleteOptions{}))
 	e.must(uninstall.Manager(e.ctx, clients, logger()))
-	if conversion(e, crd.Name).Strategy != apiextensionsv1.NoneConverter {
-		t.Error("the conversion stays although there are no objects")
-	}
-	if kept := keptBy(e, crd); len(kept) > 0 {
-		t.Errorf("no client would remove what the definition still keeps: %v", kindsAndNames(kept))
-	}
+	same(t, "the conversion strategy without objects", conversion(e, crd.Name).Strategy, apiextensionsv1.NoneConverter)
+	none(t, "objects that the definition keeps, and no client would remove", keptBy(e, crd))
 	e.uninstall("operator.v1")
 	e.uninstall("other.v1")
 }
@@ -98,9 +87,7 @@ func plansTheFarewell(e *env, converting, other, lifted string) {
 			e.Errorf("%q is not listed, but %q", want, planned)
 		}
 	}
-	if left := namesOf(e.owned(clusterScoped)); left != registered {
-		e.Errorf("a list of what would be deleted changed the cluster: %s are left of %s", left, registered)
-	}
+	same(e, "registrations after a list of what would be deleted", namesOf(e.owned(clusterScoped)), registered)
 	for _, name := range []string{converting, other} {
 		if finalizers := e.get(name).Finalizers; len(finalizers) == 0 {
 			e.Errorf("%s has no finalizer any more", name)
@@ -161,8 +148,7 @@ func TestRefuseOtherManagers(t *testing.T) {
 func TestFarewellOfALimitedManager(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	legacy := neighbour(e)
-	m := runOperator(e)
-	m.stop()
+	runOperator(e).stop()
 
 	theirs := csv("legacy.v1", "server")
 	theirs.Finalizers = []string{wellknown.FinalizerCSV}
@@ -174,9 +160,7 @@ func TestFarewellOfALimitedManager(t *testing.T) {
 	e.must(err)
 	e.must(uninstall.Manager(e.ctx, clients, logger(), e.namespace))
 	registersNothing(e)
-	if finalizers := e.get("operator.v1").Finalizers; len(finalizers) > 0 {
-		t.Errorf("operator.v1 has the finalizers %v", finalizers)
-	}
+	none(t, "finalizers of operator.v1", e.get("operator.v1").Finalizers)
 	if finalizers := legacy.get("legacy.v1").Finalizers; len(finalizers) != 1 {
 		t.Errorf("legacy.v1, which is OLM v0's, has the finalizers %v", finalizers)
 	}

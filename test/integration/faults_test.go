@@ -56,9 +56,7 @@ func TestAuthorsServiceHasTheName(t *testing.T) {
 	if called == theirs.Name || ours.Spec.Ports[0].Port != 443 {
 		t.Errorf("the webhook is called at %s, which has the ports %+v", called, ours.Spec.Ports)
 	}
-	if secret := mountedSecret(e.deployment("server").Spec.Template.Spec); secret != called+"-cert" {
-		t.Errorf("the pods serve from Secret %s, and are called at Service %s", secret, called)
-	}
+	same(t, "the Secret that the pods serve from", mountedSecret(e.deployment("server").Spec.Template.Spec), called+"-cert")
 
 	for _, o := range e.owned(derived) {
 		if strings.HasPrefix(o.GetName(), theirs.Name) {
@@ -68,13 +66,8 @@ func TestAuthorsServiceHasTheName(t *testing.T) {
 
 	m.stop()
 	e.manage().looksAgain("operator.v1")
-	if again := e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Name; again != called {
-		t.Errorf("after a restart the webhook is called at %s, before at %s", again, called)
-	}
-	now := kube.Get(e, services, theirs.Name)
-	if now.ResourceVersion != theirs.ResourceVersion {
-		t.Errorf("the author's Service was changed: %s", gocmp.Diff(theirs, now))
-	}
+	same(t, "the Service that is called after a restart", e.registration("v.example.com").Webhooks[0].ClientConfig.Service.Name, called)
+	same(t, "resourceVersion of the author's Service", kube.Get(e, services, theirs.Name).ResourceVersion, theirs.ResourceVersion)
 }
 
 // The API server accepts a variable or a port twice in a Deployment, but not in an
@@ -98,7 +91,5 @@ func TestDuplicatesInADeployment(t *testing.T) {
 	})
 	e.succeeds("operator.v1")
 	m.looksAgain("operator.v1")
-	if repairs := e.deployment("server").Generation - installed.Generation - 1; repairs != 1 {
-		t.Errorf("repaired %d times", repairs)
-	}
+	same(t, "repairs", e.deployment("server").Generation-installed.Generation-1, 1)
 }

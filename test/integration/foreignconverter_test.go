@@ -37,15 +37,11 @@ func TestForeignConversion(t *testing.T) {
 			begin(e, crd)
 			e.reachesSaying("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet, "is converted by Service "+e.namespace+"/helms, which does not belong to this ClusterServiceVersion")
 			m.looksAgain("operator.v1")
-			if got := converter(e, crd); got != "helms" {
-				t.Errorf("it is converted by %q", got)
-			}
+			same(t, "the Service that converts it", converter(e, crd), "helms")
 			e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "helms", metav1.DeleteOptions{}))
 			m.looksAgain("operator.v1")
 			e.succeeds("operator.v1")
-			if got := converter(e, crd); got != "server-service" {
-				t.Errorf("it is converted by %q", got)
-			}
+			same(t, "the Service that converts it", converter(e, crd), "server-service")
 		})
 	}
 }
@@ -63,7 +59,7 @@ func TestConversionsThatAreReplaced(t *testing.T) {
 		"a Service of the derived name": {map[string]string{"app": "another"}, "", "server-service", "a CA"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
+			e := newOperatorEnv(t)
 			crd := newCRD(e, "nuts", "v1", "v2").Name
 			if test.selector != nil {
 				test.namespace = e.namespace
@@ -73,11 +69,8 @@ func TestConversionsThatAreReplaced(t *testing.T) {
 				test.caBundle = string(e.authority("others").pem())
 			}
 			converts(e, crd, test.namespace, test.service, test.caBundle)
-			e.group("og", allNamespaces)
-			e.runDeployments()
 			e.manage()
-			e.create(converting("operator.v1", crd))
-			e.succeeds("operator.v1")
+			e.install(converting("operator.v1", crd))
 			ours := converter(e, crd)
 			service(e, "later", map[string]string{"app": "another"})
 			converts(e, crd, e.namespace, "later", string(e.authority("others").pem()))

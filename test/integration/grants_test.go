@@ -21,8 +21,7 @@ func TestGrantsGoWithTheirVersion(t *testing.T) {
 	crd.APIVersion, crd.Kind, crd.ResourceVersion, crd.UID = "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", ""
 	e.runDeployments()
 	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml"))
-	revoke := bindRoleIn(e, other, "bystander")
-	defer revoke()
+	defer bindRoleIn(e, other, "bystander")()
 	version := func(name, replaces string) *bundlepkg.Bundle {
 		c := asking(csv(name, "server"), readPods)
 		c.Spec.Replaces = replaces

@@ -71,9 +71,7 @@ func TestNoScope(t *testing.T) {
 			e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, test.reason)
 			m.looksAgain("operator.v1")
 			registersNothing(e)
-			if d := e.deployment("server"); d != nil {
-				t.Error("the operator was started")
-			}
+			same(t, "the operator's Deployment", e.deployment("server"), nil)
 			test.mend(e)
 			e.succeeds("operator.v1")
 		})
@@ -117,9 +115,7 @@ func TestGroupGoes(t *testing.T) {
 	e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og", metav1.DeleteOptions{}))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonNoOperatorGroup)
 	m.looksAgain("operator.v1")
-	if e.registration("v.example.com").ResourceVersion != before {
-		t.Error("the registration was changed")
-	}
+	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
 	carriesLabel(e, group, []string{e.namespace}, e.namespace)
 
 	again := e.group("og", namespaces(e.namespace))

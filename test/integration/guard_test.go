@@ -89,9 +89,7 @@ func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
 	})
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
 	m.looksAgain("operator.v1")
-	if e.registration("v.example.com").ResourceVersion != before {
-		t.Error("the registration was changed")
-	}
+	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
 	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Registered" || w.Reason != "Held" {
 		t.Errorf("the WebhookRollout says %s/%s, want Registered/Held", w.State, w.Reason)
 	}

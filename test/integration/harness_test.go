@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -78,17 +80,20 @@ func newParallelEnv(t *testing.T) *env {
 // newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces. All its Deployments become available.
 func newOperatorEnv(t *testing.T) *env {
 	t.Helper()
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
-	return e
+	return operating(newParallelEnv(t), allNamespaces)
 }
 
 // newOwnNamespaceEnv is newOperatorEnv with an OperatorGroup for the test's Namespace alone.
 func newOwnNamespaceEnv(t *testing.T) *env {
 	t.Helper()
 	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
+	return operating(e, namespaces(e.namespace))
+}
+
+// operating adds an OperatorGroup. All Deployments of the test become available.
+func operating(e *env, spec operatorsv1.OperatorGroupSpec) *env {
+	e.Helper()
+	e.group("og", spec)
 	e.runDeployments()
 	return e
 }

@@ -71,9 +71,7 @@ func (h held) isHeld() {
 		return inUse != nil && strings.Contains(inUse.Message, h.crd.Name+wayOut) && webhook.State == managerv1alpha1.WebhookRegistered &&
 			csv.Phase == operatorsv1alpha1.CSVPhaseDeleting && strings.Contains(csv.Message, h.crd.Name+wayOut), []any{status, csv.Message}
 	})
-	if conversion(h.env, h.crd.Name).Strategy != apiextensionsv1.WebhookConverter {
-		h.Error("the conversion no longer exists although there are objects")
-	}
+	same(h, "the conversion strategy while there are objects", conversion(h.env, h.crd.Name).Strategy, apiextensionsv1.WebhookConverter)
 }
 
 func (h held) release() {
@@ -85,9 +83,7 @@ func (h held) release() {
 		h.must(err)
 	}
 	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v1"), nil })
-	if got := conversion(h.env, h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
-		h.Errorf("the conversion is %s when all objects no longer exist", got)
-	}
+	same(h, "the conversion strategy without objects", conversion(h.env, h.crd.Name).Strategy, apiextensionsv1.NoneConverter)
 }
 
 // A definition whose objects would lose fields keeps its webhook, and all that its pods need,
@@ -113,20 +109,13 @@ func TestConversionInUse(t *testing.T) {
 				kept := kindsAndNames(keptBy(h.env, h.crd))
 				return slices.Equal(kept, needed), kept
 			})
-			client := h.olm.ClusterServiceVersions(h.namespace)
-			h.must(client.Delete(h.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
+			h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
 			cascade(h.env, "operator.v1", test.policy)
 			h.isHeld()
-			if kept := kindsAndNames(keptBy(h.env, h.crd)); !slices.Equal(kept, needed) {
-				t.Errorf("there are left to convert %v, want %v", kept, needed)
-			}
+			expect(t, kindsAndNames(keptBy(h.env, h.crd)), needed...)
 			h.release()
-			if left := kindsAndNames(namespaced(h.env)); !slices.Equal(left, test.left) {
-				t.Errorf("there are left %v, want %v", left, test.left)
-			}
-			if kept := keptBy(h.env, h.crd); len(kept) > 0 {
-				t.Errorf("the definition still keeps %v", kindsAndNames(kept))
-			}
+			expect(t, kindsAndNames(namespaced(h.env)), test.left...)
+			none(t, "objects that the definition keeps", keptBy(h.env, h.crd))
 		})
 	}
 }
@@ -157,8 +146,7 @@ func namespaced(e *env) []unstructured.Unstructured {
 	e.Helper()
 	var all []unstructured.Unstructured
 	for _, kind := range append([]schema.GroupVersionResource{{Version: "v1", Resource: "serviceaccounts"}}, derived[:len(derived)-2]...) {
-		list := kube.List(e, e.any.Resource(kind).Namespace(e.namespace), metav1.ListOptions{})
-		all = append(all, list.Items...)
+		all = append(all, kube.List(e, e.any.Resource(kind).Namespace(e.namespace), metav1.ListOptions{}).Items...)
 	}
 	return all
 }
@@ -183,8 +171,7 @@ func kindsAndNames(objects []unstructured.Unstructured) []string {
 // definition, and the new version takes it over from there.
 func TestConversionOutlivesItsVersion(t *testing.T) {
 	h := newHeld(t)
-	next := replacing("operator.v1", converting("operator.v2", h.crd.Name))
-	h.create(needs(next, "account"))
+	h.create(needs(replacing("operator.v1", converting("operator.v2", h.crd.Name)), "account"))
 	h.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 	uid, ca := h.deployment("server").UID, h.servingCA()
 	h.uninstall("operator.v1")
@@ -200,9 +187,7 @@ func TestConversionOutlivesItsVersion(t *testing.T) {
 	}
 	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
 	h.uninstall("operator.v2")
-	if kept := keptBy(h.env, h.crd); len(kept) > 0 {
-		t.Errorf("the definition still keeps %v", kindsAndNames(kept))
-	}
+	none(t, "objects that the definition keeps", keptBy(h.env, h.crd))
 }
 
 // Nothing in a Namespace outlives it, but the ClusterServiceVersion that waits for its conversion: it
@@ -210,7 +195,12 @@ func TestConversionOutlivesItsVersion(t *testing.T) {
 func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h := newHeld(t)
 	h.must(h.kube.CoreV1().Namespaces().Delete(h.ctx, h.namespace, metav1.DeleteOptions{}))
-	h.deleteAsNamespaceController()
+	// As the namespace controller does:
+	h.must(h.kube.CoreV1().Services(h.namespace).Delete(h.ctx, "server-service", metav1.DeleteOptions{}))
+	h.must(h.kube.AppsV1().Deployments(h.namespace).Delete(h.ctx, "server", metav1.DeleteOptions{}))
+	h.must(h.kube.CoreV1().Secrets(h.namespace).Delete(h.ctx, "server-service-cert", metav1.DeleteOptions{}))
+	h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
+	h.must(h.olm.WebhookRollouts(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
 	saysWhy := func() (bool, any) {
 		message := h.get("operator.v1").Status.Message
 		return strings.Contains(message, "its Namespace is being deleted") && strings.Contains(message, wellknown.AnnotationForceConversion+"=true"), message
@@ -222,18 +212,7 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationForceConversion, "true")
 	})
 	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v1"), nil })
-	if got := conversion(h.env, h.crd.Name).Strategy; got != apiextensionsv1.NoneConverter {
-		t.Errorf("the conversion is %s", got)
-	}
-}
-
-func (h held) deleteAsNamespaceController() {
-	h.Helper()
-	h.must(h.kube.CoreV1().Services(h.namespace).Delete(h.ctx, "server-service", metav1.DeleteOptions{}))
-	h.must(h.kube.AppsV1().Deployments(h.namespace).Delete(h.ctx, "server", metav1.DeleteOptions{}))
-	h.must(h.kube.CoreV1().Secrets(h.namespace).Delete(h.ctx, "server-service-cert", metav1.DeleteOptions{}))
-	h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
-	h.must(h.olm.WebhookRollouts(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{}))
+	same(t, "the conversion strategy", conversion(h.env, h.crd.Name).Strategy, apiextensionsv1.NoneConverter)
 }
 
 // A version that is deleted before it succeeded, and stays because objects need its conversion, looks after the

@@ -2,7 +2,7 @@ package integration
 
 import (
 	"flag"
-	"slices"
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,25 +33,16 @@ func TestInstallPhases(t *testing.T) {
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	type step struct {
-		phase   operatorsv1alpha1.ClusterServiceVersionPhase
-		reason  operatorsv1alpha1.ConditionReason
-		message string
-	}
-	var got []step
+	var got []string
 	for _, c := range e.get("operator.v1").Status.Conditions {
-		got = append(got, step{c.Phase, c.Reason, c.Message})
+		got = append(got, fmt.Sprintf("%s/%s: %s", c.Phase, c.Reason, c.Message))
 	}
-	want := []step{
-		{"Pending", "RequirementsUnknown", "requirements not yet checked"},
-		{"InstallReady", "AllRequirementsMet", "all requirements found, attempting install"},
-		{"Installing", "InstallSucceeded", "waiting for install components to report healthy"},
-		{"Installing", "InstallWaiting", "installing: waiting for deployment server to become ready: the Deployment is being created"},
-		{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"},
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("conditions\n%v\nwant\n%v", got, want)
-	}
+	expect(t, got,
+		"Pending/RequirementsUnknown: requirements not yet checked",
+		"InstallReady/AllRequirementsMet: all requirements found, attempting install",
+		"Installing/InstallSucceeded: waiting for install components to report healthy",
+		"Installing/InstallWaiting: installing: waiting for deployment server to become ready: the Deployment is being created",
+		"Succeeded/InstallSucceeded: install strategy completed with no errors")
 }
 
 func TestInstallPrinterColumns(t *testing.T) {
@@ -66,9 +57,7 @@ func TestInstallPrinterColumns(t *testing.T) {
 	}
 	expires := e.rollout("operator.v1").CertificatesExpire.UTC().Format(time.RFC3339)
 	for column, want := range map[string]any{"Name": "operator.v1", "Ready": int64(1), "Declared": int64(1), "Cert-Expires": expires, "Provider": "manager"} {
-		if cells[column] != want {
-			t.Errorf("column %s shows %v, want %v", column, cells[column], want)
-		}
+		same(t, "column "+column, cells[column], want)
 	}
 	if age, ok := cells["Age"].(string); !ok || age == "" || age == "<unknown>" {
 		t.Errorf("column Age shows %v", cells["Age"])

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -42,8 +41,7 @@ func (e *env) owned(kinds []schema.GroupVersionResource) []unstructured.Unstruct
 	e.Helper()
 	var all []unstructured.Unstructured
 	for _, kind := range kinds {
-		list := kube.List(e, e.any.Resource(kind), metav1.ListOptions{LabelSelector: "olm.owner.namespace=" + e.namespace})
-		all = append(all, list.Items...)
+		all = append(all, kube.List(e, e.any.Resource(kind), metav1.ListOptions{LabelSelector: "olm.owner.namespace=" + e.namespace}).Items...)
 	}
 	return all
 }
@@ -59,7 +57,7 @@ func inventory(e *env) map[string]string {
 	e.Helper()
 	found := map[string]string{}
 	for _, o := range e.owned(derived) {
-		file := strings.ToLower(o.GetKind()) + "_" + withoutHash(o.GetName()) + ".yaml"
+		file := strings.ToLower(o.GetKind()) + "_" + hashed.ReplaceAllString(o.GetName(), "$1") + ".yaml"
 		if _, twice := found[file]; twice {
 			e.Errorf("two objects for %s", file)
 		}
@@ -103,8 +101,6 @@ var variable = []struct {
 
 var hashed = regexp.MustCompile(`^([vm]\.example\.com)-[0-9a-z]{10}$`)
 
-func withoutHash(name string) string { return hashed.ReplaceAllString(name, "$1") }
-
 // isComplete compares what the manager created with the golden files of a directory.
 func isComplete(e *env, dir string) {
 	e.Helper()
@@ -117,9 +113,7 @@ func isComplete(e *env, dir string) {
 		e.must(err)
 		want[filepath.Base(file)] = string(text)
 	}
-	if difference := gocmp.Diff(want, found); difference != "" {
-		e.Errorf("not the objects of %s (-want +got):\n%s", dir, difference)
-	}
+	same(e, "the objects of "+dir, found, want)
 }
 
 func accept(e *env, dir string) {

@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"math/big"
@@ -16,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -131,7 +133,9 @@ func signRequests(e *env, published []byte) {
 		if published != nil {
 			status["ca"] = base64.StdEncoding.EncodeToString(published)
 		}
-		mergeStatus(e, request, status)
+		patch, err := json.Marshal(map[string]any{"status": status})
+		e.must(err)
+		kube.Patch(e, client(e, request), request.GetName(), types.MergePatchType, patch, "status")
 		return true, nil
 	})
 }

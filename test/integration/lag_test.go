@@ -15,17 +15,13 @@ import (
 // An operator without webhooks is Succeeded before the manager has looked at another config,
 // and while its pods are replaced: its Deployments report whether it has, to every reader.
 func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
+	e := newOwnNamespaceEnv(t)
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{})
-	e.runDeployments()
 	m := e.manage()
 	c := csv("operator.v1", "server")
 	c.Spec.WebhookDefinitions = nil
 	e.install(c)
-	if lag := lag(e); lag != nil {
-		t.Errorf("it is installed, and lags: %+v", lag)
-	}
+	same(t, "the lag of an installed one", lag(e), nil)
 
 	m.stop()
 	reconfigure(e, func(config *operatorsv1alpha1.SubscriptionConfig) {

@@ -129,8 +129,7 @@ func TestPhasesOfALifeToTheLetter(t *testing.T) {
 
 	const hold = "example.com/hold" // so that the old version can be seen to the end
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = append(c.Finalizers, hold) })
-	v2 := replacing("operator.v1", csv("operator.v2", "server"))
-	e.create(v2)
+	e.create(replacing("operator.v1", csv("operator.v2", "server")))
 	comesToSay(e, "operator.v1", says{"Replacing", "BeingReplaced", "being replaced by csv: operator.v2"})
 	e.runDeployments()
 	comesToSay(e, "operator.v1", says{"Deleting", "Replaced", "has been replaced by a newer ClusterServiceVersion that has successfully installed."})
@@ -156,13 +155,10 @@ func comesToSay(e *env, csv string, want says) {
 // OLM's message to explain it.
 func saidInOrder(e *env, csv string, wanted ...says) {
 	e.Helper()
-	conditions := e.get(csv).Status.Conditions
-	for _, c := range conditions {
+	for _, c := range e.get(csv).Status.Conditions {
 		if len(wanted) > 0 && c.Phase == wanted[0].phase && c.Reason == wanted[0].reason && strings.HasPrefix(c.Message, wanted[0].message) {
 			wanted = wanted[1:]
 		}
 	}
-	if len(wanted) > 0 {
-		e.Errorf("never said, or not in order: %v; the conditions are %+v", wanted, conditions)
-	}
+	none(e, "conditions that were not reported, or not in order", wanted)
 }

@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -77,11 +76,9 @@ func lifted(e *env) []string {
 // What the installer granted in the operator's namespace is granted wherever its group
 // targets, for as long as it does and the operator is there.
 func TestLiftRoles(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	other := newNamespace(e, "", nil)
-	e.group("og", allNamespaces)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	e.runDeployments()
 	m := manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.create(asking(csv("operator.v1", "server"), readPods))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
@@ -89,7 +86,7 @@ func TestLiftRoles(t *testing.T) {
 	expect(t, lifted(e))
 
 	name := e.namespace + "-reader" // there is one of the cluster for all tests
-	bindRoleCalled(e, name)
+	bindRoleIn(e, e.namespace, name)
 	e.succeeds("operator.v1")
 	expect(t, lifted(e), "ClusterRole /"+name, "ClusterRoleBinding /"+name)
 	m.settles("operator.v1")
@@ -114,14 +111,12 @@ func TestLiftRoles(t *testing.T) {
 
 // A ClusterRole that happens to be called like the Role is not modified.
 func TestLiftRolesBesideANamesake(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newOperatorEnv(t)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	e.runDeployments()
 	name := e.namespace + "-reader"
 	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
 	kube.Create(e, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: everything})
-	bindRoleCalled(e, name)
+	bindRoleIn(e, e.namespace, name)
 	e.manage(func(o *controller.Options) { o.LiftRoles = true })
 	e.install(asking(csv("operator.v1", "server"), readPods))
 	for _, binding := range e.owned([]schema.GroupVersionResource{{Group: rbacv1.GroupName, Version: "v1", Resource: "clusterrolebindings"}}) {
@@ -146,7 +141,7 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 			e.group("og", namespaces(e.namespace, target))
 			serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 			e.runDeployments()
-			bindRoleCalled(e, "reader")
+			bindRoleIn(e, e.namespace, "reader")
 			if !replaced {
 				kube.Create(e, roles, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: everything})
 			}
@@ -164,13 +159,11 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 			})
 			e.succeeds("operator.v1")
 			for _, b := range kube.List(e, e.kube.RbacV1().RoleBindings(target), metav1.ListOptions{}).Items {
-				bound := kube.Get(e, roles, b.RoleRef.Name)
-				same(e, "the rules of the Role that "+b.Name+" binds", bound.Rules, []rbacv1.PolicyRule{readPods})
+				same(e, "the rules of the Role that "+b.Name+" binds", kube.Get(e, roles, b.RoleRef.Name).Rules, []rbacv1.PolicyRule{readPods})
 			}
 			e.uninstall("operator.v1")
 			expect(t, lifted(e))
-			theirs := kube.Get(e, roles, "reader")
-			same(e, "the rules of the other Role", theirs.Rules, everything)
+			same(e, "the rules of the other Role", kube.Get(e, roles, "reader").Rules, everything)
 		})
 	}
 }
@@ -178,11 +171,9 @@ func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
 // A Role and its binding in the operator's namespace satisfy the permissions that an operator of all
 // namespaces asks for: the manager lifts them before it judges.
 func TestLiftedPermissionsSatisfy(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newOperatorEnv(t)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	bindRoleCalled(e, e.namespace+"-reader")
-	e.runDeployments()
+	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.install(asking(csv("operator.v1", "server"), readPods))
 	dependsOn(e, `namespaced rule:{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}`, operatorsv1alpha1.DependentStatusReasonSatisfied)
@@ -199,7 +190,7 @@ func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	bindRoleCalled(e, e.namespace+"-reader")
+	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	e.runDeployments("slow")
 	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.install(asking(csv("operator.v1", "server"), readPods))
@@ -208,14 +199,11 @@ func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
 		t.Fatalf("lifted: %v", lifted(e))
 	}
 
-	next := replacing("operator.v1", asking(csv("operator.v2", "slow"), readPods))
-	e.create(next)
+	e.create(replacing("operator.v1", asking(csv("operator.v2", "slow"), readPods)))
 	e.eventually("the newer version has taken over", func() (bool, any) { taken := liftedBy(e, "operator.v2"); return len(taken) == 2, taken })
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
-	if again := liftedBy(e, "operator.v1"); !maps.Equal(first, again) {
-		t.Errorf("lifted are %v, and were %v: they were away for a while", again, first)
-	}
+	same(t, "what is lifted", liftedBy(e, "operator.v1"), first)
 	e.uninstall("operator.v1")
 	expect(t, lifted(e))
 }
@@ -238,7 +226,7 @@ func TestLiftRolesWithoutPermission(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
-	bindRoleCalled(e, e.namespace+"-reader")
+	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	m := manageThrough(e, grantedTo(e, "manager/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.create(asking(csv("operator.v1", "server"), readPods))
 	m.emits("Warning PermissionsNotLifted")

@@ -23,9 +23,7 @@ func TestLimitedManager(t *testing.T) {
 	place := auditEnd(e)
 	m := manageThrough(e, config)
 	e.install(csv("operator.v1", "server"))
-	if phase := e.get("operator.v1").Status.Phase; phase != operatorsv1alpha1.CSVPhaseSucceeded {
-		t.Errorf("operator.v1 is %s", phase)
-	}
+	same(t, "the phase of operator.v1", e.get("operator.v1").Status.Phase, operatorsv1alpha1.CSVPhaseSucceeded)
 	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 	awaitObject(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
 	e.uninstall("operator.v1")

@@ -18,9 +18,7 @@ func TestTwoManagers(t *testing.T) {
 	one.looksAgain("operator.v1")
 	other.looksAgain("operator.v1")
 	isComplete(e, installed)
-	if !trusts(e, e.servingCA()) {
-		t.Error("the webhook does not trust what its pods serve")
-	}
+	mustTrust(e, e.servingCA())
 	since := auditEnd(e)
 	one.looksAgain("operator.v1")
 	other.looksAgain("operator.v1")

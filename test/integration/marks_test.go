@@ -57,23 +57,19 @@ func TestFinalizerTakenBackByAdmission(t *testing.T) {
 	})
 	m.looksAgain("operator.v1")
 	registersNothing(e)
-	if d := e.deployment("server"); d != nil {
-		t.Error("the Deployment is there")
-	}
+	same(t, "the Deployment", e.deployment("server"), nil)
 }
 
 // The status of an OperatorGroup is kept also where admission takes its annotation back, and says so.
 func TestAnnotationOfAGroupTakenBackByAdmission(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	crd := newCRD(e, "axles", "v1", "v2").Name
-	e.group("og", allNamespaces)
 	keepsOut(e, "operatorgroups", "annotations")
 	e.eventually("the policy works", func() (bool, any) {
 		patch := []byte(`{"metadata": {"annotations": {"example.com/probe": "x"}}}`)
 		g, err := e.olm.OperatorGroups(e.namespace).Patch(e.ctx, "og", types.MergePatchType, patch, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 		return err == nil && len(g.Annotations) == 0, err
 	})
-	e.runDeployments()
 	e.manage()
 	e.create(converting("operator.v1", crd))
 	e.eventually("the OperatorGroup says what it targets, and what is taken back", func() (bool, any) {
@@ -162,8 +158,7 @@ func TestMarksOfWhatIsCreatedAgain(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	e.manage()
 	for range 6 { // more often than a field is repaired at once
-		e.create(csv("operator.v1", "server"))
-		e.succeeds("operator.v1")
+		e.install(csv("operator.v1", "server"))
 		if live := e.get("operator.v1"); !slices.Contains(live.Finalizers, wellknown.FinalizerCSV) || live.Annotations[operatorsv1.OperatorGroupAnnotationKey] != "og" {
 			t.Fatalf("finalizers %q, annotations %q", live.Finalizers, live.Annotations)
 		}

@@ -61,9 +61,7 @@ func TestMetricsAccess(t *testing.T) {
 		"a scraper":                     {"/metrics", "Bearer " + scraper, http.StatusOK},
 		"a scraper, scheme in capitals": {"/metrics", "BEARER " + scraper, http.StatusOK},
 	} {
-		if code := answer(test.path, test.authorization); code != test.want {
-			t.Errorf("%s: answered with %d, want %d", name, code, test.want)
-		}
+		same(t, name+": the status code", answer(test.path, test.authorization), test.want)
 	}
 }
 

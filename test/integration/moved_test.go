@@ -22,8 +22,7 @@ func TestWebhookThatMovesIsMaintained(t *testing.T) {
 			})
 		},
 		"by an upgrade": func(e *env) {
-			v2 := replacing("operator.v1", csv("operator.v2", "other"))
-			e.create(v2)
+			e.create(replacing("operator.v1", csv("operator.v2", "other")))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,11 +36,9 @@ func TestDeploymentNames(t *testing.T) {
 
 			services, secrets := sets.New[string](), sets.New[string]()
 			for _, d := range c.Spec.WebhookDefinitions {
-				registered := e.registration(d.GenerateName).Webhooks[0].ClientConfig
-				service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), registered.Service.Name)
-				if want := deploymentSpec(d.DeploymentName).Spec.Selector.MatchLabels["app"]; service.Spec.Selector["app"] != want {
-					t.Errorf("webhook of %s is called at pods of %s", d.DeploymentName, service.Spec.Selector["app"])
-				}
+				service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), e.registration(d.GenerateName).Webhooks[0].ClientConfig.Service.Name)
+				want := deploymentSpec(d.DeploymentName).Spec.Selector.MatchLabels["app"]
+				same(t, "the pods at which the webhook of "+d.DeploymentName+" is called", service.Spec.Selector["app"], want)
 				services.Insert(service.Name)
 				secrets.Insert(mountedSecret(e.deployment(d.DeploymentName).Spec.Template.Spec))
 			}
@@ -92,10 +90,6 @@ func TestSameWebhookNameTwice(t *testing.T) {
 		t.Errorf("registrations %v, want two", sets.List(called))
 	}
 	e.uninstall("one.v1")
-	if left := e.registration("v.example.com"); left.Labels["olm.owner"] != "two.v1" {
-		t.Errorf("what is left belongs to %s", left.Labels["olm.owner"])
-	}
-	if phase := e.get("two.v1").Status.Phase; phase != operatorsv1alpha1.CSVPhaseSucceeded {
-		t.Errorf("the other is %s", phase)
-	}
+	same(t, "the owner of what is left", e.registration("v.example.com").Labels["olm.owner"], "two.v1")
+	same(t, "the phase of the other", e.get("two.v1").Status.Phase, operatorsv1alpha1.CSVPhaseSucceeded)
 }

@@ -36,15 +36,9 @@ func groupStatus(e *env, name string) operatorsv1.OperatorGroupStatus {
 	return kube.Get(e, e.olm.OperatorGroups(e.namespace), name).Status
 }
 
-func namespaceLabels(e *env, name string) map[string]string {
-	e.Helper()
-	return kube.Get(e, e.kube.CoreV1().Namespaces(), name).Labels
-}
-
 func labelNamespace(e *env, name, label, value string) {
 	e.Helper()
-	patch := `{"metadata":{"labels":{"` + label + `":"` + value + `"}}}`
-	kube.Patch(e, e.kube.CoreV1().Namespaces(), name, types.MergePatchType, []byte(patch))
+	kube.Patch(e, e.kube.CoreV1().Namespaces(), name, types.MergePatchType, []byte(`{"metadata":{"labels":{"`+label+`":"`+value+`"}}}`))
 }
 
 // carriesLabel waits until the targets among some Namespaces, and no others, bear the
@@ -53,7 +47,7 @@ func carriesLabel(e *env, group *operatorsv1.OperatorGroup, targets []string, al
 	e.Helper()
 	for _, name := range all {
 		e.eventually("the label of the group is right on Namespace "+name, func() (bool, any) {
-			labels := namespaceLabels(e, name)
+			labels := kube.Get(e, e.kube.CoreV1().Namespaces(), name).Labels
 			value, found := labels[labelOf(group)]
 			return found == slices.Contains(targets, name) && value == "", labels
 		})

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -123,8 +122,7 @@ func TestObstacles(t *testing.T) {
 		},
 		"a targetPort is not valid": {
 			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
-				port := intstr.FromString("Not_Valid")
-				c.Spec.WebhookDefinitions[0].TargetPort = &port
+				c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromString("Not_Valid"))
 			},
 			message: `Invalid value: "Not_Valid"`, state: "Waiting",
 			mend: edited(func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.WebhookDefinitions[0].TargetPort = nil }),
@@ -148,12 +146,8 @@ func TestObstacles(t *testing.T) {
 			m.looksAgain("operator.v1")
 			status, since := e.get("operator.v1").Status, auditEnd(e)
 			m.looksAgain("operator.v1")
-			if changes := m.changes(since); len(changes) > 0 {
-				t.Errorf("another look changes something:\n%s", strings.Join(changes, "\n"))
-			}
-			if again := e.get("operator.v1").Status; !gocmp.Equal(status, again) {
-				t.Errorf("another look changes the status: %s", gocmp.Diff(status, again))
-			}
+			none(t, "changes by another reconciliation", m.changes(since))
+			same(t, "the status after another reconciliation", e.get("operator.v1").Status, status)
 			untouched(e, "secrets", "deployments")
 			test.mend(e)
 			e.succeeds("operator.v1")

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -58,12 +56,8 @@ func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
 	before := e.versions(winner)
 	m.looksAgain(winner)
 	m.looksAgain(other)
-	if difference := gocmp.Diff(before, e.versions(winner)); difference != "" {
-		t.Errorf("the objects of the one that has the Deployment were changed:\n%s", difference)
-	}
-	if taken := ownedBy(e, other); len(taken) > 0 {
-		t.Errorf("the other one has %v", taken)
-	}
+	same(t, "the objects of the one that has the Deployment", e.versions(winner), before)
+	none(t, "the objects of the other one", ownedBy(e, other))
 	e.uninstall(winner)
 	collect(e)
 	e.succeeds(other)
@@ -95,9 +89,7 @@ func TestMiddleVersionIsDeleted(t *testing.T) {
 	m.looksAgain("operator.v1")
 	m.looksAgain("operator.v3")
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVReasonBeingReplaced)
-	if d := e.deployment("server"); d.Labels["olm.owner"] != "operator.v3" {
-		t.Errorf("deployment server belongs to %s", d.Labels["olm.owner"])
-	}
+	same(t, "the owner of deployment server", e.deployment("server").Labels["olm.owner"], "operator.v3")
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v3")
 	e.eventually("the oldest version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
@@ -109,9 +101,7 @@ func TestMiddleVersionIsDeleted(t *testing.T) {
 	m.looksAgain("operator.v3")
 	before := e.versions("operator.v3")
 	m.looksAgain("operator.v3")
-	if difference := gocmp.Diff(before, e.versions("operator.v3")); difference != "" {
-		t.Errorf("objects were changed:\n%s", difference)
-	}
+	same(t, "the objects of operator.v3", e.versions("operator.v3"), before)
 }
 
 // A version that is deleted before it succeeded, and whose predecessor was never installed, leaves no

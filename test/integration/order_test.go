@@ -23,9 +23,7 @@ func TestSecondDeploymentStartsAfterTheFirstWebhook(t *testing.T) {
 	e.create(csv("operator.v1", "first", "second"))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	m.looksAgain("operator.v1")
-	if e.deployment("second") != nil {
-		t.Error("the second Deployment was started before the first was available")
-	}
+	same(t, "the second Deployment before the first is available", e.deployment("second"), nil)
 	if d := e.rollout("operator.v1").Deployments[1]; d.State != "Pending" || d.Reason != "EarlierDeployment" {
 		t.Errorf("the second Deployment is %s/%s, want Pending/EarlierDeployment", d.State, d.Reason)
 	}
@@ -98,19 +96,13 @@ func TestUnreachable(t *testing.T) {
 
 	setAvailable(e, "server", false)
 	e.reachesSaying("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentUnhealthy, `"server"`)
-	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Unreachable" {
-		t.Errorf("the WebhookRollout says %s, want Unreachable", w.State)
-	}
+	same(t, "the state in the WebhookRollout", webhookStatus(e, "operator.v1", "v.example.com").State, "Unreachable")
 	if r := e.rollout("operator.v1"); r.ReadyRegistrations != 0 || r.Registrations != 1 || meta.IsStatusConditionTrue(r.Conditions, "Ready") {
 		t.Errorf("the WebhookRollout has %d of %d ready, %+v", r.ReadyRegistrations, r.Registrations, r.Conditions)
 	}
 
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Registered" {
-		t.Errorf("the WebhookRollout says %s, want Registered", w.State)
-	}
-	if after := e.registration("v.example.com").ResourceVersion; after != before {
-		t.Error("the registration was written to")
-	}
+	same(t, "the state in the WebhookRollout", webhookStatus(e, "operator.v1", "v.example.com").State, "Registered")
+	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
 }

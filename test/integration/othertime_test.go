@@ -11,8 +11,7 @@ func TestCertificateOfAnotherTime(t *testing.T) {
 	for name, age := range map[string]time.Duration{"it ended": 91 * 24 * time.Hour, "it has not begun": -24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			m := runOperator(e)
-			m.stop()
+			runOperator(e).stop()
 			e.age(age)
 			e.manage()
 			rotates(e, 2)

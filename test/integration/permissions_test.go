@@ -43,7 +43,7 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 	}{
 		"in its namespace, by a Role": {
 			asking, func(own, _ string) []string { return []string{own} }, nil,
-			func(e *env, _ string) func() { return bindRole(e, e.namespace) },
+			func(e *env, _ string) func() { return bindRoleIn(e, e.namespace, "reader") },
 			"it may not get, list pods in namespace", namespaced,
 		},
 		"in its namespace, by a ClusterRole for all": {
@@ -53,11 +53,14 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 		},
 		"in its namespace and the target": {
 			asking, func(_, other string) []string { return []string{other} }, nil,
-			func(e *env, other string) func() { bindRole(e, e.namespace); return bindRole(e, other) },
+			func(e *env, other string) func() {
+				bindRoleIn(e, e.namespace, "reader")
+				return bindRoleIn(e, other, "reader")
+			},
 			"it may not get, list pods in namespace", namespaced,
 		},
 		"in all namespaces": {
-			asking, func(string, string) []string { return nil }, func(e *env) { bindRole(e, e.namespace) },
+			asking, func(string, string) []string { return nil }, func(e *env) { bindRoleIn(e, e.namespace, "reader") },
 			func(e *env, _ string) func() { return bindClusterRole(e) },
 			"bind a ClusterRole with the rules of spec.install.spec.permissions of account account to it with a ClusterRoleBinding", namespaced,
 		},
@@ -79,8 +82,10 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
 				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
 			}
+			account := kube.Get(e, e.kube.CoreV1().ServiceAccounts(e.namespace), "account")
 			requires(e, operatorsv1alpha1.RequirementStatus{
-				Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied, UUID: accountUID(e),
+				Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
+				UUID: string(account.UID),
 			})
 			dependsOn(e, test.rule, operatorsv1alpha1.DependentStatusReasonNotSatisfied)
 			if test.inVain != nil {
@@ -99,7 +104,8 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 			if e.deployment("server") == nil || len(registered(e)) != 1 {
 				t.Error("what was installed no longer exists")
 			}
-			if lost := conditionBeforeLast(e, "operator.v1"); lost.Phase != operatorsv1alpha1.CSVPhaseFailed || lost.Message != "requirements no longer met" {
+			conditions := e.get("operator.v1").Status.Conditions
+			if lost := conditions[len(conditions)-2]; lost.Phase != operatorsv1alpha1.CSVPhaseFailed || lost.Message != "requirements no longer met" {
 				t.Errorf("the condition before is %+v, want Failed: requirements no longer met", lost)
 			}
 		})
@@ -112,28 +118,6 @@ func dependsOn(e *env, rule string, status operatorsv1alpha1.StatusReason) {
 	same(e, "dependents", e.get("operator.v1").Status.RequirementStatus[0].Dependents, []operatorsv1alpha1.DependentStatus{
 		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "PolicyRule", Status: status, Message: rule},
 	})
-}
-
-func accountUID(e *env) string {
-	e.Helper()
-	account := kube.Get(e, e.kube.CoreV1().ServiceAccounts(e.namespace), "account")
-	return string(account.UID)
-}
-
-func conditionBeforeLast(e *env, csv string) operatorsv1alpha1.ClusterServiceVersionCondition {
-	e.Helper()
-	conditions := e.get(csv).Status.Conditions
-	return conditions[len(conditions)-2]
-}
-
-func bindRole(e *env, namespace string) (revoke func()) {
-	e.Helper()
-	return bindRoleIn(e, namespace, "reader")
-}
-
-func bindRoleCalled(e *env, name string) {
-	e.Helper()
-	bindRoleIn(e, e.namespace, name)
 }
 
 func bindRoleIn(e *env, namespace, name string) (revoke func()) {

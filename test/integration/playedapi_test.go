@@ -22,6 +22,8 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
 // playedAPI is the server of an APIService, which a Deployment is to run: it answers on an address
@@ -135,9 +137,20 @@ func (a *playedAPI) call(ctx context.Context) error {
 	return err
 }
 
-// callAllTheTime lists ponds again and again, until it is asked to end. Each call has a connection
-// of its own to the API server's backend or not, as that likes.
-func (a *playedAPI) callAllTheTime() (end func() (calls int, failures []error)) {
+// runAPI runs a manager that has installed the ClusterServiceVersion of an API that serves.
+func runAPI(e *env, change ...func(*controller.Options)) *playedAPI {
+	e.Helper()
+	a := playAPI(e)
+	e.manage(append(change, throughAPIServer)...)
+	e.create(a.csv("operator.v1"))
+	a.start()
+	e.succeeds("operator.v1")
+	return a
+}
+
+// callAllTheTime lists ponds again and again, until it is asked to end, and fails the test if a call failed. Each call
+// has a connection of its own to the API server's backend or not, as that likes.
+func (a *playedAPI) callAllTheTime() (end func(atLeast int)) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	var running sync.WaitGroup
 	var calls int
@@ -157,10 +170,13 @@ func (a *playedAPI) callAllTheTime() (end func() (calls int, failures []error)) 
 			}
 		}
 	})
-	return func() (int, []error) {
+	return func(atLeast int) {
+		a.Helper()
 		cancel()
 		running.Wait()
-		return calls, failures
+		if len(failures) > 0 || calls < atLeast {
+			a.Errorf("%d calls, of which %d failed: %v", calls, len(failures), failures)
+		}
 	}
 }
 

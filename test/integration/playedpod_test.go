@@ -116,8 +116,7 @@ func (p *playedPod) reload() {
 
 func (p *playedPod) follow() bool {
 	p.Helper()
-	secret := certificate(p.env)
-	if mounted := parse(secret.Data[corev1.TLSCertKey]); mounted == nil || mounted.Equal(p.loaded.Leaf) {
+	if mounted := parse(certificate(p.env).Data[corev1.TLSCertKey]); mounted == nil || mounted.Equal(p.loaded.Leaf) {
 		return false
 	}
 	p.reload()

@@ -3,7 +3,6 @@ package integration
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,9 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -91,9 +88,7 @@ func (e *env) says(text string) {
 // The state of a cluster without cert-manager is clear, and ends when it is installed.
 // This test comes before the ones that others run next to, which need cert-manager.
 func TestCertManagerIsNotInstalled(t *testing.T) {
-	e := newEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := operating(newEnv(t), allNamespaces)
 	choose(e, managerv1alpha1.ProviderCertManager)
 	e.manage()
 	e.create(csv("operator.v1", "server"))
@@ -215,8 +210,7 @@ func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen 
 			seen = append(seen, "Secret "+o.Name)
 		}
 	}
-	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")
-	if service.Annotations[wellknown.AnnotationServingCertSecret] != "" {
+	if kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service").Annotations[wellknown.AnnotationServingCertSecret] != "" {
 		seen = append(seen, "Service server-service")
 	}
 	slices.Sort(seen)
@@ -263,9 +257,7 @@ func TestNamedIssuer(t *testing.T) {
 	bundles.neverWithout(first, e.servingCA())
 	issued := e.issued().UID
 	m.looksAgain("operator.v1")
-	if e.issued().UID != issued {
-		t.Error("an order that was followed is followed again")
-	}
+	same(t, "the uid of the Secret of an order that was followed", e.issued().UID, issued)
 	e.order(wellknown.RotateCompromised + " once")
 	e.eventually("there is another leaf", func() (bool, any) { return e.issued().UID != issued, nil })
 	provides(e, managerv1alpha1.ProviderCertManager)
@@ -369,11 +361,4 @@ func issuer(e *env, name string, spec map[string]any) {
 func declare(e *env, resource schema.GroupVersionResource, kind, name string, spec map[string]any) {
 	e.Helper()
 	e.must(kube.Declare(e.ctx, e.any, e.namespace, resource, kind, name, spec))
-}
-
-func mergeStatus(e *env, o unstructured.Unstructured, status map[string]any) {
-	e.Helper()
-	patch, err := json.Marshal(map[string]any{"status": status})
-	e.must(err)
-	kube.Patch(e, client(e, o), o.GetName(), types.MergePatchType, patch, "status")
 }

@@ -18,10 +18,8 @@ import (
 )
 
 func TestContestOverACertificate(t *testing.T) {
-	e := newEnv(t)
+	e := operating(newEnv(t), allNamespaces)
 	e.certManager()
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	choose(e, managerv1alpha1.ProviderCertManager)
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
@@ -40,12 +38,10 @@ func TestContestOverACertificate(t *testing.T) {
 
 // A field of a Certificate that admission sets is accepted, and reported.
 func TestCertificateChangedByAdmission(t *testing.T) {
-	e := newEnv(t)
+	e := operating(newEnv(t), allNamespaces)
 	e.certManager()
 	mutates(e, "cert-manager.io", "certificates", fmt.Sprintf("object.metadata.namespace == %q", e.namespace),
 		`[JSONPatch{op: "add", path: "/spec/privateKey", value: {"rotationPolicy": "Never"}}]`, admissionregistrationv1.Create, admissionregistrationv1.Update)
-	e.group("og", allNamespaces)
-	e.runDeployments()
 	choose(e, managerv1alpha1.ProviderCertManager)
 	probe := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "metadata": map[string]any{"name": "probe"},
@@ -66,9 +62,7 @@ func TestCertificateChangedByAdmission(t *testing.T) {
 	})
 	e.succeeds("operator.v1")
 	m.looksAgain("operator.v1")
-	if c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionContested); c != nil {
-		t.Errorf("it is contested: %s", c.Message)
-	}
+	same(t, "the condition Contested", meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionContested), nil)
 	writes := slices.DeleteFunc(m.writes(since), func(write string) bool { return !strings.Contains(write, " certificates ") })
 	if len(writes) > 4 {
 		t.Errorf("%d writes of two Certificates:\n%s", len(writes), strings.Join(writes, "\n"))

@@ -29,9 +29,7 @@ func TestQuiet(t *testing.T) {
 	m.looksAfter(func() { labelNamespace(e, e.namespace, "touched", "yes") })
 	m.looksAgain("operator.v1")
 	m.writesNothing(since)
-	if told := m.reported(); len(told) > 0 {
-		t.Errorf("nothing had changed, and the manager reported: %q", told)
-	}
+	none(t, "events although nothing changed", m.reported())
 
 	m.stop()
 	again := e.manage()
@@ -44,7 +42,5 @@ func TestQuiet(t *testing.T) {
 		return true, nil
 	})
 	again.writesNothing(again.started)
-	if told := again.reported(); len(told) > 0 {
-		t.Errorf("nothing had changed, and a new manager reported: %q", told)
-	}
+	none(t, "events of a new manager although nothing changed", again.reported())
 }

@@ -51,8 +51,7 @@ func TestPermissions(t *testing.T) {
 	e.eventually("the APIService that is not declared any more no longer exists", func() (bool, any) { return a.registered() == nil && len(delegations(e)) == 0, nil })
 	next := a.ownedBy(bundle())
 	next.Name, next.Spec.Replaces = "operator.v2", "operator.v1"
-	e.create(next)
-	e.succeeds(next.Name)
+	e.install(next)
 	e.eventually("the replaced version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 	collect(e)
 	e.uninstall("operator.v2")

@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
-
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
@@ -19,12 +17,10 @@ import (
 // The permissions of manifests/ are enough for every issuer, for conversions, and for a
 // rotation that waits for pods; and those of others' kinds are all needed.
 func TestPermissionsForIssuers(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	granted := grant(e)
 	providers := startControllers(e)
 	crd := newCRD(e, "gears", "v1", "v2").Name
-	e.group("og", operatorsv1.OperatorGroupSpec{})
-	e.runDeployments()
 	p := playPod(e)
 	m := manageThrough(e, asAccount())
 	c := converting("operator.v1", crd)

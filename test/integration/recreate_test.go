@@ -2,7 +2,6 @@ package integration
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,23 +25,16 @@ func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
 	p.start()
 	before := e.servingCA()
 	e.order("once")
-	e.eventually("the restart is put off, and its pods had the time to reload", func() (bool, any) {
-		c := rotation(e)
-		return c.Phase == managerv1alpha1.CertificatePromoting && strings.Contains(c.Message, "it is put off until"), c
-	})
+	e.rotationIs(managerv1alpha1.CertificatePromoting, "", "it is put off until")
 	m.looksAgain("operator.v1")
 	ageRotation(e, 71*24*time.Hour) // of 90 days
 	m.looksAgain("operator.v1")
-	if restarted := restartedFor(e); restarted != "" {
-		t.Errorf("the pods are restarted for generation %s before they must be", restarted)
-	}
+	same(t, "the generation that the pods are restarted for", restartedFor(e), "")
 	ageRotation(e, 11*24*time.Hour)
 	e.eventually("the pods are restarted", func() (bool, any) {
 		return restartedFor(e) == "2", rotation(e)
 	})
-	if !trusts(e, before) {
-		t.Error("the webhook does not trust any more what its pod serves")
-	}
+	mustTrust(e, before)
 	p.reload()
 	rotates(e, 2)
 }

@@ -39,11 +39,8 @@ func TestOneRegistrationIsRefused(t *testing.T) {
 	crd := convertAndValidate(e)
 	accept := refuse(e, crd)
 	e.order("once")
-	e.eventually("the rotation waits for the definition, and says until when", func() (bool, any) {
-		c := rotation(e)
-		return c.Phase == managerv1alpha1.CertificateDistributing && strings.Contains(c.Message, crd+" does not trust the next certificate yet") &&
-			strings.Contains(c.Message, "on the other registrations do not wait for it any longer"), c
-	})
+	e.rotationIs(managerv1alpha1.CertificateDistributing, "", crd+" does not trust the next certificate yet",
+		"on the other registrations do not wait for it any longer")
 	begun := time.Now().Add(-10 * 24 * time.Hour).UTC().Format(time.RFC3339Nano) // more than a tenth of 90 days ago
 	patch := fmt.Sprintf(`{"metadata": {"annotations": {%q: %q}}}`, wellknown.AnnotationNextStoredAt, begun)
 	_, err := e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "administrator"})

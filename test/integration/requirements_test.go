@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -50,9 +49,8 @@ func TestMissingServiceAccount(t *testing.T) {
 func requires(e *env, want operatorsv1alpha1.RequirementStatus) {
 	e.Helper()
 	got := e.get("operator.v1").Status.RequirementStatus
-	if diff := gocmp.Diff([]operatorsv1alpha1.RequirementStatus{want}, got, cmpopts.IgnoreFields(operatorsv1alpha1.RequirementStatus{}, "Message", "Dependents")); diff != "" {
-		e.Errorf("status.requirementStatus (-want +got):\n%s", diff)
-	}
+	ignored := cmpopts.IgnoreFields(want, "Message", "Dependents")
+	same(e, "status.requirementStatus", got, []operatorsv1alpha1.RequirementStatus{want}, ignored)
 }
 
 // Each is held before anything of it is installed, and goes on once it is repaired.
@@ -104,9 +102,7 @@ func TestUnmetRequirements(t *testing.T) {
 			requires(e, test.want)
 			m.looksAgain("operator.v1")
 			registersNothing(e)
-			if e.deployment("server") != nil {
-				t.Error("the operator was started")
-			}
+			same(t, "the operator's Deployment", e.deployment("server"), nil)
 			if r := e.rollout("operator.v1"); r.ReadyRegistrations != 0 || r.Registrations != 1 {
 				t.Errorf("the WebhookRollout has %d of %d ready, want 0 of 1", r.ReadyRegistrations, r.Registrations)
 			}

@@ -89,9 +89,7 @@ func TestPathNotServed(t *testing.T) {
 				status := e.rollout("operator.v1")
 				return status.ObservedGeneration == e.get("operator.v1").Generation && status.ReadyRegistrations == 1 && status.Registrations == 1, status
 			})
-			if after := e.registration("v.example.com").ResourceVersion; after != before {
-				t.Error("the registration was written to")
-			}
+			same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
 		})
 	}
 }

@@ -2,6 +2,8 @@ package integration
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +34,17 @@ func rotation(e *env) managerv1alpha1.CertificateStatus {
 	return managerv1alpha1.CertificateStatus{}
 }
 
+// rotationIs waits until the WebhookRollout reports a phase and endpoints, either of which may be empty for any, with a
+// message that contains these texts.
+func (e *env) rotationIs(phase managerv1alpha1.CertificatePhase, endpoints string, texts ...string) {
+	e.Helper()
+	e.eventually(fmt.Sprintf("the rotation is %s, %s, with message %q", phase, endpoints, texts), func() (bool, any) {
+		c := rotation(e)
+		return (phase == "" || c.Phase == phase) && (endpoints == "" || c.Endpoints.String() == endpoints) &&
+			!slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(c.Message, text) }), c
+	})
+}
+
 func rotates(e *env, generation int64) {
 	e.Helper()
 	e.eventually("the certificate is rotated", func() (bool, any) {
@@ -49,7 +62,7 @@ func TestRotation(t *testing.T) {
 	e.install(csv("operator.v1", "server"))
 	before, trust := e.servingCA(), watchTrust(e)
 	began, due := e.get("operator.v1").Status.CertsLastUpdated, e.get("operator.v1").Status.CertsRotateAt
-	template := e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationCAHash]
+	template := templateHash(e)
 
 	ordered := time.Now().Truncate(time.Second) // a status reports whole seconds
 	e.order("once")
@@ -62,9 +75,7 @@ func TestRotation(t *testing.T) {
 	if bytes.Equal(before, e.servingCA()) {
 		t.Error("the CA is the previous one")
 	}
-	if again := e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationCAHash]; again != template {
-		t.Error("the pods were restarted, and there was none that served the previous certificate")
-	}
+	same(t, "the template of pods, none of which serves the previous certificate", templateHash(e), template)
 	e.eventually("the ClusterServiceVersion says when its certificates were renewed and are due", func() (bool, any) {
 		s := e.get("operator.v1").Status
 		return began != nil && due != nil && !s.CertsLastUpdated.Time.Before(ordered) && !s.CertsRotateAt.Equal(due) && s.CertsRotateAt.After(s.CertsLastUpdated.Time), s
@@ -104,17 +115,10 @@ func TestRotationWaitsForPods(t *testing.T) {
 		annotations := p.get().Annotations
 		return annotations[wellknown.AnnotationResyncedAt] != "", annotations
 	})
-	e.eventually("the WebhookRollout says who does not serve the new certificate", func() (bool, any) {
-		c := rotation(e)
-		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown" && strings.Contains(c.Message, "pod "+e.namespace+"/server-0 serves another certificate"), c
-	})
+	e.rotationIs("", "0/1 new, 1 old, 0 unknown", "pod "+e.namespace+"/server-0 serves another certificate")
 	m.looksAgain("operator.v1")
-	if !trusts(e, before) || !trusts(e, e.servingCA()) {
-		t.Error("the webhook does not trust what its pod serves, or will serve")
-	}
-	if e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor] != "" {
-		t.Error("the pods are restarted before the time is over that they have to reload")
-	}
+	mustTrust(e, before, e.servingCA())
+	same(t, "the generation that the pods are restarted for while they have time to reload", restartedFor(e), "")
 	p.reload()
 	rotates(e, 2)
 }
@@ -128,14 +132,10 @@ func TestRotationRestartsPods(t *testing.T) {
 		annotations := e.deployment("server").Spec.Template.Annotations
 		return annotations[wellknown.AnnotationRestartedFor] == "2", annotations
 	})
-	if !trusts(e, before) {
-		t.Error("the webhook does not trust any more what its pod serves")
-	}
+	mustTrust(e, before)
 	p.reload()
 	rotates(e, 2)
-	if e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor] != "2" {
-		t.Error("the pods are restarted again")
-	}
+	same(t, "the generation that the pods are restarted for", restartedFor(e), "2")
 }
 
 func graceOf(d time.Duration) func(*controller.Options) {

@@ -115,9 +115,7 @@ func (s sleeper) wakesIn(phase managerv1alpha1.CertificatePhase) {
 	s.wake()
 	asleep := s.refused()
 	s.Cleanup(func() {
-		if now := s.refused(); now != asleep {
-			s.Errorf("the test refused %d writes of the manager that had woken up", now-asleep)
-		}
+		same(s, "writes that are refused of the manager that had woken up", s.refused(), asleep)
 	})
 	s.looksAgain("operator.v1")
 }

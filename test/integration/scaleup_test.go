@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -16,10 +15,7 @@ func TestScaleUpWhilePodsTakeItUp(t *testing.T) {
 	before, trust := e.servingCA(), watchTrust(e)
 	waitsFor := func(endpoints, why string) {
 		t.Helper()
-		e.eventually("it waits: "+endpoints, func() (bool, any) {
-			c := rotation(e)
-			return c.Phase == managerv1alpha1.CertificatePromoting && c.Endpoints.String() == endpoints && strings.Contains(c.Message, why), c
-		})
+		e.rotationIs(managerv1alpha1.CertificatePromoting, endpoints, why)
 	}
 	e.order("once")
 	waitsFor("0/1 new, 1 old, 0 unknown", "server-0 serves another certificate")
@@ -28,9 +24,7 @@ func TestScaleUpWhilePodsTakeItUp(t *testing.T) {
 	p.reload()
 	waitsFor("1/2 new, 0 old, 1 unknown", "server-1 has no address yet")
 	m.looksAgain("operator.v1")
-	if !trusts(e, before) || !trusts(e, e.servingCA()) {
-		t.Error("the webhook does not trust what the pod that came may serve")
-	}
+	mustTrust(e, before, e.servingCA())
 	p.runs(came)
 	rotates(e, 2)
 	trust.neverWithout(before, e.servingCA())

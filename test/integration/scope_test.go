@@ -2,7 +2,6 @@ package integration
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -58,9 +57,7 @@ func TestScope(t *testing.T) {
 			})
 			carriesLabel(e, group, targets, e.namespace, other)
 			annotations := map[string]string{"olm.operatorGroup": "og", "olm.operatorNamespace": e.namespace, "olm.targetNamespaces": strings.Join(targets, ",")}
-			if got := e.get("operator.v1").Annotations; !maps.Equal(got, annotations) {
-				t.Errorf("annotations %v, want %v", got, annotations)
-			}
+			same(t, "annotations", e.get("operator.v1").Annotations, annotations)
 		})
 	}
 }

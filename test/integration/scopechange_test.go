@@ -59,9 +59,7 @@ func TestScopeChangeReachesTheRegistration(t *testing.T) {
 				got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
 				return gocmp.Equal(got, selectorOf(group)), got
 			})
-			if e.registration("v.example.com").UID != uid {
-				t.Error("the registration was replaced: in between, the webhook was not called")
-			}
+			same(t, "the uid of the registration, without which the webhook is not called", e.registration("v.example.com").UID, uid)
 			e.succeeds("operator.v1")
 		})
 	}
@@ -105,8 +103,7 @@ func TestScopeWidensBeforeNamespacesLoseTheirLabel(t *testing.T) {
 	writes := proxy.Writes()
 	slices.Reverse(writes)
 	unlabelled := slices.Index(writes, "PATCH /api/v1/namespaces/"+e.namespace)
-	widened := slices.IndexFunc(writes, isRegistration)
-	if unlabelled > widened {
+	if unlabelled > slices.IndexFunc(writes, isRegistration) {
 		t.Errorf("the Namespace lost its label before the webhook's selector was widened; the last first:\n%s", strings.Join(writes, "\n"))
 	}
 }

@@ -26,18 +26,6 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// replaceBare replaces the Secret by one with only the pair and its CA, as kubectl replace, a
-// GitOps tool or a backup may do.
-func replaceBare(e *env) {
-	e.Helper()
-	secret := certificate(e)
-	maps.DeleteFunc(secret.Data, func(key string, _ []byte) bool {
-		return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != "ca.crt"
-	})
-	bare := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: secret.Name}, Type: secret.Type, Data: secret.Data}
-	kube.Update(e, e.kube.CoreV1().Secrets(e.namespace), bare)
-}
-
 // While a pod serves the previous certificate, its CA stays trusted, also when a client writes the
 // Secret back without its annotations.
 func TestSecretReplacedWithoutAnnotations(t *testing.T) {
@@ -45,19 +33,18 @@ func TestSecretReplacedWithoutAnnotations(t *testing.T) {
 	p, m := runPod(e, graceOf(time.Hour))
 	before := e.servingCA()
 	e.order("once")
-	e.eventually("the pod serves the previous certificate", func() (bool, any) {
-		c := rotation(e)
-		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
-	})
+	e.rotationIs("", "0/1 new, 1 old, 0 unknown")
 	trust := watchTrust(e)
-	replaceBare(e)
+	secret := certificate(e) // with the pair and its CA alone, as kubectl replace, a GitOps tool or a backup may write it
+	maps.DeleteFunc(secret.Data, func(key string, _ []byte) bool {
+		return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != "ca.crt"
+	})
+	kube.Update(e, e.kube.CoreV1().Secrets(e.namespace), &corev1.Secret{ObjectMeta: named(secret.Name), Type: secret.Type, Data: secret.Data})
 	e.eventually("the Secret says again what pods may serve", func() (bool, any) {
 		return bytes.Contains(certificate(e).Data["previous-ca.crt"], before), rotation(e)
 	})
 	m.looksAgain("operator.v1")
-	if !trusts(e, before) || !trusts(e, e.servingCA()) {
-		t.Error("the webhook does not trust what its pod serves, or will serve")
-	}
+	mustTrust(e, before, e.servingCA())
 	p.reload()
 	e.eventually("the previous CA is not trusted any more", func() (bool, any) { return rotated(e), rotation(e) })
 	trust.neverWithout(before, e.servingCA())
@@ -83,13 +70,8 @@ func TestChangeFromProviderNone(t *testing.T) {
 
 	trust := watchTrust(e)
 	choose(e, managerv1alpha1.ProviderManager)
-	e.eventually("the pod is seen to serve the previous certificate", func() (bool, any) {
-		c := rotation(e)
-		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
-	})
-	if !trusts(e, first) {
-		t.Error("the webhook does not trust what its pod serves")
-	}
+	e.rotationIs("", "0/1 new, 1 old, 0 unknown")
+	mustTrust(e, first)
 	p.reload()
 	e.eventually("the previous CA is not trusted any more", func() (bool, any) {
 		return !trusts(e, first) && trusts(e, e.servingCA()), rotation(e)
@@ -138,9 +120,7 @@ func TestSecretBecomesImmutable(t *testing.T) {
 // An admission policy that makes every Secret immutable does not cause endless writes, and
 // rotations continue.
 func TestEverySecretIsImmutable(t *testing.T) {
-	e := newEnv(t) // alone: writes are counted for all ClusterServiceVersions
-	e.group("og", allNamespaces)
-	e.runDeployments()
+	e := operating(newEnv(t), allNamespaces) // alone: writes are counted for all ClusterServiceVersions
 	freezeSecrets(e)
 	p, m := runPod(e, graceOf(time.Hour))
 	e.eventually("the Secret was created again once", func() (bool, any) {
@@ -149,10 +129,7 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	})
 	m.rests()
 	e.order("once")
-	e.eventually("pods are given another certificate", func() (bool, any) {
-		c := rotation(e)
-		return c.Endpoints.String() == "0/1 new, 1 old, 0 unknown", c
-	})
+	e.rotationIs("", "0/1 new, 1 old, 0 unknown")
 	p.reload()
 	rotates(e, 2)
 	m.rests()

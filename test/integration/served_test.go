@@ -30,8 +30,7 @@ func (p *playedPod) noteServed(pair tls.Certificate, since int) {
 // marker is a Secret that records the current resourceVersion of the API server.
 func marker(e *env) *corev1.Secret {
 	e.Helper()
-	marker := kube.Create(e, e.kube.CoreV1().Secrets(e.namespace), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
-	return marker
+	return kube.Create(e, e.kube.CoreV1().Secrets(e.namespace), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "marker-"}})
 }
 
 // trustsAllServed fails when there ever was a state of a registration under which an API

@@ -53,10 +53,7 @@ func TestNobodyServes(t *testing.T) {
 				test.serve(e, listener)
 				endpoint(e, listener)
 			}
-			e.eventually("the WebhookRollout says who does not serve", func() (bool, any) {
-				w := webhookStatus(e, "operator.v1", "v.example.com")
-				return w.State == "Waiting" && strings.Contains(w.Message, test.message) && (test.reason == "" || w.Reason == test.reason), w
-			})
+			e.webhookIs("Waiting", test.reason, test.message)
 			e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
 				s := e.get("operator.v1").Status
 				return s.Phase == "Installing" && s.Reason == "InstallWaiting" && strings.Contains(s.Message, test.message), s.Message
@@ -69,8 +66,7 @@ func TestNobodyServes(t *testing.T) {
 // The loss of all endpoints shows, and changes nothing of the registration.
 func TestEndpointsGo(t *testing.T) {
 	e := newOperatorEnv(t)
-	available := runOperator(e)
-	available.stop()
+	runOperator(e).stop()
 	before := e.registration("v.example.com").ResourceVersion
 
 	m := e.manage(serving)
@@ -79,9 +75,7 @@ func TestEndpointsGo(t *testing.T) {
 	endpoint(e, listen(e))
 	e.webhookIs("Registered", "")
 	m.emits("Normal WebhookRegistered")
-	if after := e.registration("v.example.com").ResourceVersion; after != before {
-		t.Error("the registration was written to")
-	}
+	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
 }
 
 // listen is on an address that an endpoint may have.

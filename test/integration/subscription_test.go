@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -44,8 +43,7 @@ func reconfigure(e *env, change func(*operatorsv1alpha1.SubscriptionConfig)) {
 // What the administrator configures reaches what is derived; a change rolls out, and what
 // is not configured any more goes.
 func TestSubscriptionConfig(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
+	e := newOwnNamespaceEnv(t)
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{
 		Env:          []corev1.EnvVar{{Name: "HTTP_PROXY", Value: "proxy:3128"}},
 		NodeSelector: map[string]string{"kind": "infra"},
@@ -53,7 +51,6 @@ func TestSubscriptionConfig(t *testing.T) {
 		Volumes:      []corev1.Volume{{Name: "webhook-cert", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}},
 		Annotations:  map[string]string{"example.com/team": "red", "cert-manager.io/inject-ca-from": "a/b", "olm-webhook-manager.io/anything": "x"},
 	})
-	e.runDeployments()
 	m := runOperator(e)
 
 	pod := e.deployment("server").Spec.Template
@@ -78,9 +75,7 @@ func TestSubscriptionConfig(t *testing.T) {
 		*c = operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "blue"}}
 	})
 	comesToBear(e, "blue")
-	if selector := e.deployment("server").Spec.Template.Spec.NodeSelector; selector != nil {
-		t.Errorf("the pod is still put where %v", selector)
-	}
+	same(t, "the nodeSelector", e.deployment("server").Spec.Template.Spec.NodeSelector, nil)
 	e.succeeds("operator.v1")
 	annotated(e, "blue")
 	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
@@ -144,14 +139,12 @@ func conditionIn(conditions []metav1.Condition, kind string) metav1.Condition {
 // A converted definition bears what is configured, as long as it is; what it has of its own
 // stays as it was.
 func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	crd := newCRD(e, "labels", "v1", "v2")
 	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) {
 		c.Annotations = map[string]string{"example.com/site": "own"}
 	})
-	e.group("og", allNamespaces)
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "red", "example.com/site": "a", "olm-webhook-manager.io/anything": "x"}})
-	e.runDeployments()
 	e.manage()
 	e.install(converting("operator.v1", crd.Name))
 	definitionBears(e, crd.Name, map[string]string{"example.com/team": "red", "example.com/site": "own", "olm-webhook-manager.io/propagated-annotations": "example.com/team"})
@@ -173,11 +166,9 @@ func definitionBears(e *env, crd string, want map[string]string) {
 
 // The administrator takes a webhook out of service and back, without a pod noticing.
 func TestSwitchWebhookOff(t *testing.T) {
-	e := newParallelEnv(t)
+	e := newOperatorEnv(t)
 	crd := newCRD(e, "switches", "v1", "v2")
-	e.group("og", allNamespaces)
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{})
-	e.runDeployments()
 	m := e.manage()
 	c := converting("operator.v1", crd.Name)
 	c.Spec.WebhookDefinitions[0].GenerateName = "c.example.com"
@@ -201,22 +192,17 @@ func TestSwitchWebhookOff(t *testing.T) {
 			strings.Contains(refused, `"x.example.com", which is no webhook`) && strings.Contains(refused, `"c.example.com", a conversion webhook, without which its objects could not be read`), r
 	})
 	e.succeeds("operator.v1")
-	if got := conversion(e, crd.Name).Strategy; got != apiextensionsv1.WebhookConverter {
-		t.Errorf("the definition is converted by %s", got)
-	}
+	same(t, "the conversion strategy", conversion(e, crd.Name).Strategy, apiextensionsv1.WebhookConverter)
 	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations = nil })
 	e.eventually("both are on", func() (bool, any) { return len(registered(e)) == 2, nil })
 	e.succeeds("operator.v1")
-	if after := e.deployment("server").Generation; after != before {
-		t.Errorf("the Deployment was changed %d times", after-before)
-	}
+	same(t, "the generation of the Deployment", e.deployment("server").Generation, before)
 }
 
 // Each field, with OLM v0's rule for it, in every container; and the Subscription is found by
 // what it says is installed.
 func TestSubscriptionConfigFieldByField(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", namespaces(e.namespace))
+	e := newOwnNamespaceEnv(t)
 	subscribeInstalled(e, "operator.v1", &operatorsv1alpha1.SubscriptionConfig{
 		Env:     []corev1.EnvVar{{Name: "BOTH", Value: "admin"}, {Name: "ADMIN", Value: "admin"}},
 		EnvFrom: []corev1.EnvFromSource{fromConfigMap("admin")}, Resources: new(memory("2Gi")),
@@ -225,7 +211,6 @@ func TestSubscriptionConfigFieldByField(t *testing.T) {
 		Tolerations:  []corev1.Toleration{{Key: "admin", Operator: corev1.TolerationOpExists}}, NodeSelector: map[string]string{"admin": "yes"},
 		Affinity: &corev1.Affinity{PodAntiAffinity: spread("admin")}, Annotations: map[string]string{"example.com/who": "admin", "example.com/both": "admin"},
 	})
-	e.runDeployments()
 	e.manage()
 	e.install(configured())
 
@@ -257,8 +242,7 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "red"}})
 	e.runDeployments("last")
 	m := runOperator(e)
-	v2 := replacing("operator.v1", csv("operator.v2", "server", "last"))
-	e.create(v2)
+	e.create(replacing("operator.v1", csv("operator.v2", "server", "last")))
 	has(e, "server", "operator.v2")
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	annotated(e, "red")
@@ -331,11 +315,4 @@ func spread(key string) *corev1.PodAntiAffinity {
 
 func together(key string) *corev1.PodAffinity {
 	return &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: key}}}
-}
-
-func same(e *env, what string, got, want any) {
-	e.Helper()
-	if diff := gocmp.Diff(want, got); diff != "" {
-		e.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }

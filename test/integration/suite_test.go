@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
@@ -59,9 +58,7 @@ func TestNamespaceSelectorsAsTheyAreWritten(t *testing.T) {
 			e.group("og", test.spec)
 			e.runDeployments()
 			runOperator(e)
-			if diff := gocmp.Diff(test.want, e.registration("v.example.com").Webhooks[0].NamespaceSelector); diff != "" {
-				t.Errorf("namespaceSelector (-want +got):\n%s", diff)
-			}
+			same(t, "namespaceSelector", e.registration("v.example.com").Webhooks[0].NamespaceSelector, test.want)
 		})
 	}
 }
@@ -83,14 +80,9 @@ func TestStatusIsSetBack(t *testing.T) {
 	}
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.DisplayName = "Another" })
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Image = "example.com/server:2" })
-	e.eventually("the edit is rolled out", func() (bool, any) {
-		image := e.deployment("server").Spec.Template.Spec.Containers[0].Image
-		return image == "example.com/server:2", image
-	})
+	runs(e, "example.com/server:2")
 	e.succeeds("operator.v1")
-	if now := certificate(e); now.ResourceVersion != secret.ResourceVersion {
-		t.Errorf("the Secret has changed:\n%s", gocmp.Diff(secret, now))
-	}
+	same(t, "resourceVersion of the Secret", certificate(e).ResourceVersion, secret.ResourceVersion)
 	if now := e.registration("v.example.com"); now.UID != registered.UID || now.ResourceVersion != registered.ResourceVersion {
 		t.Error("the registration has changed")
 	}
@@ -122,9 +114,7 @@ func TestDeploymentIsRenamed(t *testing.T) {
 	e.eventually("the old one no longer exists", func() (bool, any) { return e.deployment("before") == nil, e.deployment("before") })
 	e.succeeds("operator.v1")
 	expect(t, webhooks(e), "v.example.com operator.v1 after-service /validate")
-	if now := e.registration("v.example.com"); now.UID != registered.UID {
-		t.Error("the webhook was registered again instead of switched")
-	}
+	same(t, "the uid of the registration that is switched", e.registration("v.example.com").UID, registered.UID)
 	if d := e.deployment("stays"); d.UID != uid || d.Labels["olm.deployment-spec-hash"] != hash || hash == "" {
 		t.Errorf("the Deployment that stays was %s with hash %q, is %s with %q", uid, hash, d.UID, d.Labels["olm.deployment-spec-hash"])
 	}
@@ -143,9 +133,7 @@ func TestRequirementToTheLetter(t *testing.T) {
 		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: crd.Name,
 		Status: operatorsv1alpha1.RequirementStatusReasonNotPresent, Message: "CRD version not served",
 	}}
-	if diff := gocmp.Diff(want, e.get("operator.v1").Status.RequirementStatus); diff != "" {
-		t.Errorf("status.requirementStatus (-want +got):\n%s", diff)
-	}
+	same(t, "status.requirementStatus", e.get("operator.v1").Status.RequirementStatus, want)
 }
 
 func TestUpgradeThroughIntermediates(t *testing.T) {
@@ -175,16 +163,16 @@ func TestUninstallThatOrphans(t *testing.T) {
 		finalizers := e.get("operator.v1").Finalizers
 		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
 	})
-	orphan(e, "operator.v1")
+	disown(e) // as the garbage collector does
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
+	e.eventually("operator.v1 no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 
 	kept := []string{}
 	for _, o := range e.owned(derived) {
 		kept = append(kept, o.GetKind())
 	}
 	slices.Sort(kept)
-	if want := []string{"Deployment", "OperatorCondition", "Role", "Role", "RoleBinding", "RoleBinding", "Secret", "Service"}; !slices.Equal(kept, want) {
-		t.Errorf("there are left %v, want %v", kept, want)
-	}
+	expect(t, kept, "Deployment", "OperatorCondition", "Role", "Role", "RoleBinding", "RoleBinding", "Secret", "Service")
 	e.install(csv("operator.v1", "server"))
 	if now := e.deployment("server"); now.UID != uid || len(now.OwnerReferences) != 1 {
 		t.Errorf("the Deployment is %s, owned by %v; want %s, taken over", now.UID, now.OwnerReferences, uid)
@@ -210,9 +198,7 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 		return now > before+2, now
 	})
 	for _, o := range e.owned(derived) {
-		if owners := o.GetOwnerReferences(); len(owners) > 0 {
-			t.Errorf("%s %s is owned by %s again", o.GetKind(), o.GetName(), owners[0].Name)
-		}
+		none(t, "owners of "+o.GetKind()+" "+o.GetName(), o.GetOwnerReferences())
 	}
 	if frozen.held.Load() == 0 {
 		t.Error("the cache was not stale")

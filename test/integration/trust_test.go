@@ -85,8 +85,7 @@ func (w *trustWatch) history() []watch.Event {
 		latest = append(latest, o.GetResourceVersion())
 	}
 	for _, name := range w.crds {
-		crd := kube.Get(w, extensions(w.env).ApiextensionsV1().CustomResourceDefinitions(), name)
-		latest = append(latest, crd.ResourceVersion)
+		latest = append(latest, kube.Get(w, extensions(w.env).ApiextensionsV1().CustomResourceDefinitions(), name).ResourceVersion)
 	}
 	var events []watch.Event
 	w.eventually("the watches have reported everything", func() (bool, any) {
@@ -105,8 +104,7 @@ func (w *trustWatch) registrations() []unstructured.Unstructured {
 	w.Helper()
 	var all []unstructured.Unstructured
 	for _, resource := range trusting {
-		list := kube.List(w, w.any.Resource(resource), metav1.ListOptions{LabelSelector: ofNamespace(w.namespace)})
-		all = append(all, list.Items...)
+		all = append(all, kube.List(w, w.any.Resource(resource), metav1.ListOptions{LabelSelector: ofNamespace(w.namespace)}).Items...)
 	}
 	return all
 }

@@ -29,8 +29,7 @@ func TestQuantityThatTakesHoursToDecode(t *testing.T) {
 	e.create(configured)
 
 	e.manage() // It lists both.
-	e.create(csv("operator.v1", "server"))
-	e.succeeds("operator.v1")
+	e.install(csv("operator.v1", "server"))
 	after := csv("after.v1", "after") // It is watched.
 	createHuge(e, operatorsv1alpha1.ClusterServiceVersionKind, after, "spec", "install", "spec", "deployments", "0", "spec", "template", "spec", "containers", "0", "resources", "limits", "memory")
 	for _, name := range []string{"before.v1", "configured.v1", "after.v1"} {

@@ -63,8 +63,7 @@ func TestUnregistrationIsRefused(t *testing.T) {
 	configuration := webhookStatus(e, "operator.v1", "v.example.com").Configuration
 	accept := refuseDeletion(e, configuration)
 	defer accept()
-	client := e.olm.ClusterServiceVersions(e.namespace)
-	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
+	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 	e.eventually("the refusal is reported", func() (bool, any) {
 		csv, status := e.get("operator.v1").Status, e.rollout("operator.v1")
 		refused := meta.FindStatusCondition(status.Conditions, managerv1alpha1.ConditionUnregistrationRefused)
@@ -73,9 +72,7 @@ func TestUnregistrationIsRefused(t *testing.T) {
 			strings.Contains(csv.Message, "no deletion of this configuration"), []any{status, csv.Message}
 	})
 	for _, left := range e.owned(clusterScoped) {
-		if left.GetName() != configuration {
-			t.Errorf("%s %s is left, because another registration is", left.GetKind(), left.GetName())
-		}
+		same(t, "the configuration that is left", left.GetName(), configuration)
 	}
 	before := e.servingCA()
 	e.order("while it is refused")
@@ -147,9 +144,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 	})
 	e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
 	m.looksAgain("operator.v1")
-	if left := e.owned(clusterScoped); len(left) > 0 {
-		t.Errorf("registered again:\n%s", namesOf(left))
-	}
+	none(t, "registrations that were created again", e.owned(clusterScoped))
 	e.uninstall("operator.v1")
 }
 
@@ -189,7 +184,5 @@ func TestUninstallWithStaleDefinitions(t *testing.T) {
 	if frozen.held.Load() == 0 {
 		t.Error("the cache was not stale")
 	}
-	if strategy := conversion(e, crd.Name).Strategy; strategy != apiextensionsv1.NoneConverter {
-		t.Errorf("after the uninstallation the conversion is %s", strategy)
-	}
+	same(t, "the conversion strategy after the uninstallation", conversion(e, crd.Name).Strategy, apiextensionsv1.NoneConverter)
 }

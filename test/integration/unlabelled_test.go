@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,10 +24,7 @@ func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
 	runOperator(e, func(o *controller.Options) { o.Certificates.Settle = time.Hour })
 	before := e.servingCA()
 	e.order("once")
-	e.eventually("API servers are given time to learn", func() (bool, any) {
-		c := rotation(e)
-		return c.Phase == managerv1alpha1.CertificateDistributing && strings.Contains(c.Message, "API servers are given time"), c
-	})
+	e.rotationIs(managerv1alpha1.CertificateDistributing, "", "API servers are given time")
 	registration := e.registration("v.example.com")
 	stripped := map[string]any{}
 	for label := range registration.Labels {
@@ -42,9 +38,7 @@ func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
 		found := registered(e)
 		return len(found) == 1, found
 	})
-	if string(e.servingCA()) != string(before) {
-		t.Error("pods are given the next certificate before the settle time is over")
-	}
+	same(t, "the CA that pods are given before the settle time is over", string(e.servingCA()), string(before))
 }
 
 // A client records a registration of another owner in the status of a WebhookRollout. The manager reads it for the next

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,10 +48,9 @@ func TestUpgrade(t *testing.T) {
 	e.manage()
 	v1, v2 := versions()
 	e.install(v1)
-	same, secret := e.registration("same.example.com"), certificate(e)
+	unchanged, secret := e.registration("same.example.com"), certificate(e)
 
-	e.create(v2)
-	e.succeeds("operator.v2")
+	e.install(v2)
 	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
 	collect(e)
 	e.eventually("nothing is the old version's", func() (bool, any) {
@@ -58,9 +59,7 @@ func TestUpgrade(t *testing.T) {
 	})
 	expect(t, webhooks(e), "changed.example.com operator.v2 server-service /v2", "moved.example.com operator.v2 after-service /validate",
 		"new.example.com operator.v2 server-service /validate", "same.example.com operator.v2 server-service /validate")
-	if now := e.registration("same.example.com"); now.UID != same.UID || now.Name != same.Name {
-		t.Errorf("the unchanged webhook is registered again: %s instead of %s", now.Name, same.Name)
-	}
+	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
 	if now := certificate(e); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate was rotated")
 	}
@@ -78,7 +77,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	e.eventually("the first Deployment is there", func() (bool, any) { return e.deployment("server") != nil, nil })
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	before, same := webhooks(e), e.registration("same.example.com")
+	before, unchanged := webhooks(e), e.registration("same.example.com")
 
 	e.create(v2)
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseReplacing, operatorsv1alpha1.CSVReasonBeingReplaced)
@@ -92,9 +91,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
 	expect(t, webhooks(e), before...)
-	if now := e.registration("same.example.com"); now.UID != same.UID {
-		t.Error("the unchanged webhook was registered again")
-	}
+	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
 	collect(e)
 	e.eventually("nothing is the new version's", func() (bool, any) {
 		left := ownedBy(e, "operator.v2")
@@ -111,7 +108,7 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 	e.manage()
 	v1, v2 := versions()
 	e.install(v1)
-	before, same := webhooks(e), e.registration("same.example.com")
+	before, unchanged := webhooks(e), e.registration("same.example.com")
 
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
 	e.create(v2)
@@ -123,9 +120,7 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
 	e.eventually("the webhooks are the previous ones", func() (bool, any) { return slices.Equal(webhooks(e), before), webhooks(e) })
-	if now := e.registration("same.example.com"); now.UID != same.UID {
-		t.Error("the unchanged webhook was registered again")
-	}
+	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
 }
 
 // A new version that has taken over, and taken a webhook out of service, may fail half-way. The
@@ -143,7 +138,7 @@ func TestUpgradeFailsForward(t *testing.T) {
 	e.create(v1)
 	rolledOut(e, "server", "operator.v1", true)
 	e.succeeds("operator.v1")
-	same, secret := e.registration("same.example.com"), certificate(e)
+	unchanged, secret := e.registration("same.example.com"), certificate(e)
 
 	e.create(v2)
 	rolledOut(e, "server", "operator.v2", false)
@@ -167,9 +162,7 @@ func TestUpgradeFailsForward(t *testing.T) {
 	})
 	expect(t, webhooks(e), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
 		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
-	if now := e.registration("same.example.com"); now.UID != same.UID || now.Name != same.Name {
-		t.Errorf("the unchanged webhook is registered again: %s instead of %s", now.Name, same.Name)
-	}
+	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
 	if now := certificate(e); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate was rotated")
 	}
@@ -237,9 +230,7 @@ func TestUpgradeWaits(t *testing.T) {
 				s := e.get("operator.v2").Status
 				return s.Phase == operatorsv1alpha1.CSVPhasePending && s.Reason == test.reason && strings.Contains(csvstatus.Explained(s), test.message), csvstatus.Explained(s)
 			})
-			if owned := ownedBy(e, "operator.v2"); len(owned) > 0 {
-				t.Errorf("it has taken over %v", owned)
-			}
+			none(t, "objects taken over", ownedBy(e, "operator.v2"))
 			test.release(e)
 			e.succeeds("operator.v2")
 			e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
@@ -255,12 +246,10 @@ func TestUpgradeChains(t *testing.T) {
 	v1, v2 := versions()
 	_, v3 := versions()
 	v3.Name, v3.Spec.Replaces, v3.Spec.Skips = "operator.v3", "operator.v2", []string{"operator.v0"}
-	v0 := csv("operator.v0", "zero")
-	e.install(v0)
+	e.install(csv("operator.v0", "zero"))
 	e.install(v1)
 	e.create(v2)
-	e.create(v3)
-	e.succeeds("operator.v3")
+	e.install(v3)
 	for _, old := range []string{"operator.v0", "operator.v1", "operator.v2"} {
 		e.eventually(old+" no longer exists", func() (bool, any) { return isGone(e, old), registered(e) })
 	}
@@ -380,20 +369,25 @@ func collect(e *env) {
 	}
 }
 
-func expect(t *testing.T, got []string, want ...string) {
+// same reports a difference between what is observed and what is desired.
+func same[T any](t testing.TB, what string, got, want T, options ...gocmp.Option) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got, options...); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// none reports the items of a list that must be empty.
+func none[T any](t testing.TB, what string, items []T) {
+	t.Helper()
+	same(t, what, items, nil, cmpopts.EquateEmpty())
+}
+
+func expect(t testing.TB, got []string, want ...string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("there are\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
 	}
-}
-
-// orphan plays what the garbage collector does for a ClusterServiceVersion whose deletion
-// orphans what it owns.
-func orphan(e *env, csv string) {
-	e.Helper()
-	disown(e)
-	e.edit(csv, func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
-	e.eventually(csv+" no longer exists", func() (bool, any) { return isGone(e, csv), nil })
 }
 
 // disown removes the owners of all that ClusterServiceVersions own.

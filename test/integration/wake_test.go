@@ -71,7 +71,7 @@ func TestANewerKubernetesIsSeenWithinHalfAMinute(t *testing.T) {
 	var upgraded atomic.Bool
 	config := cluster.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return answering(func(r *http.Request) (*http.Response, error) {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			if r.URL.Path != "/version" || upgraded.Load() {
 				return next.RoundTrip(r)
 			}
@@ -105,10 +105,6 @@ func TestANewerKubernetesIsSeenWithinHalfAMinute(t *testing.T) {
 }
 
 const longestPause = 30 * time.Second
-
-type answering func(*http.Request) (*http.Response, error)
-
-func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
 // watchVersions shows the ClusterServiceVersions of the test's Namespace, as they are and as
 // they become.
@@ -178,6 +174,7 @@ func lackAll(e *env) []appearance {
 	define := func(of string) func() {
 		return func() { define(e, groupOf(of), "v1"); serves(e, groupOf(of)+"/v1", "Pond") }
 	}
+	rbac := e.kube.RbacV1()
 	return []appearance{
 		{"", func() {}, 5, 0},
 		{"an owned definition", define("owned"), 4, 0},
@@ -185,11 +182,15 @@ func lackAll(e *env) []appearance {
 		{"a native API", define("native"), 2, 0},
 		{"an APIService", define("required"), 1, 0},
 		{"the ServiceAccount", func() { serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")}) }, 0, 0},
-		{"the Role", e.makeReader, 0, 1},
-		{"the ClusterRole", e.makeReaderEverywhere, 0, 2},
-		{"", e.unbindReader, 0, 1},
+		{"the Role", func() {
+			kube.Create(e, rbac.Roles(e.namespace), &rbacv1.Role{ObjectMeta: reader(e), Rules: []rbacv1.PolicyRule{readPods}})
+		}, 0, 1},
+		{"the ClusterRole", func() {
+			kube.Create(e, rbac.ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: reader(e), Rules: []rbacv1.PolicyRule{readNodes}})
+		}, 0, 2},
+		{"", func() { e.must(rbac.RoleBindings(e.namespace).Delete(e.ctx, reader(e).Name, metav1.DeleteOptions{})) }, 0, 1},
 		{"the RoleBinding", e.bindReader, 0, 2},
-		{"", e.unbindReaderEverywhere, 0, 1},
+		{"", func() { e.must(rbac.ClusterRoleBindings().Delete(e.ctx, reader(e).Name, metav1.DeleteOptions{})) }, 0, 1},
 		{"the ClusterRoleBinding", e.bindReaderEverywhere, 0, 2},
 	}
 }
@@ -197,16 +198,6 @@ func lackAll(e *env) []appearance {
 var readNodes = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}
 
 func reader(e *env) metav1.ObjectMeta { return named("reader-of-" + e.namespace) }
-
-func (e *env) makeReader() {
-	e.Helper()
-	kube.Create(e, e.kube.RbacV1().Roles(e.namespace), &rbacv1.Role{ObjectMeta: reader(e), Rules: []rbacv1.PolicyRule{readPods}})
-}
-
-func (e *env) makeReaderEverywhere() {
-	e.Helper()
-	kube.Create(e, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: reader(e), Rules: []rbacv1.PolicyRule{readNodes}})
-}
 
 func (e *env) bindReader() {
 	e.Helper()
@@ -220,14 +211,4 @@ func (e *env) bindReaderEverywhere() {
 	kube.Create(e, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: reader(e), Subjects: accountAsSubject(e), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: reader(e).Name},
 	})
-}
-
-func (e *env) unbindReader() {
-	e.Helper()
-	e.must(e.kube.RbacV1().RoleBindings(e.namespace).Delete(e.ctx, reader(e).Name, metav1.DeleteOptions{}))
-}
-
-func (e *env) unbindReaderEverywhere() {
-	e.Helper()
-	e.must(e.kube.RbacV1().ClusterRoleBindings().Delete(e.ctx, reader(e).Name, metav1.DeleteOptions{}))
 }

@@ -28,8 +28,7 @@ func TestRulesOfTooManyCombinations(t *testing.T) {
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	e.create(permissions)
 
-	e.create(csv("operator.v1", "server"))
-	e.succeeds("operator.v1")
+	e.install(csv("operator.v1", "server"))
 	e.reachesSaying("rules.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription, `spec.webhookdefinitions[0] "v.example.com" name more than 10000 combinations`)
 	e.reaches("permissions.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 
@@ -37,17 +36,14 @@ func TestRulesOfTooManyCombinations(t *testing.T) {
 		c.Spec.WebhookDefinitions[0].Rules = rules.Spec.WebhookDefinitions[0].Rules
 	})
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
-	e.create(csv("other.v1", "other"))
-	e.succeeds("other.v1")
+	e.install(csv("other.v1", "other"))
 }
 
 // A ClusterServiceVersion that lists one Deployment many times, and many webhooks of it, is reported as it is,
 // costs what its text costs, and goes on when it is corrected.
 func TestDeploymentsOfOneName(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
-	e.manage()
-	e.create(csv("operator.v1", "server"))
-	e.succeeds("operator.v1")
+	runOperator(e)
 
 	const many = 800
 	before := e.get("operator.v1").Spec
