@@ -14,6 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -30,9 +31,7 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
 				held := phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details)[0]
 				csv.SetPhase(held.Phase, held.Reason, held.Message, &now)
-				if repeated := phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details); len(repeated) > 0 {
-					t.Errorf("written again: %v", repeated)
-				}
+				installtest.Same(t, "the number of phases that are written again", 0, len(phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details)))
 				want := []string{wellknown.AnnotationForceConversion + "=true"}
 				if n > 1 {
 					want = append(want, details)
@@ -77,9 +76,7 @@ func TestStatusOfManyWebhooksFits(t *testing.T) {
 	c := clusterWith(t, webhooks...)
 	c.Verdict.Violations = []requirements.Violation{{Message: strings.Repeat("a cause that is explained at length; ", 1000), WayOut: "correct it"}}
 	written, err := json.Marshal(c.reconcile().Status)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	if most := 1 << 20; len(written) > most {
 		t.Errorf("%d bytes, more than %d", len(written), most)
 	}

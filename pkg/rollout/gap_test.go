@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -127,9 +129,7 @@ func TestOpenedDefinitionIsNotConverted(t *testing.T) {
 	live.Spec.Conversion.Webhook.ClientConfig.CABundle = nil
 	for delegated, want := range map[bool]bool{false: false, true: true} {
 		desired.Delegated = delegated
-		if got := conversion.Calls(live, desired); got != want {
-			t.Errorf("without a caBundle, delegated %t: converted is %t", delegated, got)
-		}
+		installtest.Same(t, fmt.Sprintf("converted without a caBundle, delegated %t", delegated), want, conversion.Calls(live, desired))
 	}
 }
 
@@ -173,9 +173,7 @@ func TestSetUpByOther(t *testing.T) {
 			crd.Spec.Conversion.Webhook.ClientConfig.CABundle = ca
 			test.change(crd)
 			drift.TrimDefinition(crd) // as caches do
-			if got := conversion.SetUpByOther(crd); got != test.want {
-				t.Errorf("%t, want %t", got, test.want)
-			}
+			installtest.Same(t, "set up by another client", test.want, conversion.SetUpByOther(crd))
 		})
 	}
 }

@@ -137,13 +137,9 @@ func TestCrashAfterEachWrite(t *testing.T) {
 		c := clusterWith(t, webhookOf("first"), webhookOf("second"))
 		c.writes = written
 		c.reconcileTimes(10)
-		if c.CSV.Status.Phase != succeeded {
-			t.Errorf("stopped after %d writes, it is %s: %s", written, c.CSV.Status.Phase, c.CSV.Status.Message)
-		}
+		c.expectPhase(fmt.Sprintf("stopped after %d writes", written), succeeded)
 		installtest.Same(t, fmt.Sprintf("stopped after %d writes, objects", written), want, keys(c))
-		if steps := stepsOf(c.next()); len(steps) > 0 {
-			t.Errorf("stopped after %d writes, it still writes %q", written, steps)
-		}
+		installtest.Same(t, fmt.Sprintf("stopped after %d writes, steps", written), []string(nil), stepsOf(c.next()))
 	}
 }
 
@@ -158,9 +154,7 @@ func TestNextDoesNotModifyInput(t *testing.T) {
 	csv, previous := c.CSV.DeepCopy(), c.Previous.DeepCopy()
 	deployment, service := c.Observed.Deployments["manager"].DeepCopy(), c.Observed.Services["manager-service"].DeepCopy()
 	validating, mutating := c.Observed.Validating[0].DeepCopy(), c.Observed.Mutating[0].DeepCopy()
-	if plan := c.next(); len(plan.Steps) != 4 {
-		t.Fatalf("steps %q", stepsOf(plan))
-	}
+	installtest.Same(t, "the number of steps", 4, len(c.next().Steps))
 	for _, diff := range []string{
 		cmp.Diff(csv, c.CSV), cmp.Diff(previous, &c.Previous), cmp.Diff(deployment, c.Observed.Deployments["manager"]),
 		cmp.Diff(service, c.Observed.Services["manager-service"]), cmp.Diff(validating, c.Observed.Validating[0]), cmp.Diff(mutating, c.Observed.Mutating[0]),

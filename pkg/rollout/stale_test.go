@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 )
@@ -55,9 +53,7 @@ func testRenamedDeployment(t *testing.T, delegated bool) {
 	steps := stepsOf(c.reconcileLater())
 	installtest.Same(t, "steps", []string{"delete Deployment shop/before"}, steps)
 	installtest.Same(t, "then", []string(nil), stepsOf(c.reconcileLater()))
-	if c.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
-		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-	}
+	c.expectPhase("in the end", succeeded)
 }
 
 // Without webhooks the previous Deployment is deleted when the new one is available. Deployments of

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -78,9 +77,7 @@ func TestDriftOfWebhookConfiguration(t *testing.T) {
 			live := desired()
 			test.change(live)
 			live.TypeMeta = metav1.TypeMeta{} // as listers give it
-			if diff := cmp.Diff(test.want, Of(desired(), live, ".webhooks")); diff != "" {
-				t.Error(diff)
-			}
+			installtest.Same(t, "drift", test.want, Of(desired(), live, ".webhooks"))
 		})
 	}
 }
@@ -186,8 +183,7 @@ func TestDecisiveFields(t *testing.T) {
 		"data.key":                    {&corev1.Secret{ObjectMeta: name, Data: map[string][]byte{"key": []byte("a")}}, &corev1.Secret{ObjectMeta: name, Data: map[string][]byte{"key": []byte("b")}}},
 	} {
 		drift, refused := WriteOf(objects[0], objects[1]).Refused()
-		if got := strings.Join(drift.Fields, ", "); got != want || refused != (want != "") {
-			t.Errorf("refused %t: %q, want %q", refused, got, want)
-		}
+		installtest.Same(t, "fields", want, strings.Join(drift.Fields, ", "))
+		installtest.Same(t, "refused", want != "", refused)
 	}
 }

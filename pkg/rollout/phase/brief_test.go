@@ -12,6 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The message of a condition is brief for any cause, in any phase and from any phase. A phase with
@@ -59,9 +60,7 @@ func wantBrief(t *testing.T, f Facts) {
 		if len(walked) == 0 {
 			continue
 		}
-		if again := Transitions(walked[len(walked)-1], f); len(again) > 0 {
-			t.Errorf("from %s: written again: %v", from.Phase, again)
-		}
+		installtest.Same(t, "the number of phases that are written again", 0, len(Transitions(walked[len(walked)-1], f)))
 	}
 	if !cut {
 		t.Error("no phase has the cause")
@@ -76,9 +75,7 @@ func TestDeletionBlocked(t *testing.T) {
 		want  int
 	}{{"things are in use", 1}, {"things are in use", 0}, {NamespaceDeleted("things are in use"), 1}, {NamespaceDeleted("things are in use"), 0}} {
 		phases := DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, test.inUse, "")
-		if len(phases) != test.want {
-			t.Fatalf("phases %v after %q", phases, csv.Status.Message)
-		}
+		installtest.Same(t, "the number of phases", test.want, len(phases))
 		for _, p := range phases {
 			csv.SetPhase(p.Phase, p.Reason, p.Message, &now)
 		}

@@ -9,6 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The status of the ClusterServiceVersion has the newest certificate and the earliest renewal.
@@ -90,9 +91,7 @@ func TestCertificateEvents(t *testing.T) {
 				}
 				got += e.Reason + ": " + e.Message
 			}
-			if got != test.want {
-				t.Errorf("the event is %q, want %q", got, test.want)
-			}
+			installtest.Same(t, "the event", test.want, got)
 		})
 	}
 }
