@@ -25,7 +25,14 @@ import (
 func TestDeletionBlockedIsBrief(t *testing.T) {
 	const details = "kubectl -n shop describe webhookrollouts shop.v1"
 	for _, n := range []int{1, 3, 10, 1000} {
-		inUse := usedBy(n)
+		var crds []*apiextensionsv1.CustomResourceDefinition
+		objects := map[string]int{}
+		for i := range n {
+			crd := convertedCRD("manager-service", []string{"v1", "v2"}, "v1", "v2")
+			crd.Name = fmt.Sprintf("widgets%d.shop.example.com", i)
+			crds, objects[crd.Name] = append(crds, crd), 7
+		}
+		inUse := conversion.EndAll("operators", map[string]bool{"manager-service": true}, crds, objects, false).InUse
 		for deleted, text := range map[bool]string{false: inUse, true: phase.NamespaceDeleted(inUse)} {
 			t.Run(fmt.Sprintf("%d definitions, Namespace is deleted: %t", n, deleted), func(t *testing.T) {
 				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
@@ -53,17 +60,6 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 			})
 		}
 	}
-}
-
-func usedBy(n int) string {
-	var crds []*apiextensionsv1.CustomResourceDefinition
-	objects := map[string]int{}
-	for i := range n {
-		crd := convertedCRD("manager-service", []string{"v1", "v2"}, "v1", "v2")
-		crd.Name = fmt.Sprintf("widgets%d.shop.example.com", i)
-		crds, objects[crd.Name] = append(crds, crd), 7
-	}
-	return conversion.EndAll("operators", map[string]bool{"manager-service": true}, crds, objects, false).InUse
 }
 
 // A long cause is reported for each of many webhooks, and the status stays within the size limit of

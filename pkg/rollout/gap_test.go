@@ -134,10 +134,8 @@ func TestOpenedDefinitionIsNotConverted(t *testing.T) {
 }
 
 func TestSetUpByOther(t *testing.T) {
-	wrote := func(manager, fields string) []metav1.ManagedFieldsEntry {
-		raw := &metav1.FieldsV1{}
-		raw.SetRawBytes([]byte(fields))
-		return []metav1.ManagedFieldsEntry{{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1", FieldsV1: raw}}
+	by := func(manager, fields string) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{wrote(manager, fields)}
 	}
 	const strategy = `{"f:spec":{"f:conversion":{"f:strategy":{}}}}`
 	const annotation = `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`
@@ -146,16 +144,16 @@ func TestSetUpByOther(t *testing.T) {
 		change func(*apiextensionsv1.CustomResourceDefinition)
 		want   bool
 	}{
-		"another client's":  {func(c *apiextensionsv1.CustomResourceDefinition) { c.ManagedFields = wrote("helm", strategy) }, true},
+		"another client's":  {func(c *apiextensionsv1.CustomResourceDefinition) { c.ManagedFields = by("helm", strategy) }, true},
 		"no managed fields": {func(*apiextensionsv1.CustomResourceDefinition) {}, true},
 		"the manager's": {func(c *apiextensionsv1.CustomResourceDefinition) {
-			c.ManagedFields = wrote("olm-webhook-manager", strategy)
+			c.ManagedFields = by("olm-webhook-manager", strategy)
 		}, false},
 		"the manager's by annotation": {func(c *apiextensionsv1.CustomResourceDefinition) {
-			c.ManagedFields = wrote("olm-webhook-manager", annotation)
+			c.ManagedFields = by("olm-webhook-manager", annotation)
 		}, false},
 		"another field is the manager's": {func(c *apiextensionsv1.CustomResourceDefinition) {
-			c.ManagedFields = wrote("olm-webhook-manager", `{"f:metadata":{"f:labels":{"f:a":{}}}}`)
+			c.ManagedFields = by("olm-webhook-manager", `{"f:metadata":{"f:labels":{"f:a":{}}}}`)
 		}, true},
 		"none": {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }, false},
 		"without a caBundle": {func(c *apiextensionsv1.CustomResourceDefinition) {

@@ -38,17 +38,16 @@ func TestCertManagerObjects(t *testing.T) {
 			}
 			installtest.Same(t, "objects", tc.want, got)
 			leaf := objects[len(objects)-1].Object
-			if signer, _, _ := unstructured.NestedString(leaf, "spec", "issuerRef", "name"); signer != tc.signer {
-				t.Errorf("the leaf is signed by %q, want %q", signer, tc.signer)
+			expect := func(want string, path ...string) {
+				t.Helper()
+				got, _, _ := unstructured.NestedString(leaf, path...)
+				installtest.Same(t, path[len(path)-1], want, got)
 			}
+			expect(tc.signer, "spec", "issuerRef", "name")
+			expect("Always", "spec", "privateKey", "rotationPolicy")
+			expect("720h0m0s", "spec", "renewBefore") // a third of 90 days
 			if isCA, _, _ := unstructured.NestedBool(leaf, "spec", "isCA"); isCA {
 				t.Error("the leaf is a CA")
-			}
-			if policy, _, _ := unstructured.NestedString(leaf, "spec", "privateKey", "rotationPolicy"); policy != "Always" {
-				t.Errorf("rotationPolicy is %q", policy)
-			}
-			if early, _, _ := unstructured.NestedString(leaf, "spec", "renewBefore"); early != "720h0m0s" {
-				t.Errorf("renewBefore is %q, want a third of 90 days", early)
 			}
 		})
 	}
