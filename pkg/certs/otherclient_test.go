@@ -92,7 +92,8 @@ func TestUnchangeableSecretIsRemoved(t *testing.T) {
 		if d.Remove != test.want || !d.PollAt.Equal(start.Add(otherClientInterval)) {
 			t.Errorf("%s: it removes %v and polls at %s, want %v, after a pause", name, d.Remove, d.PollAt, test.want)
 		}
-		installtest.Same(t, name+": it names finalizers", test.facts.Secret == deleted, strings.Contains(d.Problem, "finalizers keep it from being deleted: example.com/keep"))
+		kept := strings.Contains(d.Problem, "finalizers keep it from being deleted: example.com/keep")
+		installtest.Same(t, name+": it names finalizers", test.facts.Secret == deleted, kept)
 	}
 	changeable := Facts{Secret: replaced.Secret, Live: true, Names: names, Registrations: []Registration{trusting(first)}}
 	if d := Decide(changeable, DefaultPolicy(), start); d.Remove != nil {

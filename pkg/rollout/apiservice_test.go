@@ -162,7 +162,7 @@ func TestAPIServiceTrusts(t *testing.T) {
 		t.Fatalf("trusting: %+v", before)
 	}
 	c.setAPIServiceAvailable(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
-	installtest.Same(t, "the version of its trust with another availability", before[0].Version, c.Observed.TrustsOf("shop", "manager-service")[0].Version)
+	installtest.Same(t, "its version with another availability", before[0].Version, c.Observed.TrustsOf("shop", "manager-service")[0].Version)
 	c.Observed.APIServices[0].Spec.CABundle = []byte("another")
 	if repeated := c.Observed.TrustsOf("shop", "manager-service"); repeated[0].Version == before[0].Version {
 		t.Error("another trust does not count")

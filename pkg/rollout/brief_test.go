@@ -38,7 +38,8 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
 				held := phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details)[0]
 				csv.SetPhase(held.Phase, held.Reason, held.Message, &now)
-				installtest.Same(t, "the number of phases that are written again", 0, len(phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details)))
+				again := phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details)
+				installtest.Same(t, "the number of phases that are written again", 0, len(again))
 				want := []string{wellknown.AnnotationForceConversion + "=true"}
 				if n > 1 {
 					want = append(want, details)

@@ -158,7 +158,8 @@ func TestContestOfCreations(t *testing.T) {
 		c.wait(time.Second)
 	}
 	installtest.Same(t, "deletions in 100 seconds", 4, deletions)
-	installtest.Contains(t, "the condition", "ValidatingWebhookConfiguration stale: another client creates it again each time the manager deletes it", contested)
+	const why = "ValidatingWebhookConfiguration stale: another client creates it again each time the manager deletes it"
+	installtest.Contains(t, "the condition", why, contested)
 }
 
 // A registration that the manager created itself does not count as recreated by another client.

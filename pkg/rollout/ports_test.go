@@ -325,7 +325,8 @@ func TestProbedPortsDuringEdit(t *testing.T) {
 				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 			}
 			live := c.Observed.Services["manager-service"]
-			installtest.Same(t, "the obstacle to samples through the Service", "", backends.SamplingObstacle(live, backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil))
+			probed := backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), live)
+			installtest.Same(t, "the obstacle to samples through the Service", "", backends.SamplingObstacle(live, probed, nil, nil))
 			installtest.Same(t, "probed ports", test.want, strings.Join(ports, " "))
 		})
 	}

@@ -31,7 +31,8 @@ func TestDeploymentIsRenamed(t *testing.T) {
 			c.reconcileLater()
 			plan := c.reconcileLater("after")
 			expect(t, c.registered(), "hook.example.com shop.v1 before-service")
-			if w := plan.Status.Deployments[0].Webhooks[0]; w.State != "Registered" || !strings.HasPrefix(w.Message, "service before-service serves it until deployment after does: ") {
+			const until = "service before-service serves it until deployment after does: "
+			if w := plan.Status.Deployments[0].Webhooks[0]; w.State != "Registered" || !strings.HasPrefix(w.Message, until) {
 				t.Errorf("the webhook is %s: %s", w.State, w.Message)
 			}
 			if c.Observed.Deployments["before"] == nil {

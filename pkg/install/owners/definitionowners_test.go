@@ -101,7 +101,8 @@ func TestKeptOwners(t *testing.T) {
 func TestDeletedDefinitionKeepsNothing(t *testing.T) {
 	crd := installtest.Definition("things.example.com")
 	crd.DeletionTimestamp = &metav1.Time{}
-	installtest.Same(t, "the number of definitions", 0, len(convertedDefinitions(converter(), "server", nil, map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd})))
+	crds := map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}
+	installtest.Same(t, "the number of definitions", 0, len(convertedDefinitions(converter(), "server", nil, crds)))
 }
 
 func TestFateOf(t *testing.T) {

@@ -169,7 +169,8 @@ func TestNamesOfAwkwardDeployments(t *testing.T) {
 	for _, d := range Objects(in).Deployments {
 		name, service := d.Object.Name, d.Service.Name
 		installtest.Same(t, fmt.Sprintf("problems of Service %q of Deployment %q", service, name), []string(nil), validation.IsDNS1035Label(service))
-		installtest.Same(t, fmt.Sprintf("problems of the alternate Service of Deployment %q", name), []string(nil), validation.IsDNS1035Label(csvspec.AlternateServiceName(csv, name)))
+		alternate := validation.IsDNS1035Label(csvspec.AlternateServiceName(csv, name))
+		installtest.Same(t, fmt.Sprintf("problems of the alternate Service of Deployment %q", name), []string(nil), alternate)
 		if other, taken := services[service]; taken {
 			t.Errorf("Deployments %q and %q share Service %q", name, other, service)
 		}
@@ -182,6 +183,6 @@ func TestNamesOfAwkwardDeployments(t *testing.T) {
 			pod.Volumes[0].Secret.SecretName, pod.Volumes[1].Secret.SecretName,
 		}
 		installtest.Same(t, fmt.Sprintf("names of the Secret of Deployment %q", name), []string{secret, secret, secret, secret, secret, secret}, got)
-		installtest.Same(t, "the Service that the webhook of Deployment "+name+" calls", service, validatingOf(d.Webhooks[0]).Webhooks[0].ClientConfig.Service.Name)
+		installtest.Same(t, "the called Service of "+name, service, validatingOf(d.Webhooks[0]).Webhooks[0].ClientConfig.Service.Name)
 	}
 }

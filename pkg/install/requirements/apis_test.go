@@ -110,7 +110,8 @@ func TestNativeAPIs(t *testing.T) {
 		{Version: "v1", Kind: "Pond", Name: "Pond.v1.", Status: "NotPresent", Message: "Native API does not exist"},
 	}
 	installtest.Same(t, "requirements", want, verdict.Requirements)
-	installtest.Same(t, "the required kinds", []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Pond"}}, csvspec.RequiredAPIs(csv))
+	kinds := []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Pond"}}
+	installtest.Same(t, "the required kinds", kinds, csvspec.RequiredAPIs(csv))
 }
 
 func liveAPIService(name string, available bool) *apiregistrationv1.APIService {

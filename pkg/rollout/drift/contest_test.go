@@ -61,7 +61,8 @@ func TestContestRecord(t *testing.T) {
 			}
 			now := noon.Add(test.at)
 			installtest.Same(t, "contested", test.wantContested, contest.Contested())
-			installtest.Same(t, "blocked", test.wantBlocked, contest.Blocks(&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}, by("adversary", "x"), now))
+			desired, live := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
+			installtest.Same(t, "blocked", test.wantBlocked, contest.Blocks(desired, live, by("adversary", "x"), now))
 		})
 	}
 }

@@ -97,7 +97,7 @@ func TestDelayUntil(t *testing.T) {
 				deployments = nil
 			}
 			installtest.Same(t, "reported at", test.want, DelayUntil(test.csvStatus, test.before, test.after, test.phases, deployments, 2*time.Second))
-			installtest.Same(t, "reported without a delay at", time.Time{}, DelayUntil(test.csvStatus, test.before, test.after, test.phases, deployments, 0))
+			installtest.Same(t, "without a delay", time.Time{}, DelayUntil(test.csvStatus, test.before, test.after, test.phases, deployments, 0))
 		})
 	}
 }
