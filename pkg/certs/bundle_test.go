@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestParseIgnoresOtherBlocks(t *testing.T) {
@@ -21,9 +22,7 @@ func TestParseIgnoresOtherBlocks(t *testing.T) {
 		[]byte("-----BEGIN CERTIFICATE-----\ncut\n"),
 		g.CA,
 	)
-	if found := encode(parse(bundle)...); string(found) != string(g.CA) {
-		t.Errorf("the certificates are %q, want the CA alone", found)
-	}
+	installtest.Same(t, "the certificates", string(g.CA), string(encode(parse(bundle)...)))
 }
 
 // The limit on the size of a bundle never removes the CA of the certificate that pods are given.
@@ -49,12 +48,8 @@ func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
 	distributed := secretWith(t, first).next(second, after(40*day))
 	facts := Facts{Secret: distributed.Secret, Registrations: []Registration{trusting(second, first)}, Names: names, Live: true}
 	facts.Secret = Decide(facts, DefaultPolicy(), after(40*day)).Write
-	if got, want := describe(facts.Secret), "current 2, previous 0, promoted"; got != want {
-		t.Fatalf("what is written is %s, want %s", got, want)
-	}
-	if d := Decide(facts, DefaultPolicy(), after(40*day)); d.Need != NeedEvidence {
-		t.Errorf("pods are not probed: it writes %s", describe(d.Write))
-	}
+	installtest.Same(t, "what is written", "current 2, previous 0, promoted", describe(facts.Secret))
+	installtest.Same(t, "what is needed", NeedEvidence, Decide(facts, DefaultPolicy(), after(40*day)).Need)
 }
 
 // A bundle that is full of earlier CAs delays a renewal until the renewal is urgent, and the

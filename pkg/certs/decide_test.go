@@ -2,7 +2,6 @@ package certs
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 	"time"
 
@@ -57,16 +56,12 @@ func (c decision) check(t *testing.T) {
 	d := Decide(c.facts, DefaultPolicy(), c.at)
 	installtest.Same(t, "need", c.need, d.Need)
 	installtest.Same(t, "write", c.write, describe(d.Write))
-	if d.Restart != c.restarts || d.Reissue != c.reissues {
-		t.Errorf("it restarts pods: %t, and requests a reissue: %t, want %t and %t", d.Restart, d.Reissue, c.restarts, c.reissues)
-	}
+	installtest.Same(t, "it restarts pods", c.restarts, d.Restart)
+	installtest.Same(t, "it requests a reissue", c.reissues, d.Reissue)
 	installtest.Same(t, "phase", c.phase, d.Phase)
-	if got := numbersOf(parse(d.Trust)); got != c.trust || d.Trusted != len(parse(d.Trust)) {
-		t.Errorf("it trusts %q, and counts %d, want %q", got, d.Trusted, c.trust)
-	}
-	if said := d.Problem + d.Message; !strings.Contains(said, c.message) || c.message == "" && said != "" {
-		t.Errorf("it says %q, want %q", said, c.message)
-	}
+	installtest.Same(t, "trust", c.trust, numbersOf(parse(d.Trust)))
+	installtest.Same(t, "the number of trusted CAs", len(parse(d.Trust)), d.Trusted)
+	installtest.Contains(t, "the message", c.message, d.Problem+d.Message)
 	if d.Write != nil {
 		c.checkPrecondition(t, d.Write)
 	}
@@ -107,15 +102,10 @@ func TestServing(t *testing.T) {
 	if serving.Number != 3 || !bytes.Equal(serving.CA, g.CA) || !serving.NotAfter.Equal(after(90*day)) || serving.Issuer != managerv1alpha1.ProviderManager {
 		t.Errorf("generation 3, which expires at %s, is reported as %+v", after(90*day), serving)
 	}
-	if serving.CAHash != secret.Annotations[wellknown.AnnotationCAHash] || serving.CAHash != hexSHA256(g.CA) {
-		t.Errorf("the CA's hash is %s, and %s on the Secret", serving.CAHash, secret.Annotations[wellknown.AnnotationCAHash])
-	}
-	if want := hexSHA256(parse(g.CA)[0].Raw); serving.CAFingerprint != want {
-		t.Errorf("the CA's fingerprint is %s, want %s", serving.CAFingerprint, want)
-	}
-	if want := hexSHA256(parse(g.Certificate)[0].Raw); serving.Leaf != want {
-		t.Errorf("the leaf's fingerprint is %s, want %s", serving.Leaf, want)
-	}
+	installtest.Same(t, "the CA's hash", hexSHA256(g.CA), serving.CAHash)
+	installtest.Same(t, "the CA's hash on the Secret", hexSHA256(g.CA), secret.Annotations[wellknown.AnnotationCAHash])
+	installtest.Same(t, "the CA's fingerprint", hexSHA256(parse(g.CA)[0].Raw), serving.CAFingerprint)
+	installtest.Same(t, "the leaf's fingerprint", hexSHA256(parse(g.Certificate)[0].Raw), serving.Leaf)
 }
 
 func TestDecideDoesNotModifyFacts(t *testing.T) {
@@ -123,9 +113,7 @@ func TestDecideDoesNotModifyFacts(t *testing.T) {
 	secret := secretWith(t, first).next(second, after(due)).Secret
 	before := secret.DeepCopy()
 	Decide(Facts{Secret: secret, Live: true, Names: names}, DefaultPolicy(), after(due))
-	if got, want := secret.String(), before.String(); got != want {
-		t.Errorf("the Secret changed from %s to %s", want, got)
-	}
+	installtest.Same(t, "the Secret", before.String(), secret.String())
 }
 
 // Updated is when pods were given the certificate.

@@ -36,9 +36,7 @@ func minted(t *testing.T, number int64, at time.Time) Generation {
 func mint(t *testing.T, r Request) Generation {
 	t.Helper()
 	g, err := Mint(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return g
 }
 
@@ -102,9 +100,7 @@ func (b storedSecret) change(at time.Time, change func(editor)) storedSecret {
 func (b storedSecret) assembled(g Generation) *keyPair {
 	b.t.Helper()
 	h, err := assemble(g, start)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	installtest.Must(b.t, err)
 	return h
 }
 
@@ -188,18 +184,12 @@ func newSigner(t *testing.T, template *x509.Certificate) signer {
 func (s signer) issue(template *x509.Certificate) Generation {
 	s.t.Helper()
 	leafKey, err := newKey(KeyECDSAP256)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	installtest.Must(s.t, err)
 	template.DNSNames = names
 	leaf, err := sign(template, s.cert, leafKey, s.key)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	installtest.Must(s.t, err)
 	der, err := x509.MarshalPKCS8PrivateKey(leafKey)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	installtest.Must(s.t, err)
 	return Generation{
 		CA:          encode(s.cert),
 		Certificate: encode(leaf),

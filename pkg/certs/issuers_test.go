@@ -8,6 +8,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Certificates of other issuers go through the same steps.
@@ -67,9 +68,7 @@ func TestGenerationNumbersContinue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.facts.Issuer, test.facts.Registrations, test.facts.Live, test.facts.Names = "theirs", registered, true, names
-			if got := Decide(test.facts, DefaultPolicy(), start).Generation; got != test.want {
-				t.Errorf("the generation is %d, want %d", got, test.want)
-			}
+			installtest.Same(t, "the generation", test.want, Decide(test.facts, DefaultPolicy(), start).Generation)
 		})
 	}
 }

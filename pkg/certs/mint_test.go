@@ -12,22 +12,17 @@ import (
 	"testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestMintedChainVerifies(t *testing.T) {
 	g := minted(t, 5, start)
-	if err := verifies(g.Certificate, g.CA, start); err != nil {
-		t.Error(err)
-	}
+	installtest.Must(t, verifies(g.Certificate, g.CA, start))
 	for _, name := range names {
-		if err := parse(g.Certificate)[0].VerifyHostname(name); err != nil {
-			t.Error(err)
-		}
+		installtest.Must(t, parse(g.Certificate)[0].VerifyHostname(name))
 	}
 	pair, err := tls.X509KeyPair(g.Certificate, g.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok || key.Curve != elliptic.P256() {
 		t.Errorf("the key is a %T, want ECDSA on P-256", pair.PrivateKey)
@@ -36,15 +31,10 @@ func TestMintedChainVerifies(t *testing.T) {
 
 func TestMintLimitsTheLeaf(t *testing.T) {
 	leaf := parse(minted(t, 1, start).Certificate)[0]
-	if leaf.Subject.String() != "" {
-		t.Errorf("the leaf has subject %q, want alternative names only", leaf.Subject)
-	}
-	if !slices.Equal(leaf.DNSNames, names) {
-		t.Errorf("the leaf is for %q, want %q", leaf.DNSNames, names)
-	}
-	if !slices.Equal(leaf.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) || leaf.KeyUsage != x509.KeyUsageDigitalSignature {
-		t.Errorf("the leaf may be used for %v and %v", leaf.ExtKeyUsage, leaf.KeyUsage)
-	}
+	installtest.Same(t, "the subject of the leaf", "", leaf.Subject.String())
+	installtest.Same(t, "the names of the leaf", names, leaf.DNSNames)
+	installtest.Same(t, "the extended key usage of the leaf", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, leaf.ExtKeyUsage)
+	installtest.Same(t, "the key usage of the leaf", x509.KeyUsageDigitalSignature, leaf.KeyUsage)
 	if leaf.IsCA || !leaf.BasicConstraintsValid {
 		t.Error("the leaf has no basic constraints, or is a CA")
 	}
@@ -55,9 +45,7 @@ func TestMintLimitsTheCA(t *testing.T) {
 	if !ca.IsCA || !ca.MaxPathLenZero || ca.MaxPathLen != 0 {
 		t.Error("the CA may sign other CAs")
 	}
-	if ca.KeyUsage != x509.KeyUsageCertSign {
-		t.Errorf("the CA may be used for %v", ca.KeyUsage)
-	}
+	installtest.Same(t, "the key usage of the CA", x509.KeyUsageCertSign, ca.KeyUsage)
 	if ca.Subject.CommonName != names[0] || !strings.HasPrefix(ca.Subject.SerialNumber, "5-") {
 		t.Errorf("the CA's subject %q names neither the Service nor the generation", ca.Subject)
 	}
@@ -79,12 +67,8 @@ func TestMintNeverRepeatsACA(t *testing.T) {
 func TestMintKeepsTheCommonNameWithinX520(t *testing.T) {
 	long := DNSNames(strings.Repeat("s", 63), strings.Repeat("n", 63))
 	g := mint(t, Request{Number: 1, Names: long, NotBefore: start, NotAfter: after(day)})
-	if cn := parse(g.CA)[0].Subject.CommonName; len(cn) != 64 {
-		t.Errorf("the common name %q has %d characters, want the first 64", cn, len(cn))
-	}
-	if err := parse(g.Certificate)[0].VerifyHostname(long[2]); err != nil {
-		t.Error(err)
-	}
+	installtest.Same(t, "the length of the common name", 64, len(parse(g.CA)[0].Subject.CommonName))
+	installtest.Must(t, parse(g.Certificate)[0].VerifyHostname(long[2]))
 }
 
 func TestMintRequiresNames(t *testing.T) {
@@ -116,7 +100,5 @@ func TestNoSecretCanSign(t *testing.T) {
 
 func TestDNSNames(t *testing.T) {
 	want := []string{"manager-service.shop", "manager-service.shop.svc", "manager-service.shop.svc.cluster.local"}
-	if got := DNSNames("manager-service", "shop"); !slices.Equal(got, want) {
-		t.Errorf("names are %q, want %q", got, want)
-	}
+	installtest.Same(t, "names", want, DNSNames("manager-service", "shop"))
 }

@@ -12,6 +12,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // issuedByOLM returns a Secret as OLM v0 writes it: the CA is only under olmCAKey. The CA is valid
@@ -48,9 +49,7 @@ func TestOLMSecretIsServedUntilRenewal(t *testing.T) {
 		t.Errorf("it is generation %d with CA hash %s, want 0 and %s",
 			d.Serving.Number, d.Serving.CAHash, secret.Annotations[wellknown.AnnotationCAHash])
 	}
-	if !bytes.Equal(d.Trust, secret.Data[wellknown.KeyOLMCA]) {
-		t.Errorf("the caBundle changes from OLM's to %q", d.Trust)
-	}
+	installtest.Same(t, "the caBundle", string(secret.Data[wellknown.KeyOLMCA]), string(d.Trust))
 
 	f.Secret, f.Rotating = d.Write, new(int)
 	if d = Decide(f, DefaultPolicy(), after(487*day)); d.Mint == nil || d.Mint.Number != 1 {

@@ -2,11 +2,11 @@ package certs
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestPolicyFrom(t *testing.T) {
@@ -31,22 +31,16 @@ func TestPolicyFrom(t *testing.T) {
 			want := DefaultPolicy()
 			test.want(&want)
 			got, problems := PolicyFrom(DefaultPolicy(), test.annotations)
-			if got != want {
-				t.Errorf("the policy is %+v, want %+v", got, want)
-			}
+			installtest.Same(t, "the policy", want, got)
 			if len(problems) != len(test.problems) {
 				t.Fatalf("the problems are %q, want %q (%s)", problems, test.problems, wrong)
 			}
 			for i := range problems {
-				if !strings.Contains(problems[i], test.problems[i]) {
-					t.Errorf("the problem is %q, want %q", problems[i], test.problems[i])
-				}
+				installtest.Contains(t, "the problem", test.problems[i], problems[i])
 			}
 		})
 	}
-	if err := DefaultPolicy().Validate(); err != nil {
-		t.Error(err)
-	}
+	installtest.Must(t, DefaultPolicy().Validate())
 }
 
 // A rotation ends before the previous certificate expires, also if pods need the whole grace time
@@ -64,9 +58,7 @@ func TestRotationFitsBeforeExpiry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := DefaultPolicy()
 			p.Validity, p.RenewBefore, p.Grace = test.validity, test.before, test.grace
-			if err := p.Validate(); (err == nil) != test.ok {
-				t.Errorf("the error is %v, want valid: %t", err, test.ok)
-			}
+			installtest.Same(t, "it is valid", test.ok, p.Validate() == nil)
 		})
 	}
 }
@@ -77,15 +69,10 @@ func TestKeyTypes(t *testing.T) {
 			p := DefaultPolicy()
 			p.Key = kind
 			g := mint(t, *p.request(1, names, start))
-			if _, err := assemble(g, start); err != nil {
-				t.Error(err)
-			}
-			if err := verifies(g.Certificate, g.CA, start); err != nil {
-				t.Error(err)
-			}
-			if (p.Warning() != "") != (kind == KeyEd25519) {
-				t.Errorf("the warning is %q", p.Warning())
-			}
+			_, err := assemble(g, start)
+			installtest.Must(t, err)
+			installtest.Must(t, verifies(g.Certificate, g.CA, start))
+			installtest.Same(t, "it has a warning", kind == KeyEd25519, p.Warning() != "")
 		})
 	}
 	if _, err := Mint(Request{Number: 1, Names: names, Key: "DSA"}); err == nil {
@@ -103,9 +90,7 @@ func TestJitter(t *testing.T) {
 		if at.After(after(due)) || at.Before(after(due-4*day)) {
 			t.Fatalf("renewal is due at %s, want within 4 days before %s", at, after(due))
 		}
-		if again := p.renewAt(parse(g.Certificate)); !again.Equal(at) {
-			t.Fatal("renewAt returns two times for the same certificate")
-		}
+		installtest.Same(t, "the renewal of the same certificate", at, p.renewAt(parse(g.Certificate)))
 		instants = append(instants, at)
 	}
 	slices.SortFunc(instants, time.Time.Compare)

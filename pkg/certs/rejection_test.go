@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A certificate that pods cannot be given is reported, whether or not pods serve another one.
@@ -89,8 +91,6 @@ func TestValidateSecret(t *testing.T) {
 		if r := ValidateSecret(test.secret, names, test.at); r != nil {
 			got = r.Reason
 		}
-		if got != test.want {
-			t.Errorf("%s: the flaw is %q, want %q", name, got, test.want)
-		}
+		installtest.Same(t, name+": the flaw", test.want, got)
 	}
 }

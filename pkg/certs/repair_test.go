@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // If a Secret is lost, damaged or replaced while registrations exist, the repair is a rotation.
@@ -180,9 +181,8 @@ func TestUnusableCA(t *testing.T) {
 				f.Registrations = []Registration{{Name: "webhook v", CABundle: d.Trust, Generation: d.Generation}}
 				at = at.Add(DefaultPolicy().Settle)
 			}
-			if rotated != test.rotates || restarted != test.restarted {
-				t.Errorf("it is rotated: %t, pods are restarted: %t, want %t, %t", rotated, restarted, test.rotates, test.restarted)
-			}
+			installtest.Same(t, "it is rotated", test.rotates, rotated)
+			installtest.Same(t, "pods are restarted", test.restarted, restarted)
 			if d := Decide(f, DefaultPolicy(), at); d.Phase != stable || d.Write != nil || f.Secret.Annotations[wellknown.AnnotationUnusableCA] != "" {
 				t.Errorf("in the end it is in %s and writes %q: %v", d.Phase, describe(d.Write), f.Secret.Annotations)
 			}

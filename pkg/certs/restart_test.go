@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Pods that serve another certificate than the current one, or may serve one, are restarted, and
@@ -55,15 +57,11 @@ func TestRestart(t *testing.T) {
 				delete(f.Secret.Annotations, "olm-webhook-manager.io/certificate-previous-expires-at")
 			}
 			d := Decide(f, DefaultPolicy(), after(due+test.waited))
-			if d.Restart != test.restarts {
-				t.Errorf("it restarts: %t, want %t", d.Restart, test.restarts)
-			}
+			installtest.Same(t, "it restarts", test.restarts, d.Restart)
 			if announced := strings.Contains(d.Message, "restarted"); !strings.HasSuffix(d.Message, test.message) || announced != (test.message != "") {
 				t.Errorf("it says %q, want %q at the end", d.Message, test.message)
 			}
-			if len(d.ResyncPods) != 1 {
-				t.Errorf("pods to re-sync are %v, want the pod", d.ResyncPods)
-			}
+			installtest.Same(t, "the number of pods to re-sync", 1, len(d.ResyncPods))
 			if d.Write != nil {
 				t.Error("it writes the Secret")
 			}
@@ -121,9 +119,8 @@ func TestRestartAfterExpiry(t *testing.T) {
 			f := Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, RestartCosts: "of Recreate", RestartedFor: test.restartedFor, Registrations: []Registration{trusting(second)},
 				Evidence: &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: test.backends}}
 			d := Decide(f, DefaultPolicy(), now.Add(test.waited))
-			if got := describe(d.Write); got != test.write || d.Restart != test.restarts {
-				t.Errorf("it writes %q and restarts: %t, want %q and %t", got, d.Restart, test.write, test.restarts)
-			}
+			installtest.Same(t, "it writes", test.write, describe(d.Write))
+			installtest.Same(t, "it restarts", test.restarts, d.Restart)
 			if test.write == "current 2" || d.Write == nil {
 				return
 			}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // deployment is one of many, with a pod that does not reload its certificate.
@@ -63,9 +64,7 @@ func runUntilReplaced(t *testing.T, p Policy, all []*deployment, within time.Dur
 		peaks.restarts = max(peaks.restarts, count(all, func(d *deployment) bool { return !d.restarted.IsZero() }))
 	}
 	for i, d := range all {
-		if d.restarts != 1 {
-			t.Errorf("deployment %d was restarted %d times, want once", i, d.restarts)
-		}
+		installtest.Same(t, fmt.Sprintf("restarts of deployment %d", i), 1, d.restarts)
 	}
 	first := slices.MinFunc(all, func(a, b *deployment) int { return a.startedAt.Compare(b.startedAt) })
 	peaks.took = now.Sub(first.startedAt)

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A call through the Service is made only if its result is conclusive.
@@ -41,9 +42,7 @@ func TestSampling(t *testing.T) {
 			}
 			f := Facts{Secret: test.secret.Secret, Names: names, Registrations: []Registration{trusting(second, first)}}
 			got := Decide(f, p, after(due+test.waited)).Serving.Sampling(test.unsampled)
-			if want := (Sampling{test.worthwhile, test.inconclusive}); got != want {
-				t.Errorf("sampling is %+v, want %+v", got, want)
-			}
+			installtest.Same(t, "sampling", Sampling{test.worthwhile, test.inconclusive}, got)
 		})
 	}
 }
@@ -68,9 +67,7 @@ func TestPollInterval(t *testing.T) {
 			now := after(due + test.waited)
 			d := Decide(Facts{Secret: promoted.Secret, Names: names, Live: true, Running: true, Registrations: []Registration{trusting(second, first)}, Evidence: &Evidence{
 				Leaf: promoted.assembled(second).leaf(), ThroughAPIServer: test.through, Backends: []Backend{{Pod: "a", Serves: ServesUnknown}}}}, DefaultPolicy(), now)
-			if got := d.PollAt.Sub(now); got != test.want {
-				t.Errorf("the next poll is after %s, want %s", got, test.want)
-			}
+			installtest.Same(t, "the next poll is after", test.want, d.PollAt.Sub(now))
 		})
 	}
 }
@@ -85,12 +82,8 @@ func TestPollIntervalOfARestart(t *testing.T) {
 		for waited, want := range map[time.Duration]time.Duration{0: time.Second, 40 * time.Second: 5 * time.Second, day: 30 * time.Second} {
 			now := after(due + waited)
 			d := Decide(Facts{Secret: secret, Names: names, Live: true, Running: true, RestartedFor: "1", Registrations: []Registration{trusting(second, first)}, Evidence: &Evidence{}}, DefaultPolicy(), now)
-			if got := d.PollAt.Sub(now); got != want {
-				t.Errorf("%s, after %s: the next poll is after %s, want %s", name, waited, got, want)
-			}
-			if d.Restart != (secret == requested.Secret) {
-				t.Errorf("%s: it restarts pods: %t", name, d.Restart)
-			}
+			installtest.Same(t, fmt.Sprintf("%s, after %s: the next poll is after", name, waited), want, d.PollAt.Sub(now))
+			installtest.Same(t, name+": it restarts pods", secret == requested.Secret, d.Restart)
 		}
 	}
 }
@@ -104,9 +97,7 @@ func TestResyncTimes(t *testing.T) {
 		100 * time.Minute: {97*time.Minute + 3*time.Second, 107*time.Minute + 3*time.Second},
 	} {
 		last, next := resyncTimes(start, start.Add(after))
-		if got := fmt.Sprint(last.Sub(start), next.Sub(start)); got != fmt.Sprint(want[0], want[1]) {
-			t.Errorf("after %s kubelets re-sync at %s, want %s", after, got, fmt.Sprint(want[0], want[1]))
-		}
+		installtest.Same(t, fmt.Sprintf("after %s, the re-syncs of kubelets", after), fmt.Sprint(want[0], want[1]), fmt.Sprint(last.Sub(start), next.Sub(start)))
 	}
 }
 

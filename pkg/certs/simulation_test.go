@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // timeline is the time of a simulation, its random numbers and its events.
@@ -144,9 +145,7 @@ func policyOf(t *testing.T, seed uint64) Policy {
 	p.Key = oneOf(&random, KeyECDSAP256, KeyECDSAP384, KeyEd25519)
 	p.Settle = oneOf(&random, time.Second, 5*time.Second, 20*time.Second)
 	p.Grace = oneOf(&random, 5*time.Second, 2*time.Minute)
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, p.Validate())
 	return p
 }
 

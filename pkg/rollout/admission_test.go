@@ -68,9 +68,7 @@ func TestChangedByAdmission(t *testing.T) {
 	reconcileAdmission := func(when, want string) {
 		t.Helper()
 		plan := rests(when)
-		if got := conditionOf(plan, "ChangedByAdmission"); !strings.Contains(got, want) || (got == "") != (want == "") {
-			t.Errorf("%s: condition %q, want %q", when, got, want)
-		}
+		installtest.Contains(t, when+": the condition", want, conditionOf(plan, "ChangedByAdmission"))
 		installtest.Same(t, when+": contested", "", conditionOf(plan, "Contested"))
 	}
 	reconcileAdmission("installed", fields)
@@ -78,25 +76,17 @@ func TestChangedByAdmission(t *testing.T) {
 	edited := c.Observed.Deployments["manager"]
 	edited.Spec.Template.Spec.Containers[0].Image = "evil:1"
 	edited.ManagedFields = []metav1.ManagedFieldsEntry{wrote("kubectl-edit", `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"manager\"}":{"f:image":{}}}}}}}`)}
-	if plan := c.reconcileAdmission(); len(plan.Steps) != 1 {
-		t.Errorf("edited: steps %q", stepsOf(plan))
-	}
-	if image := c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image; image != "mirror.example.com/shop:1" {
-		t.Errorf("the edit was not undone: %s", image)
-	}
+	installtest.Same(t, "edited: the number of steps", 1, len(c.reconcileAdmission().Steps))
+	installtest.Same(t, "the image after the edit", "mirror.example.com/shop:1", c.image("manager"))
 	reconcileAdmission("edited", fields)
 
 	*c.Observed.Deployments["manager"].Spec.Replicas = 5
 	reconcileAdmission("scaled", fields)
 
 	pod.Containers[0].Image = "shop:2"
-	if plan := c.reconcileAdmission(); len(plan.Steps) != 1 {
-		t.Errorf("another image: steps %q", stepsOf(plan))
-	}
+	installtest.Same(t, "another image: the number of steps", 1, len(c.reconcileAdmission().Steps))
 	reconcileAdmission("another image", fields)
-	if image := c.Observed.Deployments["manager"].Spec.Template.Spec.Containers[0].Image; image != "mirror.example.com/shop:2" {
-		t.Errorf("the image is %s", image)
-	}
+	installtest.Same(t, "the image", "mirror.example.com/shop:2", c.image("manager"))
 
 	c.admit = nil
 	reconcileAdmission("the policy is removed", fields)
@@ -129,9 +119,7 @@ func TestAdmissionAfterARestart(t *testing.T) {
 			setDefaults(answer)
 			test.admit(answer)
 			write, accepted := drift.WriteOfDryRun(plan.Steps[0].Desired, plan.Steps[0].Live, answer)
-			if accepted != test.wantAccepted {
-				t.Fatalf("accepted: %t", accepted)
-			}
+			installtest.Same(t, "accepted", test.wantAccepted, accepted)
 			if !accepted {
 				return
 			}
@@ -207,9 +195,7 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 				contested = conditionOf(c.next(), "Contested")
 				c.wait(500 * time.Millisecond)
 			}
-			if !strings.Contains(contested, test.want) {
-				t.Errorf("condition %q, want %q", contested, test.want)
-			}
+			installtest.Contains(t, "the condition", test.want, contested)
 			if writes > 4 {
 				t.Errorf("%d writes in 50 s", writes)
 			}
@@ -229,7 +215,5 @@ func TestAdmissionOfRepeatedEntries(t *testing.T) {
 	}
 	plan := c.next()
 	installtest.Same(t, "steps", []string(nil), stepsOf(plan))
-	if got := conditionOf(plan, "ChangedByAdmission"); !strings.Contains(got, "image changed by admission") {
-		t.Errorf("condition %q", got)
-	}
+	installtest.Contains(t, "the condition", "image changed by admission", conditionOf(plan, "ChangedByAdmission"))
 }

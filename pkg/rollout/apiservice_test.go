@@ -107,9 +107,7 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 
 	c.setAPIServiceAvailable(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
 	expect("broken", "Failed: apiServices not installed: APIService "+pondAPI+": no response", pondAPI+" Unreachable FailedDiscoveryCheck: no response")
-	if len(c.Observed.APIServices) != 1 {
-		t.Error("it is unregistered while it does not respond")
-	}
+	installtest.Same(t, "the number of APIServices while it does not respond", 1, len(c.Observed.APIServices))
 	c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
 	expect("answering again", "Succeeded: install strategy completed with no errors", pondAPI+" Registered Serving: ")
 }
@@ -164,9 +162,7 @@ func TestAPIServiceTrusts(t *testing.T) {
 		t.Fatalf("trusting: %+v", before)
 	}
 	c.setAPIServiceAvailable(apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck", "no response")
-	if repeated := c.Observed.TrustsOf("shop", "manager-service"); repeated[0].Version != before[0].Version {
-		t.Error("another availability changes the version of its trust")
-	}
+	installtest.Same(t, "its version with another availability", before[0].Version, c.Observed.TrustsOf("shop", "manager-service")[0].Version)
 	c.Observed.APIServices[0].Spec.CABundle = []byte("another")
 	if repeated := c.Observed.TrustsOf("shop", "manager-service"); repeated[0].Version == before[0].Version {
 		t.Error("another trust does not count")
@@ -247,9 +243,7 @@ func TestDelegatedAPIService(t *testing.T) {
 	c.Observed.APIServices[0].Spec.CABundle = []byte("injected")
 	c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
 	plan := c.reconcile()
-	if bundle := string(c.Observed.APIServices[0].Spec.CABundle); bundle != "injected" {
-		t.Errorf("the caBundle is %q", bundle)
-	}
+	installtest.Same(t, "the caBundle", "injected", string(c.Observed.APIServices[0].Spec.CABundle))
 	installtest.Same(t, "APIServices", []string{pondAPI + " Registered Serving: "}, apisOf(plan))
 }
 
@@ -261,9 +255,7 @@ func TestAPIServiceOwnerConflict(t *testing.T) {
 	installtest.Same(t, "first", []string{"delete APIService " + pondAPI}, stepsOf(c.reconcile()))
 	c.wait(5 * time.Second)
 	c.reconcile()
-	if len(c.Observed.Deployments)+len(c.Observed.AuthDelegators)+len(c.Observed.AuthReaders) > 0 {
-		t.Errorf("left: %v, %v, %v", c.Observed.Deployments, c.Observed.AuthDelegators, c.Observed.AuthReaders)
-	}
+	installtest.Same(t, "the number of objects left", 0, len(c.Observed.Deployments)+len(c.Observed.AuthDelegators)+len(c.Observed.AuthReaders))
 }
 
 // An APIService of a reserved group is never written. It is deleted if it is registered, even if
@@ -279,21 +271,15 @@ func TestReservedGroupIsNeverWritten(t *testing.T) {
 			c := clusterWithAPIService(t, "manager")
 			c.Failure, c.Observed.ReservedGroups = failure, reserved
 			c.reconcileTimes(5)
-			if len(c.Observed.APIServices) > 0 {
-				t.Error("it is registered")
-			}
+			installtest.Same(t, "the number of APIServices of the reserved group", 0, len(c.Observed.APIServices))
 
 			c = clusterWithAPIService(t, "manager")
 			c.reconcileTimes(3)
-			if len(c.Observed.APIServices) != 1 {
-				t.Fatal("it is not registered before its group is reserved")
-			}
+			installtest.Same(t, "the number of APIServices before the group is reserved", 1, len(c.Observed.APIServices))
 			c.Failure, c.Observed.ReservedGroups = failure, reserved
 			c.reconcile()
 			c.reconcile()
-			if len(c.Observed.APIServices) > 0 {
-				t.Error("it stays registered")
-			}
+			installtest.Same(t, "the number of APIServices after the group is reserved", 0, len(c.Observed.APIServices))
 		})
 	}
 }
@@ -305,9 +291,7 @@ func TestOccupiedGroup(t *testing.T) {
 	c := clusterWithAPIService(t, "manager")
 	c.Observed.OccupiedGroups = occupied
 	c.reconcileTimes(5)
-	if len(c.Observed.APIServices) > 0 {
-		t.Error("it is registered")
-	}
+	installtest.Same(t, "the number of APIServices of the occupied group", 0, len(c.Observed.APIServices))
 
 	c = clusterWithAPIService(t, "manager").succeed()
 	c.Observed.OccupiedGroups = occupied

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,26 +53,17 @@ func TestBlockedInstallation(t *testing.T) {
 			c := clusterWith(t, webhookOf("manager"))
 			obstacle.put(c)
 			plan := c.reconcile()
-			if len(plan.Steps)+len(plan.Probes) > 0 {
-				t.Errorf("steps %q, probes %v", stepsOf(plan), plan.Probes)
-			}
-			if !plan.Requeue.At.IsZero() {
-				t.Errorf("it requeues at %s, want no requeue: a watch triggers it", plan.Requeue.At)
-			}
+			installtest.Same(t, "the number of steps and probes", 0, len(plan.Steps)+len(plan.Probes))
+			installtest.Same(t, "the requeue, although a watch triggers it", time.Time{}, plan.Requeue.At)
 			installtest.Same(t, "webhooks", []string{"v.manager.example.com Blocked NotInstallable: " + obstacle.why}, webhooksOf(plan))
 			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentPending || d.Reason != "NotInstallable" || d.Message != obstacle.why {
 				t.Errorf("the Deployment is %s (%s): %s", d.State, d.Reason, d.Message)
 			}
-			if got := phasesOf(plan); got[len(got)-1] != obstacle.wantPhase {
-				t.Errorf("phases %q, want %q at their end", got, obstacle.wantPhase)
-			}
-			if ready := plan.Status.Conditions[0]; ready.Status != "False" || ready.Reason != obstacle.wantReady {
-				t.Errorf("Ready is %s (%s): %s", ready.Status, ready.Reason, ready.Message)
-			}
+			installtest.Same(t, "the last phase", obstacle.wantPhase, lastPhaseOf(plan))
+			ready := plan.Status.Conditions[0]
+			installtest.Same(t, "Ready", "False "+obstacle.wantReady, string(ready.Status)+" "+ready.Reason)
 			c.wait(time.Second)
-			if repeated := c.reconcile(); len(repeated.Phases) > 0 {
-				t.Errorf("the next reconciliation goes through %q", phasesOf(repeated))
-			}
+			installtest.Same(t, "phases of the next reconciliation", []string(nil), phasesOf(c.reconcile()))
 		})
 	}
 }
@@ -94,25 +84,17 @@ func TestBlockedAfterInstallation(t *testing.T) {
 				afterwards = repair
 			}
 			plan := c.reconcile()
-			if diff := cmp.Diff(now, stepsOf(plan)); diff != "" || len(plan.Probes) > 0 {
-				t.Errorf("probes %v, steps (-want +got):\n%s", plan.Probes, diff)
-			}
+			installtest.Same(t, "steps", now, stepsOf(plan))
+			installtest.Same(t, "the number of probes", 0, len(plan.Probes))
 			installtest.Same(t, "webhooks", []string{"v.manager.example.com Registered Held: stays as it was registered: " + obstacle.why}, webhooksOf(plan))
-			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentAvailable {
-				t.Errorf("the Deployment is %s (%s): %s", d.State, d.Reason, d.Message)
-			}
-			if got := phasesOf(plan); got[len(got)-1] != obstacle.wantPhase {
-				t.Errorf("phases %q, want %q at their end", got, obstacle.wantPhase)
-			}
-			if ready := plan.Status.Conditions[0]; ready.Status != "False" || ready.Reason != obstacle.wantReady {
-				t.Errorf("Ready is %s (%s): %s", ready.Status, ready.Reason, ready.Message)
-			}
+			installtest.Same(t, "the Deployment", managerv1alpha1.DeploymentAvailable, plan.Status.Deployments[0].State)
+			installtest.Same(t, "the last phase", obstacle.wantPhase, lastPhaseOf(plan))
+			ready := plan.Status.Conditions[0]
+			installtest.Same(t, "Ready", "False "+obstacle.wantReady, string(ready.Status)+" "+ready.Reason)
 
 			c.Failure, c.Verdict = nil, requirements.Verdict{}
 			installtest.Same(t, "steps without the obstacle", afterwards, stepsOf(c.reconcile()))
-			if c.CSV.Status.Phase != succeeded {
-				t.Errorf("without the obstacle it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-			}
+			c.expectPhase("without the obstacle", succeeded)
 		})
 	}
 }

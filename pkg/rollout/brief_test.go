@@ -14,6 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
@@ -24,15 +25,21 @@ import (
 func TestDeletionBlockedIsBrief(t *testing.T) {
 	const details = "kubectl -n shop describe webhookrollouts shop.v1"
 	for _, n := range []int{1, 3, 10, 1000} {
-		inUse := usedBy(n)
+		var crds []*apiextensionsv1.CustomResourceDefinition
+		objects := map[string]int{}
+		for i := range n {
+			crd := convertedCRD("manager-service", []string{"v1", "v2"}, "v1", "v2")
+			crd.Name = fmt.Sprintf("widgets%d.shop.example.com", i)
+			crds, objects[crd.Name] = append(crds, crd), 7
+		}
+		inUse := conversion.EndAll("operators", map[string]bool{"manager-service": true}, crds, objects, false).InUse
 		for deleted, text := range map[bool]string{false: inUse, true: phase.NamespaceDeleted(inUse)} {
 			t.Run(fmt.Sprintf("%d definitions, Namespace is deleted: %t", n, deleted), func(t *testing.T) {
 				csv, now := &operatorsv1alpha1.ClusterServiceVersion{}, metav1.NewTime(noon)
 				held := phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details)[0]
 				csv.SetPhase(held.Phase, held.Reason, held.Message, &now)
-				if repeated := phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details); len(repeated) > 0 {
-					t.Errorf("written again: %v", repeated)
-				}
+				again := phase.DeletionBlocked(csv.Status, managerv1alpha1.ConditionConversionInUse, text, details)
+				installtest.Same(t, "the number of phases that are written again", 0, len(again))
 				want := []string{wellknown.AnnotationForceConversion + "=true"}
 				if n > 1 {
 					want = append(want, details)
@@ -56,17 +63,6 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 	}
 }
 
-func usedBy(n int) string {
-	var crds []*apiextensionsv1.CustomResourceDefinition
-	objects := map[string]int{}
-	for i := range n {
-		crd := convertedCRD("manager-service", []string{"v1", "v2"}, "v1", "v2")
-		crd.Name = fmt.Sprintf("widgets%d.shop.example.com", i)
-		crds, objects[crd.Name] = append(crds, crd), 7
-	}
-	return conversion.EndAll("operators", map[string]bool{"manager-service": true}, crds, objects, false).InUse
-}
-
 // A long cause is reported for each of many webhooks, and the status stays within the size limit of
 // etcd.
 func TestStatusOfManyWebhooksFits(t *testing.T) {
@@ -77,9 +73,7 @@ func TestStatusOfManyWebhooksFits(t *testing.T) {
 	c := clusterWith(t, webhooks...)
 	c.Verdict.Violations = []requirements.Violation{{Message: strings.Repeat("a cause that is explained at length; ", 1000), WayOut: "correct it"}}
 	written, err := json.Marshal(c.reconcile().Status)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	if most := 1 << 20; len(written) > most {
 		t.Errorf("%d bytes, more than %d", len(written), most)
 	}

@@ -47,9 +47,7 @@ func TestConflictUninstalls(t *testing.T) {
 			test.put(c)
 			plan := c.reconcile()
 			installtest.Same(t, "first", []string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan))
-			if got := phasesOf(plan); len(got) != 1 || got[0] != test.wantPhase {
-				t.Errorf("phases %q, want %q", got, test.wantPhase)
-			}
+			installtest.Same(t, "phases", []string{test.wantPhase}, phasesOf(plan))
 			c.wait(time.Second)
 			if plan = c.reconcile(); len(plan.Steps)+len(plan.Phases) > 0 || !plan.Requeue.At.Equal(c.now.Add(c.Policy.Settle)) {
 				t.Errorf("a second later: steps %q, phases %q, requeue %s", stepsOf(plan), phasesOf(plan), plan.Requeue.At)
@@ -95,9 +93,7 @@ func TestConflictAndRequirement(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager"))
 	obstacles["a requirement"].put(c)
 	c.Verdict.Conflict = "conflicting CRD owner in namespace: another has it"
-	if got := phasesOf(c.reconcile()); got[len(got)-1] != obstacles["a requirement"].wantPhase {
-		t.Errorf("phases %q", got)
-	}
+	installtest.Same(t, "the last phase", obstacles["a requirement"].wantPhase, lastPhaseOf(c.reconcile()))
 }
 
 // A conversion that objects need is kept.
@@ -107,9 +103,7 @@ func TestConflictWithConversionInUse(t *testing.T) {
 	crd := convertedCRD("manager-service", []string{"v1"}, "v1", "v2")
 	crd.Spec.Conversion.Webhook.ClientConfig.Service.Namespace = "shop"
 	c.Observed.CRDs = map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}
-	if plan := c.reconcile(); len(plan.Count) != 1 || plan.Count[0] != crd.Name {
-		t.Errorf("counts %q", plan.Count)
-	}
+	installtest.Same(t, "definitions to count", []string{crd.Name}, c.reconcile().Count)
 	c.Observed.ObjectCounts = map[string]int{crd.Name: 1}
 	c.wait(time.Hour)
 	if plan := c.reconcile(); len(plan.Steps) > 0 || plan.Status.Conditions == nil {

@@ -85,9 +85,7 @@ func TestContestTimeline(t *testing.T) {
 		c.now = began.Add(moment.at)
 		adversary(c)
 		plan := c.reconcileContest()
-		if repairs := len(plan.Steps) > 0; repairs != moment.wantRepair {
-			t.Errorf("at %s, steps %q", moment.at, stepsOf(plan))
-		}
+		installtest.Same(t, fmt.Sprintf("at %s, it repairs", moment.at), moment.wantRepair, len(plan.Steps) > 0)
 		contested := conditionOf(plan, "Contested")
 		if moment.wantRequeue == 0 {
 			continue
@@ -96,9 +94,7 @@ func TestContestTimeline(t *testing.T) {
 			`: field manager "adversary" keeps changing webhooks[name="v.manager.example.com"].failurePolicy back; the manager repairs it again at ` +
 			began.Add(moment.wantRequeue).Format(time.RFC3339) + `. Stop that client, or delete the ClusterServiceVersion`
 		installtest.Same(t, fmt.Sprintf("at %s, the condition", moment.at), want, contested)
-		if !plan.Requeue.At.Equal(began.Add(moment.wantRequeue)) {
-			t.Errorf("at %s, the requeue is at %s, want %s", moment.at, plan.Requeue.At.Sub(began), moment.wantRequeue)
-		}
+		installtest.Same(t, fmt.Sprintf("at %s, the requeue", moment.at), began.Add(moment.wantRequeue), plan.Requeue.At)
 		installtest.Same(t, fmt.Sprintf("at %s, webhooks", moment.at), []string{"v.manager.example.com Registered Serving: "}, webhooksOf(plan))
 	}
 }
@@ -130,9 +126,7 @@ func TestContestOfDeletions(t *testing.T) {
 	c := installed(t, webhookOf("manager"))
 	for range 3 {
 		c.Observed.Validating = nil
-		if plan := c.reconcileContest(); len(plan.Steps) != 1 {
-			t.Fatalf("steps %q", stepsOf(plan))
-		}
+		installtest.Same(t, "the number of steps", 1, len(c.reconcileContest().Steps))
 		c.wait(time.Second)
 		c.reconcileContest() // the cache shows it
 	}
@@ -163,12 +157,9 @@ func TestContestOfCreations(t *testing.T) {
 		contested = conditionOf(plan, "Contested")
 		c.wait(time.Second)
 	}
-	if deletions != 4 {
-		t.Errorf("%d deletions in 100 seconds, want 4", deletions)
-	}
-	if !strings.Contains(contested, "ValidatingWebhookConfiguration stale: another client creates it again each time the manager deletes it") {
-		t.Errorf("the condition is %q", contested)
-	}
+	installtest.Same(t, "deletions in 100 seconds", 4, deletions)
+	const why = "ValidatingWebhookConfiguration stale: another client creates it again each time the manager deletes it"
+	installtest.Contains(t, "the condition", why, contested)
 }
 
 // A registration that the manager created itself does not count as recreated by another client.

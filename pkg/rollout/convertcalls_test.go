@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 )
@@ -29,17 +30,11 @@ func TestDefinitionNamesItsService(t *testing.T) {
 		live := convertedCRD("server-service", nil, "v1")
 		desired := render.Conversion{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}
 		test.change(live.Spec.Conversion.Webhook.ClientConfig)
-		if got := conversion.Calls(live, desired); got != test.calls {
-			t.Errorf("%s: calls: %t", name, got)
-		}
-		if got := conversion.CallsAlike(live, desired); got != test.alike {
-			t.Errorf("%s: calls alike: %t", name, got)
-		}
+		installtest.Same(t, name+": calls", test.calls, conversion.Calls(live, desired))
+		installtest.Same(t, name+": calls alike", test.alike, conversion.CallsAlike(live, desired))
 		k := &ports{facts: &facts{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}}
 		d := render.Deployment{Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "operators", Name: "server-service"}}}
-		if got := len(k.callersOf(d)) == 1; got != test.caller {
-			t.Errorf("%s: is a caller of the Service: %t", name, got)
-		}
+		installtest.Same(t, name+": is a caller of the Service", test.caller, len(k.callersOf(d)) == 1)
 	}
 }
 

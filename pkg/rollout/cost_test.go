@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // manyRegistered returns a cluster in which one Deployment serves many registered webhooks.
@@ -15,9 +17,7 @@ func manyRegistered(t *testing.T, webhooks int) *cluster {
 		all = append(all, webhookOf("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.GenerateName = fmt.Sprintf("v%d.example.com", i) }))
 	}
 	c := installed(t, all...)
-	if live := len(c.Observed.Validating); live != webhooks {
-		t.Fatalf("%d of %d webhooks are registered", live, webhooks)
-	}
+	installtest.Same(t, "the number of registered webhooks", webhooks, len(c.Observed.Validating))
 	return c
 }
 

@@ -23,30 +23,25 @@ func TestDelegatedWebhook(t *testing.T) {
 	}
 
 	expectWebhook(webhook + " Waiting CABundleNotInjected: the registration is being written without rules, for its caBundle to be injected")
-	if rules() != 0 || bundle() != "" {
-		t.Fatalf("it is registered with %d rules and caBundle %q", rules(), bundle())
-	}
+	installtest.Same(t, "the number of rules", 0, rules())
+	installtest.Same(t, "the caBundle", "", bundle())
 	expectWebhook(webhook + " Waiting CABundleNotInjected: no client has injected a caBundle into ValidatingWebhookConfiguration " + c.validating("manager").Name +
 		" yet: check the annotations in the Subscription's spec.config, and the tool that acts on them")
 
 	c.validating("manager").Webhooks[0].ClientConfig.CABundle = []byte("injected")
 	c.answer = func(e backends.Endpoint) backends.Answer {
-		if e.Trust != "injected" {
-			t.Errorf("%s is dialled under %q", e.What, e.Trust)
-		}
+		installtest.Same(t, "trust for "+e.What, "injected", e.Trust)
 		return backends.Answer{Reason: "ForeignCertificate", Message: "serves another"}
 	}
 	expectWebhook(webhook + " Waiting ForeignCertificate: serves another")
-	if rules() != 0 || bundle() != "injected" {
-		t.Fatalf("it has %d rules and caBundle %q", rules(), bundle())
-	}
+	installtest.Same(t, "the number of rules", 0, rules())
+	installtest.Same(t, "the caBundle", "injected", bundle())
 
 	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
 	expectWebhook(webhook + " Waiting Registering: its endpoints serve what was injected: the registration gets its rules")
 	expectWebhook(webhook + " Registered Serving: ")
-	if rules() != 1 || bundle() != "injected" {
-		t.Errorf("it is registered with %d rules and caBundle %q", rules(), bundle())
-	}
+	installtest.Same(t, "the number of rules", 1, rules())
+	installtest.Same(t, "the caBundle", "injected", bundle())
 	c.validating("manager").Webhooks[0].ClientConfig.CABundle = []byte("renewed")
 	c.validating("manager").Webhooks[0].Rules = nil
 	c.becomeUnavailable("manager")

@@ -251,6 +251,18 @@ func phasesOf(plan Plan) []string {
 	return lines
 }
 
+func lastPhaseOf(plan Plan) string {
+	lines := phasesOf(plan)
+	return lines[len(lines)-1]
+}
+
+func (c *cluster) expectPhase(when string, want operatorsv1alpha1.ClusterServiceVersionPhase) {
+	c.t.Helper()
+	if is := c.CSV.Status; is.Phase != want {
+		c.t.Errorf("%s: it is %s, want %s: %s", when, is.Phase, want, is.Message)
+	}
+}
+
 func certificateWith(problem string) managerv1alpha1.CertificateStatus {
 	return managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap, Message: problem}
 }

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/conversion"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -127,17 +129,13 @@ func TestOpenedDefinitionIsNotConverted(t *testing.T) {
 	live.Spec.Conversion.Webhook.ClientConfig.CABundle = nil
 	for delegated, want := range map[bool]bool{false: false, true: true} {
 		desired.Delegated = delegated
-		if got := conversion.Calls(live, desired); got != want {
-			t.Errorf("without a caBundle, delegated %t: converted is %t", delegated, got)
-		}
+		installtest.Same(t, fmt.Sprintf("converted without a caBundle, delegated %t", delegated), want, conversion.Calls(live, desired))
 	}
 }
 
 func TestSetUpByOther(t *testing.T) {
-	wrote := func(manager, fields string) []metav1.ManagedFieldsEntry {
-		raw := &metav1.FieldsV1{}
-		raw.SetRawBytes([]byte(fields))
-		return []metav1.ManagedFieldsEntry{{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1", FieldsV1: raw}}
+	by := func(manager, fields string) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{wrote(manager, fields)}
 	}
 	const strategy = `{"f:spec":{"f:conversion":{"f:strategy":{}}}}`
 	const annotation = `{"f:metadata":{"f:annotations":{"f:olm-webhook-manager.io/certificate-generation":{}}}}`
@@ -146,16 +144,16 @@ func TestSetUpByOther(t *testing.T) {
 		change func(*apiextensionsv1.CustomResourceDefinition)
 		want   bool
 	}{
-		"another client's":  {func(c *apiextensionsv1.CustomResourceDefinition) { c.ManagedFields = wrote("helm", strategy) }, true},
+		"another client's":  {func(c *apiextensionsv1.CustomResourceDefinition) { c.ManagedFields = by("helm", strategy) }, true},
 		"no managed fields": {func(*apiextensionsv1.CustomResourceDefinition) {}, true},
 		"the manager's": {func(c *apiextensionsv1.CustomResourceDefinition) {
-			c.ManagedFields = wrote("olm-webhook-manager", strategy)
+			c.ManagedFields = by("olm-webhook-manager", strategy)
 		}, false},
 		"the manager's by annotation": {func(c *apiextensionsv1.CustomResourceDefinition) {
-			c.ManagedFields = wrote("olm-webhook-manager", annotation)
+			c.ManagedFields = by("olm-webhook-manager", annotation)
 		}, false},
 		"another field is the manager's": {func(c *apiextensionsv1.CustomResourceDefinition) {
-			c.ManagedFields = wrote("olm-webhook-manager", `{"f:metadata":{"f:labels":{"f:a":{}}}}`)
+			c.ManagedFields = by("olm-webhook-manager", `{"f:metadata":{"f:labels":{"f:a":{}}}}`)
 		}, true},
 		"none": {func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }, false},
 		"without a caBundle": {func(c *apiextensionsv1.CustomResourceDefinition) {
@@ -173,9 +171,7 @@ func TestSetUpByOther(t *testing.T) {
 			crd.Spec.Conversion.Webhook.ClientConfig.CABundle = ca
 			test.change(crd)
 			drift.TrimDefinition(crd) // as caches do
-			if got := conversion.SetUpByOther(crd); got != test.want {
-				t.Errorf("%t, want %t", got, test.want)
-			}
+			installtest.Same(t, "set up by another client", test.want, conversion.SetUpByOther(crd))
 		})
 	}
 }

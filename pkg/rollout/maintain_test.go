@@ -85,9 +85,7 @@ func TestMaintainedRegistration(t *testing.T) {
 			if restored := *got.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail; restored == test.caBundleOnly {
 				t.Errorf("its policy is %s", *got.Webhooks[0].FailurePolicy)
 			}
-			if len(got.Webhooks[0].Rules[0].Resources) != 1 {
-				t.Errorf("it is called for %v before an endpoint serves that", got.Webhooks[0].Rules[0].Resources)
-			}
+			installtest.Same(t, "the number of resources before an endpoint serves more", 1, len(got.Webhooks[0].Rules[0].Resources))
 
 			c.trust.CABundle, c.trust.Generation, c.trust.RestartedFor = []byte("next, ca"), 2, "2"
 			c.Secrets["before"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "before-service-cert"}}
@@ -99,9 +97,7 @@ func TestMaintainedRegistration(t *testing.T) {
 			}
 			c.Secrets = map[string]*corev1.Secret{}
 			c.reconcileLater()
-			if got := c.Observed.Validating[0]; string(got.Webhooks[0].ClientConfig.CABundle) != "next, ca" {
-				t.Errorf("its caBundle is %q", got.Webhooks[0].ClientConfig.CABundle)
-			}
+			installtest.Same(t, "its caBundle", "next, ca", string(c.Observed.Validating[0].Webhooks[0].ClientConfig.CABundle))
 			c.reconcileLater()
 			installtest.Same(t, "it writes again", []string(nil), stepsOf(c.next()))
 		})
@@ -137,9 +133,7 @@ func TestMaintainedConversion(t *testing.T) {
 				c.wait(5 * time.Second)
 			}
 			_, service := owners.ConvertedBy(c.Observed.CRDs[crd.Name])
-			if service != "before-service" {
-				t.Fatalf("it is converted by %q", service)
-			}
+			installtest.Same(t, "converted by", "before-service", service)
 			want(c)
 			c.trust.CABundle, c.trust.Generation = []byte("next, ca"), 2
 			for range 3 {

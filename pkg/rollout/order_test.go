@@ -92,9 +92,7 @@ func TestOrderRelaxed(t *testing.T) {
 			c.wait(test.after)
 			plan := c.reconcile()
 			started := slices.Contains(stepsOf(plan), "create Deployment shop/second")
-			if started != test.wantStarted {
-				t.Errorf("the second starts: %t, want %t; steps %q", started, test.wantStarted, stepsOf(plan))
-			}
+			installtest.Same(t, "the second starts", test.wantStarted, started)
 			installtest.Same(t, "why the order is relaxed", test.wantRelaxed, conditionOf(plan, "OrderRelaxed"))
 			if d := plan.Status.Deployments[1]; !started && d.Name+" "+string(d.State)+" "+d.Reason+": "+d.Message != postponed {
 				t.Errorf("the second is %+v", d)
@@ -137,9 +135,7 @@ func TestOrderIsNotRelaxedAfterInstallation(t *testing.T) {
 	c := installed(t, webhookOf("first"), webhookOf("second"))
 	c.becomeUnavailable("first")
 	c.wait(time.Hour)
-	if relaxed := conditionOf(c.reconcile(), "OrderRelaxed"); relaxed != "" {
-		t.Error(relaxed)
-	}
+	installtest.Same(t, "why the order is relaxed", "", conditionOf(c.reconcile(), "OrderRelaxed"))
 }
 
 // After a registration is deleted, the whole timeout passes before a new Deployment starts without

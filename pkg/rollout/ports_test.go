@@ -151,9 +151,7 @@ func TestPreviousPortSettles(t *testing.T) {
 		"8443 of 443->443 8443->8443",
 		"8443 of 8443->8443",
 	}, got)
-	if service := c.Observed.Services["manager-service"]; service.Annotations[wellknown.AnnotationKeptPorts] != "" {
-		t.Errorf("the record stays: %v", service.Annotations)
-	}
+	installtest.Same(t, "the record of kept ports", "", c.Observed.Services["manager-service"].Annotations[wellknown.AnnotationKeptPorts])
 	installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.reconcile()))
 }
 
@@ -327,9 +325,8 @@ func TestProbedPortsDuringEdit(t *testing.T) {
 				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 			}
 			live := c.Observed.Services["manager-service"]
-			if why := backends.SamplingObstacle(live, backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), live), nil, nil); why != "" {
-				t.Errorf("calls through the Service are inconclusive: %s", why)
-			}
+			probed := backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), live)
+			installtest.Same(t, "the obstacle to samples through the Service", "", backends.SamplingObstacle(live, probed, nil, nil))
 			installtest.Same(t, "probed ports", test.want, strings.Join(ports, " "))
 		})
 	}

@@ -27,9 +27,7 @@ func TestRefusedWrites(t *testing.T) {
 		plan := c.reconcile()
 		installtest.Same(t, "steps", wantSteps, stepsOf(plan))
 		installtest.Same(t, "webhooks", []string{"v.manager.example.com " + want + quota}, webhooksOf(plan))
-		if got := phasesOf(plan); len(got) == 0 || got[len(got)-1] != failed {
-			t.Errorf("phases %q, want %q at their end", got, failed)
-		}
+		installtest.Same(t, "the last phase", failed, lastPhaseOf(plan))
 		if repeated := c.now.Add(time.Minute); plan.Requeue.At.IsZero() || plan.Requeue.At.After(repeated) {
 			t.Errorf("the requeue is at %s, want %s", plan.Requeue.At, repeated)
 		}
@@ -92,9 +90,8 @@ func TestRefusedRepairs(t *testing.T) {
 				c.becomeAvailable("manager")
 			}
 			c.wait(time.Minute)
-			if c.reconcile(); c.CSV.Status.Phase != "Succeeded" {
-				t.Errorf("accepted again, it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-			}
+			c.reconcile()
+			c.expectPhase("accepted again", succeeded)
 		})
 	}
 }
@@ -133,9 +130,7 @@ func TestUnreachableWebhookOfAnotherOperator(t *testing.T) {
 			if d := plan.Status.Deployments[0]; d.State != managerv1alpha1.DeploymentPending || d.Reason != managerv1alpha1.ReasonWebhookUnanswered || d.Message != down {
 				t.Errorf("the Deployment is %s %s: %s", d.State, d.Reason, d.Message)
 			}
-			if c.CSV.Status.Phase != test.phase {
-				t.Errorf("the phase is %s: %s, want %s", c.CSV.Status.Phase, c.CSV.Status.Message, test.phase)
-			}
+			c.expectPhase("refused", test.phase)
 		})
 	}
 }

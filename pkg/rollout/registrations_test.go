@@ -62,9 +62,7 @@ func TestConfigurationsOfOtherType(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
 	csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhookOf("manager")}
 	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: registrationNamed("m", "v.manager.example.com", 0).ObjectMeta}
-	if got := (Observed{Mutating: []*admissionregistrationv1.MutatingWebhookConfiguration{mutating}}).Configurations(csv); len(got) > 0 {
-		t.Errorf("names %v", got)
-	}
+	installtest.Same(t, "names", 0, len(Observed{Mutating: []*admissionregistrationv1.MutatingWebhookConfiguration{mutating}}.Configurations(csv)))
 }
 
 func TestOLMRegistrationIsAdopted(t *testing.T) {

@@ -155,7 +155,5 @@ func TestRemovedConversionWithoutObjects(t *testing.T) {
 		}
 		c.reconcileUntilStable()
 	}
-	if len(rollouts) != 1 {
-		t.Errorf("the Deployment is written %d times: %q", len(rollouts), rollouts)
-	}
+	installtest.Same(t, "writes of the Deployment", 1, len(rollouts))
 }

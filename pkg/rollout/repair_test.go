@@ -209,13 +209,9 @@ func TestRepairs(t *testing.T) {
 				want = []string{test.want}
 			}
 			installtest.Same(t, "webhooks", want, webhooksOf(plan))
-			if relaxed := conditionOf(plan, "OrderRelaxed"); relaxed != "" {
-				t.Errorf("OrderRelaxed although nothing waits for the Deployment: %s", relaxed)
-			}
+			installtest.Same(t, "why the order is relaxed", "", conditionOf(plan, "OrderRelaxed"))
 			c.wait(time.Second)
-			if repeated := stepsOf(c.reconcile()); len(repeated) > 0 {
-				t.Errorf("the next reconciliation writes again: %q", repeated)
-			}
+			installtest.Same(t, "steps of the next reconciliation", []string(nil), stepsOf(c.reconcile()))
 		})
 	}
 }
@@ -293,9 +289,8 @@ func TestUpdateOfDeployment(t *testing.T) {
 	live.Spec.Template.Spec.Containers[0].Image = "evil"
 
 	got := c.next().Steps[0].Object.(*appsv1.Deployment)
-	if got.ResourceVersion != live.ResourceVersion || got.UID != live.UID {
-		t.Errorf("the update is of %s at %s, want %s at %s", got.UID, got.ResourceVersion, live.UID, live.ResourceVersion)
-	}
+	installtest.Same(t, "the resourceVersion", live.ResourceVersion, got.ResourceVersion)
+	installtest.Same(t, "the UID", live.UID, got.UID)
 	if got.Annotations["deployment.kubernetes.io/revision"] != "7" || len(got.OwnerReferences) != 1 || got.OwnerReferences[0].UID != "uid-of-shop" {
 		t.Errorf("metadata: %+v", got.ObjectMeta)
 	}

@@ -118,9 +118,7 @@ func TestEditedPath(t *testing.T) {
 	for range 3 {
 		plan := c.reconcile()
 		installtest.Same(t, "webhooks", []string{`v.manager.example.com Registered PathNotServed: path "/validate" is called until "/wrong" is served: there is nothing at /wrong`}, webhooksOf(plan))
-		if c.pathCalled() != "/validate" {
-			t.Fatalf("%s is called", c.pathCalled())
-		}
+		installtest.Same(t, "the called path", "/validate", c.pathCalled())
 	}
 	installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.next()))
 	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
@@ -181,9 +179,7 @@ func TestEditedPathAndDeletedRegistration(t *testing.T) {
 	for range 3 {
 		installtest.Same(t, "webhooks", []string{"v.manager.example.com Waiting PathNotServed: there is nothing at /wrong"}, webhooksOf(c.reconcile()))
 	}
-	if len(c.Observed.Validating) > 0 {
-		t.Errorf("%s is called", c.pathCalled())
-	}
+	installtest.Same(t, "the number of registrations", 0, len(c.Observed.Validating))
 	atPath("/validate")(&c.CSV.Spec.WebhookDefinitions[0])
 	c.reconcile()
 	installtest.Same(t, "the called path", "/validate", c.pathCalled())
@@ -232,14 +228,12 @@ func TestEditedPathWithDelegatedCABundle(t *testing.T) {
 	c.answer = notServing("/wrong")
 	atPath("/wrong")(&c.CSV.Spec.WebhookDefinitions[0])
 	c.reconcile()
-	if c.reconcile(); c.pathCalled() != "/validate" {
-		t.Fatalf("%s is called", c.pathCalled())
-	}
+	c.reconcile()
+	installtest.Same(t, "the called path", "/validate", c.pathCalled())
 	installtest.Same(t, "each reconciliation writes", []string(nil), stepsOf(c.next()))
 	atPath("/right")(&c.CSV.Spec.WebhookDefinitions[0])
-	if c.reconcile(); c.pathCalled() != "/right" {
-		t.Errorf("%s is called", c.pathCalled())
-	}
+	c.reconcile()
+	installtest.Same(t, "the called path", "/right", c.pathCalled())
 }
 
 // A registration with a delegated caBundle that another client deletes is created without rules. They
@@ -256,9 +250,7 @@ func TestEditedPathAndDeletedDelegatedRegistration(t *testing.T) {
 		c.reconcile()
 		for _, live := range c.Observed.Validating {
 			live.Webhooks[0].ClientConfig.CABundle = c.trust.CABundle // the issuer injects it
-			if len(live.Webhooks[0].Rules) > 0 {
-				t.Fatalf("%s is called", c.pathCalled())
-			}
+			installtest.Same(t, "the number of rules", 0, len(live.Webhooks[0].Rules))
 		}
 	}
 	if len(c.Observed.Validating) == 0 {

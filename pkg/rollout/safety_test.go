@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -29,21 +28,18 @@ var changes = map[string]func(*cluster){
 	"certificate is lost": func(c *cluster) { c.Certificates["manager"] = certificateWith("damaged") },
 	"another image":       func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image += "x" },
 	"unregistered":        func(c *cluster) { c.Observed.Validating = nil },
-	"edited":              func(c *cluster) { removePolicy(c.Observed.Validating) },
-	"namespace is added":  func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"red"} },
-	"a minute passes":     func(c *cluster) { c.wait(time.Minute) },
+	"edited": func(c *cluster) {
+		for _, v := range c.Observed.Validating {
+			v.Webhooks[0].FailurePolicy, v.Webhooks[0].ClientConfig.CABundle = new(admissionregistrationv1.Ignore), nil
+		}
+	},
+	"namespace is added": func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"red"} },
+	"a minute passes":    func(c *cluster) { c.wait(time.Minute) },
 }
 
 func withDeployment(c *cluster, do func(string)) {
 	if c.Observed.Deployments["manager"] != nil {
 		do("manager")
-	}
-}
-
-func removePolicy(live []*admissionregistrationv1.ValidatingWebhookConfiguration) {
-	for _, v := range live {
-		v.Webhooks[0].FailurePolicy = new(admissionregistrationv1.Ignore)
-		v.Webhooks[0].ClientConfig.CABundle = nil
 	}
 }
 
@@ -137,13 +133,9 @@ func TestCrashAfterEachWrite(t *testing.T) {
 		c := clusterWith(t, webhookOf("first"), webhookOf("second"))
 		c.writes = written
 		c.reconcileTimes(10)
-		if c.CSV.Status.Phase != succeeded {
-			t.Errorf("stopped after %d writes, it is %s: %s", written, c.CSV.Status.Phase, c.CSV.Status.Message)
-		}
+		c.expectPhase(fmt.Sprintf("stopped after %d writes", written), succeeded)
 		installtest.Same(t, fmt.Sprintf("stopped after %d writes, objects", written), want, keys(c))
-		if steps := stepsOf(c.next()); len(steps) > 0 {
-			t.Errorf("stopped after %d writes, it still writes %q", written, steps)
-		}
+		installtest.Same(t, fmt.Sprintf("stopped after %d writes, steps", written), []string(nil), stepsOf(c.next()))
 	}
 }
 
@@ -158,15 +150,11 @@ func TestNextDoesNotModifyInput(t *testing.T) {
 	csv, previous := c.CSV.DeepCopy(), c.Previous.DeepCopy()
 	deployment, service := c.Observed.Deployments["manager"].DeepCopy(), c.Observed.Services["manager-service"].DeepCopy()
 	validating, mutating := c.Observed.Validating[0].DeepCopy(), c.Observed.Mutating[0].DeepCopy()
-	if plan := c.next(); len(plan.Steps) != 4 {
-		t.Fatalf("steps %q", stepsOf(plan))
-	}
-	for _, diff := range []string{
-		cmp.Diff(csv, c.CSV), cmp.Diff(previous, &c.Previous), cmp.Diff(deployment, c.Observed.Deployments["manager"]),
-		cmp.Diff(service, c.Observed.Services["manager-service"]), cmp.Diff(validating, c.Observed.Validating[0]), cmp.Diff(mutating, c.Observed.Mutating[0]),
-	} {
-		if diff != "" {
-			t.Errorf("the plan changed what it was made from (-before +after):\n%s", diff)
-		}
-	}
+	installtest.Same(t, "the number of steps", 4, len(c.next().Steps))
+	installtest.Same(t, "the ClusterServiceVersion", csv, c.CSV)
+	installtest.Same(t, "the status", previous, &c.Previous)
+	installtest.Same(t, "the Deployment", deployment, c.Observed.Deployments["manager"])
+	installtest.Same(t, "the Service", service, c.Observed.Services["manager-service"])
+	installtest.Same(t, "the validating configuration", validating, c.Observed.Validating[0])
+	installtest.Same(t, "the mutating configuration", mutating, c.Observed.Mutating[0])
 }

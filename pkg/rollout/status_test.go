@@ -56,9 +56,7 @@ func TestEarliestCertificate(t *testing.T) {
 	early, late := metav1.NewTime(noon.Add(time.Hour)), metav1.NewTime(noon.Add(2*time.Hour))
 	c.Certificates["first"] = managerv1alpha1.CertificateStatus{CAFingerprint: "x", NotAfter: &late}
 	c.Certificates["second"] = managerv1alpha1.CertificateStatus{CAFingerprint: "x", NotAfter: &early}
-	if got := c.reconcile().Status.CertificatesExpire; !got.Equal(&early) {
-		t.Errorf("certificates expire at %s, want %s", got, early)
-	}
+	installtest.Same(t, "certificates expire at", &early, c.reconcile().Status.CertificatesExpire)
 }
 
 func TestNoWebhooks(t *testing.T) {

@@ -60,16 +60,12 @@ func TestInstallTimeoutIsRequeued(t *testing.T) {
 	c.becomeUnavailable("manager")
 	c.wait(time.Second)
 	plan := c.reconcile()
-	if want := noon.Add(5 * time.Minute); !plan.Requeue.At.Equal(want) {
-		t.Fatalf("the requeue is at %s, want %s", plan.Requeue.At, want)
-	}
+	installtest.Same(t, "the requeue", noon.Add(5*time.Minute), plan.Requeue.At)
 	c.now = plan.Requeue.At
 	plan = c.reconcile()
 	want := []string{`Failed InstallCheckFailed: install timeout: waiting for deployment manager to become ready: deployment "manager" not available: Deployment does not have minimum availability.`}
 	installtest.Same(t, "phases", want, phasesOf(plan))
-	if !plan.Requeue.At.IsZero() {
-		t.Errorf("after the timeout, it requeues at %s", plan.Requeue.At)
-	}
+	installtest.Same(t, "the requeue after the timeout", time.Time{}, plan.Requeue.At)
 }
 
 // The timeout begins with the installation, not with the creation of older Deployments.
@@ -85,16 +81,13 @@ func TestInstallTimeoutOfOldDeployments(t *testing.T) {
 	c.reconcile()
 	c.wait(time.Second)
 	c.reconcile()
-	if c.CSV.Status.Phase != installing {
-		t.Errorf("with a scope again it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-	}
+	c.expectPhase("with a scope again", installing)
 	c.answer = func(backends.Endpoint) backends.Answer { return backends.Answer{} }
 	c.wait(4 * time.Minute)
 	c.reconcile()
 	c.wait(59 * time.Second)
-	if c.reconcile(); c.CSV.Status.Phase != succeeded {
-		t.Errorf("with its webhook registered it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-	}
+	c.reconcile()
+	c.expectPhase("with its webhook registered", succeeded)
 }
 
 // A registration that is created shortly before the timeout has the whole settle time.
@@ -108,9 +101,8 @@ func TestInstallTimeoutOfNewRegistrations(t *testing.T) {
 	c.wait(5*time.Minute - time.Second)
 	c.reconcile()
 	c.wait(time.Second)
-	if c.reconcile(); c.CSV.Status.Phase != installing {
-		t.Errorf("it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-	}
+	c.reconcile()
+	c.expectPhase("at the timeout", installing)
 }
 
 // The settle time begins at the recorded creation time of a registration. Without a record it
@@ -134,17 +126,14 @@ func TestSettleTimeBeginsWithCreation(t *testing.T) {
 				c.Observed.CreationTimes = map[types.UID]time.Time{c.Observed.Validating[0].UID: c.now}
 			}
 			plan := c.reconcile()
-			if want := second.Add(test.settled); !plan.Requeue.At.Equal(want) {
-				t.Fatalf("the requeue is at %s, want %s", plan.Requeue.At, want)
-			}
+			installtest.Same(t, "the requeue", second.Add(test.settled), plan.Requeue.At)
 			c.now = plan.Requeue.At.Add(-time.Millisecond)
 			if c.reconcile(); c.CSV.Status.Phase == succeeded {
 				t.Error("it has succeeded before the requeue")
 			}
 			c.now = plan.Requeue.At
-			if c.reconcile(); c.CSV.Status.Phase != succeeded {
-				t.Errorf("then it is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-			}
+			c.reconcile()
+			c.expectPhase("at the requeue", succeeded)
 		})
 	}
 }

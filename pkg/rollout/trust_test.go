@@ -64,9 +64,7 @@ func TestSecretOfADeploymentThatIsNotStarted(t *testing.T) {
 			c.trust = render.Trust{CABundle: []byte("ca and the next"), CAHash: "hash-of-ca", Generation: 2}
 			c.Secrets["second"] = secretOf("second")
 			plan := c.reconcileLater()
-			if reason := plan.Status.Deployments[1].Reason; reason != managerv1alpha1.ReasonEarlierDeployment {
-				t.Fatalf("the second Deployment is pending because of %q", reason)
-			}
+			installtest.Same(t, "why the second Deployment is pending", managerv1alpha1.ReasonEarlierDeployment, plan.Status.Deployments[1].Reason)
 			indexOf := func(prefix string) int {
 				return slices.IndexFunc(stepsOf(plan), func(step string) bool { return strings.HasPrefix(step, prefix) })
 			}
@@ -125,8 +123,6 @@ func TestRepairsOfSecret(t *testing.T) {
 		"recreated":                            {Step{Verb: Create, Object: secret}, repaired, true},
 		"the same content":                     {Step{Verb: Update, Object: secret, Repeated: true}, nil, true},
 	} {
-		if got := test.step.Repairs(managerv1alpha1.WebhookRolloutStatus{}, test.contests); got != test.want {
-			t.Errorf("%s: repairs = %t", name, got)
-		}
+		installtest.Same(t, name+": repairs", test.want, test.step.Repairs(managerv1alpha1.WebhookRolloutStatus{}, test.contests))
 	}
 }

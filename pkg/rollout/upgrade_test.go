@@ -90,15 +90,9 @@ func TestUpgrade(t *testing.T) {
 	}
 	expect(t, c.registered(), "changed.example.com shop.v2 server-service", "moved.example.com shop.v2 after-service",
 		"new.example.com shop.v2 server-service", "same.example.com shop.v2 server-service")
-	if c.CSV.Status.Phase != operatorsv1alpha1.CSVPhaseSucceeded {
-		t.Errorf("the new version is %s: %s", c.CSV.Status.Phase, c.CSV.Status.Message)
-	}
-	if c.validatingNamed("same.example.com").UID != uid {
-		t.Error("the unchanged webhook was recreated")
-	}
-	if owners := c.Observed.Services["server-service"].OwnerReferences; len(owners) != 2 {
-		t.Errorf("while both versions exist, both own the Service: %v", owners)
-	}
+	c.expectPhase("the new version", succeeded)
+	installtest.Same(t, "the UID of the unchanged webhook", uid, c.validatingNamed("same.example.com").UID)
+	installtest.Same(t, "the number of owners of the Service while both versions exist", 2, len(c.Observed.Services["server-service"].OwnerReferences))
 }
 
 // After a failed upgrade, webhooks that are called in the same way stay registered.
@@ -127,9 +121,7 @@ func TestUpgradeThatFails(t *testing.T) {
 				c.wait(time.Minute)
 				c.reconcileLater()
 			}
-			if c.CSV.Status.Reason != operatorsv1alpha1.CSVReasonInstallCheckFailed {
-				t.Errorf("the upgrade is %s (%s): %s", c.CSV.Status.Phase, c.CSV.Status.Reason, c.CSV.Status.Message)
-			}
+			installtest.Same(t, "the reason", operatorsv1alpha1.CSVReasonInstallCheckFailed, c.CSV.Status.Reason)
 			expect(t, c.registered(), test.live...)
 		})
 	}
@@ -190,9 +182,7 @@ func TestUpgradeWaits(t *testing.T) {
 
 func expect(t *testing.T, got []string, want ...string) {
 	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("registrations are\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))
-	}
+	installtest.Same(t, "registrations", want, got)
 }
 
 // A deleted version whose end is refused reports the refusal, and nothing of its former webhooks.

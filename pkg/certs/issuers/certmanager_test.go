@@ -1,7 +1,6 @@
 package issuers
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Without an issuer, the leaf is signed by a self-signed CA, and is never its own root.
@@ -33,25 +33,21 @@ func TestCertManagerObjects(t *testing.T) {
 			var got []string
 			for _, o := range objects {
 				got = append(got, name(o))
-				if o.GetNamespace() != "ns" || o.GetLabels()["olm.managed"] != "true" {
-					t.Errorf("%s is in %q and labelled %v", name(o), o.GetNamespace(), o.GetLabels())
-				}
+				installtest.Same(t, "the namespace of "+name(o), "ns", o.GetNamespace())
+				installtest.Same(t, "the label of "+name(o), "true", o.GetLabels()["olm.managed"])
 			}
-			if !slices.Equal(got, tc.want) {
-				t.Fatalf("objects are %q, want %q", got, tc.want)
-			}
+			installtest.Same(t, "objects", tc.want, got)
 			leaf := objects[len(objects)-1].Object
-			if signer, _, _ := unstructured.NestedString(leaf, "spec", "issuerRef", "name"); signer != tc.signer {
-				t.Errorf("the leaf is signed by %q, want %q", signer, tc.signer)
+			expect := func(want string, path ...string) {
+				t.Helper()
+				got, _, _ := unstructured.NestedString(leaf, path...)
+				installtest.Same(t, path[len(path)-1], want, got)
 			}
+			expect(tc.signer, "spec", "issuerRef", "name")
+			expect("Always", "spec", "privateKey", "rotationPolicy")
+			expect("720h0m0s", "spec", "renewBefore") // a third of 90 days
 			if isCA, _, _ := unstructured.NestedBool(leaf, "spec", "isCA"); isCA {
 				t.Error("the leaf is a CA")
-			}
-			if policy, _, _ := unstructured.NestedString(leaf, "spec", "privateKey", "rotationPolicy"); policy != "Always" {
-				t.Errorf("rotationPolicy is %q", policy)
-			}
-			if early, _, _ := unstructured.NestedString(leaf, "spec", "renewBefore"); early != "720h0m0s" {
-				t.Errorf("renewBefore is %q, want a third of 90 days", early)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestChoiceOf(t *testing.T) {
@@ -45,9 +46,7 @@ func TestChoiceOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ChoiceOf(tc.annotations)
-			if got != tc.want {
-				t.Errorf("choice is %+v, want %+v", got, tc.want)
-			}
+			installtest.Same(t, "choice", tc.want, got)
 			if (err != nil) != (tc.wrong != "") || err != nil && !strings.Contains(err.Error(), tc.wrong) {
 				t.Errorf("error is %v, want one that says %q", err, tc.wrong)
 			}

@@ -1,6 +1,7 @@
 package issuers
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const somePEM = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n"
@@ -123,13 +125,9 @@ func TestRenewalOfCertManager(t *testing.T) {
 	} {
 		leaf := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"renewalTime": text}}}
 		f := CertManagerFacts{Installed: true, Request: request(Issuer{}), Objects: map[string]*unstructured.Unstructured{"Certificate server-service-cert": leaf}}
-		if got := FromCertManager(f).RenewAt; !got.Equal(want) {
-			t.Errorf("of %q the renewal is at %s, want %s", text, got, want)
-		}
+		installtest.Same(t, fmt.Sprintf("of %q, the renewal", text), want, FromCertManager(f).RenewAt)
 	}
-	if got := FromCertManager(CertManagerFacts{Request: request(Issuer{})}).RenewAt; !got.IsZero() {
-		t.Errorf("without a Certificate the renewal is at %s", got)
-	}
+	installtest.Same(t, "the renewal without a Certificate", time.Time{}, FromCertManager(CertManagerFacts{Request: request(Issuer{})}).RenewAt)
 }
 
 func TestFromServiceCA(t *testing.T) {
@@ -159,13 +157,9 @@ func TestFromServiceCA(t *testing.T) {
 
 func check(t *testing.T, got Finding, published bool, problem string) {
 	t.Helper()
-	if (got.Published != nil) != published {
-		t.Errorf("published is %v, want something: %t", got.Published, published)
-	}
+	installtest.Same(t, "something is published", published, got.Published != nil)
 	if published && string(got.Published.CA) != somePEM {
 		t.Errorf("the CA is %q", got.Published.CA)
 	}
-	if !strings.Contains(got.Problem, problem) || (problem == "") != (got.Problem == "") {
-		t.Errorf("the problem is %q, want %q", got.Problem, problem)
-	}
+	installtest.Contains(t, "the problem", problem, got.Problem)
 }

@@ -131,9 +131,7 @@ func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 			if test.resource == "" {
 				test.resource = "deployments"
 			}
-			if called := calls(t, matcher, test.filled()); called != test.called {
-				t.Errorf("the webhook is called: %t, want %t", called, test.called)
-			}
+			installtest.Same(t, "the webhook is called", test.called, calls(t, matcher, test.filled()))
 		})
 	}
 }
@@ -172,9 +170,7 @@ func owningPonds(deployment string) []operatorsv1alpha1.APIServiceDescription {
 func TestSelfDeadlocksOfAManagerWithoutAName(t *testing.T) {
 	in := guardedBy(installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Update, "", "namespaces")))
 	in.Manager = ""
-	if got := For(in)(in.CSV.Spec.WebhookDefinitions[0]); len(got) > 0 {
-		t.Errorf("%q is exempted", got[0].MatchCondition().Expression)
-	}
+	installtest.Same(t, "the number of exemptions", 0, len(For(in)(in.CSV.Spec.WebhookDefinitions[0])))
 }
 
 func TestSelfDeadlocksAnywhere(t *testing.T) {
@@ -189,9 +185,7 @@ func TestSelfDeadlocksAnywhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Create, "", "pods")))
 			csv.Spec.InstallModes = test.modes
-			if got := ForWidestScope(csv)(csv.Spec.WebhookDefinitions[0]); len(got) != test.want {
-				t.Errorf("%d exemptions, want %d: %+v", len(got), test.want, got)
-			}
+			installtest.Same(t, "the number of exemptions", test.want, len(ForWidestScope(csv)(csv.Spec.WebhookDefinitions[0])))
 		})
 	}
 }

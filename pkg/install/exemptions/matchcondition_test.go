@@ -257,9 +257,7 @@ func TestConditions(t *testing.T) {
 		"a request without a user, a name, and any object": {call{resource: "pods", user: " "}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if called := calls(t, matcher, test.filled()); called != test.called {
-				t.Errorf("the webhook is called: %t, want %t", called, test.called)
-			}
+			installtest.Same(t, "the webhook is called", test.called, calls(t, matcher, test.filled()))
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package installtest
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,5 +20,13 @@ func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Contains fails the test if got does not contain want, or if want is empty and got is not.
+func Contains(t testing.TB, what, want, got string) {
+	t.Helper()
+	if !strings.Contains(got, want) || want == "" && got != "" {
+		t.Errorf("%s is %q, want %q", what, got, want)
 	}
 }

@@ -88,9 +88,7 @@ func TestKeptOwners(t *testing.T) {
 			kept := DefinitionOwnersOf(csv, live, map[string]string{"server": "server-service", "other": "other-service"},
 				map[string]*apiextensionsv1.CustomResourceDefinition{"things.example.com": installtest.Definition("things.example.com"), "levers.example.com": convertedBy("former-service")})
 			owners, differ := kept.Owners(test.kind, o, bindings)
-			if differ != (test.want != nil) {
-				t.Fatalf("differ is %v, owners %v", differ, owners)
-			}
+			installtest.Same(t, "they differ", test.want != nil, differ)
 			if diff := cmp.Diff(test.want, owners); differ && diff != "" {
 				t.Errorf("owners (-want +got):\n%s", diff)
 			}
@@ -103,9 +101,8 @@ func TestKeptOwners(t *testing.T) {
 func TestDeletedDefinitionKeepsNothing(t *testing.T) {
 	crd := installtest.Definition("things.example.com")
 	crd.DeletionTimestamp = &metav1.Time{}
-	if definitions := convertedDefinitions(converter(), "server", nil, map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}); len(definitions) > 0 {
-		t.Errorf("kept by %v", definitions)
-	}
+	crds := map[string]*apiextensionsv1.CustomResourceDefinition{crd.Name: crd}
+	installtest.Same(t, "the number of definitions", 0, len(convertedDefinitions(converter(), "server", nil, crds)))
 }
 
 func TestFateOf(t *testing.T) {

@@ -129,7 +129,5 @@ func TestPlannedFor(t *testing.T) {
 			step("other.v1", rbacv1.GroupName, "RoleBinding", created), step(csv.Name, "example.com", "ClusterRoleBinding", created)),
 		plan("elsewhere", step(csv.Name, rbacv1.GroupName, "ClusterRoleBinding", created)),
 	})
-	if len(planned) != 1 || !planned["ClusterRole reader"] {
-		t.Errorf("planned %v, want the ClusterRole that was created", planned)
-	}
+	installtest.Same(t, "planned", map[string]bool{"ClusterRole reader": true}, planned)
 }

@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -52,8 +53,6 @@ func TestPermissionCombinations(t *testing.T) {
 		4: {Verbs: installtest.ListOf(1), APIGroups: installtest.ListOf(1), Resources: installtest.ListOf(2), ResourceNames: installtest.ListOf(2)},
 		0: {APIGroups: installtest.ListOf(1), Resources: installtest.ListOf(2)},
 	} {
-		if got := csvspec.GrantCombinations(rule); got != want {
-			t.Errorf("%+v has %d combinations, want %d", rule, got, want)
-		}
+		installtest.Same(t, fmt.Sprintf("the combinations of %+v", rule), want, csvspec.GrantCombinations(rule))
 	}
 }

@@ -131,9 +131,7 @@ func TestOwnedKindsOfTwoServers(t *testing.T) {
 	} {
 		csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("one"), installtest.DeploymentOf("two")))
 		installtest.Owning(installtest.Owning(csv, "Pond", "one", 0), "Lake", test.deployment, test.port)
-		if verdict := requirements.Check(requirements.Facts{CSV: csv}); verdict.Passes() != test.passes {
-			t.Errorf("%s: passes %t: %s", title, verdict.Passes(), verdict.Unmet())
-		}
+		installtest.Same(t, title+": passes", test.passes, requirements.Check(requirements.Facts{CSV: csv}).Passes())
 	}
 }
 

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -166,7 +165,5 @@ func TestDisplacedVolumes(t *testing.T) {
 			{Name: "cert", MountPath: "/tmp/k8s-webhook-server/serving-certs"}, {Name: "config", MountPath: "/etc/config"},
 		}}},
 	}
-	if got, want := DisplacedVolumes(pod), []string{"cert", "webhook-cert"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	installtest.Same(t, "displaced", []string{"cert", "webhook-cert"}, DisplacedVolumes(pod))
 }

@@ -104,11 +104,7 @@ func TestDeploymentHash(t *testing.T) {
 		"the CA":                        {func(in *Input) { in.Trust["manager"] = Trust{CAHash: "another"} }, false},
 		"an annotation of the operator": {func(in *Input) { in.CSV.Annotations = map[string]string{"capabilities": "Deep Insights"} }, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if changed := hash(test.change); (changed == same) != test.stays {
-				t.Errorf("the hash was %s and is %s", same, changed)
-			}
-		})
+		t.Run(name, func(t *testing.T) { installtest.Same(t, "the hash stays", test.stays, hash(test.change) == same) })
 	}
 }
 

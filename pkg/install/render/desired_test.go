@@ -71,7 +71,5 @@ func TestDeploymentsOfOneName(t *testing.T) {
 		t.Errorf("%d Deployments, the first with %d webhooks", len(rendered), len(rendered[0].Webhooks))
 	}
 	const unmet = `Deployment manager: spec.install.spec.deployments[0], [1], [2] and 4997 more have the name "manager": give each its own`
-	if verdict := requirements.Check(requirements.Facts{CSV: csv}); verdict.Unmet() != unmet {
-		t.Errorf("unmet %q", verdict.Unmet())
-	}
+	installtest.Same(t, "unmet", unmet, requirements.Check(requirements.Facts{CSV: csv}).Unmet())
 }

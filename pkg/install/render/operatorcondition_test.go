@@ -41,9 +41,7 @@ func TestCondition(t *testing.T) {
 			installtest.Same(t, "Deployments", []string{"manager", "worker"}, c.Object.Spec.Deployments)
 			var bound []string
 			for _, subject := range c.RoleBinding.Subjects {
-				if subject.Namespace != "shop" {
-					t.Errorf("subject %+v", subject)
-				}
+				installtest.Same(t, "the namespace of the subject", "shop", subject.Namespace)
 				bound = append(bound, subject.Name)
 			}
 			installtest.Same(t, "bound", test.want, bound)

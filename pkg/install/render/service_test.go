@@ -62,9 +62,7 @@ func TestServicePorts(t *testing.T) {
 			var called []int32
 			for _, w := range d.Webhooks {
 				called = append(called, w.Port)
-				if registered := validatingOf(w).Webhooks[0].ClientConfig.Service.Port; *registered != w.Port {
-					t.Errorf("the registration calls port %d, want %d", *registered, w.Port)
-				}
+				installtest.Same(t, "the port that the registration calls", w.Port, *validatingOf(w).Webhooks[0].ClientConfig.Service.Port)
 			}
 			installtest.Same(t, "ports that are called", test.called, called)
 		})
@@ -170,12 +168,9 @@ func TestNamesOfAwkwardDeployments(t *testing.T) {
 	services := map[string]string{}
 	for _, d := range Objects(in).Deployments {
 		name, service := d.Object.Name, d.Service.Name
-		if problems := validation.IsDNS1035Label(service); len(problems) > 0 {
-			t.Errorf("Service %q of Deployment %q: %v", service, name, problems)
-		}
-		if problems := validation.IsDNS1035Label(csvspec.AlternateServiceName(csv, name)); len(problems) > 0 {
-			t.Errorf("alternate Service %q of Deployment %q: %v", csvspec.AlternateServiceName(csv, name), name, problems)
-		}
+		installtest.Same(t, fmt.Sprintf("problems of Service %q of Deployment %q", service, name), []string(nil), validation.IsDNS1035Label(service))
+		alternate := validation.IsDNS1035Label(csvspec.AlternateServiceName(csv, name))
+		installtest.Same(t, fmt.Sprintf("problems of the alternate Service of Deployment %q", name), []string(nil), alternate)
 		if other, taken := services[service]; taken {
 			t.Errorf("Deployments %q and %q share Service %q", name, other, service)
 		}
@@ -188,8 +183,6 @@ func TestNamesOfAwkwardDeployments(t *testing.T) {
 			pod.Volumes[0].Secret.SecretName, pod.Volumes[1].Secret.SecretName,
 		}
 		installtest.Same(t, fmt.Sprintf("names of the Secret of Deployment %q", name), []string{secret, secret, secret, secret, secret, secret}, got)
-		if called := validatingOf(d.Webhooks[0]).Webhooks[0].ClientConfig.Service.Name; called != service {
-			t.Errorf("the webhook of Deployment %q calls Service %q, want %q", name, called, service)
-		}
+		installtest.Same(t, "the called Service of "+name, service, validatingOf(d.Webhooks[0]).Webhooks[0].ClientConfig.Service.Name)
 	}
 }

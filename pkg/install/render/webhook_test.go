@@ -119,11 +119,7 @@ func TestConfigurationName(t *testing.T) {
 			in.Configurations = map[csvspec.Identity]string{{Type: installtest.Mutating, GenerateName: "v.shop.example.com"}: "m"}
 		}, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if got := named(test.change); (got == derived) != test.stays {
-				t.Errorf("the name was %q and is %q", derived, got)
-			}
-		})
+		t.Run(name, func(t *testing.T) { installtest.Same(t, "the name stays", test.stays, named(test.change) == derived) })
 	}
 	t.Run("one that exists is kept", func(t *testing.T) {
 		got := named(func(in *Input) {
@@ -141,9 +137,7 @@ func TestDescriptionHash(t *testing.T) {
 		return validatingOf(rendered(t, in).Webhooks[0]).Labels["olm.webhook-description-hash"]
 	}
 	same := hash(func(*Input) {})
-	if changed := hash(func(in *Input) { in.Trust["manager"] = Trust{Generation: 9} }); changed != same {
-		t.Errorf("another certificate changes the hash from %s to %s", same, changed)
-	}
+	installtest.Same(t, "the hash with another certificate", same, hash(func(in *Input) { in.Trust["manager"] = Trust{Generation: 9} }))
 	if changed := hash(func(in *Input) { in.CSV.Spec.WebhookDefinitions[0].TimeoutSeconds = new(int32(5)) }); changed == same {
 		t.Errorf("another timeout leaves the hash at %s", same)
 	}
@@ -174,12 +168,8 @@ func TestConfigurationBeforeTheCertificate(t *testing.T) {
 	d := rendered(t, in)
 
 	got := validatingOf(d.Webhooks[0])
-	if len(got.Webhooks[0].ClientConfig.CABundle) > 0 {
-		t.Errorf("caBundle is %q", got.Webhooks[0].ClientConfig.CABundle)
-	}
-	if generation := got.Annotations["olm-webhook-manager.io/certificate-generation"]; generation != "0" {
-		t.Errorf("the generation is %q, want 0", generation)
-	}
+	installtest.Same(t, "caBundle", "", string(got.Webhooks[0].ClientConfig.CABundle))
+	installtest.Same(t, "the generation", "0", got.Annotations["olm-webhook-manager.io/certificate-generation"])
 	if hash, found := d.Object.Spec.Template.Annotations["olmcahash"]; found {
 		t.Errorf("the pods bear the hash %q of a CA that does not exist", hash)
 	}

@@ -1,7 +1,6 @@
 package requirements
 
 import (
-	"strings"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -48,13 +47,9 @@ func TestOccupiedGroup(t *testing.T) {
 		"metrics.k8s.io":      {"spec.apiservicedefinitions.owned", "reserved for Kubernetes", "name a group of your own"},
 	} {
 		why := OccupiedGroup(group, others)
-		if (why != "") != (says != nil) {
-			t.Errorf("group %s: %q", group, why)
-		}
+		installtest.Same(t, "group "+group+" is refused", says != nil, why != "")
 		for _, words := range says {
-			if !strings.Contains(why, words) {
-				t.Errorf("group %s: %q lacks %q", group, why, words)
-			}
+			installtest.Contains(t, "group "+group, words, why)
 		}
 	}
 }
@@ -88,11 +83,7 @@ func TestReservedAPI(t *testing.T) {
 		return nil
 	}
 	csv := installtest.Owning(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"))), "Pond", "manager", 0)
-	if why := ReservedAPI(csv, services); why != "" {
-		t.Errorf("its own group is refused: %s", why)
-	}
+	installtest.Same(t, "why its own group is refused", "", ReservedAPI(csv, services))
 	csv.Spec.APIServiceDefinitions.Owned = append(csv.Spec.APIServiceDefinitions.Owned, operatorsv1alpha1.APIServiceDescription{Group: "apps", Version: "v99", Kind: "Deployment"})
-	if got, want := ReservedAPI(csv, services), `group "apps" is not for operators to serve; name another one in spec.apiservicedefinitions.owned`; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	installtest.Same(t, "apps", `group "apps" is not for operators to serve; name another one in spec.apiservicedefinitions.owned`, ReservedAPI(csv, services))
 }

@@ -1,7 +1,7 @@
 package requirements
 
 import (
-	"slices"
+	"fmt"
 	"testing"
 	"time"
 
@@ -95,9 +95,8 @@ func TestAPIsOfAnAPIServerThatStandsAlone(t *testing.T) {
 			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")))
 			test.needs(&csv.Spec)
 			verdict := Check(Facts{CSV: csv, NoAggregator: true, APIs: map[schema.GroupVersionKind]bool{pond: test.served}, Now: time.Unix(1000, 0)})
-			if verdict.Passes() != test.passes || verdict.RequeueAfter != test.requeueAfter {
-				t.Errorf("passes: %t, requeued after %s: %s", verdict.Passes(), verdict.RequeueAfter, verdict.Unmet())
-			}
+			installtest.Same(t, "passes", test.passes, verdict.Passes())
+			installtest.Same(t, "it asks again after", test.requeueAfter, verdict.RequeueAfter)
 		})
 	}
 }
@@ -111,9 +110,8 @@ func TestNativeAPIs(t *testing.T) {
 		{Version: "v1", Kind: "Pond", Name: "Pond.v1.", Status: "NotPresent", Message: "Native API does not exist"},
 	}
 	installtest.Same(t, "requirements", want, verdict.Requirements)
-	if got := csvspec.RequiredAPIs(csv); !slices.Equal(got, []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Pond"}}) {
-		t.Errorf("the required kinds are %v", got)
-	}
+	kinds := []schema.GroupVersionKind{{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Pond"}}
+	installtest.Same(t, "the required kinds", kinds, csvspec.RequiredAPIs(csv))
 }
 
 func liveAPIService(name string, available bool) *apiregistrationv1.APIService {
@@ -131,9 +129,7 @@ func TestAPIPause(t *testing.T) {
 	for since, want := range map[time.Duration]time.Duration{
 		0: 250 * time.Millisecond, time.Second: time.Second, 20 * time.Second: 20 * time.Second, time.Hour: 30 * time.Second,
 	} {
-		if got := DiscoveryInterval(announced, announced.Add(since)); got != want {
-			t.Errorf("%s after it was announced the pause is %s, want %s", since, got, want)
-		}
+		installtest.Same(t, fmt.Sprintf("%s after it was announced, the pause", since), want, DiscoveryInterval(announced, announced.Add(since)))
 	}
 	questions := 0
 	for now := announced; now.Before(announced.Add(time.Hour)); now = now.Add(DiscoveryInterval(announced, now)) {
@@ -176,9 +172,7 @@ func TestUndiscovered(t *testing.T) {
 			}
 			verdict := Check(facts)
 			installtest.Same(t, "unmet", test.unmet, verdict.Unmet())
-			if verdict.RequeueAfter != longestAPIPause {
-				t.Errorf("asks again in %s", verdict.RequeueAfter)
-			}
+			installtest.Same(t, "it asks again after", longestAPIPause, verdict.RequeueAfter)
 		})
 	}
 }

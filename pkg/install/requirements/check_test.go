@@ -133,9 +133,8 @@ func TestMinKubeVersion(t *testing.T) {
 				requeueAfter = 0 // nothing but an edit ends it
 			}
 			installtest.Same(t, "requirements", []operatorsv1alpha1.RequirementStatus{want}, verdict.Requirements)
-			if verdict.RequeueAfter != requeueAfter || verdict.Passes() != test.met {
-				t.Errorf("passes: %t, requeued after %s", verdict.Passes(), verdict.RequeueAfter)
-			}
+			installtest.Same(t, "it asks again after", requeueAfter, verdict.RequeueAfter)
+			installtest.Same(t, "passes", test.met, verdict.Passes())
 		})
 	}
 }

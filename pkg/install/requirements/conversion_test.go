@@ -2,7 +2,6 @@ package requirements
 
 import (
 	"cmp"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,10 +57,7 @@ func TestConversionViolations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			csv := convertingCSV()
 			test.change(&csv.Spec)
-			got := Verdict{Violations: conversionViolations(csv)}.Invalid()
-			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
-				t.Errorf("got %q, want it to say %q", got, test.want)
-			}
+			installtest.Contains(t, "the problem", test.want, Verdict{Violations: conversionViolations(csv)}.Invalid())
 		})
 	}
 }
@@ -101,10 +97,7 @@ func TestConvertibleCRDs(t *testing.T) {
 			if test.crd != nil {
 				facts.CRDs["a.example.com"] = test.crd
 			}
-			got := Check(facts).Unmet()
-			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
-				t.Errorf("unmet is %q, want it to say %q", got, test.want)
-			}
+			installtest.Contains(t, "unmet", test.want, Check(facts).Unmet())
 		})
 	}
 }

@@ -81,9 +81,7 @@ func TestRequiredCRDs(t *testing.T) {
 func TestRequiredCRDNames(t *testing.T) {
 	csv := convertingCSV()
 	csv.Spec.CustomResourceDefinitions.Required = describing("z.example.com", "v1")
-	if got := csvspec.RequiredCRDs(csv); !slices.Equal(got, []string{"a.example.com", "b.example.com", "z.example.com"}) {
-		t.Errorf("the definitions are %v", got)
-	}
+	installtest.Same(t, "the definitions", []string{"a.example.com", "b.example.com", "z.example.com"}, csvspec.RequiredCRDs(csv))
 }
 
 func describing(nameVersion ...string) []operatorsv1alpha1.CRDDescription {
@@ -114,9 +112,7 @@ func TestOwnedCRDs(t *testing.T) {
 		got = append(got, Verdict{Requirements: []operatorsv1alpha1.RequirementStatus{r}}.Unmet())
 	}
 	const unserved = "CustomResourceDefinition a.example.com: CRD version not served: the ClusterServiceVersion names v2, served are v1"
-	if want := []string{"CustomResourceDefinition b.example.com: CRD is not present", unserved, "", unserved}; !slices.Equal(got, want) {
-		t.Errorf("unmet is %q, want %q", got, want)
-	}
+	installtest.Same(t, "unmet", []string{"CustomResourceDefinition b.example.com: CRD is not present", unserved, "", unserved}, got)
 }
 
 // A version that is not served is a lack, unless it was promised, and may be waited for.
@@ -147,9 +143,8 @@ func TestAwaitedVersions(t *testing.T) {
 				facts.CRDs["a.example.com"] = test.definition
 			}
 			verdict := Verdict{Requirements: requiredCRDs(facts), Awaited: awaitedVersions(facts)}
-			if !slices.Equal(verdict.Awaited, test.want) || verdict.Unmet() != test.unmet {
-				t.Errorf("awaited are %q, unmet is %q, want %q, %q", verdict.Awaited, verdict.Unmet(), test.want, test.unmet)
-			}
+			installtest.Same(t, "awaited", test.want, verdict.Awaited)
+			installtest.Same(t, "unmet", test.unmet, verdict.Unmet())
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package requirements
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -56,9 +57,7 @@ func TestOneActiveVersionForEachDeployment(t *testing.T) {
 			"elder":   {ask(elder, younger, test.elderBegan, test.youngerBegan), test.elderWaits},
 			"younger": {ask(younger, elder, test.youngerBegan, test.elderBegan), test.youngerWaits},
 		} {
-			if got := verdict.got.ClaimedDeployments["manager"]; got != verdict.want {
-				t.Errorf("%s: for %s the Deployment is claimed by %q, want %q", name, csv, got, verdict.want)
-			}
+			installtest.Same(t, fmt.Sprintf("%s: claimed for %s by", name, csv), verdict.want, verdict.got.ClaimedDeployments["manager"])
 			if verdict.got.Passes() != (verdict.want == "") || !strings.Contains(verdict.got.Unmet(), verdict.want) {
 				t.Errorf("%s: %s passes: %t: %s", name, csv, verdict.got.Passes(), verdict.got.Unmet())
 			}

@@ -45,9 +45,7 @@ func TestNarrow(t *testing.T) {
 				t.Errorf("violations are %v", got)
 			}
 			for i, d := range csvspec.LimitRules(c.csv).Spec.WebhookDefinitions {
-				if (len(d.Rules) > 0) != (i < c.want) {
-					t.Errorf("webhook %d has %d rules where %d are narrow", i, len(d.Rules), c.want)
-				}
+				installtest.Same(t, fmt.Sprintf("webhook %d has rules", i), i < c.want, len(d.Rules) > 0)
 			}
 			for i, d := range c.csv.Spec.WebhookDefinitions {
 				if len(d.Rules) == 0 {

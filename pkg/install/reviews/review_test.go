@@ -140,17 +140,14 @@ func TestReviewsOfSomeWebhooks(t *testing.T) {
 			if r != (Request{}) {
 				got = r.APIVersion + " " + r.Path
 			}
-			if got != test.want || r.AnyAnswer != test.anyAnswer {
-				t.Errorf("the review is %q (any answer: %t), want %q (%t)", got, r.AnyAnswer, test.want, test.anyAnswer)
-			}
+			installtest.Same(t, "the review", test.want, got)
+			installtest.Same(t, "any answer", test.anyAnswer, r.AnyAnswer)
 		})
 	}
 	t.Run("a server that must not be asked", func(t *testing.T) {
 		csv := shop()
 		csv.Annotations[wellknown.AnnotationProbe] = wellknown.ProbeHandshake
-		if r := For(csv, admitting(on("pods")), installtest.SomeCatalog()); r != (Request{}) {
-			t.Errorf("it is sent %+v", r)
-		}
+		installtest.Same(t, "review", Request{}, For(csv, admitting(on("pods")), installtest.SomeCatalog()))
 	})
 }
 

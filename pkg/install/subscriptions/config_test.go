@@ -23,9 +23,7 @@ func TestConfigAnnotations(t *testing.T) {
 		t.Errorf("an instruction that is not set is %q", value)
 	}
 	installtest.Same(t, "propagated", map[string]string{"example.com/team": "shop"}, config.Propagated())
-	if len(s.Spec.Config.Annotations) != 2 {
-		t.Errorf("the Subscription itself is changed: %v", s.Spec.Config.Annotations)
-	}
+	installtest.Same(t, "the number of annotations of the Subscription itself", 2, len(s.Spec.Config.Annotations))
 }
 
 func TestNoConfig(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestSubscriptionOf(t *testing.T) {
@@ -52,9 +54,7 @@ func TestSubscriptionOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ConfigOf(Find(csvVersion("shop.v2", "shop.v1"), subscriptionsIn(test.subscriptions, test.csvs))).Subscription
-			if got != test.want {
-				t.Errorf("the Subscription is %q, want %q", got, test.want)
-			}
+			installtest.Same(t, "the Subscription", test.want, got)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package adoption
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -89,11 +91,7 @@ func TestRefusal(t *testing.T) {
 		"an APIService that calls another Service":                  {api(nil, "shop", "another"), "requests to Service shop/another"},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := adopter.Refusal(test.object); (got == "") != (test.refusal == "") || !strings.Contains(got, test.refusal) {
-				t.Errorf("refusal %q, want %q", got, test.refusal)
-			}
-		})
+		t.Run(name, func(t *testing.T) { installtest.Contains(t, "the refusal", test.refusal, adopter.Refusal(test.object)) })
 	}
 }
 
@@ -110,8 +108,6 @@ func TestLabelsAreNoProof(t *testing.T) {
 			Versions: []*operatorsv1alpha1.ClusterServiceVersion{csv}, Proves: func(drift.Object) bool { return proved },
 			Exists: func(string) bool { return true }, Calls: func(string) bool { return false },
 		}
-		if got := adopter.Refusal(live); got != want {
-			t.Errorf("proved %t: %q, want %q", proved, got, want)
-		}
+		installtest.Same(t, fmt.Sprintf("proved %t: the refusal", proved), want, adopter.Refusal(live))
 	}
 }

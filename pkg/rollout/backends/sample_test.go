@@ -2,11 +2,12 @@ package backends
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A result for all backends needs a sample of all.
@@ -44,15 +45,10 @@ func TestSamplingObstacle(t *testing.T) {
 			if test.edited {
 				service.Spec.Selector = map[string]string{"app": "other"}
 			}
-			got := SamplingObstacle(service, desired, backends, []*discoveryv1.EndpointSlice{slice})
-			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
-				t.Errorf("the obstacle is %q, want %q", got, test.want)
-			}
+			installtest.Contains(t, "the obstacle", test.want, SamplingObstacle(service, desired, backends, []*discoveryv1.EndpointSlice{slice}))
 		})
 	}
 	for backends, want := range map[int]int{0: 1, 1: 1, 2: 16, 8: 64, 9: 64} {
-		if got := SampleSize(backends); got != want {
-			t.Errorf("%d calls for %d backends, want %d", got, backends, want)
-		}
+		installtest.Same(t, fmt.Sprintf("calls for %d backends", backends), want, SampleSize(backends))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestContestRecord(t *testing.T) {
@@ -58,12 +60,9 @@ func TestContestRecord(t *testing.T) {
 				}
 			}
 			now := noon.Add(test.at)
-			if got := contest.Contested(); got != test.wantContested {
-				t.Errorf("contested: %t, want %t: %+v", got, test.wantContested, contest)
-			}
-			if got := contest.Blocks(&admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}, by("adversary", "x"), now); got != test.wantBlocked {
-				t.Errorf("blocked: %t, want %t: %+v", got, test.wantBlocked, contest)
-			}
+			installtest.Same(t, "contested", test.wantContested, contest.Contested())
+			desired, live := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
+			installtest.Same(t, "blocked", test.wantBlocked, contest.Blocks(desired, live, by("adversary", "x"), now))
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // scopeReasons are the reasons of a ClusterServiceVersion without a valid OperatorGroup (package scope).
@@ -24,9 +25,7 @@ var scopeReasons = []operatorsv1alpha1.ConditionReason{
 // The table of phases names each phase with each of its reasons.
 func TestPhasesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/admin/troubleshoot.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	_, table, _ := strings.Cut(string(page), "\n## Phases of a ClusterServiceVersion\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	documented := func(phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) bool {

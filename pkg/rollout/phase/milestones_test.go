@@ -1,10 +1,11 @@
 package phase
 
 import (
-	"slices"
 	"testing"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Of several phases in one reconciliation, the last is reported, and each failure, and the end of a
@@ -22,9 +23,7 @@ func TestMilestones(t *testing.T) {
 		"a failure at the end": {Ready, []Phase{Installing, Timeout}, []Phase{Timeout}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Milestones(test.from.Reason, test.walked); !slices.Equal(got, test.want) {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
+			installtest.Same(t, "milestones", test.want, Milestones(test.from.Reason, test.walked))
 		})
 	}
 }

@@ -84,8 +84,7 @@ func TestTransitions(t *testing.T) {
 		"OLM was installing":                  {Phase{installing, operatorsv1alpha1.CSVReasonInstallSuccessful, "x"}, Facts{Incomplete: "d"}, []string{wait}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := inWords(Transitions(test.from, test.facts))
-			installtest.Same(t, "phases", test.want, got)
+			installtest.Same(t, "phases", test.want, inWords(Transitions(test.from, test.facts)))
 		})
 	}
 }
@@ -186,9 +185,7 @@ func TestEveryFactIsReported(t *testing.T) {
 		said := fmt.Sprint(walked[len(walked)-1])
 		for _, fact := range []struct{ is, want string }{{f.Unmet, f.Unmet}, {f.Refused, f.Refused}, {f.TimedOut, "install timeout"}, {f.Incomplete, f.Incomplete}} {
 			if f.Failure == nil && fact.is != "" {
-				if !strings.Contains(said, fact.want) {
-					t.Errorf("with %+v, %q lacks %q", f, said, fact.want)
-				}
+				installtest.Contains(t, fmt.Sprintf("with %+v, the phase", f), fact.want, said)
 				break
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The status of the ClusterServiceVersion has the newest certificate and the earliest renewal.
@@ -18,26 +19,23 @@ func TestReportCertificates(t *testing.T) {
 		return managerv1alpha1.DeploymentStatus{Certificate: &managerv1alpha1.CertificateStatus{NotBefore: from, RotatesAt: rotatesAt}}
 	}
 	csv := operatorsv1alpha1.ClusterServiceVersionStatus{CertsLastUpdated: at(-9), CertsRotateAt: at(-8)}
-	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{}, certificate(nil, nil)}})
-	if !csv.CertsLastUpdated.Equal(at(-9)) || !csv.CertsRotateAt.Equal(at(-8)) {
-		t.Error("without a valid certificate it is changed")
+	expect := func(when string, updated, renewal *metav1.Time) {
+		t.Helper()
+		installtest.Same(t, when+": updated", updated, csv.CertsLastUpdated)
+		installtest.Same(t, when+": renewal", renewal, csv.CertsRotateAt)
 	}
+	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{}, certificate(nil, nil)}})
+	expect("without a valid certificate", at(-9), at(-8))
 	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
 		certificate(at(1), at(12)), {}, certificate(at(3), at(11)), certificate(at(2), at(13)),
 	}})
-	if !csv.CertsLastUpdated.Equal(at(3)) || !csv.CertsRotateAt.Equal(at(11)) {
-		t.Errorf("updated %s, renewal %s, want 3 and 11 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
-	}
+	expect("with three certificates", at(3), at(11))
 	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
 		certificate(at(5), nil), certificate(at(4), at(14)),
 	}})
-	if !csv.CertsLastUpdated.Equal(at(5)) || !csv.CertsRotateAt.Equal(at(14)) {
-		t.Errorf("updated %s, renewal %s, want 5 and 14 hours after %s", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
-	}
+	expect("with one renewal", at(5), at(14))
 	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{certificate(at(6), nil)}})
-	if !csv.CertsLastUpdated.Equal(at(6)) || csv.CertsRotateAt != nil {
-		t.Errorf("updated %s, renewal %s, want 6 hours after %s, and no renewal", csv.CertsLastUpdated, csv.CertsRotateAt, noon)
-	}
+	expect("without a renewal", at(6), nil)
 	given := func(from, at *metav1.Time) managerv1alpha1.DeploymentStatus {
 		d := certificate(from, nil)
 		d.Certificate.UpdatedAt = at
@@ -46,9 +44,7 @@ func TestReportCertificates(t *testing.T) {
 	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{
 		given(at(6), at(7)), given(at(1), at(9)), given(at(5), at(8)), certificate(at(4), nil),
 	}})
-	if !csv.CertsLastUpdated.Equal(at(9)) {
-		t.Errorf("updated %s, want 9 hours after %s, when the last of them was given to pods", csv.CertsLastUpdated, noon)
-	}
+	installtest.Same(t, "updated, when the last of them was given to pods", at(9), csv.CertsLastUpdated)
 }
 
 // An event names the trust, and nothing that is untrue after another transition to its phase.
@@ -90,9 +86,7 @@ func TestCertificateEvents(t *testing.T) {
 				}
 				got += e.Reason + ": " + e.Message
 			}
-			if got != test.want {
-				t.Errorf("the event is %q, want %q", got, test.want)
-			}
+			installtest.Same(t, "the event", test.want, got)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 )
 
@@ -95,12 +96,8 @@ func TestDelayUntil(t *testing.T) {
 			if test.noDeployment {
 				deployments = nil
 			}
-			if got := DelayUntil(test.csvStatus, test.before, test.after, test.phases, deployments, 2*time.Second); !got.Equal(test.want) {
-				t.Errorf("it is reported at %v, want %v", got, test.want)
-			}
-			if got := DelayUntil(test.csvStatus, test.before, test.after, test.phases, deployments, 0); !got.IsZero() {
-				t.Errorf("without a delay it is reported at %v", got)
-			}
+			installtest.Same(t, "reported at", test.want, DelayUntil(test.csvStatus, test.before, test.after, test.phases, deployments, 2*time.Second))
+			installtest.Same(t, "without a delay", time.Time{}, DelayUntil(test.csvStatus, test.before, test.after, test.phases, deployments, 0))
 		})
 	}
 }

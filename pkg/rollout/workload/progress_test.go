@@ -91,9 +91,7 @@ func TestLastProgress(t *testing.T) {
 			d := deploymentWith(func(d *appsv1.Deployment) {
 				d.Generation, d.Status.ObservedGeneration, d.Status.Conditions = test.generation, test.seen, test.conditions
 			})
-			if got := ProgressOf(d, nil).Since; !got.Equal(test.want) {
-				t.Errorf("%s, want %s", got, test.want)
-			}
+			installtest.Same(t, "since", test.want, ProgressOf(d, nil).Since)
 		})
 	}
 }
@@ -165,9 +163,8 @@ func TestDiagnosisIsPartOfTheMessage(t *testing.T) {
 	unavailable := deploymentWith(conditionSet(appsv1.DeploymentAvailable, corev1.ConditionFalse, "Deployment does not have minimum availability."))
 	p := ProgressOf(unavailable, []*corev1.Pod{podWith("a", waitingFor("Mystery", "of the sea"))})
 	want := `deployment "manager" not available: Deployment does not have minimum availability: pod a: container manager waits: of the sea`
-	if p.Reason != "Mystery" || p.Message != want {
-		t.Errorf("%s: %s, want Mystery: %s", p.Reason, p.Message, want)
-	}
+	installtest.Same(t, "the reason", "Mystery", p.Reason)
+	installtest.Same(t, "the message", want, p.Message)
 }
 
 func TestRunningUnready(t *testing.T) {
@@ -187,9 +184,7 @@ func TestRunningUnready(t *testing.T) {
 		"the pod that waits longest": {[]*corev1.Pod{podWith("a", runningSince(time.Minute, false)), podWith("b", runningSince(time.Second, false))}, since(time.Second)},
 		"a terminating pod":          {[]*corev1.Pod{terminating}, time.Time{}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			installtest.Same(t, "since", test.want, runningUnready(test.pods))
-		})
+		t.Run(name, func(t *testing.T) { installtest.Same(t, "since", test.want, runningUnready(test.pods)) })
 	}
 }
 

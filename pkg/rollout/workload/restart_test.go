@@ -1,12 +1,13 @@
 package workload
 
 import (
-	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestRestartCosts(t *testing.T) {
@@ -31,13 +32,8 @@ func TestRestartCosts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "manager"}, Spec: appsv1.DeploymentSpec{Replicas: test.replicas, Strategy: test.strategy}}
-			got := RestartCosts(d)
-			if !strings.Contains(got, test.want) || test.want == "" && got != "" {
-				t.Errorf("a restart fails calls because %q, want %q", got, test.want)
-			}
+			installtest.Contains(t, "the restart costs", test.want, RestartCosts(d))
 		})
 	}
-	if RestartCosts(nil) != "" {
-		t.Error("a missing Deployment has restart costs")
-	}
+	installtest.Same(t, "restart costs of a missing Deployment", "", RestartCosts(nil))
 }
