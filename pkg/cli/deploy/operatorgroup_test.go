@@ -87,9 +87,7 @@ func TestWatched(t *testing.T) {
 			if (kept != "") != (test.kept != "") || !strings.Contains(kept, test.kept) {
 				t.Errorf("message %q, want %q", kept, test.kept)
 			}
-			if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
-				t.Errorf("got %v, want %q", err, test.err)
-			}
+			installtest.Error(t, test.err, err)
 		})
 	}
 }

@@ -142,9 +142,7 @@ func TestOwn(t *testing.T) {
 				return cmp.Or(test.group, group), nil
 			}
 			r := Removal{Delete: []*unstructured.Unstructured{group, subscription}}
-			if err := r.Restrict(test.record, test.earlier, nil, live); err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, r.Restrict(test.record, test.earlier, nil, live))
 			var goes []string
 			for _, o := range r.Delete {
 				goes = append(goes, o.GetKind())

@@ -4,15 +4,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The page that findings and alerts name exists, and needs at most five commands.
 func TestEmergencyIsDocumented(t *testing.T) {
 	read := func(file string) string {
 		text, err := os.ReadFile("../../../" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, err)
 		return string(text)
 	}
 	steps, found := strings.CutPrefix(read("docs/admin/emergency.md"), "# "+Emergency+"\n")

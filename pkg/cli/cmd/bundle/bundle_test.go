@@ -66,9 +66,7 @@ func TestBundleCommands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := command(t, c.args...)
-			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-				t.Errorf("the error is %v, want %q", err, c.err)
-			}
+			installtest.Error(t, c.err, err)
 			if !strings.Contains(out, c.want) {
 				t.Errorf("%q is not in\n%s", c.want, out)
 			}
@@ -86,9 +84,8 @@ func TestNamespacesOfKubernetesAreNotSuggested(t *testing.T) {
 	installtest.Must(t, err)
 	installtest.Must(t, os.WriteFile(files[0], []byte(strings.Replace(string(text), "  annotations:\n", "  annotations:\n    operatorframework.io/suggested-namespace-template: '{\"metadata\":{\"name\":\"kube-system\"}}'\n", 1)), 0o600))
 	for _, subcommand := range []string{"install", "upgrade", "uninstall"} {
-		if _, err := command(t, subcommand, dir); err == nil || !strings.Contains(err.Error(), "kube-system, which belongs to Kubernetes: choose another one with -n NAMESPACE") {
-			t.Errorf("%s: %v", subcommand, err)
-		}
+		_, err := command(t, subcommand, dir)
+		installtest.Error(t, "kube-system, which belongs to Kubernetes: choose another one with -n NAMESPACE", err)
 	}
 }
 
