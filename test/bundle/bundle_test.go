@@ -102,6 +102,11 @@ func newInstaller(t *testing.T) *installer.Installer {
 	return c
 }
 
+func newEnvWithInstaller(t *testing.T) (*env, *installer.Installer) {
+	t.Helper()
+	return newEnv(t), newInstaller(t)
+}
+
 func (e *env) client(t *testing.T, object *unstructured.Unstructured) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := e.resource(object)

@@ -20,8 +20,7 @@ import (
 // the bundle of either version.
 func TestKilledUpgrades(t *testing.T) {
 	e := newEnv(t)
-	whole, err := installer.New(cluster.Config())
-	must(t, err)
+	whole := newInstaller(t)
 	for _, test := range []struct {
 		name   string
 		repeat bool

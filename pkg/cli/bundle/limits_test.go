@@ -86,9 +86,7 @@ func TestComplexTexts(t *testing.T) {
 			}
 			for _, file := range []string{"manifests/a.yaml", "metadata/annotations.yaml", "metadata/dependencies.yaml", "metadata/properties.yaml"} {
 				b := InspectFS(files(map[string]string{file: test.text}), "a bundle")
-				if !strings.Contains(fmt.Sprint(b.Problems), test.want) {
-					t.Errorf("%s: the problems are %v", file, b.Problems)
-				}
+				installtest.Contains(t, fmt.Sprint(b.Problems), test.want)
 			}
 		})
 	}
@@ -209,7 +207,7 @@ func hugeArchive(t *testing.T, name string, size int64) []byte {
 func TestLayerElsewhere(t *testing.T) {
 	image, err := mutate.AppendLayers(empty.Image, static.NewLayer([]byte("x"), types.DockerForeignLayer))
 	must(t, err)
-	_, err := InspectImage(t.Context(), image, "an image")
+	_, err = InspectImage(t.Context(), image, "an image")
 	installtest.Error(t, "stored outside of its registry", err)
 }
 

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -117,9 +115,7 @@ func TestProblems(t *testing.T) {
 				t.Fatalf("got %q, want %q", got, c.want)
 			}
 			for i := range got {
-				if !strings.Contains(got[i], c.want[i]) {
-					t.Errorf("got %q, want %q", got[i], c.want[i])
-				}
+				installtest.Contains(t, got[i], c.want[i])
 			}
 			if (b.Err() == nil) != (!slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind.Fatal() })) {
 				t.Errorf("Err() = %v with %q", b.Err(), got)
@@ -142,9 +138,7 @@ func TestMetadata(t *testing.T) {
 	if b.Package() != "shop" || b.DefaultChannel() != "stable" {
 		t.Errorf("package %q, default channel %q", b.Package(), b.DefaultChannel())
 	}
-	if diff := cmp.Diff([]string{"alpha", "stable"}, b.Channels()); diff != "" {
-		t.Error(diff)
-	}
+	installtest.Same(t, "channels", []string{"alpha", "stable"}, b.Channels())
 }
 
 func TestManifestsFolderThatTheAnnotationsName(t *testing.T) {

@@ -42,9 +42,7 @@ func TestRolesOfTheBundle(t *testing.T) {
 		"another kind of that name":   {bindingTo("ClusterRole", "shop"), absent, false},
 		"another error":               {bindingTo("Role", "shop"), errors.New("refused"), false},
 	} {
-		if got := p.createsRoleOf(test.o, test.err); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
-		}
+		installtest.Same(t, name, test.want, p.createsRoleOf(test.o, test.err))
 	}
 }
 

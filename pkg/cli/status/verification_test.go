@@ -144,9 +144,8 @@ func TestManagerIsAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed strings.Builder
-			if Of(test.facts, "", now).Print(output.New(&printed), false, now); printed.String() != test.want {
-				t.Errorf("printed: %q; want %q", printed.String(), test.want)
-			}
+			Of(test.facts, "", now).Print(output.New(&printed), false, now)
+			installtest.Same(t, "printed", test.want, printed.String())
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package installtest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,5 +29,25 @@ func Error(t testing.TB, want string, err error) {
 	t.Helper()
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 		t.Errorf("the error is %v, want %q", err, want)
+	}
+}
+
+// Contains fails the test for each part that a text lacks.
+func Contains(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in\n%s", part, text)
+		}
+	}
+}
+
+// Among fails the test for each text that a list lacks.
+func Among(t testing.TB, list []string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !slices.Contains(list, text) {
+			t.Errorf("%q is not among %q", text, list)
+		}
 	}
 }

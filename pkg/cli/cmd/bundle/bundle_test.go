@@ -67,9 +67,7 @@ func TestBundleCommands(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, err := command(t, c.args...)
 			installtest.Error(t, c.err, err)
-			if !strings.Contains(out, c.want) {
-				t.Errorf("%q is not in\n%s", c.want, out)
-			}
+			installtest.Contains(t, out, c.want)
 		})
 	}
 }
