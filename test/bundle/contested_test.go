@@ -13,6 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A field that another client has set since is not overwritten, in an object that was adopted as little as in one that
@@ -46,16 +47,12 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	}
 	installSays(t, c, p, "contested-adopted", "helm")
 	for _, object := range objects {
-		if description := e.now(t, object).Object["description"]; description != "taken back" {
-			t.Errorf("%s is %v", object.GetName(), description)
-		}
+		installtest.Same(t, object.GetName(), "taken back", e.now(t, object).Object["description"])
 	}
 
 	must(t, applyAll(t, c, b, o)) // adopts all
 	for _, object := range objects {
-		if description := e.now(t, object).Object["description"]; description != "bundle" {
-			t.Errorf("%s is %v after it was adopted again", object.GetName(), description)
-		}
+		installtest.Same(t, object.GetName(), "bundle", e.now(t, object).Object["description"])
 	}
 	i := prepared(t, c, b, o)
 	removal := removeInstallation(t, c, i, false)

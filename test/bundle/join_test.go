@@ -60,15 +60,11 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 			}
 			o := bundle.Options{Namespace: "joined", Watch: test.chosen}
 			kept, err := c.CompleteGroup(t.Context(), b, &o)
-			if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
-				t.Fatalf("got %v, want %q", err, test.err)
-			}
+			installtest.Error(t, test.err, err)
 			if !slices.Equal(o.Watch, test.want) {
 				t.Errorf("it watches %q, want %q", o.Watch, test.want)
 			}
-			if said := kept != ""; said != (test.chosen == nil) {
-				t.Errorf("messages %q", kept)
-			}
+			installtest.Same(t, "a message says that the group is kept", test.chosen == nil, kept != "")
 		})
 	}
 }
@@ -152,9 +148,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 			going.Wait()
 			must(t, err)
 			left := kube.List(t, groups.Namespace(o.Namespace), metav1.ListOptions{})
-			if gone := len(left.Items) == 0; gone != test.goes {
-				t.Errorf("it no longer exists: %t, want %t; messages %q", gone, test.goes, removal.Messages)
-			}
+			installtest.Same(t, "the group no longer exists", test.goes, len(left.Items) == 0)
 		})
 	}
 }
@@ -210,12 +204,8 @@ func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 			}
 			i = prepared(t, c, b, o)
 			removal := removeInstallation(t, c, i, true)
-			if stays := e.isThere(t, subscription); stays != byHand {
-				t.Errorf("it stays: %t, want %t", stays, byHand)
-			}
-			if said := strings.Contains(strings.Join(removal.Messages, "\n"), command); said != byHand {
-				t.Errorf("messages %q", removal.Messages)
-			}
+			installtest.Same(t, deploy.Title(subscription)+" is there", byHand, e.isThere(t, subscription))
+			installtest.Same(t, "a message has the command", byHand, strings.Contains(strings.Join(removal.Messages, "\n"), command))
 		})
 	}
 }

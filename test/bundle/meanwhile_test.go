@@ -79,7 +79,7 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 			}
 			live, err := e.classes(t).Get(t.Context(), name, metav1.GetOptions{})
 			must(t, err)
-			installtest.Same(t, "description", any(test.want), live.Object["description"])
+			installtest.Same(t, "description", test.want, live.Object["description"])
 		})
 	}
 }
@@ -135,9 +135,7 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 
 			i := prepared(t, c, written(t, name, name+".v1", text(priority, name, "")), bundle.Options{Namespace: name})
 			removal := removeInstallation(t, c, i, false)
-			if there := e.isThere(t, class); there == test.goes {
-				t.Errorf("it is there: %t; messages %q", there, removal.Messages)
-			}
+			installtest.Same(t, deploy.Title(class)+" is there", !test.goes, e.isThere(t, class))
 		})
 	}
 }
@@ -171,9 +169,7 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 	i := prepared(t, c, b, o)
 	removeInstallation(t, c, i, false)
 	for _, m := range i.Manifests {
-		if there := e.isThere(t, m); there != (m.GetKind() == "Namespace") {
-			t.Errorf("%s is there: %t", deploy.Title(m), there)
-		}
+		installtest.Same(t, deploy.Title(m)+" is there", m.GetKind() == "Namespace", e.isThere(t, m))
 	}
 }
 

@@ -103,9 +103,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	}
 
 	must(t, applyAll(t, c, b, bundle.Options{Namespace: namespace})) // adopts all
-	if description := e.now(t, class).Object["description"]; description != "bundle" {
-		t.Errorf("what was adopted is %v", description)
-	}
+	installtest.Same(t, class.GetName(), "bundle", e.now(t, class).Object["description"])
 	if after := e.now(t, same); after.GetResourceVersion() != same.GetResourceVersion() {
 		t.Error("what is as the bundle has it was written")
 	}
@@ -114,9 +112,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	for object, stays := range map[*unstructured.Unstructured]bool{class: true, same: true, crd: true, {Object: map[string]any{
 		"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": map[string]any{"name": "owners-new"},
 	}}: false} {
-		if e.isThere(t, object) != stays {
-			t.Errorf("%s is there: %t, want %t; messages %q", deploy.Title(object), !stays, stays, removal.Messages)
-		}
+		installtest.Same(t, deploy.Title(object)+" is there", stays, e.isThere(t, object))
 	}
 	_, err := e.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), deploy.RecordName("owners"), metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {

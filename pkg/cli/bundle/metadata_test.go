@@ -84,9 +84,7 @@ func TestWhatCatalogsRead(t *testing.T) {
 			if c.want == "" && got != nil || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
-			if err := b.Err(); err != nil {
-				t.Errorf("it cannot be installed any more: %v", err)
-			}
+			must(t, b.Err())
 		})
 	}
 }

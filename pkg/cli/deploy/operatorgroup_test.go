@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
@@ -32,8 +31,7 @@ func TestAdoptGroup(t *testing.T) {
 		"two, and its name is a bundle": {[]operatorsv1.OperatorGroup{group("mall", nil), group("shop", ofBundle)}, "shop", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			adopted := &unstructured.Unstructured{}
-			adopted.SetName("shop")
+			adopted := object("", "", "")
 			adopted.SetAnnotations(ofBundle)
 			AdoptGroup(adopted, test.live)
 			if says := len(adopted.GetAnnotations()) > 0; adopted.GetName() != test.want || says != test.ofBundle {

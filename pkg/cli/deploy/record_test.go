@@ -129,9 +129,7 @@ func TestMarked(t *testing.T) {
 // A record without an installed version is of an interrupted installation, or of what a removal has kept.
 func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 	interrupted := Record{Next: "shop.v1"}
-	if err := CheckRemoval(interrupted, "shop.v1", "mall"); err != nil {
-		t.Error(err)
-	}
+	installtest.Must(t, CheckRemoval(interrupted, "shop.v1", "mall"))
 	installtest.Error(t, "remove shop.v1 with its own bundle", CheckRemoval(interrupted, "shop.v2", "mall"))
 	kept := Record{Namespace: "mall", Package: "shop", Objects: []Recorded{{Name: "shops.example.com"}}}
 	for name, test := range map[string]struct {
@@ -272,9 +270,8 @@ func TestIsRecord(t *testing.T) {
 		"another kind":        {"v1", "Secret", RecordName("package"), false},
 		"a kind of that name": {"example.com/v1", "ConfigMap", RecordName("package"), false},
 	} {
-		o := &unstructured.Unstructured{}
+		o := object(test.kind, "", "")
 		o.SetAPIVersion(test.apiVersion)
-		o.SetKind(test.kind)
 		o.SetName(test.name)
 		installtest.Same(t, name, test.want, IsRecord(o))
 	}
