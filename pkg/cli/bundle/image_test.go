@@ -181,9 +181,8 @@ func TestOpen(t *testing.T) {
 		"./nowhere":        "no such file or directory",
 		"Not A Reference":  "neither a folder nor the name of an image",
 	} {
-		if b, err := Open(t.Context(), reference, Registry{PlainHTTP: true}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v and %v, want %q", reference, b, err, want)
-		}
+		_, err := Open(t.Context(), reference, Registry{PlainHTTP: true})
+		installtest.Error(t, want, err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -104,13 +104,7 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(c.files), "test")
-			var got []string
-			for _, p := range b.Problems {
-				got = append(got, fmt.Sprintf("%s: %s", p.Kind, p))
-				if p.Remedy == "" {
-					t.Errorf("%s: no way out of %q", p.Kind, p.Detail)
-				}
-			}
+			got := problemsOf(t, b)
 			if len(got) != len(c.want) {
 				t.Fatalf("got %q, want %q", got, c.want)
 			}
@@ -122,6 +116,19 @@ func TestProblems(t *testing.T) {
 			}
 		})
 	}
+}
+
+// problemsOf returns the problems of a bundle, each of which has a remedy.
+func problemsOf(t *testing.T, b *Bundle) []string {
+	t.Helper()
+	var all []string
+	for _, p := range b.Problems {
+		all = append(all, fmt.Sprintf("%s: %s", p.Kind, p))
+		if p.Remedy == "" {
+			t.Errorf("%s: no way out of %q", p.Kind, p.Detail)
+		}
+	}
+	return all
 }
 
 // bomb is a few lines of YAML that mean a billion values.

@@ -325,12 +325,9 @@ func TestMigrate(t *testing.T) {
 				if test.err == "" || strings.Contains(test.err, "changed") {
 					return
 				}
-				if _, err := Migrate(t.Context(), c, "v2", time.Minute, func(Progress) {}); err != nil {
-					t.Errorf("run again: %v", err)
-				}
-				if got := c.crd.Status.StoredVersions; !slices.Equal(got, []string{"v2"}) {
-					t.Errorf("run again, stored versions are %v", got)
-				}
+				_, err = Migrate(t.Context(), c, "v2", time.Minute, func(Progress) {})
+				installtest.Must(t, err)
+				installtest.Same(t, "stored versions of the second run", []string{"v2"}, c.crd.Status.StoredVersions)
 			})
 		})
 	}
@@ -367,9 +364,8 @@ func TestMigrateToStorageVersion(t *testing.T) {
 		c.crd = definition("v2", converted("ca"), "v1", "v2")
 		_, err := Migrate(t.Context(), c, "", time.Minute, func(Progress) {})
 		installtest.Must(t, err)
-		if c.stored["a"] != "v2" || !slices.Equal(c.crd.Status.StoredVersions, []string{"v2"}) {
-			t.Errorf("stored in %s, stored versions %v", c.stored["a"], c.crd.Status.StoredVersions)
-		}
+		installtest.Same(t, "stored in", "v2", c.stored["a"])
+		installtest.Same(t, "stored versions", []string{"v2"}, c.crd.Status.StoredVersions)
 	})
 }
 
