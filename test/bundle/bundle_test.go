@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -88,11 +89,7 @@ func (e *env) create(ctx context.Context, object runtime.Object, dryRun bool) er
 
 func (e *env) namespace(t *testing.T, name string) {
 	t.Helper()
-	object := &unstructured.Unstructured{}
-	object.SetAPIVersion("v1")
-	object.SetKind("Namespace")
-	object.SetName(name)
-	e.createIfAbsent(t, object)
+	e.createIfAbsent(t, objectOf(corev1.SchemeGroupVersion.WithKind("Namespace"), "", name))
 }
 
 func newInstaller(t *testing.T) *installer.Installer {

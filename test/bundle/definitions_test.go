@@ -163,8 +163,7 @@ func (e *env) served(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition
 		if !version.Served {
 			continue
 		}
-		object := &unstructured.Unstructured{}
-		object.SetGroupVersionKind(schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind})
+		object := objectOf(schema.GroupVersionKind{Group: crd.Spec.Group, Version: version.Name, Kind: crd.Spec.Names.Kind}, "", "")
 		e.eventually(t, crd.Name+" is served as "+version.Name, func() bool {
 			resource, err := e.resource(object)
 			if err == nil {

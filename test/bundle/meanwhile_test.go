@@ -134,7 +134,7 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 			e.record(t, name, deploy.Record{CSV: name + ".v1", Objects: []deploy.Recorded{entry}})
 
 			i := prepared(t, c, written(t, name, name+".v1", text(priority, name, "")), bundle.Options{Namespace: name})
-			removal := removeInstallation(t, c, i, false)
+			removeInstallation(t, c, i, false)
 			installtest.Same(t, deploy.Title(class)+" is there", !test.goes, e.isThere(t, class))
 		})
 	}
@@ -178,10 +178,7 @@ func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
 	o := bundle.Options{Namespace: "unsubscribed"}
 	e.namespace(t, o.Namespace)
 	must(t, applyAll(t, c, written(t, "unsubscribed", "unsubscribed.v1"), o))
-	subscription := &unstructured.Unstructured{}
-	subscription.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind("Subscription"))
-	subscription.SetNamespace(o.Namespace)
-	subscriptions := e.client(t, subscription)
+	subscriptions := e.client(t, objectOf(operatorsv1alpha1.SchemeGroupVersion.WithKind("Subscription"), o.Namespace, ""))
 	e.remove(t, subscriptions, "unsubscribed")
 	_, err := c.CompleteInstall(t.Context(), written(t, "unsubscribed", "unsubscribed.v5"), &o)
 	says(t, err, "unsubscribed.v1")
@@ -206,9 +203,7 @@ func TestDryRunOfWhatDoesNotExist(t *testing.T) {
 
 func (e *env) classes(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
-	class := &unstructured.Unstructured{}
-	class.SetGroupVersionKind(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
-	return e.client(t, class)
+	return e.client(t, objectOf(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), "", ""))
 }
 
 func (e *env) describe(t *testing.T, name, description string) {

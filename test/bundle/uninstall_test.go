@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -44,11 +45,15 @@ func (e *env) uninstall(t *testing.T, o *unstructured.Unstructured, patience tim
 
 // inNamespace is what an installation in a namespace ends with.
 func inNamespace(name string) *unstructured.Unstructured {
-	csv := &unstructured.Unstructured{}
-	csv.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind))
-	csv.SetNamespace(name)
-	csv.SetName("absent")
-	return csv
+	return objectOf(operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind), name, "absent")
+}
+
+func objectOf(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
 }
 
 // says fails the test for each part that an error lacks.

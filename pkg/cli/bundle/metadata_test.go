@@ -74,7 +74,7 @@ func TestWhatCatalogsRead(t *testing.T) {
 			fsys := files(nil)
 			fsys[c.file] = files(map[string]string{c.file: c.text + "\n"})[c.file]
 			b := InspectFS(fsys, "test")
-			got := problemsOf(t, b)
+			got := problemTexts(t, b)
 			if c.want == "" && got != nil || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}

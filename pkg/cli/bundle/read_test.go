@@ -104,13 +104,8 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(c.files), "test")
-			got := problemsOf(t, b)
-			if len(got) != len(c.want) {
-				t.Fatalf("got %q, want %q", got, c.want)
-			}
-			for i := range got {
-				installtest.Contains(t, got[i], c.want[i])
-			}
+			got := problemTexts(t, b)
+			installtest.ContainsEach(t, got, c.want)
 			if (b.Err() == nil) != (!slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind.Fatal() })) {
 				t.Errorf("Err() = %v with %q", b.Err(), got)
 			}
@@ -118,8 +113,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// problemsOf returns the problems of a bundle, each of which has a remedy.
-func problemsOf(t *testing.T, b *Bundle) []string {
+// problemTexts returns the problems of a bundle, each of which has a remedy.
+func problemTexts(t *testing.T, b *Bundle) []string {
 	t.Helper()
 	var all []string
 	for _, p := range b.Problems {

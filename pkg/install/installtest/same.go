@@ -51,3 +51,14 @@ func Among(t testing.TB, list []string, texts ...string) {
 		}
 	}
 }
+
+// ContainsEach fails the test unless there is a text for each part, which contains it.
+func ContainsEach(t testing.TB, texts, parts []string) {
+	t.Helper()
+	if len(texts) != len(parts) {
+		t.Fatalf("got %q, want %q", texts, parts)
+	}
+	for i, part := range parts {
+		Contains(t, texts[i], part)
+	}
+}
