@@ -36,7 +36,7 @@ func TestPolicyFrom(t *testing.T) {
 				t.Fatalf("the problems are %q, want %q (%s)", problems, test.problems, wrong)
 			}
 			for i := range problems {
-				installtest.Contains(t, "the problem", test.problems[i], problems[i])
+				installtest.Says(t, "the problem", test.problems[i], problems[i])
 			}
 		})
 	}

@@ -68,7 +68,7 @@ func TestChangedByAdmission(t *testing.T) {
 	reconcileAdmission := func(when, want string) {
 		t.Helper()
 		plan := rests(when)
-		installtest.Contains(t, when+": the condition", want, conditionOf(plan, "ChangedByAdmission"))
+		installtest.Says(t, when+": the condition", want, conditionOf(plan, "ChangedByAdmission"))
 		installtest.Same(t, when+": contested", "", conditionOf(plan, "Contested"))
 	}
 	reconcileAdmission("installed", fields)
@@ -195,7 +195,7 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 				contested = conditionOf(c.next(), "Contested")
 				c.wait(500 * time.Millisecond)
 			}
-			installtest.Contains(t, "the condition", test.want, contested)
+			installtest.Says(t, "the condition", test.want, contested)
 			if writes > 4 {
 				t.Errorf("%d writes in 50 s", writes)
 			}
@@ -215,5 +215,5 @@ func TestAdmissionOfRepeatedEntries(t *testing.T) {
 	}
 	plan := c.next()
 	installtest.Same(t, "steps", []string(nil), stepsOf(plan))
-	installtest.Contains(t, "the condition", "image changed by admission", conditionOf(plan, "ChangedByAdmission"))
+	installtest.Says(t, "the condition", "image changed by admission", conditionOf(plan, "ChangedByAdmission"))
 }

@@ -159,7 +159,7 @@ func TestContestOfCreations(t *testing.T) {
 	}
 	installtest.Same(t, "deletions in 100 seconds", 4, deletions)
 	const why = "ValidatingWebhookConfiguration stale: another client creates it again each time the manager deletes it"
-	installtest.Contains(t, "the condition", why, contested)
+	installtest.Says(t, "the condition", why, contested)
 }
 
 // A registration that the manager created itself does not count as recreated by another client.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -87,11 +89,7 @@ func (e *env) create(ctx context.Context, object runtime.Object, dryRun bool) er
 
 func (e *env) namespace(t *testing.T, name string) {
 	t.Helper()
-	object := &unstructured.Unstructured{}
-	object.SetAPIVersion("v1")
-	object.SetKind("Namespace")
-	object.SetName(name)
-	e.createIfAbsent(t, object)
+	e.createIfAbsent(t, objectOf(corev1.SchemeGroupVersion.WithKind("Namespace"), "", name))
 }
 
 func newInstaller(t *testing.T) *installer.Installer {
@@ -99,6 +97,11 @@ func newInstaller(t *testing.T) *installer.Installer {
 	c, err := installer.New(cluster.Config())
 	must(t, err)
 	return c
+}
+
+func newEnvWithInstaller(t *testing.T) (*env, *installer.Installer) {
+	t.Helper()
+	return newEnv(t), newInstaller(t)
 }
 
 func (e *env) client(t *testing.T, object *unstructured.Unstructured) dynamic.ResourceInterface {
@@ -115,9 +118,4 @@ func (e *env) createIfAbsent(t *testing.T, object runtime.Object) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = installtest.Must

@@ -26,6 +26,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -181,9 +182,7 @@ func tooBigToSend(t *testing.T, e *env, _ *bundle.Bundle) {
 // It is written as a copy, which the manager does not modify.
 func tooBigToStore(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
-	if err := e.createCSV(t, b, false); err == nil || !strings.Contains(err.Error(), "request is too large") {
-		t.Errorf("the API server says %v", err)
-	}
+	installtest.Error(t, "request is too large", e.createCSV(t, b, false))
 	fits := edited(t, proof{example: admission, edits: []string{"  maturity: alpha", "  maturity: " + strings.Repeat("a", 3<<19-64<<10)}})
 	if finds(fits, "too-big-to-store") {
 		t.Error("what can be stored is found to be too big")
@@ -225,9 +224,7 @@ func droppedUnlessStrict(t *testing.T, e *env, b *bundle.Bundle) {
 func neverCalled(t *testing.T, e *env, b *bundle.Bundle) {
 	e.registered(t, first(b), nil)
 	followed(t, e)
-	if err := e.tryNamespace(t, nil); err != nil {
-		t.Errorf("the webhook is called: %v", err)
-	}
+	must(t, e.tryNamespace(t, nil))
 }
 
 // followed waits until the API server goes by all registrations that there are: it learns of
@@ -260,9 +257,7 @@ func calledOutsideItsScope(t *testing.T, e *env, b *bundle.Bundle) {
 			},
 		}, true))
 	})
-	if err := e.tryNamespace(t, nil); err != nil {
-		t.Errorf("the selector does not limit what has no label: %v", err)
-	}
+	must(t, e.tryNamespace(t, nil))
 }
 
 // calledForLabelledNamespaces: of Namespaces that are written, the webhook of one namespace is
@@ -275,12 +270,8 @@ func calledForLabelledNamespaces(t *testing.T, e *env, b *bundle.Bundle) {
 	if err := e.relabel(t, selector.MatchLabels); !called(err) {
 		t.Errorf("a Namespace that is given the label passes the webhook by: %v", err)
 	}
-	if err := e.tryNamespace(t, nil); err != nil {
-		t.Errorf("creating a Namespace without the label fails: %v", err)
-	}
-	if err := e.relabel(t, map[string]string{"other": "label"}); err != nil {
-		t.Errorf("changing a Namespace without the label fails: %v", err)
-	}
+	must(t, e.tryNamespace(t, nil))
+	must(t, e.relabel(t, map[string]string{"other": "label"}))
 }
 
 // relabel says what would become of a change to the labels of the Namespace of the claims.

@@ -13,13 +13,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A field that another client has set since is not overwritten, in an object that was adopted as little as in one that
 // the installation created, unless the object is adopted (again). What the installation created stays its own.
 func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	o := bundle.Options{Namespace: "contested"}
 	e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: contested}\n")
 	adopted := e.foreign(t, text(priority, "contested-adopted", "platform"))
@@ -45,20 +45,14 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 			t.Errorf("asked %q", says)
 		}
 	}
-	if _, err := c.Install(t.Context(), p); !saysAll(err, "contested-adopted", "helm") {
-		t.Errorf("without a word it says %v", err)
-	}
+	installSays(t, c, p, "contested-adopted", "helm")
 	for _, object := range objects {
-		if description := e.now(t, object).Object["description"]; description != "taken back" {
-			t.Errorf("%s is %v", object.GetName(), description)
-		}
+		installtest.Same(t, object.GetName(), "taken back", e.now(t, object).Object["description"])
 	}
 
 	must(t, applyAll(t, c, b, o)) // adopts all
 	for _, object := range objects {
-		if description := e.now(t, object).Object["description"]; description != "bundle" {
-			t.Errorf("%s is %v after it was adopted again", object.GetName(), description)
-		}
+		installtest.Same(t, object.GetName(), "bundle", e.now(t, object).Object["description"])
 	}
 	i := prepared(t, c, b, o)
 	removal := removeInstallation(t, c, i, false)
@@ -70,9 +64,7 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 // A definition that the installation created, and that Helm has taken over since, is not changed without a question.
 func TestDefinitionTakenByAnotherClient(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	e, c := newEnvWithInstaller(t)
 	e.namespace(t, "takenover")
 	o := bundle.Options{Namespace: "takenover"}
 	before := written(t, "takenover", "takenover.v1", text(definition1, "takenover", "first"))
@@ -84,27 +76,22 @@ func TestDefinitionTakenByAnotherClient(t *testing.T) {
 
 	taken := &unstructured.Unstructured{}
 	must(t, yaml.Unmarshal([]byte(text(definition1, "takenover", "helm")), taken))
-	resource, err := e.resource(taken)
-	must(t, err)
-	_, err = resource.Apply(t.Context(), taken.GetName(), taken, metav1.ApplyOptions{FieldManager: "helm", Force: true})
+	resource := e.client(t, taken)
+	_, err := resource.Apply(t.Context(), taken.GetName(), taken, metav1.ApplyOptions{FieldManager: "helm", Force: true})
 	must(t, err)
 	p := e.planned(t, c, after, "takenover")
 	foreign := deploy.Unadopted(p.Steps(), nil)
 	if len(foreign) != 1 || !strings.Contains(foreign[0].Describe(), "helm") {
 		t.Fatalf("asked about %d objects, want the definition", len(foreign))
 	}
-	if _, err := c.Install(t.Context(), p); !saysAll(err, "goods.takenover.example.com", "helm") {
-		t.Errorf("without a word it says %v", err)
-	}
+	installSays(t, c, p, "goods.takenover.example.com", "helm")
 	must(t, applyAll(t, c, after, o))
 }
 
 // A version of an unknown package is replaced by one that an administrator names.
 func TestUpgradeOfAnUnknownPackage(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	e, c := newEnvWithInstaller(t)
 	e.namespace(t, "unknown")
 	victim := written(t, "victim", "victim.v1").CSVObject.DeepCopy()
 	victim.SetNamespace("unknown")
@@ -112,9 +99,8 @@ func TestUpgradeOfAnUnknownPackage(t *testing.T) {
 	evil := written(t, "evil", "evil.v2")
 	evil.CSV.Spec.Replaces = "victim.v1"
 	o := bundle.Options{Namespace: "unknown"}
-	if _, err := c.CompleteUpgrade(t.Context(), evil, &o); !saysAll(err, "victim.v1", "--adopt ClusterServiceVersion.operators.coreos.com/unknown/victim.v1") {
-		t.Errorf("it says %v", err)
-	}
+	_, err := c.CompleteUpgrade(t.Context(), evil, &o)
+	says(t, err, "victim.v1", "--adopt ClusterServiceVersion.operators.coreos.com/unknown/victim.v1")
 	if _, err := c.CompleteUpgrade(t.Context(), evil, &o, "ClusterServiceVersion.operators.coreos.com/unknown/victim.v1"); err != nil {
 		t.Errorf("adopted: %v", err)
 	}
@@ -174,7 +160,5 @@ func TestDeniedBeforeTheFirstWrite(t *testing.T) {
 		return err == nil
 	})
 	p := e.planned(t, c, written(t, "denied", "denied.v1"), "denied")
-	if err := p.Err(); !saysAll(err, "denied.v1", `you may not create clusterserviceversions in namespace "denied"`) {
-		t.Errorf("it says %v", err)
-	}
+	says(t, p.Err(), "denied.v1", `you may not create clusterserviceversions in namespace "denied"`)
 }

@@ -16,10 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // refused are the bundles that cannot be rendered, or whose manifests the API server does not
@@ -82,9 +81,7 @@ func TestFindingsOfRealBundles(t *testing.T) {
 	}
 	want, err := os.ReadFile(file)
 	must(t, err)
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(found.String(), "\n")); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	installtest.Same(t, "findings", strings.Split(string(want), "\n"), strings.Split(found.String(), "\n"))
 }
 
 // TestManifestsOfBundlesAreAccepted asks what kubectl apply --server-side --dry-run=server
@@ -110,9 +107,7 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 				t.Fatalf("is accepted, and %s says it is not", want.foretold)
 			}
 			for line := range strings.Lines(err.Error()) {
-				if !strings.Contains(line, want.says) {
-					t.Errorf("got %q, want %q", line, want.says)
-				}
+				installtest.Contains(t, line, want.says)
 			}
 			b, err := bundle.Inspect(dir)
 			must(t, err)
@@ -133,9 +128,7 @@ func dryRun(t *testing.T, e *env, dir string) error {
 	}
 	again, err := renderedFrom(dir)
 	must(t, err)
-	if diff := cmp.Diff(manifests, again); diff != "" {
-		t.Errorf("rendered twice it differs:\n%s", diff)
-	}
+	installtest.Same(t, "rendered twice it differs:", manifests, again)
 	var all []error
 	for _, object := range manifests {
 		if object.GetKind() == "Namespace" {

@@ -14,14 +14,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // An upgrade that is killed after each of its writes goes on with the same command, and is removed as a whole with
 // the bundle of either version.
 func TestKilledUpgrades(t *testing.T) {
 	e := newEnv(t)
-	whole, err := installer.New(cluster.Config())
-	must(t, err)
+	whole := newInstaller(t)
 	for _, test := range []struct {
 		name   string
 		repeat bool
@@ -126,8 +126,6 @@ func (e *env) removeWith(t *testing.T, c *installer.Installer, b, latest *bundle
 		left = append(left, class, csv)
 	}
 	for _, object := range left {
-		if stays := object.GetKind() == "Namespace"; e.isThere(t, object) != stays {
-			t.Errorf("%s: %s is there: %t, want %t; messages %q", name, deploy.Title(object), !stays, stays, removal.Messages)
-		}
+		installtest.Same(t, deploy.Title(object)+" is there", object.GetKind() == "Namespace", e.isThere(t, object))
 	}
 }

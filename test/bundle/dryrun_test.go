@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const suggestingCSV = `apiVersion: operators.coreos.com/v1alpha1
@@ -102,9 +103,7 @@ func TestNamespaceOtherThanSuggested(t *testing.T) {
 			if err == nil || question < 0 || !strings.Contains(string(out), "nothing was changed") {
 				t.Fatalf("%v, and the question is not asked:\n%s", err, out)
 			}
-			if warns := strings.Contains(string(out[:question]), warning); warns != test.warns {
-				t.Errorf("it warns: %t, want %t:\n%s", warns, test.warns, out)
-			}
+			installtest.Same(t, "it warns", test.warns, strings.Contains(string(out[:question]), warning))
 		})
 	}
 	for _, namespace := range []string{"suggested-one", "another-one"} {

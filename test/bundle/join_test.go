@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +23,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -60,15 +60,11 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 			}
 			o := bundle.Options{Namespace: "joined", Watch: test.chosen}
 			kept, err := c.CompleteGroup(t.Context(), b, &o)
-			if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
-				t.Fatalf("got %v, want %q", err, test.err)
-			}
+			installtest.Error(t, test.err, err)
 			if !slices.Equal(o.Watch, test.want) {
 				t.Errorf("it watches %q, want %q", o.Watch, test.want)
 			}
-			if said := kept != ""; said != (test.chosen == nil) {
-				t.Errorf("messages %q", kept)
-			}
+			installtest.Same(t, "a message says that the group is kept", test.chosen == nil, kept != "")
 		})
 	}
 }
@@ -98,16 +94,13 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 		t.Errorf("of %d manifests %d are applied: %v", len(i.Manifests), len(applied), err)
 	}
 	after := kube.List(t, resource, metav1.ListOptions{})
-	if diff := cmp.Diff([]unstructured.Unstructured{*before}, after.Items); diff != "" {
-		t.Errorf("the groups of the namespace (-before +after):\n%s", diff)
-	}
+	installtest.Same(t, "the groups of the namespace:", []unstructured.Unstructured{*before}, after.Items)
 }
 
 // The last operator of a namespace takes the group along that came with a bundle, and none that
 // a client made by hand, even where the operator was given other namespaces than that had.
 func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	groups := e.dynamic.Resource(operatorsv1.GroupVersion.WithResource("operatorgroups"))
 	definitions := e.dynamic.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true"}})
@@ -155,9 +148,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 			going.Wait()
 			must(t, err)
 			left := kube.List(t, groups.Namespace(o.Namespace), metav1.ListOptions{})
-			if gone := len(left.Items) == 0; gone != test.goes {
-				t.Errorf("it no longer exists: %t, want %t; messages %q", gone, test.goes, removal.Messages)
-			}
+			installtest.Same(t, "the group no longer exists", test.goes, len(left.Items) == 0)
 		})
 	}
 }
@@ -165,8 +156,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 // The group that an installation created is removed with the last operator that uses it, whichever
 // that is, and no record is left.
 func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	o := bundle.Options{Namespace: "last-of-two"}
 	e.namespace(t, o.Namespace)
 	groups := e.dynamic.Resource(operatorsv1.GroupVersion.WithResource("operatorgroups")).Namespace(o.Namespace)
@@ -193,8 +183,7 @@ func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 // A Subscription that a client made by hand is used, and stays: it is said, with the command that
 // removes it.
 func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	b := edited(t, proof{example: admission})
 	const command = "kubectl -n subscription-by-hand delete subscription.operators.coreos.com own"
 	for namespace, byHand := range map[string]bool{"subscription-of-bundle": false, "subscription-by-hand": true} {
@@ -215,12 +204,8 @@ func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 			}
 			i = prepared(t, c, b, o)
 			removal := removeInstallation(t, c, i, true)
-			if stays := e.isThere(t, subscription); stays != byHand {
-				t.Errorf("it stays: %t, want %t", stays, byHand)
-			}
-			if said := strings.Contains(strings.Join(removal.Messages, "\n"), command); said != byHand {
-				t.Errorf("messages %q", removal.Messages)
-			}
+			installtest.Same(t, deploy.Title(subscription)+" is there", byHand, e.isThere(t, subscription))
+			installtest.Same(t, "a message has the command", byHand, strings.Contains(strings.Join(removal.Messages, "\n"), command))
 		})
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // What another client writes while an administrator is asked is not overwritten, and not removed later.
 func TestOthersWriteBeforeTheAnswer(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	class, crd := text(priority, "NAME", "platform"), text(definition1, "NAME", "platform")
 	for name, test := range map[string]struct {
 		before   string // what exists when the administrator is asked
@@ -70,9 +70,7 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 			i := adoptAll(prepared(t, c, b, o))
 			p := planOf(t, c, i)
 			test.write(t, name)
-			if _, err := c.Install(t.Context(), p); !saysAll(err, test.says, "run the same command again") {
-				t.Errorf("it says %v, want %q", err, test.says)
-			}
+			installSays(t, c, p, test.says, "run the same command again")
 			removal := removalOf(t, c, prepared(t, c, b, o), true)
 			_, err := c.Uninstall(t.Context(), i, removal)
 			must(t, err)
@@ -81,17 +79,14 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 			}
 			live, err := e.classes(t).Get(t.Context(), name, metav1.GetOptions{})
 			must(t, err)
-			if live.Object["description"] != test.want {
-				t.Errorf("it is %q, want %q", live.Object["description"], test.want)
-			}
+			installtest.Same(t, "description", test.want, live.Object["description"])
 		})
 	}
 }
 
 // An object that is to be overwritten may be written meanwhile in what the administrator was not asked about.
 func TestStatusIsWrittenBeforeTheAnswer(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	const name = "busy"
 	e.namespace(t, name)
 	budget := e.foreign(t, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: busy, namespace: busy}\nspec: {minAvailable: 1}\n")
@@ -110,8 +105,7 @@ func TestStatusIsWrittenBeforeTheAnswer(t *testing.T) {
 // Neither an object that another client created nor one of another installation is removed because a record names
 // it, or because the creation of one with its name was interrupted.
 func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	for name, test := range map[string]struct {
 		manager, installation string
 		uid                   bool // whether the record has it
@@ -140,18 +134,15 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 			e.record(t, name, deploy.Record{CSV: name + ".v1", Objects: []deploy.Recorded{entry}})
 
 			i := prepared(t, c, written(t, name, name+".v1", text(priority, name, "")), bundle.Options{Namespace: name})
-			removal := removeInstallation(t, c, i, false)
-			if there := e.isThere(t, class); there == test.goes {
-				t.Errorf("it is there: %t; messages %q", there, removal.Messages)
-			}
+			removeInstallation(t, c, i, false)
+			installtest.Same(t, deploy.Title(class)+" is there", !test.goes, e.isThere(t, class))
 		})
 	}
 }
 
 // Where the record cannot be written, nothing is.
 func TestRecordIsTriedFirst(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	const name = "unrecorded"
 	e.namespace(t, name)
 	e.foreign(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: maps, namespace: unrecorded}\nspec: {hard: {count/configmaps: 0}}\n")
@@ -159,9 +150,7 @@ func TestRecordIsTriedFirst(t *testing.T) {
 	kube.Patch(t, e.kube.CoreV1().ResourceQuotas(name), "maps", types.MergePatchType, counted, "status")
 	b := written(t, name, name+".v1", text(priority, name, "bundle"))
 	p := planOf(t, c, prepared(t, c, b, bundle.Options{Namespace: name}))
-	if _, err := c.Install(t.Context(), p); !saysAll(err, "ConfigMap unrecorded/bundle-installation.unrecorded", "quota") {
-		t.Errorf("it says %v", err)
-	}
+	installSays(t, c, p, "ConfigMap unrecorded/bundle-installation.unrecorded", "quota")
 	if _, err := e.classes(t).Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the PriorityClass was written: %v", err)
 	}
@@ -169,45 +158,34 @@ func TestRecordIsTriedFirst(t *testing.T) {
 
 // Of two commands on one package the second one ends before its first write.
 func TestTwoCommandsAtOnce(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	const name = "twice"
 	o := bundle.Options{Namespace: name}
 	e.namespace(t, name)
 	b := written(t, name, name+".v1", text(priority, name, "bundle"))
 	first, second := e.planned(t, c, b, name), e.planned(t, c, b, name)
 	must(t, interrupted(t, c, first))
-	if _, err := c.Install(t.Context(), second); !saysAll(err, "ConfigMap twice/bundle-installation.twice", "by another command", "run the same command again") {
-		t.Errorf("the second one says %v", err)
-	}
+	installSays(t, c, second, "ConfigMap twice/bundle-installation.twice", "by another command", "run the same command again")
 	i := prepared(t, c, b, o)
 	removeInstallation(t, c, i, false)
 	for _, m := range i.Manifests {
-		if there := e.isThere(t, m); there != (m.GetKind() == "Namespace") {
-			t.Errorf("%s is there: %t", deploy.Title(m), there)
-		}
+		installtest.Same(t, deploy.Title(m)+" is there", m.GetKind() == "Namespace", e.isThere(t, m))
 	}
 }
 
 func TestInstalledVersionIsKnownByItsRecord(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	o := bundle.Options{Namespace: "unsubscribed"}
 	e.namespace(t, o.Namespace)
 	must(t, applyAll(t, c, written(t, "unsubscribed", "unsubscribed.v1"), o))
-	subscription := &unstructured.Unstructured{}
-	subscription.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind("Subscription"))
-	subscription.SetNamespace(o.Namespace)
-	subscriptions := e.client(t, subscription)
+	subscriptions := e.client(t, objectOf(operatorsv1alpha1.SchemeGroupVersion.WithKind("Subscription"), o.Namespace, ""))
 	e.remove(t, subscriptions, "unsubscribed")
-	if _, err := c.CompleteInstall(t.Context(), written(t, "unsubscribed", "unsubscribed.v5"), &o); !saysAll(err, "unsubscribed.v1") {
-		t.Errorf("another version of the package next to it says %v", err)
-	}
+	_, err := c.CompleteInstall(t.Context(), written(t, "unsubscribed", "unsubscribed.v5"), &o)
+	says(t, err, "unsubscribed.v1")
 }
 
 func TestDryRunOfWhatDoesNotExist(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	const name = "tried"
 	e.namespace(t, name)
 	p := planOf(t, c, prepared(t, c, written(t, name, name+".v1", text(priority, name, "bundle")), bundle.Options{Namespace: name}))
@@ -225,9 +203,7 @@ func TestDryRunOfWhatDoesNotExist(t *testing.T) {
 
 func (e *env) classes(t *testing.T) dynamic.ResourceInterface {
 	t.Helper()
-	class := &unstructured.Unstructured{}
-	class.SetGroupVersionKind(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"))
-	return e.client(t, class)
+	return e.client(t, objectOf(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass"), "", ""))
 }
 
 func (e *env) describe(t *testing.T, name, description string) {

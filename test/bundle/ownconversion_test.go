@@ -20,8 +20,7 @@ import (
 // A conversion that only the bundle's definition has is written with the versions that need it. It replaces no other
 // webhook before the administrator agrees, and a conversion that the bundle does not have stays.
 func TestConversionOfTheBundlesOwn(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	o := bundle.Options{Namespace: "ownconversion"}
 	e.namespace(t, o.Namespace)
 	const webhook = "{strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {namespace: ownconversion, name: NAME}}}}"

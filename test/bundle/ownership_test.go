@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -74,8 +74,7 @@ func text(form, name, description string) string {
 // An object that another client created is neither overwritten nor removed, unless it is adopted by its
 // name; one that is as the bundle has it is not modified.
 func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	const namespace = "owners"
 	e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: owners}\n")
 	class := e.foreign(t, text(priority, "owners-class", "platform"))
@@ -95,12 +94,8 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	for _, s := range p.Steps() {
 		got[deploy.Title(s.Object)] = s.Action
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the plan (-want +got)\n%s", diff)
-	}
-	if _, err := c.Install(t.Context(), p); !saysAll(err, "exists and was not created by this installation", "terraform") {
-		t.Errorf("without a word it says %v", err)
-	}
+	installtest.Same(t, "the plan", want, got)
+	installSays(t, c, p, "exists and was not created by this installation", "terraform")
 	for _, before := range []*unstructured.Unstructured{class, same} {
 		if after := e.now(t, before); after.GetResourceVersion() != before.GetResourceVersion() {
 			t.Errorf("%s was written", before.GetName())
@@ -108,9 +103,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	}
 
 	must(t, applyAll(t, c, b, bundle.Options{Namespace: namespace})) // adopts all
-	if description := e.now(t, class).Object["description"]; description != "bundle" {
-		t.Errorf("what was adopted is %v", description)
-	}
+	installtest.Same(t, class.GetName(), "bundle", e.now(t, class).Object["description"])
 	if after := e.now(t, same); after.GetResourceVersion() != same.GetResourceVersion() {
 		t.Error("what is as the bundle has it was written")
 	}
@@ -119,9 +112,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	for object, stays := range map[*unstructured.Unstructured]bool{class: true, same: true, crd: true, {Object: map[string]any{
 		"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": map[string]any{"name": "owners-new"},
 	}}: false} {
-		if e.isThere(t, object) != stays {
-			t.Errorf("%s is there: %t, want %t; messages %q", deploy.Title(object), !stays, stays, removal.Messages)
-		}
+		installtest.Same(t, deploy.Title(object)+" is there", stays, e.isThere(t, object))
 	}
 	_, err := e.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), deploy.RecordName("owners"), metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
@@ -131,16 +122,14 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 
 // A bundle removes only the version that is installed, and no object that was created again since.
 func TestRemovalsGoByTheRecord(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	o := bundle.Options{Namespace: "recorded"}
 	e.namespace(t, o.Namespace)
 	b := written(t, "recorded", "recorded.v1", text(priority, "recorded-class", "bundle"), text(priority, "recorded-again", "bundle"))
 	must(t, applyAll(t, c, b, o))
 	later := prepared(t, c, written(t, "recorded", "recorded.v3", text(priority, "recorded-class", "bundle")), o)
-	if _, err := c.Removal(t.Context(), later, false); !saysAll(err, "recorded.v1 is installed in namespace recorded, and not recorded.v3") {
-		t.Errorf("another version says %v", err)
-	}
+	_, err := c.Removal(t.Context(), later, false)
+	says(t, err, "recorded.v1 is installed in namespace recorded, and not recorded.v3")
 
 	again := parsed(t, text(priority, "recorded-again", "bundle"))
 	resource := e.client(t, again)
@@ -162,7 +151,7 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 		t.Errorf("what was replaced is removed: %v", err)
 	}
 	removal = removalOf(t, c, prepared(t, c, b, o), false)
-	_, err := c.Uninstall(t.Context(), i, removal)
+	_, err = c.Uninstall(t.Context(), i, removal)
 	must(t, err)
 	if !e.isThere(t, again) {
 		t.Error("what another client created is removed")
@@ -170,8 +159,7 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 }
 
 func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	for name, test := range map[string]struct {
 		csv       string
 		edit      string // of the ClusterServiceVersion's spec
@@ -194,9 +182,7 @@ func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {
 			}
 			i := prepared(t, c, b, bundle.Options{Namespace: "unchecked-" + name, AllowKinds: b.KindsToAllow()})
 			p := planOf(t, c, i)
-			if _, err := c.Install(t.Context(), p); !saysAll(err, test.says) {
-				t.Errorf("it says %v, want %q", err, test.says)
-			}
+			installSays(t, c, p, test.says)
 			if _, err := e.kube.CoreV1().Namespaces().Get(t.Context(), "unchecked-"+name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 				t.Errorf("the namespace was created: %v", err)
 			}
@@ -210,8 +196,7 @@ func service(port int) string {
 
 // An object of a new namespace is checked in another one, whose quota and objects do not matter.
 func TestAnotherNamespaceRefusesNothing(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	budget := func(namespace string) string {
 		return "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: elsewhere" + namespace + "}\nspec: {minAvailable: 1, selector: {matchLabels: {a: b}}}\n"
 	}
@@ -223,8 +208,7 @@ func TestAnotherNamespaceRefusesNothing(t *testing.T) {
 
 // Labels of a bundle's template are put on no namespace that exists before the administrator agrees.
 func TestLabelsOfAnExistingNamespace(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	before := e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: labelled-ns, labels: {team: a}}\n")
 	b := written(t, "labelled", "labelled.v1")
 	b.CSV.Annotations = map[string]string{bundle.NamespaceTemplateAnnotation: `{"metadata":{"name":"labelled","labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`}
@@ -240,8 +224,7 @@ func TestLabelsOfAnExistingNamespace(t *testing.T) {
 
 // Fields of a live definition that the bundle does not have stay: it is patched under its version.
 func TestDefinitionsArePatched(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	o := bundle.Options{Namespace: "patched"}
 	e.namespace(t, o.Namespace)
 	must(t, applyAll(t, c, written(t, "patched", "patched.v1", text(definition1, "patched", "first")), o))

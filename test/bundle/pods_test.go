@@ -42,9 +42,7 @@ func TestPodsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 			if err != nil {
 				mustRefuse(t, err)
 			}
-			if found := finds(b, "pod-invalid"); found != (err != nil) {
-				t.Errorf("found is %t, and the API server says %v", found, err)
-			}
+			installtest.Same(t, "found", err != nil, finds(b, "pod-invalid"))
 		})
 	}
 }

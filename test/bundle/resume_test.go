@@ -18,14 +18,14 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A removal that is interrupted after each object goes on wherever the bundle was installed, and
 // says that nothing is left only when nothing is.
 func TestUninstallationsResume(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	const namespace = "resumed" // not the one that the bundle suggests
 	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true", "clusterPermissions:", "permissions:"}})
 	chosen := bundle.Options{Namespace: namespace, Watch: []string{"resumed-elsewhere"}} // where it is granted something
@@ -38,9 +38,7 @@ func TestUninstallationsResume(t *testing.T) {
 		o := bundle.Options{}
 		_, err := c.CompleteUninstall(t.Context(), b, &o)
 		if err != nil {
-			if !saysAll(err, b.CSV.Name+" is not installed", "with -n") {
-				t.Errorf("in the end it says %v", err)
-			}
+			says(t, err, b.CSV.Name+" is not installed", "with -n")
 			break
 		}
 		if o.Namespace != namespace {
@@ -52,9 +50,7 @@ func TestUninstallationsResume(t *testing.T) {
 		removeOne(t, c, b, o)
 	}
 	for _, o := range left {
-		if stays := o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition"; e.isThere(t, o) != stays {
-			t.Errorf("after %d runs %s is there: %t, want %t", runs, deploy.Title(o), !stays, stays)
-		}
+		installtest.Same(t, deploy.Title(o)+" is there", o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition", e.isThere(t, o))
 	}
 	if runs < 5 {
 		t.Errorf("it was interrupted %d times only", runs)
@@ -97,8 +93,7 @@ func (e *env) isThere(t *testing.T, o *unstructured.Unstructured) bool {
 
 // Ctrl-C names the namespace; the same command, given again, removes the rest, and then finds nothing.
 func TestUninstallationsAreInterrupted(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	const namespace = "interrupted"
 	b := edited(t, proof{example: admission})
 	e.namespace(t, namespace)
@@ -124,9 +119,7 @@ func TestUninstallationsAreInterrupted(t *testing.T) {
 	})
 	must(t, first.Process.Signal(os.Interrupt))
 	endsWith(t, first.Wait(), 130)
-	if !strings.Contains(said.String(), "run the same command again to continue, with -n "+namespace) {
-		t.Errorf("interrupted it says\n%s", &said)
-	}
+	installtest.Contains(t, said.String(), "run the same command again to continue, with -n "+namespace)
 
 	finalizers("null")
 	for _, again := range []struct {
@@ -135,17 +128,14 @@ func TestUninstallationsAreInterrupted(t *testing.T) {
 	}{{0, "projectpolicy.v0.1.0 is removed"}, {1, "projectpolicy.v0.1.0 is not installed"}} {
 		output, err := command().CombinedOutput()
 		endsWith(t, err, again.code)
-		if !strings.Contains(string(output), again.says) {
-			t.Errorf("given again it does not say %q:\n%s", again.says, output)
-		}
+		installtest.Contains(t, string(output), again.says)
 	}
 }
 
 // A command that is interrupted after it created the namespace, and before it wrote anything into it, leaves a
 // record: the next one knows the namespace as its own.
 func TestNamespaceOfAnInterruptedInstallation(t *testing.T) {
-	e := newEnv(t)
-	c := newInstaller(t)
+	e, c := newEnvWithInstaller(t)
 	const namespace = "cut-namespace"
 	b := written(t, "cut", "cut.v1")
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -174,9 +164,7 @@ func endsWith(t *testing.T, err error, want int) {
 	case err != nil:
 		t.Fatal(err)
 	}
-	if code != want {
-		t.Errorf("it ends with exit code %d, want %d", code, want)
-	}
+	installtest.Same(t, "exit code", want, code)
 }
 
 func TestUninstallationsOfNothing(t *testing.T) {

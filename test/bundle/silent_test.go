@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A registry accepts the connection and does not answer: an interruption ends the program, with the exit code of one.
@@ -63,7 +65,5 @@ func TestSilentDiscoveryEnds(t *testing.T) {
 	cmd.Env = append(cmd.Env, "KUBECONFIG="+kubeconfig)
 	out, err := cmd.CombinedOutput()
 	endsWith(t, err, 1)
-	if !strings.Contains(string(out), "has not answered within 1s (--patience)") {
-		t.Errorf("the cause is not named:\n%s", out)
-	}
+	installtest.Contains(t, string(out), "has not answered within 1s (--patience)")
 }

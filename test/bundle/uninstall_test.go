@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -44,20 +45,27 @@ func (e *env) uninstall(t *testing.T, o *unstructured.Unstructured, patience tim
 
 // inNamespace is what an installation in a namespace ends with.
 func inNamespace(name string) *unstructured.Unstructured {
-	csv := &unstructured.Unstructured{}
-	csv.SetGroupVersionKind(operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind))
-	csv.SetNamespace(name)
-	csv.SetName("absent")
-	return csv
+	return objectOf(operatorsv1alpha1.SchemeGroupVersion.WithKind(operatorsv1alpha1.ClusterServiceVersionKind), name, "absent")
 }
 
-func saysAll(err error, parts ...string) bool {
-	for _, part := range parts {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			return false
-		}
-	}
-	return true
+func objectOf(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+// says fails the test for each part that an error lacks.
+func says(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	installtest.Contains(t, fmt.Sprint(err), parts...)
+}
+
+func installSays(t *testing.T, c *installer.Installer, p installer.Plan, parts ...string) {
+	t.Helper()
+	_, err := c.Install(t.Context(), p)
+	says(t, err, parts...)
 }
 
 func isGone(t *testing.T, resource dynamic.ResourceInterface, name string) bool {
@@ -77,9 +85,7 @@ func TestUninstallationsEndWithoutAManager(t *testing.T) {
 	csv.SetFinalizers([]string{wellknown.FinalizerCSV})
 	must(t, e.create(t.Context(), csv, false))
 	err := e.uninstall(t, csv, short)
-	if !saysAll(err, "ClusterServiceVersion "+testNamespace+"/left.v1", wellknown.FinalizerCSV, "no manager has removed it", "include "+testNamespace, "run the same command again") {
-		t.Errorf("without a manager it says %v", err)
-	}
+	says(t, err, "ClusterServiceVersion "+testNamespace+"/left.v1", wellknown.FinalizerCSV, "no manager has removed it", "include "+testNamespace, "run the same command again")
 	resource := e.client(t, csv)
 	if isGone(t, resource, "left.v1") {
 		t.Error("it no longer exists without a manager")
@@ -116,14 +122,10 @@ func TestUninstallationsEndWithObjectsThatAreHeld(t *testing.T) {
 		objects = e.client(t, object)
 	}
 
-	if err := e.uninstall(t, crd, short); !saysAll(err, "CustomResourceDefinition leaves."+group, fmt.Sprintf("Leaf %s (%s)", held, finalizer), "run the same command again") {
-		t.Errorf("it says %v", err)
-	}
+	says(t, e.uninstall(t, crd, short), "CustomResourceDefinition leaves."+group, fmt.Sprintf("Leaf %s (%s)", held, finalizer), "run the same command again")
 	e.eventually(t, "the other object goes", func() bool { return isGone(t, objects, "free-object") })
 	// Run again, it resumes: the API server has said by now what it waits for.
-	if err := e.uninstall(t, crd, short); !saysAll(err, "it has 1 object, among them Leaf "+held, "the API server says InstanceDeletion") {
-		t.Errorf("run again it says %v", err)
-	}
+	says(t, e.uninstall(t, crd, short), "it has 1 object, among them Leaf "+held, "the API server says InstanceDeletion")
 	kube.Patch(t, objects, held, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	resource := e.client(t, crd)
 	if err := e.uninstall(t, crd, long); err != nil || !isGone(t, resource, crd.GetName()) {

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -52,9 +52,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 			must(t, err)
 			i := installer.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Timeout: long, Print: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
 			removal := removalOf(t, c, i, true)
-			if want := "CustomResourceDefinition " + test.crd.Name + " is deleted, " + test.told; !slices.Contains(removal.Messages, want) {
-				t.Errorf("messages %q, want %q", removal.Messages, want)
-			}
+			installtest.Among(t, removal.Messages, "CustomResourceDefinition "+test.crd.Name+" is deleted, "+test.told)
 		})
 	}
 	must(t, e.uninstall(t, manifestsOf(t, taken)[0], long))

@@ -161,5 +161,5 @@ func check(t *testing.T, got Finding, published bool, problem string) {
 	if published && string(got.Published.CA) != somePEM {
 		t.Errorf("the CA is %q", got.Published.CA)
 	}
-	installtest.Contains(t, "the problem", problem, got.Problem)
+	installtest.Says(t, "the problem", problem, got.Problem)
 }

@@ -2,10 +2,11 @@ package bundle
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func object(apiVersion, kind, rest string) string {
@@ -38,9 +39,7 @@ func TestKindsOfBundles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(map[string]string{"manifests/a.yaml": c.text}), "test")
 			_, err := Manifests(b, Options{AllowKinds: c.allowed})
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			installtest.Error(t, c.want, err)
 			var refused *RefusedError
 			if errors.As(err, &refused) && len(refused.Manifests) < 4 {
 				t.Errorf("%d objects to show", len(refused.Manifests))

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const fuzzedCSV = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: a.v1}\n"
@@ -72,9 +74,7 @@ func TestAttacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var b *Bundle
 			needs(t, func() { b = InspectFS(fstest.MapFS{attack.file: {Data: []byte(attack.text)}}, "attack") })
-			if !strings.Contains(fmt.Sprint(b.Problems), attack.says) {
-				t.Errorf("the problems are %v, want %q", b.Problems, attack.says)
-			}
+			installtest.Contains(t, fmt.Sprint(b.Problems), attack.says)
 		})
 	}
 }

@@ -25,6 +25,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func imageOf(t *testing.T, layers ...[]tar.Header) v1.Image {
@@ -34,9 +36,8 @@ func imageOf(t *testing.T, layers ...[]tar.Header) v1.Image {
 		text := archive(t, files)
 		layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil })
 		must(t, err)
-		if image, err = mutate.AppendLayers(image, layer); err != nil {
-			t.Fatal(err)
-		}
+		image, err = mutate.AppendLayers(image, layer)
+		must(t, err)
 	}
 	return image
 }
@@ -49,9 +50,8 @@ func archive(t testing.TB, files []tar.Header) []byte {
 		text := header.PAXRecords["text"]
 		header.PAXRecords, header.Size, header.Mode = nil, int64(len(text)), 0o644
 		must(t, w.WriteHeader(&header))
-		if _, err := io.WriteString(w, text); err != nil {
-			t.Fatal(err)
-		}
+		_, err := io.WriteString(w, text)
+		must(t, err)
 	}
 	must(t, w.Close())
 	return archive.Bytes()
@@ -106,9 +106,7 @@ func TestImages(t *testing.T) {
 			if err == nil {
 				err = b.Err()
 			}
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			installtest.Error(t, c.want, err)
 		})
 	}
 }
@@ -183,9 +181,8 @@ func TestOpen(t *testing.T) {
 		"./nowhere":        "no such file or directory",
 		"Not A Reference":  "neither a folder nor the name of an image",
 	} {
-		if b, err := Open(t.Context(), reference, Registry{PlainHTTP: true}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v and %v, want %q", reference, b, err, want)
-		}
+		_, err := Open(t.Context(), reference, Registry{PlainHTTP: true})
+		installtest.Error(t, want, err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -215,9 +212,8 @@ func TestChangedLayouts(t *testing.T) {
 			must(t, err)
 			_, err = blob.WriteString("\n")
 			must(t, errors.Join(err, blob.Close()))
-			if b, err := Open(t.Context(), dir, Registry{}); err == nil || !strings.Contains(err.Error(), "its "+what+" has the digest") {
-				t.Errorf("got %v and %v", b, err)
-			}
+			_, err = Open(t.Context(), dir, Registry{})
+			installtest.Error(t, "its "+what+" has the digest", err)
 		})
 	}
 }

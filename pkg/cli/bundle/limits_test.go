@@ -24,6 +24,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/yamltext"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 var complexTexts = map[string]struct {
@@ -85,9 +86,7 @@ func TestComplexTexts(t *testing.T) {
 			}
 			for _, file := range []string{"manifests/a.yaml", "metadata/annotations.yaml", "metadata/dependencies.yaml", "metadata/properties.yaml"} {
 				b := InspectFS(files(map[string]string{file: test.text}), "a bundle")
-				if !strings.Contains(fmt.Sprint(b.Problems), test.want) {
-					t.Errorf("%s: the problems are %v", file, b.Problems)
-				}
+				installtest.Contains(t, fmt.Sprint(b.Problems), test.want)
 			}
 		})
 	}
@@ -122,9 +121,8 @@ func TestOnlyRegularFilesInALayout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := layoutOf(t, imageOf(t, bundleFiles))
 			must(t, change(dir))
-			if b, err := Open(t.Context(), dir, Registry{}); err == nil || !strings.Contains(err.Error(), "is no regular file") {
-				t.Errorf("got %v and %v", b, err)
-			}
+			_, err := Open(t.Context(), dir, Registry{})
+			installtest.Error(t, "is no regular file", err)
 		})
 	}
 }
@@ -209,9 +207,8 @@ func hugeArchive(t *testing.T, name string, size int64) []byte {
 func TestLayerElsewhere(t *testing.T) {
 	image, err := mutate.AppendLayers(empty.Image, static.NewLayer([]byte("x"), types.DockerForeignLayer))
 	must(t, err)
-	if _, err := InspectImage(t.Context(), image, "an image"); err == nil || !strings.Contains(err.Error(), "stored outside of its registry") {
-		t.Errorf("got %v", err)
-	}
+	_, err = InspectImage(t.Context(), image, "an image")
+	installtest.Error(t, "stored outside of its registry", err)
 }
 
 // A registry that sends without end, or nothing at all, ends with the context.

@@ -164,9 +164,7 @@ func TestInstructionsInTheNamespaceTemplate(t *testing.T) {
 		"metadata.labels[olm-webhook-manager.io/x] " + notTaken,
 		"metadata.nam is no field of a Namespace, and is left out",
 	}
-	if diff := cmp.Diff(want, leftOut); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	installtest.Same(t, "left out", want, leftOut)
 }
 
 func TestManifestsAreRefused(t *testing.T) {

@@ -74,19 +74,11 @@ func TestWhatCatalogsRead(t *testing.T) {
 			fsys := files(nil)
 			fsys[c.file] = files(map[string]string{c.file: c.text + "\n"})[c.file]
 			b := InspectFS(fsys, "test")
-			var got []string
-			for _, p := range b.Problems {
-				got = append(got, fmt.Sprintf("%s: %s", p.Kind, p))
-				if p.Remedy == "" {
-					t.Errorf("%s: no way out of %q", p.Kind, p.Detail)
-				}
-			}
+			got := problemTexts(t, b)
 			if c.want == "" && got != nil || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
-			if err := b.Err(); err != nil {
-				t.Errorf("it cannot be installed any more: %v", err)
-			}
+			must(t, b.Err())
 		})
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -106,26 +104,26 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(c.files), "test")
-			var got []string
-			for _, p := range b.Problems {
-				got = append(got, fmt.Sprintf("%s: %s", p.Kind, p))
-				if p.Remedy == "" {
-					t.Errorf("%s: no way out of %q", p.Kind, p.Detail)
-				}
-			}
-			if len(got) != len(c.want) {
-				t.Fatalf("got %q, want %q", got, c.want)
-			}
-			for i := range got {
-				if !strings.Contains(got[i], c.want[i]) {
-					t.Errorf("got %q, want %q", got[i], c.want[i])
-				}
-			}
+			got := problemTexts(t, b)
+			installtest.ContainsEach(t, got, c.want)
 			if (b.Err() == nil) != (!slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind.Fatal() })) {
 				t.Errorf("Err() = %v with %q", b.Err(), got)
 			}
 		})
 	}
+}
+
+// problemTexts returns the problems of a bundle, each of which has a remedy.
+func problemTexts(t *testing.T, b *Bundle) []string {
+	t.Helper()
+	var all []string
+	for _, p := range b.Problems {
+		all = append(all, fmt.Sprintf("%s: %s", p.Kind, p))
+		if p.Remedy == "" {
+			t.Errorf("%s: no way out of %q", p.Kind, p.Detail)
+		}
+	}
+	return all
 }
 
 // bomb is a few lines of YAML that mean a billion values.
@@ -142,9 +140,7 @@ func TestMetadata(t *testing.T) {
 	if b.Package() != "shop" || b.DefaultChannel() != "stable" {
 		t.Errorf("package %q, default channel %q", b.Package(), b.DefaultChannel())
 	}
-	if diff := cmp.Diff([]string{"alpha", "stable"}, b.Channels()); diff != "" {
-		t.Error(diff)
-	}
+	installtest.Same(t, "channels", []string{"alpha", "stable"}, b.Channels())
 }
 
 func TestManifestsFolderThatTheAnnotationsName(t *testing.T) {
@@ -168,9 +164,7 @@ func TestLinksOutOfTheBundleAreNotFollowed(t *testing.T) {
 	must(t, os.Symlink(filepath.Join(dir, "secret.yaml"), filepath.Join(dir, "bundle/manifests/csv.yaml")))
 	b, err := Inspect(filepath.Join(dir, "bundle"))
 	must(t, err)
-	if err := b.Err(); err == nil || !strings.Contains(err.Error(), "manifests/csv.yaml: cannot be read: path escapes") {
-		t.Errorf("got %v", err)
-	}
+	installtest.Error(t, "manifests/csv.yaml: cannot be read: path escapes", b.Err())
 }
 
 func TestLines(t *testing.T) {

@@ -6,10 +6,11 @@ import (
 	"log"
 	"net"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/registry"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A registry with a certificate of its own, and one without any, are taken when it is said so.
@@ -50,16 +51,9 @@ func TestRegistries(t *testing.T) {
 			if err == nil {
 				err = b.Err()
 			}
-			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
+			installtest.Error(t, c.want, err)
 		})
 	}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = installtest.Must

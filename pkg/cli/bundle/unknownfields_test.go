@@ -95,9 +95,7 @@ func typedIsApplied(t *testing.T, b *Bundle) {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content, applied, true); err != nil {
 			t.Errorf("%s: %v", o.GetName(), err)
 		}
-		if diff := cmp.Diff(o.Typed, applied); diff != "" {
-			t.Errorf("%s %s (-typed +applied)\n%s", o.GetKind(), o.GetName(), diff)
-		}
+		installtest.Same(t, o.GetKind()+" "+o.GetName(), o.Typed, applied)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Discovery ends with the context: while the API server is silent, and while it asks for a retry later.
@@ -35,9 +37,7 @@ func TestDiscoveryEndsWithTheContext(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			client, err := Discovery(ctx, &rest.Config{Host: server.URL})
-			if err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, err)
 			began := time.Now()
 			_, err = client.ServerResourcesForGroupVersion("apps/v1")
 			if !errors.Is(err, context.Canceled) || time.Since(began) > 10*time.Second {
@@ -55,9 +55,7 @@ func TestDiscoveryAnswers(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	client, err := Discovery(t.Context(), &rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	list, err := client.ServerResourcesForGroupVersion("apps/v1")
 	if err != nil || len(list.APIResources) != 1 {
 		t.Errorf("%v, %v", list, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func root(t *testing.T, name string, args ...string) (out, errors string, code int) {
@@ -96,11 +97,7 @@ func TestVersion(t *testing.T) {
 	if flag, _, code := root(t, "olm-webhook-manager", "--version"); code != 0 || !strings.Contains(text, strings.TrimSpace(strings.TrimPrefix(flag, "olm-webhook-manager version "))) {
 		t.Errorf("--version prints %q, with exit code %d; version prints %q", flag, code, text)
 	}
-	for _, line := range []string{"\n  commit: ", "\n  go: 1.", "\n  kubernetes: "} {
-		if !strings.Contains(text, line) {
-			t.Errorf("%q is not in %q", line, text)
-		}
-	}
+	installtest.Contains(t, text, "\n  commit: ", "\n  go: 1.", "\n  kubernetes: ")
 	if out, _, _ := root(t, "olm-webhook-manager", "version", "-o", "json"); !strings.Contains(out, `"kubernetes": "`) {
 		t.Errorf("as JSON: %s", out)
 	}
@@ -110,7 +107,5 @@ func TestVersion(t *testing.T) {
 func TestErrorsAreEncoded(t *testing.T) {
 	var out strings.Builder
 	printError(output.New(&out), "olm-webhook-manager", errors.Join(errors.New("a \x1b[2J"), errors.New("b\nshop.v1 is installed")))
-	if want := "olm-webhook-manager: a \\x1b[2J\n  b\n  shop.v1 is installed\n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
+	installtest.Same(t, "output", "olm-webhook-manager: a \\x1b[2J\n  b\n  shop.v1 is installed\n", out.String())
 }

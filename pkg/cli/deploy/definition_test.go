@@ -130,15 +130,7 @@ func TestRefusals(t *testing.T) {
 		"another scope":                      {live("", "v1"), cluster, []string{"spec.scope cannot change"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Refusals(test.live, test.next)
-			if len(got) != len(test.want) {
-				t.Fatalf("refusals: %q, want %q", got, test.want)
-			}
-			for i := range got {
-				if !strings.Contains(got[i], test.want[i]) {
-					t.Errorf("refusal %q does not say %q", got[i], test.want[i])
-				}
-			}
+			installtest.ContainsEach(t, Refusals(test.live, test.next), test.want)
 		})
 	}
 }

@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	api "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // What another namespace refuses counts only if the type of the object is the reason.
@@ -38,9 +39,7 @@ func TestRefusedElsewhere(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			err := DryRunRefusal(o, test.err)
-			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want %q", err, test.want)
-			}
+			installtest.Error(t, test.want, err)
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
@@ -32,8 +31,7 @@ func TestAdoptGroup(t *testing.T) {
 		"two, and its name is a bundle": {[]operatorsv1.OperatorGroup{group("mall", nil), group("shop", ofBundle)}, "shop", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			adopted := &unstructured.Unstructured{}
-			adopted.SetName("shop")
+			adopted := object("", "", "")
 			adopted.SetAnnotations(ofBundle)
 			AdoptGroup(adopted, test.live)
 			if says := len(adopted.GetAnnotations()) > 0; adopted.GetName() != test.want || says != test.ofBundle {
@@ -87,9 +85,7 @@ func TestWatched(t *testing.T) {
 			if (kept != "") != (test.kept != "") || !strings.Contains(kept, test.kept) {
 				t.Errorf("message %q, want %q", kept, test.kept)
 			}
-			if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
-				t.Errorf("got %v, want %q", err, test.err)
-			}
+			installtest.Error(t, test.err, err)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestWhyItIsHeld(t *testing.T) {
@@ -23,11 +24,7 @@ func TestWhyItIsHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			why := test.hold.Cause()
-			for _, part := range test.want {
-				if !strings.Contains(why, part) {
-					t.Errorf("it does not say %q: %s", part, why)
-				}
-			}
+			installtest.Contains(t, why, test.want...)
 			if told := strings.Contains(why, "no manager"); told != strings.Contains(strings.Join(test.want, ""), "no manager") {
 				t.Errorf("it speaks of a manager: %t: %s", told, why)
 			}
@@ -49,8 +46,6 @@ func TestWhatIsLeftOfAnObject(t *testing.T) {
 	} {
 		after := before
 		test.change(&after)
-		if got := after.Remaining() != before.Remaining(); got != test.want {
-			t.Errorf("%s: a step is %t, want %t", name, got, test.want)
-		}
+		installtest.Same(t, name+": a step", test.want, after.Remaining() != before.Remaining())
 	}
 }

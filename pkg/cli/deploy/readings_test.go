@@ -3,10 +3,11 @@ package deploy
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestReadings(t *testing.T) {
@@ -31,9 +32,7 @@ func TestReadings(t *testing.T) {
 		"no version stays":                        {live("CA", "v1"), crd("v2"), converting(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Readings(test.live, test.next, test.csv)); diff != "" {
-				t.Errorf("readings (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "readings", test.want, Readings(test.live, test.next, test.csv))
 		})
 	}
 }

@@ -102,9 +102,7 @@ func TestOutdated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.step.Object = object("Class", "", "")
 			err := test.step.Outdated(test.now)
-			if (err != nil) != (test.says != "") || err != nil && !strings.Contains(err.Error(), test.says) {
-				t.Errorf("it says %v, want %q", err, test.says)
-			}
+			installtest.Error(t, test.says, err)
 		})
 	}
 }
@@ -131,12 +129,8 @@ func TestMarked(t *testing.T) {
 // A record without an installed version is of an interrupted installation, or of what a removal has kept.
 func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 	interrupted := Record{Next: "shop.v1"}
-	if err := CheckRemoval(interrupted, "shop.v1", "mall"); err != nil {
-		t.Error(err)
-	}
-	if err := CheckRemoval(interrupted, "shop.v2", "mall"); err == nil || !strings.Contains(err.Error(), "remove shop.v1 with its own bundle") {
-		t.Errorf("the bundle of another version: %v", err)
-	}
+	installtest.Must(t, CheckRemoval(interrupted, "shop.v1", "mall"))
+	installtest.Error(t, "remove shop.v1 with its own bundle", CheckRemoval(interrupted, "shop.v2", "mall"))
 	kept := Record{Namespace: "mall", Package: "shop", Objects: []Recorded{{Name: "shops.example.com"}}}
 	for name, test := range map[string]struct {
 		record Record
@@ -148,9 +142,7 @@ func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 	} {
 		var r Removal
 		none := func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return nil, nil }
-		if err := r.Restrict(test.record, nil, nil, none); err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, r.Restrict(test.record, nil, nil, none))
 		told := slices.Contains(r.Messages, "no version of package shop is installed in namespace mall: only objects that an earlier removal kept can be removed")
 		if told != test.told || CheckRemoval(test.record, "shop.v1", "mall") != nil {
 			t.Errorf("%s: the messages are %q", name, r.Messages)
@@ -263,9 +255,8 @@ func TestRefuseInstall(t *testing.T) {
 // An edited record must not exhaust the memory of a command.
 func TestRecordWithAliases(t *testing.T) {
 	text := "a: &a [" + strings.Repeat("x,", 9999) + "]\nb: &b [" + strings.Repeat("*a,", 9999) + "]\nc: [" + strings.Repeat("*b,", 9999) + "]\n"
-	if r, err := ReadRecord(map[string]string{recordKey: text}); err == nil || !strings.Contains(err.Error(), "repeat too much") {
-		t.Errorf("got %v and %v", r, err)
-	}
+	_, err := ReadRecord(map[string]string{recordKey: text})
+	installtest.Error(t, "repeat too much", err)
 }
 
 // No bundle brings a record, neither its own nor that of another package.
@@ -279,9 +270,8 @@ func TestIsRecord(t *testing.T) {
 		"another kind":        {"v1", "Secret", RecordName("package"), false},
 		"a kind of that name": {"example.com/v1", "ConfigMap", RecordName("package"), false},
 	} {
-		o := &unstructured.Unstructured{}
+		o := object(test.kind, "", "")
 		o.SetAPIVersion(test.apiVersion)
-		o.SetKind(test.kind)
 		o.SetName(test.name)
 		installtest.Same(t, name, test.want, IsRecord(o))
 	}

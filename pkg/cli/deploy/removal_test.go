@@ -18,12 +18,13 @@ func TestRemovalOf(t *testing.T) {
 	var manifests []*unstructured.Unstructured
 	for _, kind := range []api.GroupKind{groupkind.Namespace, groupkind.CustomResourceDefinition, {Group: "rbac.authorization.k8s.io", Kind: "Role"},
 		groupkind.OperatorGroup, groupkind.Subscription, groupkind.ClusterServiceVersion} {
-		o := &unstructured.Unstructured{}
+		o := object(kind.Kind, "mall", "")
 		o.SetGroupVersionKind(kind.WithVersion("v1"))
-		o.SetName("shop")
-		o.SetNamespace("mall")
 		manifests = append(manifests, o)
 	}
+	counted := func(counts ObjectCounts) map[string]ObjectCounts { return map[string]ObjectCounts{"shop": counts} }
+	all := []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"}
+	const namespaceStays = "Namespace shop stays"
 	for name, test := range map[string]struct {
 		objects     map[string]ObjectCounts
 		stored      string
@@ -31,41 +32,19 @@ func TestRemovalOf(t *testing.T) {
 		definitions bool
 		goes, told  []string
 	}{
-		"definitions stay": {
-			objects: map[string]ObjectCounts{"shop": {"a": 1, "b": 1}},
-			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
-			told:    []string{"CustomResourceDefinition shop stays, with 2 objects", "Namespace shop stays"},
-		},
-		"definitions stay, and objects have one version": {
-			objects: map[string]ObjectCounts{"shop": {"a": 1, "b": 1}}, stored: "stored in v1",
-			goes: []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
-			told: []string{"CustomResourceDefinition shop stays, with 2 objects, stored in v1", "Namespace shop stays"},
-		},
-		"definitions stay without objects": {
-			objects: map[string]ObjectCounts{"shop": {}}, stored: "which may be stored in v1 or v2",
-			goes: []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
-			told: []string{"CustomResourceDefinition shop stays, with no objects", "Namespace shop stays"},
-		},
-		"they cannot be counted": {
-			objects: map[string]ObjectCounts{"shop": nil},
-			goes:    []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
-			told:    []string{"CustomResourceDefinition shop stays, with an unknown number of objects, which cannot be read now", "Namespace shop stays"},
-		},
-		"definitions go": {
-			objects: map[string]ObjectCounts{"shop": {"a": 1, "b": 2}}, definitions: true,
-			goes: []string{"CustomResourceDefinition", "ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
-			told: []string{"CustomResourceDefinition shop is deleted, with 3 objects in namespaces: 2 in b, 1 in a", "Namespace shop stays"},
-		},
-		"definitions went before": {
-			definitions: true,
-			goes:        []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"},
-			told:        []string{"Namespace shop stays"},
-		},
-		"another operator stays": {
-			others: []string{"mall.v1"},
-			goes:   []string{"ClusterServiceVersion", "Role", "Subscription"},
-			told:   []string{"OperatorGroup shop stays, for mall.v1", "Namespace shop stays"},
-		},
+		"definitions stay": {counted(ObjectCounts{"a": 1, "b": 1}), "", nil, false, all,
+			[]string{"CustomResourceDefinition shop stays, with 2 objects", namespaceStays}},
+		"definitions stay, and objects have one version": {counted(ObjectCounts{"a": 1, "b": 1}), "stored in v1", nil, false, all,
+			[]string{"CustomResourceDefinition shop stays, with 2 objects, stored in v1", namespaceStays}},
+		"definitions stay without objects": {counted(ObjectCounts{}), "which may be stored in v1 or v2", nil, false, all,
+			[]string{"CustomResourceDefinition shop stays, with no objects", namespaceStays}},
+		"they cannot be counted": {counted(nil), "", nil, false, all,
+			[]string{"CustomResourceDefinition shop stays, with an unknown number of objects, which cannot be read now", namespaceStays}},
+		"definitions go": {counted(ObjectCounts{"a": 1, "b": 2}), "", nil, true, append([]string{"CustomResourceDefinition"}, all...),
+			[]string{"CustomResourceDefinition shop is deleted, with 3 objects in namespaces: 2 in b, 1 in a", namespaceStays}},
+		"definitions went before": {nil, "", nil, true, all, []string{namespaceStays}},
+		"another operator stays": {nil, "", []string{"mall.v1"}, false, []string{"ClusterServiceVersion", "Role", "Subscription"},
+			[]string{"OperatorGroup shop stays, for mall.v1", namespaceStays}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := NewRemoval(manifests, test.objects, map[string]string{"shop": test.stored}, test.others, test.definitions)
@@ -89,19 +68,11 @@ func TestRemovalOf(t *testing.T) {
 // The record decides about the OperatorGroup and the Subscription, and no annotation does.
 func TestOwn(t *testing.T) {
 	object := func(kind api.GroupKind, uid types.UID, by ...string) *unstructured.Unstructured {
-		o := &unstructured.Unstructured{}
+		o := object(kind.Kind, "mall", uid, by...)
 		o.SetGroupVersionKind(kind.WithVersion("v1"))
-		o.SetNamespace("mall")
-		o.SetName("shop")
-		o.SetUID(uid)
 		if slices.Contains(by, FieldManager) {
 			naming("mall/shop", o)
 		}
-		var fields []metav1.ManagedFieldsEntry
-		for _, manager := range by {
-			fields = append(fields, metav1.ManagedFieldsEntry{Manager: manager})
-		}
-		o.SetManagedFields(fields)
 		return o
 	}
 	recordOf := func(created bool, objects ...*unstructured.Unstructured) Record {
@@ -142,9 +113,7 @@ func TestOwn(t *testing.T) {
 				return cmp.Or(test.group, group), nil
 			}
 			r := Removal{Delete: []*unstructured.Unstructured{group, subscription}}
-			if err := r.Restrict(test.record, test.earlier, nil, live); err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, r.Restrict(test.record, test.earlier, nil, live))
 			var goes []string
 			for _, o := range r.Delete {
 				goes = append(goes, o.GetKind())

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -30,8 +29,7 @@ func TestAdoptSubscription(t *testing.T) {
 		"two, of which one counts": {[]operatorsv1alpha1.Subscription{subscription("stock", "stock", ofBundle), subscription("mall", "shop", nil)}, "mall", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			adopted := &unstructured.Unstructured{}
-			adopted.SetName("shop")
+			adopted := object("", "", "")
 			adopted.SetAnnotations(ofBundle)
 			AdoptSubscription(adopted, test.live, "shop")
 			if says := len(adopted.GetAnnotations()) > 0; adopted.GetName() != test.want || says != test.ofBundle {

@@ -4,15 +4,15 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The page that findings and alerts name exists, and needs at most five commands.
 func TestEmergencyIsDocumented(t *testing.T) {
 	read := func(file string) string {
 		text, err := os.ReadFile("../../../" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, err)
 		return string(text)
 	}
 	steps, found := strings.CutPrefix(read("docs/admin/emergency.md"), "# "+Emergency+"\n")
@@ -24,8 +24,6 @@ func TestEmergencyIsDocumented(t *testing.T) {
 		t.Errorf("it has %d commands, want at most five", n)
 	}
 	for _, file := range []string{"manifests/monitoring/alerts.yaml", "manifests/monitoring/prometheusrule.yaml"} {
-		if !strings.Contains(read(file), `follow "`+Emergency+`" in docs/admin/emergency.md`) {
-			t.Errorf("%s does not name the page", file)
-		}
+		installtest.Contains(t, read(file), `follow "`+Emergency+`" in docs/admin/emergency.md`)
 	}
 }

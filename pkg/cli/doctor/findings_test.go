@@ -80,12 +80,6 @@ func (c *cluster) change(s types.NamespacedName, changes ...func(*Service)) {
 	c.Services[s] = service
 }
 
-// down is that the pods are there, and crash.
-func (c *cluster) down(s types.NamespacedName) { c.change(s) }
-
-// lose is that no pod is there any more, and what makes them still is.
-func (c *cluster) lose(s types.NamespacedName) { c.change(s, withoutPods) }
-
 func withoutPods(s *Service)      { s.Pods = nil }
 func withoutTemplates(s *Service) { s.Templates = nil }
 func withoutSlices(s *Service)    { s.Slices = nil }
@@ -110,283 +104,230 @@ func (c *cluster) judge() []Finding {
 	return Diagnose(c.Facts, now)
 }
 
+// change changes a cluster that has the webhook v.
+type change func(*cluster)
+
+// hooked adds the webhook v of the Service shop, and then changes it and the cluster.
+func hooked(policy admissionregistrationv1.FailurePolicyType, resource string, changes ...change) change {
+	return func(c *cluster) {
+		c.hook("v", shop, policy, resource)
+		for _, change := range changes {
+			change(c)
+		}
+	}
+}
+
+func (c *cluster) v() *admissionregistrationv1.ValidatingWebhook { return &c.validating[0].Webhooks[0] }
+
+// served changes the Service shop after all its pods became unready.
+func served(changes ...func(*Service)) change {
+	return func(c *cluster) { c.change(shop, changes...) }
+}
+
+// whose changes the Service shop, whose pods are ready.
+func whose(change func(*Service)) change {
+	return func(c *cluster) {
+		s := c.Services[shop]
+		change(&s)
+		c.Services[shop] = s
+	}
+}
+
+func answered(answers []Answer) change {
+	return func(c *cluster) { c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answers }
+}
+
+func owned(csv string) change {
+	return func(c *cluster) {
+		c.validating[0].Labels = map[string]string{"olm.owner": csv, "olm.owner.namespace": "shop"}
+	}
+}
+
+func objects(selector *metav1.LabelSelector) change {
+	return func(c *cluster) { c.v().ObjectSelector = selector }
+}
+
+func namespaces(selector *metav1.LabelSelector) change {
+	return func(c *cluster) { c.v().NamespaceSelector = selector }
+}
+
+func with(label, value string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{label: value}}
+}
+
+func selecting(label string, operator metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: label, Operator: operator, Values: values}}}
+}
+
+func outside(namespace string) *metav1.LabelSelector {
+	return selecting("kubernetes.io/metadata.name", metav1.LabelSelectorOpNotIn, namespace)
+}
+
+func conditional(c *cluster) {
+	c.v().MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "true"}}
+}
+
+// mutual makes webhook v and another need each other.
+func mutual(c *cluster) {
+	c.v().NamespaceSelector = outside("shop")
+	c.hook("w", bank, admissionregistrationv1.Fail, "pods").NamespaceSelector = outside("bank")
+}
+
 func TestJudge(t *testing.T) {
 	const fail, ignore = admissionregistrationv1.Fail, admissionregistrationv1.Ignore
-	selecting := func(labels map[string]string) *metav1.LabelSelector {
-		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpNotIn, Values: []string{labels["not"]},
-		}}}
-	}
-	without := func(label string) *metav1.LabelSelector {
-		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: label, Operator: metav1.LabelSelectorOpDoesNotExist}}}
-	}
-	conditional := []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "true"}}
 	type found struct {
 		Level Level
 		Code  string
 		N     int // webhooks that it is about
 	}
+	missing, ignoredMissing := found{Error, "ServiceMissing", 1}, found{Warning, "ServiceMissing", 1}
+	down, ignoredDown := found{Error, "NoReadyEndpoints", 1}, found{Warning, "NoReadyEndpoints", 1}
+	deadlock, possible := found{Error, Deadlock, 1}, found{Warning, PossibleDeadlock, 1}
+	foreign, notAsked := found{Error, "ForeignCertificate", 1}, found{Unknown, NotAsked, 1}
+	others := answered(answering(2, "pod a presents another", "pod b presents another"))
+	crashed, lost, workloadsLost := served(), served(withoutPods), served(withoutPods, withoutTemplates)
+	bankLost := func(c *cluster) { c.change(bank, withoutPods) }
+	serviceMissing := func(c *cluster) { c.v().ClientConfig.Service.Namespace = "gone" }
+	external := func(c *cluster) {
+		c.v().ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: new("https://policy.example.com")}
+	}
+	creations := func(c *cluster) {
+		c.v().Rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
+	}
+	unhashed := selecting("pod-template-hash", metav1.LabelSelectorOpDoesNotExist)
+	tomorrow := Answer{Asked: true, NotAfter: now.AddDate(0, 0, 1)}
 	for name, test := range map[string]struct {
-		given func(c *cluster)
+		given change
 		want  []found
 	}{
-		"nothing wrong":             {func(c *cluster) { c.hook("v", shop, fail, "configmaps") }, nil},
-		"no ready endpoint, Fail":   {func(c *cluster) { c.hook("v", shop, fail, "configmaps"); c.down(shop) }, []found{{Error, "NoReadyEndpoints", 1}}},
-		"no ready endpoint, Ignore": {func(c *cluster) { c.hook("v", shop, ignore, "configmaps"); c.down(shop) }, []found{{Warning, "NoReadyEndpoints", 1}}},
-		"no Service": {func(c *cluster) {
-			c.hook("v", types.NamespacedName{Namespace: "gone", Name: "hook"}, fail, "configmaps")
-		}, []found{{Error, "ServiceMissing", 1}}},
-		"no such port": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps").ClientConfig.Service.Port = new(int32(8443))
-		}, []found{{Error, "PortMissing", 1}}},
-		"a caBundle of noise": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps").ClientConfig.CABundle = []byte("noise")
-		}, []found{{Error, "CABundleUnreadable", 1}}},
-		"a foreign certificate": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answering(2, "pod a presents another", "pod b presents another")
-		}, []found{{Error, "ForeignCertificate", 1}}},
-		"one pod of two with a foreign certificate": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answering(2, "pod b presents another")
-		}, []found{{Warning, SomePodsFail, 1}}},
-		"a certificate that ends tomorrow": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = []Answer{{Asked: true, NotAfter: now.AddDate(0, 0, 1)}, {Asked: true, NotAfter: now.AddDate(0, 0, 1)}}
-		}, []found{{Warning, CertificateExpiresSoon, 1}}},
-		"pods that cannot be asked": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = nil
-		}, []found{{Unknown, NotAsked, 1}}},
-		"somewhere outside": {func(c *cluster) {
-			url := "https://policy.example.com"
-			c.hook("v", shop, fail, "configmaps").ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &url}
-		}, []found{{Unknown, NotAsked, 1}}},
-		"somewhere outside, with failurePolicy Ignore": {func(c *cluster) {
-			url := "https://policy.example.com"
-			c.hook("v", shop, ignore, "configmaps").ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: &url}
-		}, []found{{Unknown, NotAsked, 1}}},
-		"left behind": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			c.validating[0].Labels = map[string]string{"olm.owner": "shop.v0", "olm.owner.namespace": "shop"}
-		}, []found{{Warning, OwnerMissing, 1}}},
-		"looked after": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			c.validating[0].Labels = map[string]string{"olm.owner": "shop.v1", "olm.owner.namespace": "shop"}
-		}, nil},
+		"nothing wrong":             {hooked(fail, "configmaps"), nil},
+		"no ready endpoint, Fail":   {hooked(fail, "configmaps", crashed), []found{down}},
+		"no ready endpoint, Ignore": {hooked(ignore, "configmaps", crashed), []found{ignoredDown}},
+		"no Service":                {hooked(fail, "configmaps", serviceMissing), []found{missing}},
+		"no such port": {hooked(fail, "configmaps", func(c *cluster) {
+			c.v().ClientConfig.Service.Port = new(int32(8443))
+		}), []found{{Error, "PortMissing", 1}}},
+		"a caBundle of noise": {hooked(fail, "configmaps", func(c *cluster) {
+			c.v().ClientConfig.CABundle = []byte("noise")
+		}), []found{{Error, "CABundleUnreadable", 1}}},
+		"a foreign certificate": {hooked(fail, "configmaps", others), []found{foreign}},
+		"one pod of two with a foreign certificate": {hooked(fail, "configmaps", answered(answering(2, "pod b presents another"))),
+			[]found{{Warning, SomePodsFail, 1}}},
+		"a certificate that ends tomorrow": {hooked(fail, "configmaps", answered([]Answer{tomorrow, tomorrow})),
+			[]found{{Warning, CertificateExpiresSoon, 1}}},
+		"pods that cannot be asked":                    {hooked(fail, "configmaps", answered(nil)), []found{notAsked}},
+		"somewhere outside":                            {hooked(fail, "configmaps", external), []found{notAsked}},
+		"somewhere outside, with failurePolicy Ignore": {hooked(ignore, "configmaps", external), []found{notAsked}},
+		"left behind":                                  {hooked(fail, "configmaps", owned("shop.v0")), []found{{Warning, OwnerMissing, 1}}},
+		"looked after":                                 {hooked(fail, "configmaps", owned("shop.v1")), nil},
 
-		"a headless Service": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			s := c.Services[shop]
-			s.By = route.ByEndpoint
-			c.Services[shop] = s
-		}, []found{{Unknown, HeadlessService, 1}}},
-		"a Service of an external name": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			c.Services[shop] = Service{By: route.ByExternalName, ExternalName: "hook.example.com", ExternalEndpoints: true}
-		}, []found{{Unknown, NotAsked, 1}}},
-		"ready endpoints, and none at the port": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			s := c.Services[shop]
-			s.Ports = map[int32]int{443: 0}
-			c.Services[shop] = s
-		}, []found{{Error, "NoEndpointAtPort", 1}}},
-		"one endpoint of two that was not asked": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = append(answering(1), Answer{Endpoint: "pod b", Message: "port-forward is refused"})
-		}, []found{{Unknown, NotAsked, 1}}},
-		"one endpoint of two that nothing is known of": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answering(1)
-		}, []found{{Unknown, NotAsked, 1}}},
-		"one endpoint that fails, and one that was not asked": {func(c *cluster) {
-			c.hook("v", shop, fail, "configmaps")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = append(answering(1, "pod a presents another"), Answer{Endpoint: "pod b"})
-		}, []found{{Warning, SomePodsFail, 1}, {Unknown, NotAsked, 1}}},
-		"a selector of no namespace": {func(c *cluster) {
-			w := c.hook("v", types.NamespacedName{Namespace: "gone", Name: "hook"}, fail, "configmaps")
-			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "nobody"}}
-			w.Rules[0].Scope = new(admissionregistrationv1.NamespacedScope)
-		}, []found{{Warning, "ServiceMissing", 1}}},
-		"a selector of no namespace, and what is in none": {func(c *cluster) {
-			w := c.hook("v", types.NamespacedName{Namespace: "gone", Name: "hook"}, fail, "persistentvolumes")
-			w.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "nobody"}}
-		}, []found{{Error, "ServiceMissing", 1}}},
-		"no rules": {func(c *cluster) {
-			c.hook("v", types.NamespacedName{Namespace: "gone", Name: "hook"}, fail, "configmaps").Rules = nil
-		}, []found{{Warning, "ServiceMissing", 1}}},
+		"a headless Service": {hooked(fail, "configmaps", whose(func(s *Service) { s.By = route.ByEndpoint })), []found{{Unknown, HeadlessService, 1}}},
+		"a Service of an external name": {hooked(fail, "configmaps", whose(func(s *Service) {
+			*s = Service{By: route.ByExternalName, ExternalName: "hook.example.com", ExternalEndpoints: true}
+		})), []found{notAsked}},
+		"ready endpoints, and none at the port": {hooked(fail, "configmaps", whose(func(s *Service) { s.Ports = map[int32]int{443: 0} })),
+			[]found{{Error, "NoEndpointAtPort", 1}}},
+		"one endpoint of two that was not asked": {hooked(fail, "configmaps", answered(append(answering(1),
+			Answer{Endpoint: "pod b", Message: "port-forward is refused"}))), []found{notAsked}},
+		"one endpoint of two that nothing is known of": {hooked(fail, "configmaps", answered(answering(1))), []found{notAsked}},
+		"one endpoint that fails, and one that was not asked": {hooked(fail, "configmaps", answered(append(answering(1, "pod a presents another"),
+			Answer{Endpoint: "pod b"}))), []found{{Warning, SomePodsFail, 1}, notAsked}},
+		"a selector of no namespace": {hooked(fail, "configmaps", serviceMissing, namespaces(with("team", "nobody")),
+			func(c *cluster) {
+				c.v().Rules[0].Scope = new(admissionregistrationv1.NamespacedScope)
+			}), []found{ignoredMissing}},
+		"a selector of no namespace, and what is in none": {hooked(fail, "persistentvolumes", serviceMissing, namespaces(with("team", "nobody"))),
+			[]found{missing}},
+		"no rules": {hooked(fail, "configmaps", serviceMissing, func(c *cluster) { c.v().Rules = nil }), []found{ignoredMissing}},
 
-		"a conversion that objects need": {func(c *cluster) { c.crds = converted(shop, "v1", "v2"); c.down(shop) }, []found{{Error, "NoReadyEndpoints", 1}}},
-		"a conversion of one version":    {func(c *cluster) { c.crds = converted(shop, "v1"); c.down(shop) }, []found{{Warning, "NoReadyEndpoints", 1}}},
+		"a conversion that objects need": {func(c *cluster) { c.crds = converted(shop, "v1", "v2"); c.change(shop) }, []found{down}},
+		"a conversion of one version":    {func(c *cluster) { c.crds = converted(shop, "v1"); c.change(shop) }, []found{ignoredDown}},
 
 		"an APIService that is served": {func(c *cluster) { c.apis = aggregated(shop, false) }, nil},
-		"an APIService that is not":    {func(c *cluster) { c.apis = aggregated(shop, false); c.down(shop) }, []found{{Error, "NoReadyEndpoints", 1}}},
+		"an APIService that is not":    {func(c *cluster) { c.apis = aggregated(shop, false); c.change(shop) }, []found{down}},
 		"an APIService that cannot be asked": {func(c *cluster) {
 			c.apis = aggregated(shop, false)
 			c.Answers["APIService v1.shop.io"] = nil
-		}, []found{{Unknown, NotAsked, 1}}},
+		}, []found{notAsked}},
 		"an APIService that trusts anybody, and is not asked": {func(c *cluster) {
 			c.apis = aggregated(shop, true)
 			c.Answers["APIService v1.shop.io"] = nil
-		}, []found{{Unknown, NotAsked, 1}}},
+		}, []found{notAsked}},
 
-		"it is called for its own pods": {func(c *cluster) { c.hook("v", shop, fail, "pods") }, []found{{Warning, PossibleDeadlock, 1}}},
-		"for its own pods, which are lost": {func(c *cluster) { c.hook("v", shop, fail, "pods"); c.lose(shop) },
-			[]found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
-		"for its own pods, which crash: they restart in place": {func(c *cluster) { c.hook("v", shop, fail, "pods"); c.down(shop) },
-			[]found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
-		"for its own pods, which serve a foreign certificate": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answering(2, "pod a presents another", "pod b presents another")
-		}, []found{{Error, "ForeignCertificate", 1}, {Warning, PossibleDeadlock, 1}}},
-		"for its own pods, which are being deleted and serve till then": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods")
-			c.change(shop, withoutPods, func(s *Service) { s.Ready, s.Ports = 2, map[int32]int{443: 2} })
-		}, []found{{Warning, PossibleDeadlock, 1}}},
-		"for all pods, and no Service": {func(c *cluster) {
-			c.hook("v", types.NamespacedName{Namespace: "shop", Name: "gone"}, fail, "pods")
-		}, []found{{Error, "ServiceMissing", 1}}},
-		"for its own pods, of which one is missing and one crashes": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods")
-			c.change(shop, withoutPods, withPod(Pod{Placed: true, Started: true}))
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
-		"for what pods that crash say": {func(c *cluster) { c.hook("v", shop, fail, "pods/status"); c.down(shop) },
-			[]found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
-		"for what pods that crash say, one of which it leaves out": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods/status").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop"}}
-			c.change(shop, withPod(Pod{Placed: true, Started: true}))
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
-		"for the endpoints of pods that crash": {func(c *cluster) { c.hook("v", shop, fail, "endpointslices"); c.down(shop) },
-			[]found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
-		"for endpoints": {func(c *cluster) { c.hook("v", shop, fail, "endpointslices") }, []found{{Warning, PossibleDeadlock, 1}}},
-		"for endpoints, with pods that serve a foreign certificate": {func(c *cluster) {
-			c.hook("v", shop, fail, "endpointslices")
-			c.Answers["ValidatingWebhookConfiguration v: webhook v"] = answering(2, "pod a presents another", "pod b presents another")
-		}, []found{{Error, "ForeignCertificate", 1}, {Warning, PossibleDeadlock, 1}}},
-		"for endpoints that are made, and are there": {func(c *cluster) {
-			c.hook("v", shop, fail, "endpointslices").Rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
-			c.lose(shop)
-		}, []found{{Error, "NoReadyEndpoints", 1}}},
-		"for endpoints that are made, and are not there": {func(c *cluster) {
-			c.hook("v", shop, fail, "endpointslices").Rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
-			c.change(shop, withoutPods, withoutSlices)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
-		"for the tokens of pods that crash: they have theirs": {func(c *cluster) { c.hook("v", shop, fail, "serviceaccounts/token"); c.down(shop) },
-			[]found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
-		"for the tokens of pods that have not started": {func(c *cluster) {
-			c.hook("v", shop, fail, "serviceaccounts/token")
-			c.change(shop, withoutPods, withPod(Pod{Placed: true}))
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
-		"for the binding of pods that have no node": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods/binding")
-			c.change(shop, withoutPods, withPod(Pod{}))
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
-		"for the binding of pods that have one": {func(c *cluster) { c.hook("v", shop, fail, "pods/binding"); c.down(shop) },
-			[]found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
+		"it is called for its own pods":                        {hooked(fail, "pods"), []found{possible}},
+		"for its own pods, which are lost":                     {hooked(fail, "pods", lost), []found{down, deadlock}},
+		"for its own pods, which crash: they restart in place": {hooked(fail, "pods", crashed), []found{down, possible}},
+		"for its own pods, which serve a foreign certificate":  {hooked(fail, "pods", others), []found{foreign, possible}},
+		"for its own pods, which are being deleted and serve till then": {hooked(fail, "pods",
+			served(withoutPods, func(s *Service) { s.Ready, s.Ports = 2, map[int32]int{443: 2} })), []found{possible}},
+		"for all pods, and no Service": {hooked(fail, "pods", func(c *cluster) {
+			c.v().ClientConfig.Service.Name = "gone"
+		}), []found{missing}},
+		"for its own pods, of which one is missing and one crashes": {hooked(fail, "pods",
+			served(withoutPods, withPod(Pod{Placed: true, Started: true}))), []found{down, possible}},
+		"for what pods that crash say": {hooked(fail, "pods/status", crashed), []found{down, deadlock}},
+		"for what pods that crash say, one of which it leaves out": {hooked(fail, "pods/status",
+			objects(with("app", "shop")), served(withPod(Pod{Placed: true, Started: true}))), []found{down, possible}},
+		"for the endpoints of pods that crash":                      {hooked(fail, "endpointslices", crashed), []found{down, deadlock}},
+		"for endpoints":                                             {hooked(fail, "endpointslices"), []found{possible}},
+		"for endpoints, with pods that serve a foreign certificate": {hooked(fail, "endpointslices", others), []found{foreign, possible}},
+		"for endpoints that are made, and are there":                {hooked(fail, "endpointslices", creations, lost), []found{down}},
+		"for endpoints that are made, and are not there": {hooked(fail, "endpointslices", creations, served(withoutPods, withoutSlices)),
+			[]found{down, deadlock}},
+		"for the tokens of pods that crash: they have theirs": {hooked(fail, "serviceaccounts/token", crashed), []found{down, possible}},
+		"for the tokens of pods that have not started": {hooked(fail, "serviceaccounts/token", served(withoutPods, withPod(Pod{Placed: true}))),
+			[]found{down, deadlock}},
+		"for the binding of pods that have no node": {hooked(fail, "pods/binding", served(withoutPods, withPod(Pod{}))), []found{down, deadlock}},
+		"for the binding of pods that have one":     {hooked(fail, "pods/binding", crashed), []found{down, possible}},
 
-		"for its own pods, on conditions": {func(c *cluster) { c.hook("v", shop, fail, "pods").MatchConditions = conditional }, []found{{Warning, PossibleDeadlock, 1}}},
-		"for its own pods, which are lost, on conditions": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods").MatchConditions = conditional
-			c.lose(shop)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
-		"two that need each other, both lost, one on conditions": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
-			w := c.hook("w", bank, fail, "pods")
-			w.NamespaceSelector, w.MatchConditions = selecting(map[string]string{"not": "bank"}), conditional
-			c.lose(shop)
-			c.lose(bank)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 2}}},
+		"for its own pods, on conditions":                        {hooked(fail, "pods", conditional), []found{possible}},
+		"for its own pods, which are lost, on conditions":        {hooked(fail, "pods", conditional, lost), []found{down, possible}},
+		"two that need each other, both lost, one on conditions": {hooked(fail, "pods", mutual, conditional, lost, bankLost), []found{down, down, {Warning, PossibleDeadlock, 2}}},
 
-		"for lost pods of a label that their template has": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"pod-template-hash": "f6a"}}
-			c.lose(shop)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
-		"for lost pods without a label that their template has": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods").ObjectSelector = without("pod-template-hash")
-			c.lose(shop)
-		}, []found{{Error, "NoReadyEndpoints", 1}}},
-		"for lost pods that nothing makes": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods")
-			c.change(shop, withoutPods, withoutTemplates)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
-		"for lost pods that nothing makes, without a label": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods").ObjectSelector = without("pod-template-hash")
-			c.change(shop, withoutPods, withoutTemplates)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
-		"for what lost pods say that nothing makes, without a label": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods/status").ObjectSelector = without("pod-template-hash")
-			c.change(shop, withoutPods, withoutTemplates)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 1}}},
-		"for lost pods, and what makes them may not be read": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods")
-			c.change(shop, withoutPods, withoutTemplates, mayNotRead("replicasets"))
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}, {Unknown, WorkloadsUnread, 1}}},
-		"for its own pods, and something that makes pods may not be read": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods")
-			c.change(shop, withoutPods, mayNotRead("daemonsets"))
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 1}}},
-		"one without required requests, and what makes its pods may not be read": {func(c *cluster) {
-			c.hook("v", shop, ignore, "pods")
-			c.change(shop, withoutPods, withoutTemplates, mayNotRead("replicasets"))
-		}, []found{{Warning, "NoReadyEndpoints", 1}}},
-		"endpoints without pods": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods")
-			c.change(shop, withoutPods, func(s *Service) { s.ExternalEndpoints, s.Templates, s.Selector = true, nil, nil })
-		}, []found{{Error, "NoReadyEndpoints", 1}}},
-		"for its own pods, and ignored": {func(c *cluster) { c.hook("v", shop, ignore, "pods") }, nil},
-		"for its own pods, which are lost, and ignored": {func(c *cluster) { c.hook("v", shop, ignore, "pods"); c.lose(shop) },
-			[]found{{Warning, "NoReadyEndpoints", 1}}},
-		"for the pods of other namespaces": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
-		}, nil},
-		"for pods of another label": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods", "pods/status").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "bank"}}
-		}, nil},
-		"for the binding of pods":          {func(c *cluster) { c.hook("v", shop, fail, "pods/binding") }, []found{{Warning, PossibleDeadlock, 1}}},
-		"for the tokens of pods":           {func(c *cluster) { c.hook("v", shop, fail, "serviceaccounts/token") }, []found{{Warning, PossibleDeadlock, 1}}},
-		"for subresources that do no harm": {func(c *cluster) { c.hook("v", shop, fail, "pods/exec") }, nil},
+		"for lost pods of a label that their template has":      {hooked(fail, "pods", objects(with("pod-template-hash", "f6a")), lost), []found{down, deadlock}},
+		"for lost pods without a label that their template has": {hooked(fail, "pods", objects(unhashed), lost), []found{down}},
+		"for lost pods that nothing makes":                      {hooked(fail, "pods", workloadsLost), []found{down, deadlock}},
+		"for lost pods that nothing makes, without a label": {hooked(fail, "pods", objects(unhashed), workloadsLost),
+			[]found{down, possible}},
+		"for what lost pods say that nothing makes, without a label": {hooked(fail, "pods/status", objects(unhashed), workloadsLost),
+			[]found{down, possible}},
+		"for lost pods, and what makes them may not be read": {hooked(fail, "pods", served(withoutPods, withoutTemplates, mayNotRead("replicasets"))),
+			[]found{down, deadlock, {Unknown, WorkloadsUnread, 1}}},
+		"for its own pods, and something that makes pods may not be read": {hooked(fail, "pods", served(withoutPods, mayNotRead("daemonsets"))),
+			[]found{down, deadlock}},
+		"one without required requests, and what makes its pods may not be read": {hooked(ignore, "pods",
+			served(withoutPods, withoutTemplates, mayNotRead("replicasets"))), []found{ignoredDown}},
+		"endpoints without pods": {hooked(fail, "pods", served(withoutPods, func(s *Service) {
+			s.ExternalEndpoints, s.Templates, s.Selector = true, nil, nil
+		})), []found{down}},
+		"for its own pods, and ignored":                 {hooked(ignore, "pods"), nil},
+		"for its own pods, which are lost, and ignored": {hooked(ignore, "pods", lost), []found{ignoredDown}},
+		"for the pods of other namespaces":              {hooked(fail, "pods", namespaces(outside("shop"))), nil},
+		"for pods of another label": {hooked(fail, "pods", objects(with("app", "bank")), func(c *cluster) {
+			c.v().Rules[0].Resources = []string{"pods", "pods/status"}
+		}), nil},
+		"for the binding of pods":          {hooked(fail, "pods/binding"), []found{possible}},
+		"for the tokens of pods":           {hooked(fail, "serviceaccounts/token"), []found{possible}},
+		"for subresources that do no harm": {hooked(fail, "pods/exec"), nil},
 
-		"two that need each other": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
-			c.hook("w", bank, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "bank"})
-		}, []found{{Warning, PossibleDeadlock, 2}}},
-		"two that need each other, both lost": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
-			c.hook("w", bank, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "bank"})
-			c.lose(shop)
-			c.lose(bank)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, "NoReadyEndpoints", 1}, {Error, Deadlock, 2}}},
-		"two that need each other, one lost: the other does not block it": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
-			c.hook("w", bank, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "bank"})
-			c.lose(shop)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, PossibleDeadlock, 2}}},
-		"one that needs another, which needs no other": {func(c *cluster) {
-			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
-		}, nil},
-		"a conversion that needs a webhook that needs no other": {func(c *cluster) {
-			c.crds = converted(bank, "v1", "v2")
-			c.hook("v", shop, fail, "pods").NamespaceSelector = selecting(map[string]string{"not": "shop"})
-		}, nil},
+		"two that need each other":            {hooked(fail, "pods", mutual), []found{{Warning, PossibleDeadlock, 2}}},
+		"two that need each other, both lost": {hooked(fail, "pods", mutual, lost, bankLost), []found{down, down, {Error, Deadlock, 2}}},
+		"two that need each other, one lost: the other does not block it": {hooked(fail, "pods", mutual, lost),
+			[]found{down, {Warning, PossibleDeadlock, 2}}},
+		"a conversion that needs a webhook that needs no other": {hooked(fail, "pods", namespaces(outside("shop")),
+			func(c *cluster) { c.crds = converted(bank, "v1", "v2") }), nil},
 
-		"the control plane depends on it": {func(c *cluster) { c.hook("v", shop, fail, "leases") }, []found{{Warning, ControlPlaneDepends, 1}}},
-		"the control plane is blocked by it": {func(c *cluster) { c.hook("v", shop, fail, "nodes/status"); c.down(shop) },
-			[]found{{Error, "NoReadyEndpoints", 1}, {Error, ControlPlaneBlocked, 1}}},
-		"the labels of nodes are selected": {func(c *cluster) {
-			c.hook("v", shop, fail, "nodes/status").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/os": "linux"}}
-			c.down(shop)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Error, ControlPlaneBlocked, 1}}},
-		"labels are selected that no node and no lease has": {func(c *cluster) {
-			c.hook("v", shop, fail, "*/*").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "shop"}}
-		}, nil},
-		"labels of nodes are selected, which may not be listed": {func(c *cluster) {
-			c.hook("v", shop, fail, "nodes/status").ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/os": "linux"}}
-			c.ControlPlane.Nodes, c.ControlPlane.Unread = nil, []string{"nodes"}
-			c.down(shop)
-		}, []found{{Error, "NoReadyEndpoints", 1}, {Warning, ControlPlaneDepends, 1}}},
-		"a selector does not keep nodes out": {func(c *cluster) {
-			c.hook("v", shop, fail, "nodes/status").NamespaceSelector = selecting(map[string]string{"not": "kube-system"})
-		}, []found{{Warning, ControlPlaneDepends, 1}}},
+		"the control plane depends on it":    {hooked(fail, "leases"), []found{{Warning, ControlPlaneDepends, 1}}},
+		"the control plane is blocked by it": {hooked(fail, "nodes/status", crashed), []found{down, {Error, ControlPlaneBlocked, 1}}},
+		"the labels of nodes are selected": {hooked(fail, "nodes/status", objects(with("kubernetes.io/os", "linux")), crashed),
+			[]found{down, {Error, ControlPlaneBlocked, 1}}},
+		"labels are selected that no node and no lease has": {hooked(fail, "*/*", objects(with("team", "shop"))), nil},
+		"labels of nodes are selected, which may not be listed": {hooked(fail, "nodes/status", objects(with("kubernetes.io/os", "linux")), crashed,
+			func(c *cluster) {
+				c.ControlPlane.Nodes, c.ControlPlane.Unread = nil, []string{"nodes"}
+			}), []found{down, {Warning, ControlPlaneDepends, 1}}},
+		"a selector does not keep nodes out": {hooked(fail, "nodes/status", namespaces(outside("kube-system"))),
+			[]found{{Warning, ControlPlaneDepends, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()
@@ -409,29 +350,24 @@ func TestDoubtsAboutADeadlock(t *testing.T) {
 		allLost = "none of its pods is called, and none can become ready: it intercepts what the pods behind its own Service shop/hook need to start"
 		someday = "if all of its pods are lost at once, as when all nodes are replaced, none can become ready: it intercepts what the pods behind its own Service shop/hook need to start"
 	)
-	condition := func(w *admissionregistrationv1.ValidatingWebhook) {
-		w.MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "true"}}
-	}
-	selector := func(w *admissionregistrationv1.ValidatingWebhook) {
-		w.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop", "pod-template-hash": "f6a"}}
-	}
+	selector := objects(&metav1.LabelSelector{MatchLabels: map[string]string{"app": "shop", "pod-template-hash": "f6a"}})
+	unchanged := func(*cluster) {}
 	for name, test := range map[string]struct {
-		webhook          func(*admissionregistrationv1.ValidatingWebhook)
+		webhook          change
 		endpointFindings []func(*Service)
 		want             string
 		breaks           bool // the deadlock, by a command
 	}{
-		"none":                         {func(*admissionregistrationv1.ValidatingWebhook) {}, []func(*Service){withoutPods}, allLost, true},
+		"none":                         {unchanged, []func(*Service){withoutPods}, allLost, true},
 		"labels that are known":        {selector, []func(*Service){withoutPods}, allLost, true},
-		"conditions":                   {condition, []func(*Service){withoutPods}, allLost + ", unless its matchConditions exempt them", true},
+		"conditions":                   {conditional, []func(*Service){withoutPods}, allLost + ", unless its matchConditions exempt them", true},
 		"labels that are not known":    {selector, []func(*Service){withoutPods, withoutTemplates}, allLost + ", unless those bear labels that an objectSelector leaves out", true},
-		"pods that are there":          {func(*admissionregistrationv1.ValidatingWebhook) {}, nil, someday, false},
-		"pods that are there, besides": {condition, nil, someday + ", unless its matchConditions exempt them", false},
+		"pods that are there":          {unchanged, nil, someday, false},
+		"pods that are there, besides": {conditional, nil, someday + ", unless its matchConditions exempt them", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()
-			test.webhook(c.hook("v", shop, admissionregistrationv1.Fail, "pods"))
-			c.change(shop, test.endpointFindings...)
+			hooked(admissionregistrationv1.Fail, "pods", test.webhook, served(test.endpointFindings...))(c)
 			found := c.judge()
 			last := found[len(found)-1]
 			if last.Message != test.want || strings.HasPrefix(last.Remedy, "kubectl delete validatingwebhookconfiguration v (") != test.breaks {
@@ -457,7 +393,7 @@ func TestEndpointsThatAreLeftOver(t *testing.T) {
 func TestConsequenceOfAnAPIService(t *testing.T) {
 	c := newCluster()
 	c.apis = aggregated(shop, false)
-	c.down(shop)
+	c.change(shop)
 	const want = "no endpoint of Service shop/hook is ready: requests for v1.shop.io fail, and so do clients that need all kinds, such as the deletion of namespaces"
 	if found := c.judge(); len(found) != 1 || found[0].Message != want {
 		t.Errorf("findings: %+v, want %q", found, want)

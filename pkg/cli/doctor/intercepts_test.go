@@ -7,6 +7,8 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Rules are named without their combinations being made: a few of them, and how many there are.
@@ -39,9 +41,7 @@ func TestIntercepts(t *testing.T) {
 			"CREATE, UPDATE of " + strings.Repeat("r", longName-4) + " …"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := intercepts(c.webhook); got != c.want {
-				t.Errorf("%q, want %q", got, c.want)
-			}
+			installtest.Same(t, "requests", c.want, intercepts(c.webhook))
 		})
 	}
 }

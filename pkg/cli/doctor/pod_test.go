@@ -3,7 +3,6 @@ package doctor
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -101,7 +100,5 @@ func TestTemplates(t *testing.T) {
 	for _, labels := range w.Templates(map[string]string{"app": "shop"}) {
 		got = append(got, labels["by"])
 	}
-	if diff := cmp.Diff([]string{"version-2", "version-3", "rollout", "scaled-down", "stateful-set", "daemon-set"}, got); diff != "" {
-		t.Errorf("templates (-want +got):\n%s", diff)
-	}
+	installtest.Same(t, "templates", []string{"version-2", "version-3", "rollout", "scaled-down", "stateful-set", "daemon-set"}, got)
 }

@@ -2,13 +2,14 @@ package installer
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func rbacObject(kind, namespace, name string) *unstructured.Unstructured {
@@ -41,16 +42,13 @@ func TestRolesOfTheBundle(t *testing.T) {
 		"another kind of that name":   {bindingTo("ClusterRole", "shop"), absent, false},
 		"another error":               {bindingTo("Role", "shop"), errors.New("refused"), false},
 	} {
-		if got := p.createsRoleOf(test.o, test.err); got != test.want {
-			t.Errorf("%s: %t, want %t", name, got, test.want)
-		}
+		installtest.Same(t, name, test.want, p.createsRoleOf(test.o, test.err))
 	}
 }
 
 // Nothing is installed that was not checked.
 func TestPlanOfNobody(t *testing.T) {
 	c := &Installer{}
-	if _, err := c.Install(t.Context(), Plan{}); err == nil || !strings.Contains(err.Error(), "was not checked") {
-		t.Errorf("it says %v", err)
-	}
+	_, err := c.Install(t.Context(), Plan{})
+	installtest.Error(t, "was not checked", err)
 }

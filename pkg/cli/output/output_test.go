@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -33,9 +34,7 @@ func TestEncode(t *testing.T) {
 		"e" + strings.Repeat("\u0301", 5): "e" + strings.Repeat("\u0301", 4) + `\u0301`,
 		"\U000e0041":                      `\U000e0041`,
 	} {
-		if got := Encode(text); got != want {
-			t.Errorf("%q: got %s, want %s", text, got, want)
-		}
+		installtest.Same(t, fmt.Sprintf("%q", text), want, Encode(text))
 	}
 }
 
@@ -70,9 +69,7 @@ func TestNothingIsWrittenRaw(t *testing.T) {
 func TestPadding(t *testing.T) {
 	var out bytes.Buffer
 	New(&out).Printf("%-8s|%6s|%5.1f|%q|%.2s|%x\n", "a", "b\n", 1.25, "c", "def", "\x01")
-	if want := "a       |   b\\n|  1.2|\"c\"|de|01\n"; out.String() != want {
-		t.Errorf("got %q, want %q", out.String(), want)
-	}
+	installtest.Same(t, "output", "a       |   b\\n|  1.2|\"c\"|de|01\n", out.String())
 }
 
 func TestLinesAreIndented(t *testing.T) {

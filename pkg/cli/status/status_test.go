@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -14,6 +13,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
@@ -106,9 +106,7 @@ NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM
 		t.Run(name, func(t *testing.T) {
 			var printed strings.Builder
 			Of(facts(), test.namespace, now).Print(output.New(&printed), test.wide, now)
-			if diff := cmp.Diff(squeeze(strings.TrimPrefix(test.want, "\n")), squeeze(printed.String())); diff != "" {
-				t.Errorf("printed (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "printed", squeeze(strings.TrimPrefix(test.want, "\n")), squeeze(printed.String()))
 		})
 	}
 }
@@ -124,9 +122,7 @@ func squeeze(table string) []string {
 
 func TestNames(t *testing.T) {
 	want := []string{"webhookrollout.olm-webhook-manager.io/bank.v1", "webhookrollout.olm-webhook-manager.io/shop.v1"}
-	if diff := cmp.Diff(want, Of(facts(), "", now).Names()); diff != "" {
-		t.Error(diff)
-	}
+	installtest.Same(t, "names", want, Of(facts(), "", now).Names())
 }
 
 func TestSame(t *testing.T) {

@@ -80,26 +80,23 @@ func TestWebhooksThatNobodyReports(t *testing.T) {
 
 // A webhook is reported as live only if API servers call it and an endpoint answers.
 func TestWebhooksThatWereLive(t *testing.T) {
+	serving := func(s doctor.Service) func(*Facts) {
+		return func(f *Facts) {
+			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: s}
+		}
+	}
 	for name, test := range map[string]struct {
 		change func(f *Facts)
 		want   string
 	}{
 		"it is": {func(*Facts) {}, "Registered : "},
-		"no ready endpoint": {func(f *Facts) {
-			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByClusterIP, Ports: map[int32]int{443: 0}}}
-		},
+		"no ready endpoint": {serving(doctor.Service{By: route.ByClusterIP, Ports: map[int32]int{443: 0}}),
 			"Unreachable NoReadyEndpoints: no endpoint of Service shop/manager-service is ready"},
-		"its Service is headless": {func(f *Facts) {
-			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByEndpoint, Ports: map[int32]int{443: 1}, Ready: 1}}
-		},
+		"its Service is headless": {serving(doctor.Service{By: route.ByEndpoint, Ports: map[int32]int{443: 1}, Ready: 1}),
 			"Unknown HeadlessService: Service shop/manager-service is headless: API servers call it only if all of them run with --enable-aggregator-routing, which cannot be read from the cluster"},
-		"its Service is called on its own node only": {func(f *Facts) {
-			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByClusterIP, NodeLocal: true, Ports: map[int32]int{443: 1}, Ready: 1}}
-		},
+		"its Service is called on its own node only": {serving(doctor.Service{By: route.ByClusterIP, NodeLocal: true, Ports: map[int32]int{443: 1}, Ready: 1}),
 			"Unknown NodeLocalService: internalTrafficPolicy of Service shop/manager-service is Local: an API server cannot call it from a node without an endpoint of the Service"},
-		"its Service is an external name": {func(f *Facts) {
-			f.Services = map[types.NamespacedName]doctor.Service{{Namespace: "shop", Name: "manager-service"}: {By: route.ByExternalName, ExternalName: "hook.example.com"}}
-		},
+		"its Service is an external name": {serving(doctor.Service{By: route.ByExternalName, ExternalName: "hook.example.com"}),
 			"Unknown NotAsked: API servers call the external name hook.example.com of Service shop/manager-service: whether it answers was not checked"},
 		"its Service no longer exists": {func(f *Facts) { f.Services = nil }, "Unreachable ServiceMissing: Service shop/manager-service does not exist"},
 		"its registration is too":      {func(f *Facts) { f.Webhooks = nil }, "Waiting NotRegistered: ValidatingWebhookConfiguration v.shop.io-x no longer registers it"},
@@ -120,6 +117,7 @@ func TestManagerIsAway(t *testing.T) {
 			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)), RenewTime: &metav1.MicroTime{Time: now.Add(-ago)},
 		}}
 	}
+	leases := func(all ...coordinationv1.Lease) Facts { return Facts{Leases: all} }
 	const header = "NAMESPACE   CSV   WEBHOOK   TYPE   STATE   SINCE   CERTIFICATE   PROBLEM\n"
 	away := func(namespace, ago string) string {
 		return "No manager holds Lease " + namespace + "/olm-webhook-manager, which was renewed " + ago +
@@ -129,24 +127,17 @@ func TestManagerIsAway(t *testing.T) {
 		facts Facts
 		want  string
 	}{
-		"there is no Lease": {Facts{}, header},
-		"it was renewed":    {Facts{Leases: []coordinationv1.Lease{lease("system", "a", 10*time.Second)}}, header},
-		"it expired":        {Facts{Leases: []coordinationv1.Lease{lease("system", "a", 5*time.Minute)}}, away("system", "5m") + header},
-		"a tenant holds one of the same name": {
-			Facts{Leases: []coordinationv1.Lease{lease("system", "a", time.Hour), lease("tenant", "b", time.Second)}}, away("system", "60m") + header,
-		},
-		"two are away": {
-			Facts{Leases: []coordinationv1.Lease{lease("system", "b", 5*time.Minute), lease("old", "a", time.Hour)}}, away("old", "60m") + away("system", "5m") + header,
-		},
-		"Leases may not be listed": {
-			Facts{LeasesUnread: "leases is forbidden"}, "Whether a manager runs is not known: leases is forbidden\n\n" + header,
-		},
+		"there is no Lease":                   {Facts{}, header},
+		"it was renewed":                      {leases(lease("system", "a", 10*time.Second)), header},
+		"it expired":                          {leases(lease("system", "a", 5*time.Minute)), away("system", "5m") + header},
+		"a tenant holds one of the same name": {leases(lease("system", "a", time.Hour), lease("tenant", "b", time.Second)), away("system", "60m") + header},
+		"two are away":                        {leases(lease("system", "b", 5*time.Minute), lease("old", "a", time.Hour)), away("old", "60m") + away("system", "5m") + header},
+		"Leases may not be listed":            {Facts{LeasesUnread: "leases is forbidden"}, "Whether a manager runs is not known: leases is forbidden\n\n" + header},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var printed strings.Builder
-			if Of(test.facts, "", now).Print(output.New(&printed), false, now); printed.String() != test.want {
-				t.Errorf("printed: %q; want %q", printed.String(), test.want)
-			}
+			Of(test.facts, "", now).Print(output.New(&printed), false, now)
+			installtest.Same(t, "printed", test.want, printed.String())
 		})
 	}
 }

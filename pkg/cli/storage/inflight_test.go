@@ -10,6 +10,8 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func writtenAt(at time.Time, fields string) metav1.ManagedFieldsEntry {
@@ -45,9 +47,7 @@ func TestRequestsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{ManagedFields: test.entries}}
-			if got := requestsEnd(crd, test.changed, agreed, time.Minute).Sub(agreed); got != test.want {
-				t.Errorf("%s after agreement, want %s", got, test.want)
-			}
+			installtest.Same(t, "time after agreement", test.want, requestsEnd(crd, test.changed, agreed, time.Minute).Sub(agreed))
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // TestKilledAfterEachWrite ends the command after each of its writes, and runs it again. While an object is stored in
@@ -107,9 +108,7 @@ func TestDefinitionThatCannotBeWritten(t *testing.T) {
 				c := newCluster("v1", "a", "b", "c")
 				test.prepare(c)
 				_, err := Migrate(t.Context(), c, "v2", time.Minute, func(Progress) {})
-				if err == nil || !strings.Contains(err.Error(), test.err) {
-					t.Errorf("the error is %v, want %q", err, test.err)
-				}
+				installtest.Error(t, test.err, err)
 				c.proves(t, err)
 			})
 		})

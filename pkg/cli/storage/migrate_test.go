@@ -315,9 +315,7 @@ func TestMigrate(t *testing.T) {
 				test.prepare(c)
 				last := ""
 				_, err := Migrate(t.Context(), c, "v2", time.Minute, func(p Progress) { last = p.Line })
-				if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
-					t.Errorf("the error is %v, want %q", err, test.err)
-				}
+				installtest.Error(t, test.err, err)
 				if err == nil && last != "rewritten 5 of 5 objects" {
 					t.Errorf("the last progress is %s", last)
 				}
@@ -327,12 +325,9 @@ func TestMigrate(t *testing.T) {
 				if test.err == "" || strings.Contains(test.err, "changed") {
 					return
 				}
-				if _, err := Migrate(t.Context(), c, "v2", time.Minute, func(Progress) {}); err != nil {
-					t.Errorf("run again: %v", err)
-				}
-				if got := c.crd.Status.StoredVersions; !slices.Equal(got, []string{"v2"}) {
-					t.Errorf("run again, stored versions are %v", got)
-				}
+				_, err = Migrate(t.Context(), c, "v2", time.Minute, func(Progress) {})
+				installtest.Must(t, err)
+				installtest.Same(t, "stored versions of the second run", []string{"v2"}, c.crd.Status.StoredVersions)
 			})
 		})
 	}
@@ -343,9 +338,8 @@ func TestInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := &impatient{newCluster("v1", "a"), cancel}
-		if _, err := Migrate(ctx, c, "v2", time.Minute, func(Progress) {}); err == nil || !strings.Contains(err.Error(), ": an API server still stores objects in another version: nothing was rewritten") {
-			t.Errorf("the error is %v", err)
-		}
+		_, err := Migrate(ctx, c, "v2", time.Minute, func(Progress) {})
+		installtest.Error(t, ": an API server still stores objects in another version: nothing was rewritten", err)
 	})
 }
 
@@ -368,12 +362,10 @@ func TestMigrateToStorageVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster("v1", "a")
 		c.crd = definition("v2", converted("ca"), "v1", "v2")
-		if _, err := Migrate(t.Context(), c, "", time.Minute, func(Progress) {}); err != nil {
-			t.Fatal(err)
-		}
-		if c.stored["a"] != "v2" || !slices.Equal(c.crd.Status.StoredVersions, []string{"v2"}) {
-			t.Errorf("stored in %s, stored versions %v", c.stored["a"], c.crd.Status.StoredVersions)
-		}
+		_, err := Migrate(t.Context(), c, "", time.Minute, func(Progress) {})
+		installtest.Must(t, err)
+		installtest.Same(t, "stored in", "v2", c.stored["a"])
+		installtest.Same(t, "stored versions", []string{"v2"}, c.crd.Status.StoredVersions)
 	})
 }
 

@@ -1,6 +1,7 @@
 package installtest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,10 +24,49 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// Contains fails the test if got does not contain want, or if want is empty and got is not.
-func Contains(t testing.TB, what, want, got string) {
+// Says fails the test if got does not contain want, or if want is empty and got is not.
+func Says(t testing.TB, what, want, got string) {
 	t.Helper()
 	if !strings.Contains(got, want) || want == "" && got != "" {
 		t.Errorf("%s is %q, want %q", what, got, want)
+	}
+}
+
+// Error fails the test unless err contains a text. An empty text stands for no error.
+func Error(t testing.TB, want string, err error) {
+	t.Helper()
+	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		t.Errorf("the error is %v, want %q", err, want)
+	}
+}
+
+// Contains fails the test for each part that a text lacks.
+func Contains(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in\n%s", part, text)
+		}
+	}
+}
+
+// Among fails the test for each text that a list lacks.
+func Among(t testing.TB, list []string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !slices.Contains(list, text) {
+			t.Errorf("%q is not among %q", text, list)
+		}
+	}
+}
+
+// ContainsEach fails the test unless there is a text for each part, which contains it.
+func ContainsEach(t testing.TB, texts, parts []string) {
+	t.Helper()
+	if len(texts) != len(parts) {
+		t.Fatalf("got %q, want %q", texts, parts)
+	}
+	for i, part := range parts {
+		Contains(t, texts[i], part)
 	}
 }

@@ -49,7 +49,7 @@ func TestOccupiedGroup(t *testing.T) {
 		why := OccupiedGroup(group, others)
 		installtest.Same(t, "group "+group+" is refused", says != nil, why != "")
 		for _, words := range says {
-			installtest.Contains(t, "group "+group, words, why)
+			installtest.Says(t, "group "+group, words, why)
 		}
 	}
 }

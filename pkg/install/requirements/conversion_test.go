@@ -57,7 +57,7 @@ func TestConversionViolations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			csv := convertingCSV()
 			test.change(&csv.Spec)
-			installtest.Contains(t, "the problem", test.want, Verdict{Violations: conversionViolations(csv)}.Invalid())
+			installtest.Says(t, "the problem", test.want, Verdict{Violations: conversionViolations(csv)}.Invalid())
 		})
 	}
 }
@@ -97,7 +97,7 @@ func TestConvertibleCRDs(t *testing.T) {
 			if test.crd != nil {
 				facts.CRDs["a.example.com"] = test.crd
 			}
-			installtest.Contains(t, "unmet", test.want, Check(facts).Unmet())
+			installtest.Says(t, "unmet", test.want, Check(facts).Unmet())
 		})
 	}
 }

@@ -91,7 +91,7 @@ func TestRefusal(t *testing.T) {
 		"an APIService that calls another Service":                  {api(nil, "shop", "another"), "requests to Service shop/another"},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) { installtest.Contains(t, "the refusal", test.refusal, adopter.Refusal(test.object)) })
+		t.Run(name, func(t *testing.T) { installtest.Says(t, "the refusal", test.refusal, adopter.Refusal(test.object)) })
 	}
 }
 

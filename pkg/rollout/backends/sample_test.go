@@ -45,7 +45,7 @@ func TestSamplingObstacle(t *testing.T) {
 			if test.edited {
 				service.Spec.Selector = map[string]string{"app": "other"}
 			}
-			installtest.Contains(t, "the obstacle", test.want, SamplingObstacle(service, desired, backends, []*discoveryv1.EndpointSlice{slice}))
+			installtest.Says(t, "the obstacle", test.want, SamplingObstacle(service, desired, backends, []*discoveryv1.EndpointSlice{slice}))
 		})
 	}
 	for backends, want := range map[int]int{0: 1, 1: 1, 2: 16, 8: 64, 9: 64} {

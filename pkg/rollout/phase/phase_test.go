@@ -185,7 +185,7 @@ func TestEveryFactIsReported(t *testing.T) {
 		said := fmt.Sprint(walked[len(walked)-1])
 		for _, fact := range []struct{ is, want string }{{f.Unmet, f.Unmet}, {f.Refused, f.Refused}, {f.TimedOut, "install timeout"}, {f.Incomplete, f.Incomplete}} {
 			if f.Failure == nil && fact.is != "" {
-				installtest.Contains(t, fmt.Sprintf("with %+v, the phase", f), fact.want, said)
+				installtest.Says(t, fmt.Sprintf("with %+v, the phase", f), fact.want, said)
 				break
 			}
 		}

@@ -32,7 +32,7 @@ func TestRestartCosts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "manager"}, Spec: appsv1.DeploymentSpec{Replicas: test.replicas, Strategy: test.strategy}}
-			installtest.Contains(t, "the restart costs", test.want, RestartCosts(d))
+			installtest.Says(t, "the restart costs", test.want, RestartCosts(d))
 		})
 	}
 	installtest.Same(t, "restart costs of a missing Deployment", "", RestartCosts(nil))

@@ -30,9 +30,7 @@ func picture(t *testing.T) map[string][]string {
 	}
 	for _, dir := range []string{"/run", "/opt", "/var/lib", "/var/log", "/usr/libexec", "/etc"} {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, entry := range entries {
 			picture[dir] = append(picture[dir], entry.Name())
 		}
@@ -49,9 +47,7 @@ func cgroups(t *testing.T) []string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dirs
 }
 
@@ -78,9 +74,7 @@ func lines(text string) []string {
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(content)
 }
 

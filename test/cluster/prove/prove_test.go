@@ -44,9 +44,7 @@ func TestCluster(t *testing.T) {
 		proveWebhook(t, c)
 	})
 	t.Run("up again after a component has ended", func(t *testing.T) {
-		if err := syscall.Kill(kubeletPID(t, c), syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Kill(kubeletPID(t, c), syscall.SIGTERM))
 		eventually(t, "the status says what has ended", func() bool {
 			out, err := c.try(t, "status")
 			return err != nil && strings.Contains(out, "kubelet ended")
@@ -72,9 +70,7 @@ func TestCluster(t *testing.T) {
 
 func proveWebhook(t *testing.T, c tool) {
 	authority, err := pki.NewAuthority("hook-ca")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	deployHook(t, c, authority)
 
 	t.Run("its Service is reached from the machine", func(t *testing.T) {
@@ -125,9 +121,7 @@ func kubeletPID(t *testing.T, c tool) int {
 		t.Fatalf("the kubelet is not one process: %v", pids)
 	}
 	pid, err := strconv.Atoi(pids[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return pid
 }
 
@@ -141,14 +135,10 @@ func deployHook(t *testing.T, c tool, authority *pki.Authority) {
 	c.run(t, "load", archive)
 
 	pair, err := authority.Server("hook", serverName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	certificate, key := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
 	for path, content := range map[string][]byte{certificate: pair.Cert, key: pair.Key} {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, content, 0o600))
 	}
 	c.kubectl(t, "create", "namespace", "prove")
 	c.kubectl(t, "-n", "prove", "create", "secret", "tls", "hook-certs", "--cert="+certificate, "--key="+key)

@@ -67,9 +67,7 @@ func get(t *testing.T, authority *pki.Authority, url string) (string, error) {
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust, ServerName: serverName}, DisableKeepAlives: true},
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response, err := client.Do(request)
 	if err != nil {
 		return "", err
@@ -89,5 +87,12 @@ func eventually(t *testing.T, what string, so func() bool) {
 		case <-deadline:
 			t.Fatalf("never: %s", what)
 		}
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -3,6 +3,8 @@ package lint
 import (
 	"slices"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Requests depend on a conversion webhook once there is something to convert.
@@ -23,9 +25,7 @@ func TestWhoDependsOnAConversion(t *testing.T) {
 			f := readFiles(t, "../../../../examples/crdconversion/bundle-v2")
 			f.deployment()["spec"].(map[string]any)["replicas"] = 1
 			c.change(f)
-			if got := slices.Contains(codes(Run(inspect(t, f))), "one-replica"); got != c.want {
-				t.Errorf("one-replica is found: %t, want %t", got, c.want)
-			}
+			installtest.Same(t, "one-replica is found", c.want, slices.Contains(codes(Run(inspect(t, f))), "one-replica"))
 		})
 	}
 }

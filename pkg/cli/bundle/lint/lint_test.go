@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // examples are the folders of the examples' bundles.
@@ -66,9 +67,4 @@ func codes(r Report) []string {
 	return all
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = installtest.Must

@@ -3,6 +3,8 @@ package lint
 import (
 	"slices"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // What a pod waits for is found wherever a volume may name it, and nothing else is.
@@ -36,9 +38,7 @@ func TestMissingSecretSaysWhere(t *testing.T) {
 					found = append(found, finding.Path)
 				}
 			}
-			if !slices.Equal(found, test.want) {
-				t.Errorf("found at %q, want %q", found, test.want)
-			}
+			installtest.Same(t, "found", test.want, found)
 		})
 	}
 }

@@ -42,9 +42,7 @@ func TestSARIFIsValid(t *testing.T) {
 	must(t, SARIF(output.New(&text), "v1.0.0", printed))
 	log, err := sarif.FromBytes(text.Bytes())
 	must(t, err)
-	if err := log.Validate(); err != nil {
-		t.Error(err)
-	}
+	must(t, log.Validate())
 	run := log.Runs[0]
 	if len(run.Tool.Driver.Rules) != len(Checks()) {
 		t.Errorf("%d rules for %d checks", len(run.Tool.Driver.Rules), len(Checks()))

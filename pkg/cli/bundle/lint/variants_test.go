@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // files are the objects of a bundle, by file, for a test to break.
@@ -51,6 +52,16 @@ func (f files) at(path ...any) any {
 	return value
 }
 
+func (f files) spec() map[string]any { return f.at("spec").(map[string]any) }
+
+func (f files) csvAnnotations() map[string]any {
+	return f.at("metadata", "annotations").(map[string]any)
+}
+
+func (f files) definition() map[string]any {
+	return f.of("CustomResourceDefinition")["spec"].(map[string]any)
+}
+
 func (f files) webhook() map[string]any {
 	return f.at("spec", "webhookdefinitions", 0).(map[string]any)
 }
@@ -78,6 +89,8 @@ func (f files) deployment() map[string]any {
 	panic("the example's webhook has no Deployment")
 }
 
+func (f files) deploymentSpec() map[string]any { return f.deployment()["spec"].(map[string]any) }
+
 func (f files) pod() map[string]any {
 	pod, _, _ := unstructured.NestedFieldNoCopy(f.deployment(), "spec", "template", "spec")
 	return pod.(map[string]any)
@@ -97,14 +110,14 @@ func failing(group, resource string) func(files) {
 func (f files) another(change func(map[string]any)) {
 	copied := (&unstructured.Unstructured{Object: f.webhook()}).DeepCopy().Object
 	change(copied)
-	spec := f.at("spec").(map[string]any)
+	spec := f.spec()
 	spec["webhookdefinitions"] = append(spec["webhookdefinitions"].([]any), copied)
 }
 
 // condition gives the first webhook a matchCondition.
 func (f files) condition(name, expression string) {
 	text, _ := json.Marshal(map[string]any{f.webhook()["generateName"].(string): list(map[string]any{"name": name, "expression": expression})})
-	f.at("metadata", "annotations").(map[string]any)["olm-webhook-manager.io/match-conditions"] = string(text)
+	f.csvAnnotations()["olm-webhook-manager.io/match-conditions"] = string(text)
 }
 
 func (f files) modes(supported ...string) {
@@ -112,7 +125,7 @@ func (f files) modes(supported ...string) {
 	for _, mode := range []string{"OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces"} {
 		modes = append(modes, map[string]any{"type": mode, "supported": slices.Contains(supported, mode)})
 	}
-	f.at("spec").(map[string]any)["installModes"] = modes
+	f.spec()["installModes"] = modes
 }
 
 func (f files) annotations() map[string]any {
@@ -120,10 +133,11 @@ func (f files) annotations() map[string]any {
 }
 
 func rename(annotations map[string]any, from, to string) {
-	const prefix = "operators.operatorframework.io.bundle."
-	annotations[prefix+to] = annotations[prefix+from]
-	delete(annotations, prefix+from)
+	annotations[bundlePrefix+to] = annotations[bundlePrefix+from]
+	delete(annotations, bundlePrefix+from)
 }
+
+func (f files) own(apis ...any) { f.spec()["apiservicedefinitions"] = map[string]any{"owned": apis} }
 
 func list(values ...any) []any { return values }
 
@@ -136,12 +150,20 @@ type breakage struct {
 	// on is in the type of the webhook that can be broken so; empty where none is needed.
 	on   string
 	do   func(files)
-	want []string
+	want string // codes
+}
+
+// closed makes the first webhook fail closed, and then changes the bundle.
+func closed(change func(files)) func(files) {
+	return func(f files) {
+		f.webhook()["failurePolicy"] = "Fail"
+		change(f)
+	}
 }
 
 func suggest(template string) func(files) {
 	return func(f files) {
-		f.at("metadata", "annotations").(map[string]any)["operatorframework.io/suggested-namespace-template"] = template
+		f.csvAnnotations()["operatorframework.io/suggested-namespace-template"] = template
 	}
 }
 
@@ -155,260 +177,239 @@ func grant(resource, verb string) func(files) {
 	}
 }
 
-const packageName = "operators.operatorframework.io.bundle.package.v1"
+const (
+	bundlePrefix = "operators.operatorframework.io.bundle."
+	packageName  = bundlePrefix + "package.v1"
+)
 
 const calling, admitting, converting = "Webhook", "Admission", "Conversion"
 
 // breakages are what goes wrong with bundles. Each is done to every example that it can
 // be done to, and has to be found in each.
 var breakages = []breakage{
-	{"a bundle for Helm", "", func(f files) { f.annotations()["operators.operatorframework.io.bundle.mediatype.v1"] = "helm+v3" }, []string{"media-type"}},
-	{"a default channel that there is not", "", func(f files) {
-		f.annotations()["operators.operatorframework.io.bundle.channel.default.v1"] = "nightly"
-	}, []string{"default-channel"}},
-	{"a version that replaces itself", "", func(f files) {
-		f.at("spec").(map[string]any)["replaces"] = f.at("metadata", "name")
-	}, []string{"replaces-itself"}},
-	{"a version that skips itself", "", func(f files) { f.at("spec").(map[string]any)["skips"] = list(f.at("metadata", "name")) }, []string{"replaces-itself"}},
+	{"a bundle for Helm", "", func(f files) { f.annotations()[bundlePrefix+"mediatype.v1"] = "helm+v3" }, "media-type"},
+	{"a default channel that there is not", "", func(f files) { f.annotations()[bundlePrefix+"channel.default.v1"] = "nightly" }, "default-channel"},
+	{"a version that replaces itself", "", func(f files) { f.spec()["replaces"] = f.at("metadata", "name") }, "replaces-itself"},
+	{"a version that skips itself", "", func(f files) { f.spec()["skips"] = list(f.at("metadata", "name")) }, "replaces-itself"},
 	{"an image of any version", "", func(f files) {
 		f.at("spec", "install", "spec", "deployments", 0, "spec", "template", "spec", "containers", 0).(map[string]any)["image"] = "registry.example.com:5000/shop"
-	}, []string{"image-without-version"}},
+	}, "image-without-version"},
 	{"an object of another kind", "", func(f files) {
 		f["manifests/x.yaml"] = map[string]any{"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": map[string]any{"name": "x"}}
-	}, []string{"refused-object"}},
+	}, "refused-object"},
 	{"a binding of everybody", "", func(f files) {
 		f["manifests/x.yaml"] = map[string]any{
 			"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": "x"},
 			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
 			"subjects": list(map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:authenticated"}),
 		}
-	}, []string{"grants-to-others", "grants-everything"}},
-	{"a verb that binds any role", "", grant("clusterroles", "bind"), []string{"grants-everything"}},
-	{"a verb that escalates a role", "", grant("clusterroles", "escalate"), []string{"grants-everything"}},
-	{"a verb that impersonates", "", grant("users", "impersonate"), []string{"grants-everything"}},
-	{"a field misspelt", calling, func(f files) { f.webhook()["sideEfects"] = "None" }, []string{"unknown-field"}},
-	{"a bundle's annotation misspelt", "", func(f files) { rename(f.annotations(), "channels.v1", "chanels.v1") }, []string{"unknown-field", "no-annotation"}},
+	}, "grants-to-others grants-everything"},
+	{"a verb that binds any role", "", grant("clusterroles", "bind"), "grants-everything"},
+	{"a verb that escalates a role", "", grant("clusterroles", "escalate"), "grants-everything"},
+	{"a verb that impersonates", "", grant("users", "impersonate"), "grants-everything"},
+	{"a field misspelt", calling, func(f files) { f.webhook()["sideEfects"] = "None" }, "unknown-field"},
+	{"a bundle's annotation misspelt", "", func(f files) { rename(f.annotations(), "channels.v1", "chanels.v1") }, "unknown-field no-annotation"},
 	{"the annotations misspelt", "", func(f files) {
 		f["metadata/annotations.yaml"] = map[string]any{"annotation": f.annotations()}
-	}, []string{"unknown-field", "no-annotation"}},
-	{"no annotations", "", func(f files) { delete(f, "metadata/annotations.yaml") }, []string{"no-annotation"}},
+	}, "unknown-field no-annotation"},
+	{"no annotations", "", func(f files) { delete(f, "metadata/annotations.yaml") }, "no-annotation"},
 	{"dependencies under another name", "", func(f files) {
 		f["metadata/dependencies.yaml"] = map[string]any{"requires": list()}
-	}, []string{"broken-metadata", "unknown-field"}},
+	}, "broken-metadata unknown-field"},
 	{"a dependency of no type", "", func(f files) {
 		f["metadata/dependencies.yaml"] = map[string]any{"dependencies": list(map[string]any{"type": "olm.packages", "value": "shop"})}
-	}, []string{"broken-entry"}},
-	{"a package with capital letters", "", func(f files) { f.annotations()[packageName] = "Shop" }, []string{"package-name"}},
+	}, "broken-entry"},
+	{"a package with capital letters", "", func(f files) { f.annotations()[packageName] = "Shop" }, "package-name"},
 	{"a package with a dot, and no namespace", "", func(f files) {
 		f.annotations()[packageName] = "shop.example"
-		delete(f.at("metadata", "annotations").(map[string]any), "operatorframework.io/suggested-namespace")
-	}, []string{"package-name"}},
-	{"a template that is no JSON", "", suggest("{"), []string{"suggested-namespace"}},
-	{"a template of a Pod", "", suggest(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shop"}}`), []string{"suggested-namespace"}},
-	{"a template with a field misspelt", "", suggest(`{"metadata": {"name": "shop", "label": {}}}`), []string{"suggested-namespace"}},
-	{"a template without a name", "", suggest(`{"metadata": {"labels": {"a": "b"}}}`), []string{"suggested-namespace"}},
-	{"a template with a label that is none", "", suggest(`{"metadata": {"name": "shop", "labels": {"a": "b/c"}}}`), []string{"suggested-namespace"}},
-	{"a namespace of Kubernetes", "", suggest(`{"metadata": {"name": "kube-system"}}`), []string{"suggested-namespace"}},
+		delete(f.csvAnnotations(), "operatorframework.io/suggested-namespace")
+	}, "package-name"},
+	{"a template that is no JSON", "", suggest("{"), "suggested-namespace"},
+	{"a template of a Pod", "", suggest(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shop"}}`), "suggested-namespace"},
+	{"a template with a field misspelt", "", suggest(`{"metadata": {"name": "shop", "label": {}}}`), "suggested-namespace"},
+	{"a template without a name", "", suggest(`{"metadata": {"labels": {"a": "b"}}}`), "suggested-namespace"},
+	{"a template with a label that is none", "", suggest(`{"metadata": {"name": "shop", "labels": {"a": "b/c"}}}`), "suggested-namespace"},
+	{"a namespace of Kubernetes", "", suggest(`{"metadata": {"name": "kube-system"}}`), "suggested-namespace"},
 	{"a namespace that is none", "", func(f files) {
-		f.at("metadata", "annotations").(map[string]any)["operatorframework.io/suggested-namespace"] = "A Name"
-	}, []string{"suggested-namespace"}},
+		f.csvAnnotations()["operatorframework.io/suggested-namespace"] = "A Name"
+	}, "suggested-namespace"},
 	{"rules of too many combinations", admitting, func(f files) {
 		many := make([]any, 101)
 		for i := range many {
 			many[i] = fmt.Sprintf("a%d.example.com", i)
 		}
 		f.rule()["apiGroups"], f.rule()["resources"] = many, many
-	}, []string{"too-many-combinations"}},
-	{"a field of another type", "", func(f files) { f.at("spec").(map[string]any)["keywords"] = "many" }, []string{"wrong-type"}},
-	{"another apiVersion", "", func(f files) { f.of("ClusterServiceVersion")["apiVersion"] = "example.com/v1" }, []string{"csv-api-version"}},
-	{"a kind misspelt", admitting, func(f files) { f.of("PodDisruptionBudget")["kind"] = "PodDisruptionBudgett" }, []string{"unknown-kind"}},
-	{"a mandatory field left out", calling, func(f files) { delete(f.webhook(), "sideEffects") }, []string{"csv-schema"}},
-	{"a port out of range", calling, func(f files) { f.webhook()["containerPort"] = 70000 }, []string{"csv-schema"}},
-	{"a port changed", calling, func(f files) { f.webhook()["targetPort"] = 1234 }, []string{"undeclared-port"}},
-	{"a named port changed", calling, func(f files) { f.webhook()["targetPort"] = "nobody" }, []string{"unnamed-port"}},
-	{"a Deployment renamed", calling, func(f files) { f.deployment()["name"] = "renamed" }, []string{"unknown-deployment"}},
-	{"a webhook twice", calling, func(f files) { f.another(func(map[string]any) {}) }, []string{"repeated-webhook-name"}},
+	}, "too-many-combinations"},
+	{"a field of another type", "", func(f files) { f.spec()["keywords"] = "many" }, "wrong-type"},
+	{"another apiVersion", "", func(f files) { f.of("ClusterServiceVersion")["apiVersion"] = "example.com/v1" }, "csv-api-version"},
+	{"a kind misspelt", admitting, func(f files) { f.of("PodDisruptionBudget")["kind"] = "PodDisruptionBudgett" }, "unknown-kind"},
+	{"a mandatory field left out", calling, func(f files) { delete(f.webhook(), "sideEffects") }, "csv-schema"},
+	{"a port out of range", calling, func(f files) { f.webhook()["containerPort"] = 70000 }, "csv-schema"},
+	{"a port changed", calling, func(f files) { f.webhook()["targetPort"] = 1234 }, "undeclared-port"},
+	{"a named port changed", calling, func(f files) { f.webhook()["targetPort"] = "nobody" }, "unnamed-port"},
+	{"a Deployment renamed", calling, func(f files) { f.deployment()["name"] = "renamed" }, "unknown-deployment"},
+	{"a webhook twice", calling, func(f files) { f.another(func(map[string]any) {}) }, "repeated-webhook-name"},
 	{"two targets of one port", admitting, func(f files) {
 		f.another(func(w map[string]any) { w["generateName"], w["targetPort"] = "another.example.com", 8443 })
-	}, []string{"ports-in-conflict"}},
-	{"a short name", admitting, func(f files) { f.webhook()["generateName"] = "webhook" }, []string{"webhook-name"}},
-	{"a rule for all groups", admitting, func(f files) { f.rule()["apiGroups"] = list("*") }, []string{"forbidden-rule"}},
-	{"a rule for OLM's group", admitting, func(f files) { f.rule()["apiGroups"] = list("operators.coreos.com") }, []string{"forbidden-rule"}},
-	{"a rule for all resources", admitting, func(f files) { f.rule()["resources"] = list("*") }, []string{"wildcard-rule"}},
-	{"a rule for pods with all that is below", admitting, failing("", "pods/*"), []string{"wildcard-rule", "fail-on-core"}},
-	{"a rule for what nodes report", admitting, failing("", "nodes/status"), []string{"fail-on-core"}},
-	{"a rule for the tokens of pods", admitting, failing("", "serviceaccounts/token"), []string{"fail-on-core"}},
-	{"a rule for what quotas count", admitting, failing("", "resourcequotas/status"), []string{"fail-on-core"}},
-	{"a rule for who calls kubelets", admitting, failing("authentication.k8s.io", "tokenreviews"), []string{"fail-on-core"}},
-	{"a rule for all versions", admitting, func(f files) { f.rule()["apiVersions"] = list("*") }, []string{"wildcard-rule"}},
-	{"a rule for all operations", admitting, func(f files) { f.rule()["operations"] = list("*") }, []string{"wildcard-rule"}},
-	{"a rule without operations", admitting, func(f files) { delete(f.rule(), "operations") }, []string{"rule-incomplete"}},
-	{"an operation that there is not", admitting, func(f files) { f.rule()["operations"] = list("PATCH") }, []string{"rule-incomplete"}},
-	{"a resource that another covers", admitting, func(f files) { f.rule()["resources"] = list("pods/*", "pods/status") }, []string{"rule-incomplete"}},
-	{"no rules", admitting, func(f files) { delete(f.webhook(), "rules") }, []string{"no-rules"}},
-	{"side effects", admitting, func(f files) { f.webhook()["sideEffects"] = "Some" }, []string{"side-effects"}},
-	{"a version of reviews that no API server supports", calling, func(f files) { f.webhook()["admissionReviewVersions"] = list("v2") }, []string{"review-version-unknown"}},
-	{"an old version of reviews", calling, func(f files) { f.webhook()["admissionReviewVersions"] = list("v1beta1") }, []string{"review-version-old"}},
-	{"a timeout beyond the bounds", admitting, func(f files) { f.webhook()["timeoutSeconds"] = 31 }, []string{"timeout-range"}},
+	}, "ports-in-conflict"},
+	{"a short name", admitting, func(f files) { f.webhook()["generateName"] = "webhook" }, "webhook-name"},
+	{"a rule for all groups", admitting, func(f files) { f.rule()["apiGroups"] = list("*") }, "forbidden-rule"},
+	{"a rule for OLM's group", admitting, func(f files) { f.rule()["apiGroups"] = list("operators.coreos.com") }, "forbidden-rule"},
+	{"a rule for all resources", admitting, func(f files) { f.rule()["resources"] = list("*") }, "wildcard-rule"},
+	{"a rule for pods with all that is below", admitting, failing("", "pods/*"), "wildcard-rule fail-on-core"},
+	{"a rule for what nodes report", admitting, failing("", "nodes/status"), "fail-on-core"},
+	{"a rule for the tokens of pods", admitting, failing("", "serviceaccounts/token"), "fail-on-core"},
+	{"a rule for what quotas count", admitting, failing("", "resourcequotas/status"), "fail-on-core"},
+	{"a rule for who calls kubelets", admitting, failing("authentication.k8s.io", "tokenreviews"), "fail-on-core"},
+	{"a rule for all versions", admitting, func(f files) { f.rule()["apiVersions"] = list("*") }, "wildcard-rule"},
+	{"a rule for all operations", admitting, func(f files) { f.rule()["operations"] = list("*") }, "wildcard-rule"},
+	{"a rule without operations", admitting, func(f files) { delete(f.rule(), "operations") }, "rule-incomplete"},
+	{"an operation that there is not", admitting, func(f files) { f.rule()["operations"] = list("PATCH") }, "rule-incomplete"},
+	{"a resource that another covers", admitting, func(f files) { f.rule()["resources"] = list("pods/*", "pods/status") }, "rule-incomplete"},
+	{"no rules", admitting, func(f files) { delete(f.webhook(), "rules") }, "no-rules"},
+	{"side effects", admitting, func(f files) { f.webhook()["sideEffects"] = "Some" }, "side-effects"},
+	{"a version of reviews that no API server supports", calling, func(f files) { f.webhook()["admissionReviewVersions"] = list("v2") }, "review-version-unknown"},
+	{"an old version of reviews", calling, func(f files) { f.webhook()["admissionReviewVersions"] = list("v1beta1") }, "review-version-old"},
+	{"a timeout beyond the bounds", admitting, func(f files) { f.webhook()["timeoutSeconds"] = 31 }, "timeout-range"},
 	{"timeouts that add up", admitting, func(f files) {
 		f.webhook()["type"], f.webhook()["timeoutSeconds"] = "MutatingAdmissionWebhook", int64(10)
 		f.another(func(w map[string]any) { w["generateName"] = "second.example.com" })
 		f.another(func(w map[string]any) {
 			w["type"], w["generateName"], w["timeoutSeconds"] = "ValidatingAdmissionWebhook", "third.example.com", int64(1)
 		})
-	}, []string{"added-latency"}},
-	{"a long timeout", admitting, func(f files) { f.webhook()["timeoutSeconds"] = 30 }, []string{"long-timeout"}},
-	{"a relative path", calling, func(f files) { f.webhook()["webhookPath"] = "validate" }, []string{"webhook-path"}},
+	}, "added-latency"},
+	{"a long timeout", admitting, func(f files) { f.webhook()["timeoutSeconds"] = 30 }, "long-timeout"},
+	{"a relative path", calling, func(f files) { f.webhook()["webhookPath"] = "validate" }, "webhook-path"},
 	{"conditions of a webhook that there is not", "", func(f files) {
-		f.at("metadata", "annotations").(map[string]any)["olm-webhook-manager.io/match-conditions"] = `{"other.example.com": [{"name": "a", "expression": "true"}]}`
-	}, []string{"match-conditions"}},
-	{"a condition that does not compile", admitting, func(f files) { f.condition("a", "objekt.spec == 1") }, []string{"match-condition-invalid"}},
-	{"a condition that is no question", admitting, func(f files) { f.condition("a", "object.metadata.name + 'a'") }, []string{"match-condition-invalid"}},
-	{"a condition of no name", admitting, func(f files) { f.condition("no name", "true") }, []string{"match-condition-invalid"}},
-	{"a policy in lower case", admitting, func(f files) { f.webhook()["failurePolicy"] = "fail" }, []string{"webhook-value"}},
+		f.csvAnnotations()["olm-webhook-manager.io/match-conditions"] = `{"other.example.com": [{"name": "a", "expression": "true"}]}`
+	}, "match-conditions"},
+	{"a condition that does not compile", admitting, func(f files) { f.condition("a", "objekt.spec == 1") }, "match-condition-invalid"},
+	{"a condition that is no question", admitting, func(f files) { f.condition("a", "object.metadata.name + 'a'") }, "match-condition-invalid"},
+	{"a condition of no name", admitting, func(f files) { f.condition("no name", "true") }, "match-condition-invalid"},
+	{"a policy in lower case", admitting, func(f files) { f.webhook()["failurePolicy"] = "fail" }, "webhook-value"},
 	{"a selector that is none", admitting, func(f files) {
 		f.webhook()["objectSelector"] = map[string]any{"matchExpressions": list(map[string]any{"key": "a", "operator": "In"})}
-	}, []string{"object-selector"}},
+	}, "object-selector"},
 	{"the pods of all namespaces", admitting, func(f files) {
 		f.modes("AllNamespaces")
 		f.webhook()["failurePolicy"] = "Fail"
 		f.rule()["resources"], f.rule()["scope"] = list("pods", "secrets"), "*"
 		f.rule()["apiGroups"], f.rule()["operations"] = list(""), list("*")
 		delete(f.webhook(), "objectSelector")
-	}, []string{"fail-on-core", "kube-system-covered", "self-deadlock"}},
+	}, "fail-on-core kube-system-covered self-deadlock"},
 	{"the kind in place of its plural", admitting, func(f files) {
 		f.rule()["apiGroups"], f.rule()["resources"] = list(""), list("Namespace")
-	}, []string{"rule-matches-nothing"}},
+	}, "rule-matches-nothing"},
 	{"a group that is misspelled", admitting, func(f files) {
 		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list("app"), list("deployments"), "*"
-	}, []string{"rule-matches-nothing"}},
+	}, "rule-matches-nothing"},
 	{"cluster-scoped objects of one namespace", admitting, func(f files) {
 		f.modes("OwnNamespace")
 		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["scope"] = list(""), list("nodes"), "*"
-	}, []string{"scope-escapes"}},
+	}, "scope-escapes"},
 	{"all of core for one namespace", admitting, func(f files) {
 		f.modes("OwnNamespace")
 		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["operations"], f.rule()["scope"] = list(""), list("*"), list("*"), "*"
-	}, []string{"scope-escapes", "namespaces-unlabelled"}},
+	}, "scope-escapes namespaces-unlabelled"},
 	{"new Namespaces of one namespace", admitting, func(f files) {
 		f.modes("SingleNamespace")
 		f.rule()["apiGroups"], f.rule()["resources"], f.rule()["operations"], f.rule()["scope"] = list(""), list("namespaces"), list("CREATE"), "*"
-	}, []string{"namespaces-unlabelled"}},
+	}, "namespaces-unlabelled"},
 	{"a version that is not served", converting, func(f files) {
-		spec := f.of("CustomResourceDefinition")["spec"].(map[string]any)
-		spec["versions"].([]any)[0].(map[string]any)["served"] = false
-	}, []string{"owned-version"}},
-	{"an APIService without a server", "", func(f files) {
-		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("example.com", "nobody"))}
-	}, []string{"owned-apiservice"}},
+		f.definition()["versions"].([]any)[0].(map[string]any)["served"] = false
+	}, "owned-version"},
+	{"an APIService without a server", "", func(f files) { f.own(apiService("example.com", "nobody")) }, "owned-apiservice"},
 	{"an APIService of two servers", "", func(f files) {
 		one, other := apiService("api.example.com", f.deployment()["name"]), apiService("api.example.com", f.deployment()["name"])
 		other["kind"], other["containerPort"] = "Till", 8443
-		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(one, other)}
-	}, []string{"owned-apiservice"}},
-	{"an APIService of Kubernetes", "", func(f files) {
-		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("apps", f.deployment()["name"]))}
-	}, []string{"reserved-group"}},
+		f.own(one, other)
+	}, "owned-apiservice"},
+	{"an APIService of Kubernetes", "", func(f files) { f.own(apiService("apps", f.deployment()["name"])) }, "reserved-group"},
 	{"an APIService of a group that Kubernetes reserves", "", func(f files) {
-		f.at("spec").(map[string]any)["apiservicedefinitions"] = map[string]any{"owned": list(apiService("custom.metrics.k8s.io", f.deployment()["name"]))}
-	}, []string{"reserved-group"}},
+		f.own(apiService("custom.metrics.k8s.io", f.deployment()["name"]))
+	}, "reserved-group"},
 	{"a conversion with a rule for everything", converting, func(f files) {
 		f.webhook()["rules"] = list(map[string]any{"apiGroups": list("*"), "apiVersions": list("v1"), "resources": list("*"), "operations": list("CREATE")})
-	}, []string{"forbidden-rule"}},
-	{"a conversion for one namespace", converting, func(f files) { f.modes("AllNamespaces", "OwnNamespace") }, []string{"conversion-refused"}},
-	{"a conversion of nothing", converting, func(f files) { delete(f.webhook(), "conversionCRDs") }, []string{"conversion-refused", "conversion-undeclared"}},
-	{"a conversion of what is not owned", converting, func(f files) { f.webhook()["conversionCRDs"] = list("others.example.com") }, []string{"conversion-refused"}},
-	{"a conversion of what is not there", converting, func(f files) { f.remove("CustomResourceDefinition") }, []string{"conversion-crd", "olm-bundle"}},
+	}, "forbidden-rule"},
+	{"a conversion for one namespace", converting, func(f files) { f.modes("AllNamespaces", "OwnNamespace") }, "conversion-refused"},
+	{"a conversion of nothing", converting, func(f files) { delete(f.webhook(), "conversionCRDs") }, "conversion-refused conversion-undeclared"},
+	{"a conversion of what is not owned", converting, func(f files) { f.webhook()["conversionCRDs"] = list("others.example.com") }, "conversion-refused"},
+	{"a conversion of what is not there", converting, func(f files) { f.remove("CustomResourceDefinition") }, "conversion-crd olm-bundle"},
 	{"a conversion of one version", converting, func(f files) {
-		spec := f.of("CustomResourceDefinition")["spec"].(map[string]any)
-		spec["versions"] = spec["versions"].([]any)[:1]
-	}, []string{"conversion-of-one-version"}},
+		f.definition()["versions"] = f.definition()["versions"].([]any)[:1]
+	}, "conversion-of-one-version"},
 	{"a definition without schema", converting, func(f files) {
-		version := f.of("CustomResourceDefinition")["spec"].(map[string]any)["versions"].([]any)[0].(map[string]any)
-		delete(version, "schema")
-	}, []string{"crd-invalid"}},
-	{"a definition of old", converting, func(f files) { f.of("CustomResourceDefinition")["apiVersion"] = "apiextensions.k8s.io/v1beta1" }, []string{"crd-v1beta1"}},
+		delete(f.definition()["versions"].([]any)[0].(map[string]any), "schema")
+	}, "crd-invalid"},
+	{"a definition of old", converting, func(f files) { f.of("CustomResourceDefinition")["apiVersion"] = "apiextensions.k8s.io/v1beta1" }, "crd-v1beta1"},
 	{"two Deployments of one name", "", func(f files) {
 		spec := f.at("spec", "install", "spec").(map[string]any)
 		spec["deployments"] = append(spec["deployments"].([]any), f.deployment())
-	}, []string{"unknown-deployment"}},
+	}, "unknown-deployment"},
 	{"a selector of other pods", "", func(f files) {
-		f.deployment()["spec"].(map[string]any)["selector"] = map[string]any{"matchLabels": map[string]any{"a": "b"}}
-	}, []string{"selector-mismatch"}},
+		f.deploymentSpec()["selector"] = map[string]any{"matchLabels": map[string]any{"a": "b"}}
+	}, "selector-mismatch"},
 	{"two volumes of one name", "", func(f files) {
 		volume := map[string]any{"name": "a", "emptyDir": map[string]any{}}
 		f.pod()["volumes"] = list(volume, volume)
-	}, []string{"pod-invalid"}},
+	}, "pod-invalid"},
 	{"two containers of one name", "", func(f files) {
 		f.pod()["initContainers"] = list(map[string]any{"name": f.container()["name"], "image": "example.com/a"})
-	}, []string{"pod-invalid"}},
+	}, "pod-invalid"},
 	{"a volume that there is not", "", func(f files) {
 		f.container()["volumeMounts"] = list(map[string]any{"name": "nothing", "mountPath": "/a"})
-	}, []string{"pod-invalid"}},
+	}, "pod-invalid"},
 	{"two volumes in one place", "", func(f files) {
 		f.pod()["volumes"] = list(map[string]any{"name": "a", "emptyDir": map[string]any{}})
 		mount := map[string]any{"name": "a", "mountPath": "/a"}
 		f.container()["volumeMounts"] = list(mount, mount)
-	}, []string{"pod-invalid"}},
-	{"no replicas", calling, func(f files) { f.deployment()["spec"].(map[string]any)["replicas"] = 0 }, []string{"no-replicas"}},
-	{"an account that does not exist", "", func(f files) { f.pod()["serviceAccountName"] = "missing" }, []string{"missing-service-account"}},
+	}, "pod-invalid"},
+	{"no replicas", calling, func(f files) { f.deploymentSpec()["replicas"] = 0 }, "no-replicas"},
+	{"an account that does not exist", "", func(f files) { f.pod()["serviceAccountName"] = "missing" }, "missing-service-account"},
 	{"a Secret of another tool", "", func(f files) {
 		f.pod()["volumes"] = list(map[string]any{"name": "tls", "secret": map[string]any{"secretName": "issued"}})
 		f.container()["volumeMounts"] = list(map[string]any{"name": "tls", "mountPath": "/tls"})
-	}, []string{"missing-secret"}},
+	}, "missing-secret"},
 	{"a Secret of another tool among others in one volume", "", func(f files) {
 		f.pod()["volumes"] = list(map[string]any{"name": "all", "projected": map[string]any{"sources": list(
 			map[string]any{"configMap": map[string]any{"name": "kube-root-ca.crt"}},
 			map[string]any{"secret": map[string]any{"name": "issued"}},
 		)}})
 		f.container()["volumeMounts"] = list(map[string]any{"name": "all", "mountPath": "/tls"})
-	}, []string{"missing-secret"}},
+	}, "missing-secret"},
 	{"a variable from a Secret", "", func(f files) {
 		f.container()["env"] = list(map[string]any{"name": "A", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "issued", "key": "a"}}})
-	}, []string{"missing-secret"}},
-	{"one replica", admitting, func(f files) {
-		f.webhook()["failurePolicy"] = "Fail"
-		f.deployment()["spec"].(map[string]any)["replicas"] = 1
-	}, []string{"one-replica"}},
-	{"no budget", admitting, func(f files) {
-		f.webhook()["failurePolicy"] = "Fail"
-		f.remove("PodDisruptionBudget")
-	}, []string{"no-disruption-budget"}},
-	{"a budget that selects no pod", admitting, func(f files) {
-		f.webhook()["failurePolicy"] = "Fail"
+	}, "missing-secret"},
+	{"one replica", admitting, closed(func(f files) { f.deploymentSpec()["replicas"] = 1 }), "one-replica"},
+	{"no budget", admitting, closed(func(f files) { f.remove("PodDisruptionBudget") }), "no-disruption-budget"},
+	{"a budget that selects no pod", admitting, closed(func(f files) {
 		f.of("PodDisruptionBudget")["spec"].(map[string]any)["maxUnavailable"] = "100%"
-	}, []string{"no-disruption-budget"}},
-	{"a readiness probe of another container", admitting, func(f files) {
-		f.webhook()["failurePolicy"] = "Fail"
+	}), "no-disruption-budget"},
+	{"a readiness probe of another container", admitting, closed(func(f files) {
 		probe := f.container()["readinessProbe"]
 		delete(f.container(), "readinessProbe")
 		f.pod()["containers"] = append(f.pod()["containers"].([]any), map[string]any{"name": "proxy", "image": "example.com/proxy", "readinessProbe": probe})
-	}, []string{"no-readiness-probe"}},
-	{"no readiness probe", admitting, func(f files) {
-		f.webhook()["failurePolicy"] = "Fail"
+	}), "no-readiness-probe"},
+	{"no readiness probe", admitting, closed(func(f files) {
 		for _, c := range f.pod()["containers"].([]any) {
 			delete(c.(map[string]any), "readinessProbe")
 		}
-	}, []string{"no-readiness-probe"}},
+	}), "no-readiness-probe"},
 	{"one replica that converts", converting, func(f files) {
 		f.webhook()["failurePolicy"] = "Ignore" // which says nothing about a conversion
-		f.deployment()["spec"].(map[string]any)["replicas"] = 1
-	}, []string{"one-replica"}},
-	{"no budget for what converts", converting, func(f files) { f.remove("PodDisruptionBudget") }, []string{"no-disruption-budget"}},
-	{"no readiness probe of what converts", converting, func(f files) { delete(f.container(), "readinessProbe") }, []string{"no-readiness-probe"}},
-	{"no requests", "", func(f files) { delete(f.container(), "resources") }, []string{"olm-good-practices"}},
-	{"an unknown category", "", func(f files) { f.at("metadata", "annotations").(map[string]any)["categories"] = "Odds and Ends" }, []string{"olm-categories"}},
-	{"an unknown capability", "", func(f files) { f.at("metadata", "annotations").(map[string]any)["capabilities"] = "All of Them" }, []string{"olm-capabilities"}},
-	{"a name that is none", "", func(f files) { f.at("metadata").(map[string]any)["name"] = "A Name" }, []string{"olm-csv"}},
-	{"a budget of nothing", admitting, func(f files) {
-		f.of("PodDisruptionBudget")["spec"].(map[string]any)["maxUnavailable"] = 0
-	}, []string{"olm-object"}},
-	{"no provider", "", func(f files) { f.at("spec").(map[string]any)["provider"] = map[string]any{"name": " "} }, []string{"olm-operatorhub"}},
-	{"examples that fill a database", "", func(f files) {
-		f.at("metadata", "annotations").(map[string]any)["description"] = strings.Repeat("a", maxStored)
-	}, []string{"too-big-to-store"}},
-	{"a budget without apiVersion", admitting, func(f files) { delete(f.of("PodDisruptionBudget"), "apiVersion") }, []string{"not-an-object"}},
-	{"a budget of old", admitting, func(f files) { f.of("PodDisruptionBudget")["apiVersion"] = "policy/v1beta1" }, []string{"olm-removed-apis"}},
+		f.deploymentSpec()["replicas"] = 1
+	}, "one-replica"},
+	{"no budget for what converts", converting, func(f files) { f.remove("PodDisruptionBudget") }, "no-disruption-budget"},
+	{"no readiness probe of what converts", converting, func(f files) { delete(f.container(), "readinessProbe") }, "no-readiness-probe"},
+	{"no requests", "", func(f files) { delete(f.container(), "resources") }, "olm-good-practices"},
+	{"an unknown category", "", func(f files) { f.csvAnnotations()["categories"] = "Odds and Ends" }, "olm-categories"},
+	{"an unknown capability", "", func(f files) { f.csvAnnotations()["capabilities"] = "All of Them" }, "olm-capabilities"},
+	{"a name that is none", "", func(f files) { f.at("metadata").(map[string]any)["name"] = "A Name" }, "olm-csv"},
+	{"a budget of nothing", admitting, func(f files) { f.of("PodDisruptionBudget")["spec"].(map[string]any)["maxUnavailable"] = 0 }, "olm-object"},
+	{"no provider", "", func(f files) { f.spec()["provider"] = map[string]any{"name": " "} }, "olm-operatorhub"},
+	{"examples that fill a database", "", func(f files) { f.csvAnnotations()["description"] = strings.Repeat("a", maxStored) }, "too-big-to-store"},
+	{"a budget without apiVersion", admitting, func(f files) { delete(f.of("PodDisruptionBudget"), "apiVersion") }, "not-an-object"},
+	{"a budget of old", admitting, func(f files) { f.of("PodDisruptionBudget")["apiVersion"] = "policy/v1beta1" }, "olm-removed-apis"},
 }
 
 // TestBrokenExamplesAreFound counts what the breakage alone brings: a finding that the whole
@@ -429,11 +430,7 @@ func TestBrokenExamplesAreFound(t *testing.T) {
 				report := Run(inspect(t, f))
 				mustNameARemedy(t, report)
 				found := codes(report.without(wholeBundle))
-				for _, want := range c.want {
-					if !slices.Contains(found, want) {
-						t.Errorf("%s is not found, but %v", want, found)
-					}
-				}
+				installtest.Among(t, found, strings.Fields(c.want)...)
 			})
 		}
 	}
@@ -470,7 +467,7 @@ func TestEveryCheckFindsSomething(t *testing.T) {
 		"unused-waiver", // see TestWaivers
 	}
 	for _, c := range Checks() {
-		tripped := slices.ContainsFunc(breakages, func(b breakage) bool { return slices.Contains(b.want, c.Code) })
+		tripped := slices.ContainsFunc(breakages, func(b breakage) bool { return slices.Contains(strings.Fields(b.want), c.Code) })
 		if !tripped && !slices.Contains(elsewhere, c.Code) {
 			t.Errorf("no breakage trips %s", c.Code)
 		}

@@ -3,6 +3,8 @@ package buildinfo
 import (
 	"runtime/debug"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestInfoOf(t *testing.T) {
@@ -22,9 +24,7 @@ func TestInfoOf(t *testing.T) {
 		"from an archive":   {bare, "", "", Info{unknown, unknown, "1.26.1", unknown}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := infoOf(test.info, test.version, test.commit); got != test.want {
-				t.Errorf("got %+v, want %+v", got, test.want)
-			}
+			installtest.Same(t, "info", test.want, infoOf(test.info, test.version, test.commit))
 		})
 	}
 }

@@ -66,12 +66,8 @@ func TestBundleCommands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := command(t, c.args...)
-			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-				t.Errorf("the error is %v, want %q", err, c.err)
-			}
-			if !strings.Contains(out, c.want) {
-				t.Errorf("%q is not in\n%s", c.want, out)
-			}
+			installtest.Error(t, c.err, err)
+			installtest.Contains(t, out, c.want)
 		})
 	}
 }

@@ -91,11 +91,7 @@ func TestRotate(t *testing.T) {
 			if (err != nil) != (test.fails != nil) {
 				t.Fatalf("it ends with %v and prints %q", err, out.String())
 			}
-			for _, text := range want {
-				if !strings.Contains(said, text) {
-					t.Errorf("%q lacks %q", said, text)
-				}
-			}
+			installtest.Contains(t, said, want...)
 			for _, text := range []string{asked, loses, stays} {
 				if strings.Contains(said, text) != strings.Contains(strings.Join(want, ""), text) {
 					t.Errorf("%q has %q, or lacks it", said, text)

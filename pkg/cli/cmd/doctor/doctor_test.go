@@ -5,6 +5,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The exit code is that of the worst finding, and what is not known is no all-clear.
@@ -26,10 +27,7 @@ func TestDoctorExitCodes(t *testing.T) {
 			for _, level := range test.levels {
 				findings = append(findings, doctor.Finding{Level: level})
 			}
-			got := exitcode.Of(t.Context(), verdict(findings))
-			if got != test.want {
-				t.Errorf("exit code %d, want %d", got, test.want)
-			}
+			installtest.Same(t, "exit code", test.want, exitcode.Of(t.Context(), verdict(findings)))
 		})
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestOf(t *testing.T) {
@@ -26,9 +28,7 @@ func TestOf(t *testing.T) {
 			if test.interrupted {
 				cancel()
 			}
-			if got := Of(ctx, test.err); got != test.want {
-				t.Errorf("got %d, want %d", got, test.want)
-			}
+			installtest.Same(t, "exit code", test.want, Of(ctx, test.err))
 		})
 	}
 }

@@ -85,9 +85,8 @@ func TestEveryAPIServerIsNamed(t *testing.T) {
 	})
 	address := strings.TrimPrefix(server.URL, "https://")
 	servers := apiServers{config: server.config(), kube: kube, addresses: []string{address}}
-	if _, err := servers.hashes(t.Context(), things(), "v2"); err == nil || !strings.Contains(err.Error(), "names 1 API servers, and the Service kubernetes has 2 (10.0.0.1:6443, 10.0.0.2:6443)") {
-		t.Errorf("the error is %v", err)
-	}
+	_, err := servers.hashes(t.Context(), things(), "v2")
+	installtest.Error(t, "names 1 API servers, and the Service kubernetes has 2 (10.0.0.1:6443, 10.0.0.2:6443)", err)
 	servers.addresses = []string{address, server.URL}
 	if _, err := servers.hashes(t.Context(), things(), "v2"); err == nil {
 		t.Error("an API server that is named twice counts twice")
@@ -103,9 +102,8 @@ func TestEachQuestionHasItsConnection(t *testing.T) {
 	server := newDiscoveryServer(t)
 	servers := apiServers{config: server.config(), kube: fake.NewClientset(), addresses: []string{server.URL}}
 	for range 5 {
-		if _, err := servers.hashes(t.Context(), things(), "v2"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := servers.hashes(t.Context(), things(), "v2")
+		installtest.Must(t, err)
 	}
 	if len(server.connections) != 10 {
 		t.Errorf("10 questions came over %d connections", len(server.connections))

@@ -14,6 +14,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func identityLease(name, holder string, renewed time.Duration) coordinationv1.Lease {
@@ -43,9 +44,7 @@ func TestUnasked(t *testing.T) {
 		"no address of an API server": {[]coordinationv1.Lease{a}, 0, "and 0 addresses"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := unasked(test.leases, test.addresses); (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
-				t.Errorf("the error is %v, want %q", err, test.err)
-			}
+			installtest.Error(t, test.err, unasked(test.leases, test.addresses))
 		})
 	}
 }

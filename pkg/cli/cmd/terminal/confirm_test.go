@@ -10,6 +10,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Each line answers one question.
@@ -30,9 +31,7 @@ func TestConfirm(t *testing.T) {
 			cmd.SetIn(strings.NewReader(test.typed))
 			for _, want := range test.want {
 				err := Confirm(cmd, output.New(io.Discard), false, "Really?")
-				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-					t.Errorf("the error is %v, want %q", err, want)
-				}
+				installtest.Error(t, want, err)
 			}
 		})
 	}

@@ -9,32 +9,30 @@ import (
 )
 
 func buildCommand() *cobra.Command {
-	var light bool
-	command := &cobra.Command{
-		Use:   "build",
-		Short: "Build all binaries into the cache, unless they are there, and print their directory",
-		Args:  cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			bin, err := binaries.Build(command.Context(), chosen(light), command.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(command.OutOrStdout(), bin)
-			return err
-		},
-	}
-	lightFlag(command, &light)
-	return command
+	return binariesCommand("build", "Build all binaries into the cache, unless they are there, and print their directory",
+		func(command *cobra.Command, set binaries.Set) (string, error) {
+			return binaries.Build(command.Context(), set, command.ErrOrStderr())
+		})
 }
 
 func pathCommand() *cobra.Command {
+	return binariesCommand("path", "Print the directory of the binaries, or fail if one of them is not built",
+		func(_ *cobra.Command, set binaries.Set) (string, error) { return binaries.Find(set) })
+}
+
+// binariesCommand returns a command that prints the directory of a set of binaries.
+func binariesCommand(use, short string, directory func(*cobra.Command, binaries.Set) (string, error)) *cobra.Command {
 	var light bool
 	command := &cobra.Command{
-		Use:   "path",
-		Short: "Print the directory of the binaries, or fail if one of them is not built",
+		Use:   use,
+		Short: short,
 		Args:  cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			bin, err := binaries.Find(chosen(light))
+			set := binaries.All
+			if light {
+				set = binaries.Light
+			}
+			bin, err := directory(command, set)
 			if err != nil {
 				return err
 			}
@@ -42,17 +40,6 @@ func pathCommand() *cobra.Command {
 			return err
 		},
 	}
-	lightFlag(command, &light)
+	command.Flags().BoolVar(&light, "light", false, "only etcd, kube-apiserver and kubectl, for tests that need no node")
 	return command
-}
-
-func lightFlag(command *cobra.Command, light *bool) {
-	command.Flags().BoolVar(light, "light", false, "only etcd, kube-apiserver and kubectl, for tests that need no node")
-}
-
-func chosen(light bool) binaries.Set {
-	if light {
-		return binaries.Light
-	}
-	return binaries.All
 }

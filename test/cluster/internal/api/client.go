@@ -47,8 +47,7 @@ func New(server, authorityFile, certFile, keyFile string) (*Client, error) {
 
 // Ready returns nil once the API server has done all that it does before it serves.
 func (c *Client) Ready(ctx context.Context) error {
-	_, err := c.get(ctx, "/readyz")
-	return err
+	return c.Exists(ctx, "/readyz")
 }
 
 // Exists returns nil if there is an object at the path.

@@ -13,11 +13,8 @@ func TestNodeReady(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := nodeReady([]byte(tc.node))
-			if tc.want == "" && err != nil {
-				t.Errorf("nodeReady = %v, want none", err)
-			}
-			if tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("nodeReady = %v, want one that says %q", err, tc.want)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("nodeReady = %v, want %q", err, tc.want)
 			}
 		})
 	}

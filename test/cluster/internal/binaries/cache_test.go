@@ -12,18 +12,9 @@ func TestCacheRoot(t *testing.T) {
 		env  map[string]string
 		want string
 	}{
-		"OWM_CACHE comes first": {
-			env:  map[string]string{"OWM_CACHE": "/c", "XDG_CACHE_HOME": "/x", "HOME": "/h"},
-			want: "/c/cluster",
-		},
-		"then XDG_CACHE_HOME": {
-			env:  map[string]string{"XDG_CACHE_HOME": "/x", "HOME": "/h"},
-			want: "/x/olm-webhook-manager/cluster",
-		},
-		"then the home directory": {
-			env:  map[string]string{"HOME": "/h"},
-			want: "/h/.cache/olm-webhook-manager/cluster",
-		},
+		"OWM_CACHE comes first":   {env: map[string]string{"OWM_CACHE": "/c", "XDG_CACHE_HOME": "/x", "HOME": "/h"}, want: "/c/cluster"},
+		"then XDG_CACHE_HOME":     {env: map[string]string{"XDG_CACHE_HOME": "/x", "HOME": "/h"}, want: "/x/olm-webhook-manager/cluster"},
+		"then the home directory": {env: map[string]string{"HOME": "/h"}, want: "/h/.cache/olm-webhook-manager/cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := cacheRoot(func(name string) string { return tc.env[name] })

@@ -20,10 +20,7 @@ var needed = []struct{ program, pkg, why string }{
 var capabilities = []struct {
 	bit  uint
 	name string
-}{
-	{12, "CAP_NET_ADMIN"},
-	{21, "CAP_SYS_ADMIN"},
-}
+}{{12, "CAP_NET_ADMIN"}, {21, "CAP_SYS_ADMIN"}}
 
 // machine is what preflight needs to know of the one that it runs on.
 type machine struct {

@@ -24,11 +24,8 @@ func TestLacksPrivilege(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := lacksPrivilege(tc.machine)
-			if tc.want == "" && err != nil {
-				t.Errorf("lacksPrivilege = %v, want none", err)
-			}
-			if tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("lacksPrivilege = %v, want one that says %q", err, tc.want)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("lacksPrivilege = %v, want %q", err, tc.want)
 			}
 		})
 	}

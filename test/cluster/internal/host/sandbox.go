@@ -30,17 +30,11 @@ func writeSandboxImage(path, image, pause string) error {
 	if err != nil {
 		return err
 	}
-	manifest, err := json.Marshal([]any{map[string]any{
-		"Config": "config.json", "RepoTags": []string{image}, "Layers": []string{"layer.tar"},
-	}})
+	manifest, err := json.Marshal([]any{map[string]any{"Config": "config.json", "RepoTags": []string{image}, "Layers": []string{"layer.tar"}}})
 	if err != nil {
 		return err
 	}
-	archive, err := tarball(
-		tarFile{"manifest.json", 0o644, manifest},
-		tarFile{"config.json", 0o644, config},
-		tarFile{"layer.tar", 0o644, layer},
-	)
+	archive, err := tarball(tarFile{"manifest.json", 0o644, manifest}, tarFile{"config.json", 0o644, config}, tarFile{"layer.tar", 0o644, layer})
 	if err != nil {
 		return err
 	}

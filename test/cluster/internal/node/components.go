@@ -97,8 +97,5 @@ func kubelet(l Layout) component {
 }
 
 func kubeProxy(l Layout) component {
-	return component{"kube-proxy", []string{
-		"--config=" + l.Conf("kube-proxy.yaml"),
-		"--hostname-override=" + Name,
-	}}
+	return component{"kube-proxy", []string{"--config=" + l.Conf("kube-proxy.yaml"), "--hostname-override=" + Name}}
 }

@@ -60,10 +60,7 @@ func (a *Authority) Client(user string, groups ...string) (Pair, error) {
 
 // Server issues the certificate of a server that is reached by these names and addresses.
 func (a *Authority) Server(name string, hosts ...string) (Pair, error) {
-	template := &x509.Certificate{
-		Subject:     pkix.Name{CommonName: name},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)

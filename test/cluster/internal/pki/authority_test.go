@@ -8,17 +8,11 @@ import (
 
 func TestIssuedCertificates(t *testing.T) {
 	authority, err := NewAuthority("test-ca")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server, err := authority.Server("server", "127.0.0.1", "kubernetes.default.svc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	client, err := authority.Client("admin", "system:masters")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	trust := x509.NewCertPool()
 	if !trust.AppendCertsFromPEM(authority.Cert) {
 		t.Fatal("the authority's certificate is not in PEM")
@@ -39,9 +33,7 @@ func TestIssuedCertificates(t *testing.T) {
 				t.Fatalf("certificate and key do not belong together: %v", err)
 			}
 			cert, err := parse(tc.pair.Cert)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			tc.options.Roots = trust
 			if _, err := cert.Verify(tc.options); (err == nil) != tc.valid {
 				t.Errorf("Verify = %v, want valid: %v", err, tc.valid)
@@ -49,10 +41,15 @@ func TestIssuedCertificates(t *testing.T) {
 		})
 	}
 	cert, err := parse(client.Cert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := cert.Subject; got.CommonName != "admin" || len(got.Organization) != 1 || got.Organization[0] != "system:masters" {
 		t.Errorf("the client is %v, want admin of system:masters", got)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
