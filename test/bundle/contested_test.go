@@ -112,8 +112,11 @@ func TestNamespacesOfKubernetesAreNotSuggested(t *testing.T) {
 	c := newInstaller(t)
 	for name, refused := range map[string]bool{"kube-system": true, "kube-green": false} {
 		_, err := c.CompleteInstall(t.Context(), written(t, name, name+".v1"), &bundle.Options{})
-		if says := saysAll(err, name+", which belongs to Kubernetes: choose another one with -n NAMESPACE"); says != refused {
+		if (err != nil) != refused {
 			t.Errorf("%s: %v", name, err)
+		}
+		if refused {
+			says(t, err, name+", which belongs to Kubernetes: choose another one with -n NAMESPACE")
 		}
 	}
 }

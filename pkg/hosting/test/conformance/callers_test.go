@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
+	"errors"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,7 +140,11 @@ func send(t *testing.T, method, url, token string) (code int, body string) {
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
-	response, err := (&http.Client{Transport: transport}).Do(request)
+	var response *http.Response
+	hostingtest.Eventually(t, "the server listens", func() bool {
+		response, err = (&http.Client{Transport: transport}).Do(request)
+		return !errors.Is(err, syscall.ECONNREFUSED)
+	})
 	hostingtest.Must(t, err)
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
