@@ -108,7 +108,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 		t.Error("what is as the bundle has it was written")
 	}
 	i = prepared(t, c, b, bundle.Options{Namespace: namespace})
-	removal := removeInstallation(t, c, i, true)
+	removeInstallation(t, c, i, true)
 	for object, stays := range map[*unstructured.Unstructured]bool{class: true, same: true, crd: true, {Object: map[string]any{
 		"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": map[string]any{"name": "owners-new"},
 	}}: false} {
