@@ -1,6 +1,10 @@
 package bundle
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
 
 func TestPodsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 	e := newEnv(t)
