@@ -69,7 +69,7 @@ func (e *env) holdCreate(name string, pause time.Duration) (isHeld func() bool) 
 		called.Store(true)
 		if review.Request.Name == name {
 			held.Store(true)
-			time.Sleep(pause)
+			<-time.After(pause) // the write is in flight
 		}
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 		w.Header().Set("Content-Type", "application/json")
