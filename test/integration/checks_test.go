@@ -40,7 +40,7 @@ func TestChecksBeforeAnyPhase(t *testing.T) {
 			m.looksAgain("operator.v1")
 			got := e.get("operator.v1")
 			expect(t, got.Finalizers, "operators.coreos.com/csv-cleanup")
-			annotations := map[string]string{}
+			var annotations map[string]string
 			if test.annotated {
 				annotations = map[string]string{"olm.operatorGroup": "og0", "olm.operatorNamespace": e.namespace, "olm.targetNamespaces": ""}
 			}

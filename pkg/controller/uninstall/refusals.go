@@ -20,7 +20,11 @@ func refusal(verb, object string, err error) error {
 	if err == nil || !isRefused(err) {
 		return err
 	}
-	return RefusedError{fmt.Sprintf("the API server refuses to %s %s: %v", verb, object, err)}
+	cause := err.Error()
+	if _, after, found := strings.Cut(cause, " is forbidden: "); found { // before it is the object again
+		cause = after
+	}
+	return RefusedError{fmt.Sprintf("the API server refuses to %s %s: %s", verb, object, cause)}
 }
 
 // Refusals returns the refusals in an error, or the error if it has another cause. The API server names the
