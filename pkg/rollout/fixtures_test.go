@@ -253,6 +253,9 @@ func phasesOf(plan Plan) []string {
 
 func lastPhaseOf(plan Plan) string {
 	lines := phasesOf(plan)
+	if len(lines) == 0 {
+		return "none"
+	}
 	return lines[len(lines)-1]
 }
 

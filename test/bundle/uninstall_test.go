@@ -59,6 +59,9 @@ func objectOf(kind schema.GroupVersionKind, namespace, name string) *unstructure
 // says fails the test for each part that an error lacks.
 func says(t *testing.T, err error, parts ...string) {
 	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want %q", parts)
+	}
 	installtest.Contains(t, fmt.Sprint(err), parts...)
 }
 

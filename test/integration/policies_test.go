@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -15,21 +16,23 @@ func addMutatingPolicy(e *env, name string, spec admissionregistrationv1.Mutatin
 	e.Helper()
 	spec.FailurePolicy, spec.ReinvocationPolicy = new(admissionregistrationv1.Fail), admissionregistrationv1.NeverReinvocationPolicy
 	policies, bindings := e.kube.AdmissionregistrationV1().MutatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().MutatingAdmissionPolicyBindings()
+	remove = deleteOnce(e, name, bindings, policies)
 	kube.Create(e, policies, &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: named(name), Spec: spec})
 	kube.Create(e, bindings, &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: named(name),
 		Spec: admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name}})
-	return deleteOnce(e, name, bindings, policies)
+	return remove
 }
 
 // addValidatingPolicy creates a ValidatingAdmissionPolicy that denies, and its binding, and deletes them likewise.
 func addValidatingPolicy(e *env, name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) (remove func()) {
 	e.Helper()
 	policies, bindings := e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicies(), e.kube.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings()
+	remove = deleteOnce(e, name, bindings, policies)
 	kube.Create(e, policies, &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: named(name), Spec: spec})
 	kube.Create(e, bindings, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: named(name), Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
 		PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
 	}})
-	return deleteOnce(e, name, bindings, policies)
+	return remove
 }
 
 func deleteOnce(e *env, name string, clients ...interface {
@@ -37,7 +40,9 @@ func deleteOnce(e *env, name string, clients ...interface {
 }) (remove func()) {
 	remove = sync.OnceFunc(func() {
 		for _, client := range clients {
-			e.must(client.Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}))
+			if err := client.Delete(context.WithoutCancel(e.ctx), name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				e.Error(err)
+			}
 		}
 	})
 	e.Cleanup(remove)

@@ -36,7 +36,9 @@ func TestCertManagerObjects(t *testing.T) {
 				installtest.Same(t, "the namespace of "+name(o), "ns", o.GetNamespace())
 				installtest.Same(t, "the label of "+name(o), "true", o.GetLabels()["olm.managed"])
 			}
-			installtest.Same(t, "objects", tc.want, got)
+			if installtest.Same(t, "objects", tc.want, got); t.Failed() {
+				return
+			}
 			leaf := objects[len(objects)-1].Object
 			expect := func(want string, path ...string) {
 				t.Helper()

@@ -167,6 +167,11 @@ func conditional(c *cluster) {
 	c.v().MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "true"}}
 }
 
+// secondConditional gives conditions to the second of two webhooks.
+func secondConditional(c *cluster) {
+	c.validating[1].Webhooks[0].MatchConditions = []admissionregistrationv1.MatchCondition{{Name: "people", Expression: "true"}}
+}
+
 // mutual makes webhook v and another need each other.
 func mutual(c *cluster) {
 	c.v().NamespaceSelector = outside("shop")
@@ -282,7 +287,7 @@ func TestJudge(t *testing.T) {
 
 		"for its own pods, on conditions":                        {hooked(fail, "pods", conditional), []found{possible}},
 		"for its own pods, which are lost, on conditions":        {hooked(fail, "pods", conditional, lost), []found{down, possible}},
-		"two that need each other, both lost, one on conditions": {hooked(fail, "pods", mutual, conditional, lost, bankLost), []found{down, down, {Warning, PossibleDeadlock, 2}}},
+		"two that need each other, both lost, one on conditions": {hooked(fail, "pods", mutual, secondConditional, lost, bankLost), []found{down, down, {Warning, PossibleDeadlock, 2}}},
 
 		"for lost pods of a label that their template has":      {hooked(fail, "pods", objects(with("pod-template-hash", "f6a")), lost), []found{down, deadlock}},
 		"for lost pods without a label that their template has": {hooked(fail, "pods", objects(unhashed), lost), []found{down}},

@@ -26,7 +26,7 @@ confirmation. A bundle with objects of kinds that OLM does not support is refuse
 allows further kinds. Then the command applies the bundle and prints the progress until the
 ClusterServiceVersion is Succeeded and every webhook is live. If the installation cannot continue,
 it prints the cause. -o wide adds the output of status -o wide. After Ctrl-C, the manager continues
-the installation; run the command again to watch it. An existing OperatorGroup in the namespace
+with what is written; run the command again for the rest. An existing OperatorGroup in the namespace
 determines the watched namespaces, unless flags set them. Flags that would change the webhooks of
 another operator in the namespace are refused.
 
