@@ -171,7 +171,8 @@ func notFound(path string, endpoints []*endpoint) error {
 	for _, e := range endpoints {
 		paths = append(paths, e.webhook.Path)
 	}
-	return httperror.New(http.StatusNotFound, metav1.StatusReasonNotFound, "there is no webhook at %q: webhooks are at %s", path, quote.List(paths))
+	// API servers report the end of this message, as for any server. A manager recognizes it.
+	return httperror.New(http.StatusNotFound, metav1.StatusReasonNotFound, "there is no webhook at %q: webhooks are at %s: the server could not find the requested resource", path, quote.List(paths))
 }
 
 // defaultTimeout is for callers that send none. It is the longest timeout of API servers.

@@ -190,6 +190,27 @@ func TestConversionOutlivesItsVersion(t *testing.T) {
 	none(t, "objects that the definition keeps", keptBy(h.env, h.crd))
 }
 
+// The new version is deleted before it has begun, while objects need the conversion of the old one, which no longer
+// exists.
+func TestConversionOutlivesBothVersions(t *testing.T) {
+	h := newHeld(t)
+	h.create(needs(replacing("operator.v1", converting("operator.v2", h.crd.Name)), "account"))
+	h.reaches("operator.v2", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	uid := h.deployment("server").UID
+	h.uninstall("operator.v1")
+	collect(h.env)
+	h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v2", metav1.DeleteOptions{}))
+	h.reaches("operator.v2", operatorsv1alpha1.CSVPhaseDeleting, managerv1alpha1.ConditionConversionInUse)
+	convertedBy(h.env, h.crd.Name, "server-service")
+	if d := h.deployment("server"); d == nil || d.UID != uid {
+		t.Fatalf("what converts no longer exists: %v", d)
+	}
+	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
+	touch(h.env, "operator.v2")
+	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v2"), nil })
+	none(t, "objects that the definition keeps", keptBy(h.env, h.crd))
+}
+
 // Nothing in a Namespace outlives it, but the ClusterServiceVersion that waits for its conversion: it
 // says so, and how it can be let go.
 func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {

@@ -13,6 +13,15 @@ import (
 
 // removeDefinitionOwners reads the API server, because a cache may lack an object.
 func (u *Uninstaller) removeDefinitionOwners(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) error {
+	crds, err := u.Live.Definitions(ctx, owners.ConversionCRDs(csv))
+	if err != nil {
+		return err
+	}
+	converted := map[string]bool{}
+	for name, crd := range crds {
+		namespace, _ := owners.ConvertedBy(crd)
+		converted[name] = namespace == csv.Namespace
+	}
 	for _, k := range owners.Kinds {
 		list, err := u.Metadata.Resource(k.Resource).Namespace(csv.Namespace).List(ctx, metav1.ListOptions{})
 		if apierrors.IsNotFound(err) {
@@ -22,7 +31,7 @@ func (u *Uninstaller) removeDefinitionOwners(ctx context.Context, csv *operators
 			return err
 		}
 		for i := range list.Items {
-			if err := u.cleanUp(ctx, k, &list.Items[i], owners.CleanupOf(&list.Items[i], csv, orphaned)); err != nil {
+			if err := u.cleanUp(ctx, k, &list.Items[i], owners.CleanupOf(&list.Items[i], csv, orphaned, converted)); err != nil {
 				return err
 			}
 		}

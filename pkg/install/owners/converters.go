@@ -23,13 +23,14 @@ func ConvertedBy(crd *apiextensionsv1.CustomResourceDefinition) (namespace, serv
 }
 
 // Converters returns the Services that convert for a CSV, also a deleted one that an owned CRD still names: the
-// deletion of a namespace deletes the Services first, and the conversion would remain without a server.
+// deletion of a namespace deletes the Services first, and the conversion would remain without a server. A Service that
+// only a definition owns was left by a version that no longer exists.
 func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1.Service, crds []*apiextensionsv1.CustomResourceDefinition) map[string]bool {
 	converters, foreign := map[string]bool{}, map[string]bool{}
 	for _, s := range services {
 		if csvspec.HasOwnerLabels(s, csv) {
 			converters[s.Name] = true
-		} else if csvspec.IsManaged(s) || !csvspec.Owns(csv, s) { // another client may have removed the labels
+		} else if !isLeft(s) && (csvspec.IsManaged(s) || !csvspec.Owns(csv, s)) { // another client may have removed the labels
 			foreign[s.Name] = true
 		}
 	}
@@ -43,6 +44,10 @@ func Converters(csv *operatorsv1alpha1.ClusterServiceVersion, services []*corev1
 		}
 	}
 	return converters
+}
+
+func isLeft(s *corev1.Service) bool {
+	return len(s.OwnerReferences) > 0 && len(WithoutDefinitionOwners(s)) == 0
 }
 
 // IsServiceOf compares derived names, also OLM v0's, and selectors, as a Service in a bundle has.

@@ -22,6 +22,9 @@ func TestConverters(t *testing.T) {
 	unlabelled := &corev1.Service{ObjectMeta: csvspec.OwnedMeta(csv, "server-service")}
 	unlabelled.Labels = nil
 	theirs := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "server-service"}}
+	left := &corev1.Service{ObjectMeta: csvspec.OwnedMeta(csv, "server-service")}
+	left.Labels = map[string]string{"olm.managed": "true", "olm.owner": "shop.v0"}
+	left.OwnerReferences = []metav1.OwnerReference{definitionOwner(installtest.Definition("things.example.com"))}
 	things := func(service string) *apiextensionsv1.CustomResourceDefinition {
 		crd := convertedBy(service)
 		crd.Name = "things.example.com"
@@ -42,6 +45,7 @@ func TestConverters(t *testing.T) {
 		"of another namespace":                         {nil, elsewhere, nil},
 		"another client has a Service so called":       {[]*corev1.Service{theirs}, things("server-service"), nil},
 		"another client removed the labels":            {[]*corev1.Service{unlabelled}, things("server-service"), []string{"server-service"}},
+		"a version that no longer exists left it":      {[]*corev1.Service{left}, things("server-service"), []string{"server-service"}},
 		"nothing converts":                             {nil, installtest.Definition("things.example.com"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {

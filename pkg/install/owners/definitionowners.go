@@ -128,15 +128,16 @@ func HasDefinitionOwner(o metav1.Object) bool {
 
 // HasConversions reports whether a CSV has a conversion webhook.
 func HasConversions(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return len(conversionCRDs(csv)) > 0
+	return len(ConversionCRDs(csv)) > 0
 }
 
 // ConvertsLike reports whether a CSV converts a CRD that another CSV also converts.
 func ConvertsLike(csv, other *operatorsv1alpha1.ClusterServiceVersion) bool {
-	return slices.ContainsFunc(conversionCRDs(other), func(crd string) bool { return csvspec.Converts(csv, crd) >= 0 })
+	return slices.ContainsFunc(ConversionCRDs(other), func(crd string) bool { return csvspec.Converts(csv, crd) >= 0 })
 }
 
-func conversionCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+// ConversionCRDs returns the CRDs that a CSV converts.
+func ConversionCRDs(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var all []string
 	for _, d := range csv.Spec.WebhookDefinitions {
 		all = append(all, d.ConversionCRDs...)
@@ -156,10 +157,12 @@ const (
 	Delete Cleanup = "Delete"
 )
 
-// CleanupOf is for a CSV that is deleted. orphaned is set if that happens without its dependents.
-func CleanupOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool) Cleanup {
+// CleanupOf is for a CSV that is deleted. orphaned is set if that happens without its dependents. converted are the
+// definitions that a Service of the namespace converts: their converter may be what another version left.
+func CleanupOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, orphaned bool, converted map[string]bool) Cleanup {
 	isConverter := slices.ContainsFunc(o.GetOwnerReferences(), func(owner metav1.OwnerReference) bool {
-		return isDefinitionOwner(owner) && (csvspec.HasOwnerLabels(o, csv) || csvspec.Owns(csv, o) || csvspec.Converts(csv, owner.Name) >= 0)
+		declared := csvspec.Converts(csv, owner.Name) >= 0 && (orphaned || !converted[owner.Name])
+		return isDefinitionOwner(owner) && (csvspec.HasOwnerLabels(o, csv) || csvspec.Owns(csv, o) || declared)
 	})
 	if !isConverter {
 		return Ignore

@@ -110,21 +110,23 @@ func TestFateOf(t *testing.T) {
 	ours, theirs, stranger := owner("ClusterServiceVersion", "shop"), owner("ClusterServiceVersion", "other"), owner("ConfigMap", "stranger")
 	things, levers := definitionOwner(installtest.Definition("things.example.com")), definitionOwner(installtest.Definition("levers.example.com"))
 	tests := map[string]struct {
-		labelled bool
-		has      []metav1.OwnerReference
-		want     Cleanup
-		orphaned Cleanup
+		labelled  bool
+		has       []metav1.OwnerReference
+		want      Cleanup
+		orphaned  Cleanup
+		converted map[string]bool
 	}{
-		"not kept":                          {true, []metav1.OwnerReference{ours}, Ignore, Ignore},
-		"kept, with its owner":              {true, []metav1.OwnerReference{ours, things}, Delete, Release},
-		"kept, without":                     {true, []metav1.OwnerReference{things}, Delete, Release},
-		"kept for what is declared no more": {true, []metav1.OwnerReference{levers}, Delete, Release},
-		"another version owns it, too":      {true, []metav1.OwnerReference{ours, things, theirs}, Ignore, Ignore},
-		"a definition owns it besides":      {true, []metav1.OwnerReference{ours, things, owner(definitionKind, "levers.example.com")}, Release, Release},
-		"another client owns it, too":       {true, []metav1.OwnerReference{ours, things, stranger}, Release, Release},
-		"an account":                        {false, []metav1.OwnerReference{ours, things}, Delete, Release},
-		"an account, without its owner":     {false, []metav1.OwnerReference{things}, Delete, Release},
-		"an account of another operator":    {false, []metav1.OwnerReference{levers}, Ignore, Ignore},
+		"not kept":                          {true, []metav1.OwnerReference{ours}, Ignore, Ignore, nil},
+		"kept, with its owner":              {true, []metav1.OwnerReference{ours, things}, Delete, Release, nil},
+		"kept, without":                     {true, []metav1.OwnerReference{things}, Delete, Release, nil},
+		"kept for what is declared no more": {true, []metav1.OwnerReference{levers}, Delete, Release, nil},
+		"another version owns it, too":      {true, []metav1.OwnerReference{ours, things, theirs}, Ignore, Ignore, nil},
+		"a definition owns it besides":      {true, []metav1.OwnerReference{ours, things, owner(definitionKind, "levers.example.com")}, Release, Release, nil},
+		"another client owns it, too":       {true, []metav1.OwnerReference{ours, things, stranger}, Release, Release, nil},
+		"an account":                        {false, []metav1.OwnerReference{ours, things}, Delete, Release, nil},
+		"an account, without its owner":     {false, []metav1.OwnerReference{things}, Delete, Release, nil},
+		"of another version, still called":  {false, []metav1.OwnerReference{things}, Ignore, Release, map[string]bool{"things.example.com": true}},
+		"an account of another operator":    {false, []metav1.OwnerReference{levers}, Ignore, Ignore, nil},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -132,8 +134,8 @@ func TestFateOf(t *testing.T) {
 			if test.labelled {
 				o.Labels = csvspec.OwnerLabels(csv)
 			}
-			installtest.Same(t, "cleanup", test.want, CleanupOf(o, csv, false))
-			installtest.Same(t, "orphaned, cleanup", test.orphaned, CleanupOf(o, csv, true))
+			installtest.Same(t, "cleanup", test.want, CleanupOf(o, csv, false, test.converted))
+			installtest.Same(t, "orphaned, cleanup", test.orphaned, CleanupOf(o, csv, true, test.converted))
 		})
 	}
 }
