@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -79,6 +80,39 @@ func upgradeWithin(t *testing.T, e *env, b *bundle.Bundle, namespace string, wri
 	return interrupted(t, c, e.planned(t, c, b, namespace)) != nil
 }
 
+// An API server that no longer answers while an installation is followed ends the command with the cause.
+func TestInstallationWithoutAnAPIServer(t *testing.T) {
+	e := newEnv(t)
+	const name = "unanswered"
+	e.namespace(t, name)
+	var gone atomic.Bool
+	config := rest.CopyConfig(cluster.Config())
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if gone.Load() {
+				return nil, errors.New("connection refused by the test")
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	c, err := installer.New(config)
+	must(t, err)
+	i := prepared(t, c, written(t, name, name+".v1"), bundle.Options{Namespace: name})
+	i.Timeout = time.Second
+	i.Print = func(format string, args ...any) {
+		if strings.HasPrefix(fmt.Sprintf(format, args...), "applied ClusterServiceVersion") {
+			gone.Store(true)
+		}
+	}
+	_, err = install(t.Context(), c, planOf(t, c, i))
+	says(t, err, "connection refused by the test")
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip calls the function.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 type killedAfter struct {
 	next http.RoundTripper
 	left *atomic.Int64
@@ -114,7 +148,7 @@ func (e *env) removeWith(t *testing.T, c *installer.Installer, b, latest *bundle
 		e.removeWithLatest(t, c, b, latest, err)
 		return
 	}
-	_, err = c.Uninstall(t.Context(), i, removal)
+	_, err = c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
 	must(t, err)
 	name := o.Namespace
 	left := prepared(t, c, latest, o).Manifests

@@ -38,7 +38,7 @@ func TestConflictThatAdmissionMakes(t *testing.T) {
 	next := crd.DeepCopy()
 	next.Spec.Versions = append(next.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: "v3", Served: true, Schema: schemaOf(t, schemas["anything"])})
 	b := bundleWith(t, next)
-	plan, err := c.Plan(t.Context(), installer.Installation{Bundle: b, Manifests: manifestsOf(t, next)})
+	plan, err := c.Plan(t.Context(), shown(installer.Installation{Bundle: b, Manifests: manifestsOf(t, next)}))
 	says(t, errors.Join(err, plan.Err()), "definitions are frozen")
 }
 

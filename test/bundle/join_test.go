@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -84,7 +86,7 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 	i := prepared(t, c, edited(t, proof{example: admission}), bundle.Options{Namespace: "kept"})
 	i.Timeout = time.Millisecond
 	p := planOf(t, c, i)
-	applied, err := c.Install(t.Context(), p)
+	applied, err := install(t.Context(), c, p)
 	for _, object := range applied {
 		resource := e.client(t, object)
 		t.Cleanup(func() { e.remove(t, resource, object.GetName()) })
@@ -144,7 +146,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 					}
 				})
 			}
-			_, err := c.Uninstall(t.Context(), i, removal)
+			_, err := c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
 			going.Wait()
 			must(t, err)
 			left := kube.List(t, groups.Namespace(o.Namespace), metav1.ListOptions{})
@@ -223,9 +225,31 @@ func prepared(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.O
 
 func planOf(t *testing.T, c *installer.Installer, i installer.Installation) installer.Plan {
 	t.Helper()
-	p, err := c.Plan(t.Context(), i)
+	p, err := c.Plan(t.Context(), shown(i))
 	must(t, err)
 	return p
+}
+
+// shown, agreedRemoval and install stand for an administrator who agrees to everything.
+func shown(i installer.Installation) installer.Shown {
+	return installer.Show(output.New(io.Discard), i)
+}
+
+func agree() error { return nil }
+
+func agreedRemoval(t *testing.T, removal deploy.Removal) installer.ConfirmedRemoval {
+	t.Helper()
+	agreed, err := installer.ShowRemoval(output.New(io.Discard), removal).Confirm(agree, agree)
+	must(t, err)
+	return agreed
+}
+
+func install(ctx context.Context, c *installer.Installer, p installer.Plan) ([]*unstructured.Unstructured, error) {
+	agreed, err := p.Confirm(agree)
+	if err != nil {
+		return nil, err
+	}
+	return c.Install(ctx, agreed)
 }
 
 func removalOf(t *testing.T, c *installer.Installer, i installer.Installation, deleteCRDs bool) deploy.Removal {
@@ -238,7 +262,7 @@ func removalOf(t *testing.T, c *installer.Installer, i installer.Installation, d
 func removeInstallation(t *testing.T, c *installer.Installer, i installer.Installation, deleteCRDs bool) deploy.Removal {
 	t.Helper()
 	removal := removalOf(t, c, i, deleteCRDs)
-	_, err := c.Uninstall(t.Context(), i, removal)
+	_, err := c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
 	must(t, err)
 	return removal
 }
@@ -254,7 +278,7 @@ func adoptAll(i installer.Installation) installer.Installation {
 // applyAll installs a bundle, and is interrupted before anything comes of it.
 func applyAll(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.Options) error {
 	t.Helper()
-	p, err := c.Plan(t.Context(), adoptAll(prepared(t, c, b, o)))
+	p, err := c.Plan(t.Context(), shown(adoptAll(prepared(t, c, b, o))))
 	if err != nil {
 		return err
 	}
@@ -270,7 +294,7 @@ func interrupted(t *testing.T, c *installer.Installer, p installer.Plan) error {
 			interrupt()
 		}
 	}
-	if _, err := c.Install(ctx, p); !errors.Is(err, installer.ErrInterrupted) {
+	if _, err := install(ctx, c, p); !errors.Is(err, installer.ErrInterrupted) {
 		return fmt.Errorf("it is not interrupted: %w", err)
 	}
 	return nil

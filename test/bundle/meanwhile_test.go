@@ -72,7 +72,7 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 			test.write(t, name)
 			installSays(t, c, p, test.says, "run the same command again")
 			removal := removalOf(t, c, prepared(t, c, b, o), true)
-			_, err := c.Uninstall(t.Context(), i, removal)
+			_, err := c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
 			must(t, err)
 			if test.want == "" {
 				return

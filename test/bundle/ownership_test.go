@@ -147,11 +147,11 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 	removal = removalOf(t, c, i, false)
 	e.remove(t, resource, again.GetName())
 	again = e.foreign(t, text(priority, "recorded-again", "bundle"))
-	if _, err := c.Uninstall(t.Context(), i, removal); err == nil || !e.isThere(t, again) {
+	if _, err := c.Uninstall(t.Context(), i, agreedRemoval(t, removal)); err == nil || !e.isThere(t, again) {
 		t.Errorf("what was replaced is removed: %v", err)
 	}
 	removal = removalOf(t, c, prepared(t, c, b, o), false)
-	_, err = c.Uninstall(t.Context(), i, removal)
+	_, err = c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
 	must(t, err)
 	if !e.isThere(t, again) {
 		t.Error("what another client created is removed")
@@ -217,7 +217,7 @@ func TestLabelsOfAnExistingNamespace(t *testing.T) {
 	if len(foreign) != 1 || !strings.Contains(foreign[0].Describe(), `label pod-security.kubernetes.io/enforce="privileged"`) {
 		t.Errorf("asked about %+v", foreign)
 	}
-	if _, err := c.Install(t.Context(), p); err == nil || e.now(t, before).GetResourceVersion() != before.GetResourceVersion() {
+	if _, err := install(t.Context(), c, p); err == nil || e.now(t, before).GetResourceVersion() != before.GetResourceVersion() {
 		t.Errorf("the namespace was changed: %v", err)
 	}
 }

@@ -75,7 +75,7 @@ func removeOne(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.
 		t.Logf(format, args...)
 		interrupt()
 	}
-	removed, err := c.Uninstall(ctx, i, removal)
+	removed, err := c.Uninstall(ctx, i, agreedRemoval(t, removal))
 	if len(removed) != 1 || err != nil && !errors.Is(err, installer.ErrInterrupted) {
 		t.Errorf("%d objects were removed before it was interrupted: %v", len(removed), err)
 	}
@@ -146,7 +146,7 @@ func TestNamespaceOfAnInterruptedInstallation(t *testing.T) {
 			interrupt()
 		}
 	}
-	applied, err := c.Install(ctx, p)
+	applied, err := install(ctx, c, p)
 	if !errors.Is(err, installer.ErrInterrupted) || strings.Contains(err.Error(), "manager") || len(applied) != 1 {
 		t.Errorf("%d objects were applied: %v", len(applied), err)
 	}

@@ -36,7 +36,7 @@ func (e *env) uninstall(t *testing.T, o *unstructured.Unstructured, patience tim
 	must(t, err)
 	o = o.DeepCopy()
 	o.SetUID(live.GetUID())
-	removed, err := c.Uninstall(t.Context(), installer.Installation{Bundle: edited(t, proof{example: admission}), Manifests: []*unstructured.Unstructured{inNamespace(testNamespace)}, Timeout: patience, Print: t.Logf}, deploy.Removal{Delete: []*unstructured.Unstructured{o}})
+	removed, err := c.Uninstall(t.Context(), installer.Installation{Bundle: edited(t, proof{example: admission}), Manifests: []*unstructured.Unstructured{inNamespace(testNamespace)}, Timeout: patience, Print: t.Logf}, agreedRemoval(t, deploy.Removal{Delete: []*unstructured.Unstructured{o}}))
 	if err == nil && len(removed) != 1 {
 		t.Errorf("%d objects were removed, want 1", len(removed))
 	}
@@ -67,7 +67,7 @@ func says(t *testing.T, err error, parts ...string) {
 
 func installSays(t *testing.T, c *installer.Installer, p installer.Plan, parts ...string) {
 	t.Helper()
-	_, err := c.Install(t.Context(), p)
+	_, err := install(t.Context(), c, p)
 	says(t, err, parts...)
 }
 

@@ -76,7 +76,7 @@ func TestRemovalAfterAVersionEnded(t *testing.T) {
 				e.eventually(t, "the object is served again", func() bool { return e.isThere(t, good) })
 				return
 			}
-			_, err := c.Uninstall(t.Context(), i, removal)
+			_, err := c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
 			must(t, err)
 			if e.isThere(t, good) {
 				t.Error("the object is still there")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -133,13 +135,22 @@ func installing(e *env, b *bundlepkg.Bundle, patience time.Duration, watch ...st
 		for _, m := range manifests { // as an administrator who agrees to everything
 			installation.Adopted = append(installation.Adopted, deploy.Reference(m))
 		}
-		p, err := c.Plan(ctx, installation)
-		if err == nil {
-			_, err = c.Install(ctx, p)
-		}
-		i.ended <- err
+		i.ended <- agreeAndInstall(ctx, c, installation)
 	}()
 	return i
+}
+
+func agreeAndInstall(ctx context.Context, c *installer.Installer, i installer.Installation) error {
+	p, err := c.Plan(ctx, installer.Show(output.New(io.Discard), i))
+	if err != nil {
+		return err
+	}
+	agreed, err := p.Confirm(func() error { return nil })
+	if err != nil {
+		return err
+	}
+	_, err = c.Install(ctx, agreed)
+	return err
 }
 
 func (i *installation) say(format string, args ...any) {

@@ -17,15 +17,10 @@ import (
 
 // Install executes a plan and waits for the result. An interrupted installation continues: existing objects of it are
 // applied again. It returns the applied objects.
-func (c *Installer) Install(ctx context.Context, p Plan) ([]*unstructured.Unstructured, error) {
+func (c *Installer) Install(ctx context.Context, agreed Confirmed) ([]*unstructured.Unstructured, error) {
+	p := agreed.plan
 	if len(p.steps) == 0 {
 		return nil, errors.New("this is no plan of Installer.Plan: nothing is installed that was not checked")
-	}
-	if err := p.Err(); err != nil {
-		return nil, err
-	}
-	if foreign := deploy.Unadopted(p.steps, p.Adopted); len(foreign) > 0 {
-		return nil, errors.New(foreign[0].Describe())
 	}
 	a, err := c.applier(ctx)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // Plan is what an installation does to each object, once everything that can be checked is checked.
-// Only Installer.Plan fills one, and Install takes nothing else: no object is written before the check.
+// Only Installer.Plan fills one: no object is written before the check.
 type Plan struct {
 	Installation
 	steps []deploy.Step
@@ -43,8 +43,19 @@ func (p Plan) Err() error {
 	return nil
 }
 
-// Plan decides about each object of an installation, by its record and by a dry run.
-func (c *Installer) Plan(ctx context.Context, i Installation) (Plan, error) {
+// Plan decides about each object of an installation, by its record and by a dry run, and prints what changes.
+func (c *Installer) Plan(ctx context.Context, s Shown) (Plan, error) {
+	p, err := c.plan(ctx, s.installation)
+	if err != nil {
+		return p, err
+	}
+	for _, change := range deploy.Changes(p.steps, p.Adopted) {
+		s.out.Printf("%s\n", change)
+	}
+	return p, nil
+}
+
+func (c *Installer) plan(ctx context.Context, i Installation) (Plan, error) {
 	p := Plan{Installation: i}
 	if err := c.CheckDefinitions(ctx, i.Bundle); err != nil {
 		return p, err

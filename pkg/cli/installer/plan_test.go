@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -46,9 +47,19 @@ func TestRolesOfTheBundle(t *testing.T) {
 	}
 }
 
-// Nothing is installed that was not checked.
+// Nothing is installed that was not checked, or that nobody agreed to.
 func TestPlanOfNobody(t *testing.T) {
 	c := &Installer{}
-	_, err := c.Install(t.Context(), Plan{})
+	_, err := c.Install(t.Context(), Confirmed{})
 	installtest.Error(t, "was not checked", err)
+
+	asked := false
+	refused := Plan{steps: []deploy.Step{{}}, refused: []error{errors.New("invalid")}}
+	_, err = refused.Confirm(func() error { asked = true; return nil })
+	installtest.Error(t, "invalid", err)
+	installtest.Same(t, "somebody is asked about a refused plan", false, asked)
+
+	agreed, err := Plan{steps: []deploy.Step{{}}}.Confirm(func() error { return errors.New("no") })
+	installtest.Error(t, "no", err)
+	installtest.Same(t, "steps of a plan that nobody agreed to", 0, len(agreed.plan.steps))
 }

@@ -156,7 +156,8 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 }
 
 // Uninstall deletes each object after the previous one no longer exists. It returns the existing ones.
-func (c *Installer) Uninstall(ctx context.Context, i Installation, removal deploy.Removal) ([]*unstructured.Unstructured, error) {
+func (c *Installer) Uninstall(ctx context.Context, i Installation, agreed ConfirmedRemoval) ([]*unstructured.Unstructured, error) {
+	removal := agreed.removal
 	a, err := c.applier(ctx)
 	if err != nil {
 		return nil, err

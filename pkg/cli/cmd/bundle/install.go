@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -35,11 +36,11 @@ Exit codes: 0 installed; 1 refused, or no progress; 130 interrupted.`,
   kubectl webhooks bundle install quay.io/example/shop-bundle:v1.2.0 --all-namespaces --yes`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, i, err := o.prepare(cmd, args[0], (*installer.Installer).CompleteInstall)
+			c, shown, err := o.prepare(cmd, args[0], (*installer.Installer).CompleteInstall)
 			if err != nil {
 				return err
 			}
-			return o.execute(cmd, c, i, "Install it")
+			return o.execute(cmd, c, shown, "Install it")
 		},
 	}
 	o.add(cmd, flags.Wide)
@@ -47,19 +48,21 @@ Exit codes: 0 installed; 1 refused, or no progress; 130 interrupted.`,
 	return cmd
 }
 
-func (o *installOptions) execute(cmd *cobra.Command, c *installer.Installer, i installer.Installation, question string) error {
+func (o *installOptions) execute(cmd *cobra.Command, c *installer.Installer, shown installer.Shown, question string) error {
+	i := shown.Installation()
 	if o.dryRun == dryRunClient {
-		if err := c.CheckDefinitions(cmd.Context(), i.Bundle); err != nil {
+		if err := o.inTime(cmd.Context(), func(ctx context.Context) error { return c.CheckDefinitions(ctx, i.Bundle) }); err != nil {
 			return fmt.Errorf("nothing was changed:\n%w", err)
 		}
 		return o.dryRunLocally(cmd, i)
 	}
-	plan, err := c.Plan(cmd.Context(), i)
+	var plan installer.Plan
+	err := o.inTime(cmd.Context(), func(ctx context.Context) (err error) {
+		plan, err = c.Plan(ctx, shown)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("nothing was changed:\n%w", err)
-	}
-	for _, change := range deploy.Changes(plan.Steps(), plan.Adopted) {
-		o.output.Messages(cmd).Printf("%s\n", change)
 	}
 	if o.dryRun == dryRunServer {
 		tried, err := c.DryRunInstall(plan)
@@ -71,10 +74,13 @@ func (o *installOptions) execute(cmd *cobra.Command, c *installer.Installer, i i
 	if err := o.adopt(cmd, &plan); err != nil {
 		return err
 	}
-	if err := terminal.Confirm(cmd, o.output.Messages(cmd), o.yes, fmt.Sprintf("%s in namespace %s?", question, i.Namespace())); err != nil {
+	agreed, err := plan.Confirm(func() error {
+		return terminal.Confirm(cmd, o.output.Messages(cmd), o.yes, fmt.Sprintf("%s in namespace %s?", question, i.Namespace()))
+	})
+	if err != nil {
 		return err
 	}
-	applied, err := c.Install(cmd.Context(), plan)
+	applied, err := c.Install(cmd.Context(), agreed)
 	if err := errors.Join(err, o.output.Print(terminal.Stdout(cmd), applied)); err != nil {
 		return ended(err)
 	}

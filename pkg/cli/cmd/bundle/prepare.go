@@ -7,53 +7,44 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 // completion completes the options from the installed objects. Kept reports which OperatorGroup is kept.
 type completion func(*installer.Installer, context.Context, *bundle.Bundle, *bundle.Options) (kept string, err error)
 
-func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete completion) (*installer.Installer, installer.Installation, error) {
+func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete completion) (*installer.Installer, installer.Shown, error) {
 	b, options, err := o.read(cmd.Context(), reference)
 	if err != nil {
-		return nil, installer.Installation{}, err
+		return nil, installer.Shown{}, err
 	}
 	config, err := o.connection.Config()
 	if err != nil {
-		return nil, installer.Installation{}, err
+		return nil, installer.Shown{}, err
 	}
 	c, err := installer.New(config)
 	if err != nil {
-		return nil, installer.Installation{}, err
+		return nil, installer.Shown{}, err
 	}
 	out := o.output.Messages(cmd)
-	i, err := o.planInTime(cmd.Context(), c, b, options, complete)
+	var i installer.Installation
+	err = o.inTime(cmd.Context(), func(ctx context.Context) (err error) {
+		i, err = o.plan(ctx, c, b, options, complete)
+		return err
+	})
 	var refused *bundle.RefusedError
 	if errors.As(err, &refused) {
-		introduce(out, b, refused.Manifests, refused.Refusals...)
-		return nil, installer.Installation{}, errors.New("nothing was changed: the bundle has objects that are refused, see above")
+		installer.ShowNotice(out, b, refused.Manifests, refused.Refusals...)
+		return nil, installer.Shown{}, errors.New("nothing was changed: the bundle has objects that are refused, see above")
 	}
 	if err != nil {
-		return nil, installer.Installation{}, err
+		return nil, installer.Shown{}, err
 	}
 	i.Print = timedPrinter(out)
-	if bundle.BelongsToKubernetes(i.Namespace()) {
-		out.Printf("warning: namespace %s belongs to Kubernetes: objects there can give rights by their name alone\n", i.Namespace())
-	}
-	introduce(out, b, i.Manifests)
-	if suggested, suggests := b.AuthorsNamespace(); suggests && suggested != i.Namespace() {
-		out.Printf("warning: the bundle suggests namespace %s, and the namespace of this command is %s\n", suggested, i.Namespace())
-	}
-	if i.KeptGroup != "" {
-		out.Printf("%s\n", i.KeptGroup)
-	}
-	return c, i, nil
+	return c, installer.Show(out, i), nil
 }
 
 func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bundle, bundle.Options, error) {
@@ -77,16 +68,16 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 	return b, options, err
 }
 
-// planInTime plans within --patience: nothing of it waits for a change in the cluster.
-func (o *installOptions) planInTime(ctx context.Context, c *installer.Installer, b *bundle.Bundle, options bundle.Options, complete completion) (installer.Installation, error) {
+// inTime does within --patience what waits for no change in the cluster.
+func (o *installOptions) inTime(ctx context.Context, do func(context.Context) error) error {
 	patience := cmp.Or(o.patience, deploy.DefaultTimeout)
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	i, err := o.plan(limited, c, b, options, complete)
+	err := do(limited)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		return i, fmt.Errorf("the API server has not answered within %s (--patience): %w", patience, err)
+		return fmt.Errorf("the API server has not answered within %s (--patience): %w", patience, err)
 	}
-	return i, err
+	return err
 }
 
 func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bundle.Bundle, options bundle.Options, complete completion) (installer.Installation, error) {
@@ -107,10 +98,4 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 	}
 	i := installer.Installation{Bundle: b, Manifests: manifests, KeptGroup: kept, Timeout: o.patience, Adopted: o.adopted}
 	return i, c.UseExistingNames(ctx, i)
-}
-
-func introduce(out output.Writer, b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bundle.Refusal) {
-	out.Printf("%s, from %s\n", b.CSV.Name, b.Source)
-	warn(out, b)
-	show.Of(b, manifests, refusals...).PrintNotice(out)
 }

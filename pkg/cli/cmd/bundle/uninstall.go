@@ -30,11 +30,11 @@ finds its namespaces in them.
 Exit codes: 0 removed; 1 not installed, refused, or no progress; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, i, err := o.prepare(cmd, args[0], findInstalled)
+			c, shown, err := o.prepare(cmd, args[0], findInstalled)
 			if err != nil {
 				return err
 			}
-			return o.uninstall(cmd, c, i, definitions, reallyDefinitions)
+			return o.uninstall(cmd, c, shown.Installation(), definitions, reallyDefinitions)
 		},
 	}
 	o.add(cmd)
@@ -52,7 +52,11 @@ var findInstalled completion = func(c *installer.Installer, ctx context.Context,
 
 func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i installer.Installation, definitions, really bool) error {
 	ctx, out := cmd.Context(), o.output.Messages(cmd)
-	removal, err := c.Removal(ctx, i, definitions)
+	var removal deploy.Removal
+	err := o.inTime(ctx, func(ctx context.Context) (err error) {
+		removal, err = c.Removal(ctx, i, definitions)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -62,24 +66,19 @@ func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i
 	if err := installer.CheckRemoval(i, removal); err != nil {
 		return err
 	}
-	for _, line := range removal.Messages {
-		out.Printf("%s\n", line)
-	}
-	for _, object := range removal.Delete {
-		out.Printf("to be removed: %s\n", deploy.Title(object))
-	}
+	shown := installer.ShowRemoval(out, removal)
 	if o.dryRun != dryRunNone {
 		return o.dryRunUninstall(cmd, c, i, removal)
 	}
-	if err := terminal.Confirm(cmd, out, o.yes, fmt.Sprintf("Remove %s from namespace %s?", i.Bundle.CSV.Name, i.Namespace())); err != nil {
+	agreed, err := shown.Confirm(func() error {
+		return terminal.Confirm(cmd, out, o.yes, fmt.Sprintf("Remove %s from namespace %s?", i.Bundle.CSV.Name, i.Namespace()))
+	}, func() error {
+		return terminal.Confirm(cmd, out, really, "Delete the definitions and all their objects, for good?")
+	})
+	if err != nil {
 		return err
 	}
-	if removal.Definitions > 0 {
-		if err := terminal.Confirm(cmd, out, really, "Delete the definitions and all their objects, for good?"); err != nil {
-			return err
-		}
-	}
-	removed, err := c.Uninstall(ctx, i, removal)
+	removed, err := c.Uninstall(ctx, i, agreed)
 	if errors.Is(err, installer.ErrInterrupted) {
 		err = fmt.Errorf("%w, with -n %s", err, i.Namespace())
 	}

@@ -25,13 +25,13 @@ version at the end.
 Exit codes: 0 upgraded; 1 refused, or no progress; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, i, err := o.prepare(cmd, args[0], func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, options *bundle.Options) (string, error) {
+			c, shown, err := o.prepare(cmd, args[0], func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, options *bundle.Options) (string, error) {
 				return c.CompleteUpgrade(ctx, b, options, o.adopted...)
 			})
 			if err != nil {
 				return err
 			}
-			return o.execute(cmd, c, i, fmt.Sprintf("Upgrade it to %s", i.Bundle.CSV.Name))
+			return o.execute(cmd, c, shown, fmt.Sprintf("Upgrade it to %s", shown.Installation().Bundle.CSV.Name))
 		},
 	}
 	o.add(cmd, flags.Wide)
