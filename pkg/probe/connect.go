@@ -1,18 +1,19 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"time"
 )
 
-// firstPatience is for the first connection. Each next one may take twice as long.
-const firstPatience = 100 * time.Millisecond
+// defaultPatience is how long the first connection may take.
+const defaultPatience = 100 * time.Millisecond
 
 // connect retries early: nodes swallow what is sent to a Service until they observe new endpoints, and TCP
 // repeats it only after a second (RFC 6298).
 func (o Options) connect(ctx context.Context, address string) (net.Conn, error) {
-	for patience := firstPatience; ; patience *= 2 {
+	for patience := cmp.Or(o.Patience, defaultPatience); ; patience *= 2 {
 		within, cancel := context.WithTimeout(ctx, patience)
 		conn, err := o.dial(within, address)
 		cancel()

@@ -78,6 +78,8 @@ type Options struct {
 	Total time.Duration
 	// AnyCertificate accepts each certificate, as for an APIService with insecureSkipTLSVerify.
 	AnyCertificate bool
+	// Patience is how long the first connection may take. Each next one may take twice as long. Zero is 100 ms.
+	Patience time.Duration
 	// Dial connects to an address; nil is the network as it is.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 }

@@ -240,6 +240,27 @@ func TestAConnectionThatIsSwallowedIsBegunAnew(t *testing.T) {
 	}
 }
 
+// A connection through an API server takes several round trips.
+func TestPatience(t *testing.T) {
+	ours := newAuthority(t, "ours")
+	address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{ours.issue(t)}})
+	var begun atomic.Int32
+	o := patience
+	o.Timeout, o.Patience = 10*time.Second, 10*time.Second
+	o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+		begun.Add(1)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(3 * defaultPatience):
+			return new(net.Dialer).DialContext(ctx, "tcp", address)
+		}
+	}
+	if got := probeOne(t, address, ours.bundle(), o); got.Reason != Serving || begun.Load() != 1 {
+		t.Errorf("%s after %d connections, want %s after 1: %v", got.Reason, begun.Load(), Serving, got.Err)
+	}
+}
+
 func TestACancelledProbeBlamesNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	silent := serveRaw(t, func(conn *net.TCPConn) {

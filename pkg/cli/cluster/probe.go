@@ -26,25 +26,44 @@ func (c *Cluster) probe(ctx context.Context, w doctor.Webhook, b backend, direct
 			pods[e.Address()] = e.Ref.Name
 		}
 	}
-	options, undialled := probeOptions, sync.Map{} // of causes, by address
+	options, forwards := probeOptions, recordedDials{dial: func(ctx context.Context, address string) (net.Conn, error) {
+		return c.forward(ctx, w.Service.Namespace, pods[address], address)
+	}}
 	options.AnyCertificate = w.Unverified
 	if !direct {
-		options.Dial = func(ctx context.Context, address string) (net.Conn, error) {
-			connection, err := c.forward(ctx, w.Service.Namespace, pods[address], address)
-			if err != nil {
-				undialled.Store(address, err.Error())
-			}
-			return connection, err
-		}
+		options.Dial, options.Patience = forwards.Dial, options.Timeout
 	}
 	answers := make([]doctor.Answer, len(endpoints))
 	for i, r := range probe.All(ctx, targets, w.CABundle, options) {
 		answers[i] = answerOf(r)
-		if cause, unasked := undialled.Load(r.Address); unasked {
-			answers[i] = doctor.Answer{Endpoint: r.What, Message: cause.(string)}
+		if cause := forwards.failure(r.Address); cause != "" {
+			answers[i] = doctor.Answer{Endpoint: r.What, Message: cause}
 		}
 	}
 	return answers
+}
+
+// recordedDials records why the last dial of an address failed.
+type recordedDials struct {
+	dial   func(ctx context.Context, address string) (net.Conn, error)
+	failed sync.Map // causes, by address
+}
+
+// Dial connects to an address.
+func (d *recordedDials) Dial(ctx context.Context, address string) (net.Conn, error) {
+	connection, err := d.dial(ctx, address)
+	if err != nil {
+		d.failed.Store(address, err.Error())
+	} else {
+		d.failed.Delete(address)
+	}
+	return connection, err
+}
+
+func (d *recordedDials) failure(address string) string {
+	cause, _ := d.failed.Load(address)
+	text, _ := cause.(string)
+	return text
 }
 
 // forward connects to an endpoint through the API server. That is possible for pods only.

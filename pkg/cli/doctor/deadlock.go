@@ -3,11 +3,8 @@ package doctor
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Emergency is the section of docs/admin/emergency.md about webhooks that block a cluster.
@@ -110,89 +107,4 @@ func conditions(f Facts, cycle []int) string {
 		}
 	}
 	return ""
-}
-
-// blockedWebhooks has the webhooks that cannot recover, and for each recovery path the webhooks that block it.
-type blockedWebhooks map[int][][]int
-
-// findBlocked starts with all webhooks that are down. It removes those with an unblocked path until there are none.
-func findBlocked(f Facts, down func(int) bool, paths func(types.NamespacedName, Service) [][]request, least certainty) blockedWebhooks {
-	left := blockedWebhooks{}
-	for i, w := range f.Webhooks {
-		s, there := f.Services[w.Service]
-		// A webhook whose pods are not known blocks no other.
-		if !down(i) || !there || s.ExternalEndpoints {
-			continue
-		}
-		for _, path := range paths(w.Service, s) {
-			left[i] = append(left[i], webhooksBlocking(f, path, least))
-		}
-	}
-	for freed := true; freed; {
-		freed = false
-		for i, paths := range left {
-			if slices.ContainsFunc(paths, func(path []int) bool { return !slices.ContainsFunc(path, left.has) }) {
-				delete(left, i)
-				freed = true
-			}
-		}
-	}
-	return left
-}
-
-func webhooksBlocking(f Facts, path []request, least certainty) []int {
-	var blocking []int
-	for j, w := range f.Webhooks {
-		if w.Fails && slices.ContainsFunc(path, func(r request) bool { return matches(w, r, f.Namespaces) >= least }) {
-			blocking = append(blocking, j)
-		}
-	}
-	return blocking
-}
-
-func (w blockedWebhooks) has(i int) bool {
-	_, waits := w[i]
-	return waits
-}
-
-func (w blockedWebhooks) cyclesExcept(others blockedWebhooks) [][]int {
-	return slices.DeleteFunc(w.cycles(), func(cycle []int) bool { return slices.ContainsFunc(cycle, others.has) })
-}
-
-// cycles are the groups of webhooks that wait for each other.
-func (w blockedWebhooks) cycles() [][]int {
-	var groups [][]int
-	grouped := map[int]bool{}
-	for _, i := range slices.Sorted(maps.Keys(w)) {
-		if grouped[i] {
-			continue
-		}
-		var group []int
-		for _, j := range slices.Sorted(maps.Keys(w.reachable(i))) {
-			if w.reachable(j)[i] {
-				group = append(group, j)
-				grouped[j] = true
-			}
-		}
-		if len(group) > 0 {
-			groups = append(groups, group)
-		}
-	}
-	return groups
-}
-
-func (w blockedWebhooks) reachable(from int) map[int]bool {
-	seen := map[int]bool{}
-	next := []int{from}
-	for len(next) > 0 {
-		i := next[0]
-		next = next[1:]
-		for _, j := range slices.Concat(w[i]...) {
-			if w.has(j) && !seen[j] {
-				seen[j] = true
-				next = append(next, j)
-			}
-		}
-	}
-	return seen
 }

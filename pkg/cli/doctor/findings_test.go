@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -347,6 +348,23 @@ func TestJudge(t *testing.T) {
 			installtest.Same(t, "findings", test.want, got)
 		})
 	}
+}
+
+// Thousands of webhooks that wait for each other are one finding, and do not take minutes.
+func TestDeadlockOfManyWebhooks(t *testing.T) {
+	const many = 2000
+	c := newCluster()
+	for i := range many {
+		c.hook(fmt.Sprintf("v%04d", i), shop, admissionregistrationv1.Fail, "pods")
+	}
+	c.change(shop, withoutPods)
+	var deadlocked int
+	for _, f := range c.judge() {
+		if f.Code == Deadlock {
+			deadlocked = len(f.Webhooks)
+		}
+	}
+	installtest.Same(t, "webhooks of the deadlock", many, deadlocked)
 }
 
 // What is certain is said as such, and what else could be so as well.
