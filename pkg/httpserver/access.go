@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/util/flowcontrol"
 )
 
 const (
@@ -22,11 +21,15 @@ const (
 	allowedFor = time.Minute
 	// allowedTokens is how many such tokens are remembered.
 	allowedTokens = 64
-	// reviewTimeout, reviewRate and reviewBurst bound what unknown callers cause: even without answers of the API
-	// server, fewer connections wait for it than the limit.
+	// reviewTimeout, reviewRate and reviewBurst limit the reviews for one host with unknown tokens.
 	reviewTimeout = 5 * time.Second
 	reviewRate    = 5
 	reviewBurst   = 10
+	// limitedHosts is how many hosts are remembered, each for hostTime after its last unknown token.
+	limitedHosts = 1024
+	hostTime     = 10 * time.Second
+	// openReviews is how many reviews may be in progress, fewer than the limit of connections.
+	openReviews = 50
 )
 
 // access checks a bearer token (TokenReview) and the path (SubjectAccessReview).
@@ -35,7 +38,8 @@ type access struct {
 	next    http.Handler
 	log     *logrus.Entry
 	allowed *cache.LRUExpireCache // key: request path and hash of the token
-	reviews flowcontrol.RateLimiter
+	hosts   *hostLimiter
+	open    chan struct{} // a slot for each review in progress
 }
 
 // Authorized delegates authentication and authorization. Refusals are not remembered: they occupy no memory.
@@ -43,7 +47,8 @@ func Authorized(kube kubernetes.Interface, next http.Handler, log *logrus.Entry)
 	return &access{
 		kube: kube, next: next, log: log,
 		allowed: cache.NewLRUExpireCache(allowedTokens),
-		reviews: flowcontrol.NewTokenBucketRateLimiter(reviewRate, reviewBurst),
+		hosts:   newHostLimiter(),
+		open:    make(chan struct{}, openReviews),
 	}
 }
 
@@ -76,7 +81,13 @@ func (a *access) review(r *http.Request) *refusal {
 	if _, ok := a.allowed.Get(key); ok {
 		return nil
 	}
-	if !a.reviews.TryAccept() {
+	if !a.hosts.accept(r.RemoteAddr) {
+		return &refusal{http.StatusTooManyRequests, "too many unknown tokens of this host: retry"}
+	}
+	select {
+	case a.open <- struct{}{}:
+		defer func() { <-a.open }()
+	default:
 		return &refusal{http.StatusTooManyRequests, "too many callers with unknown tokens: retry"}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), reviewTimeout)

@@ -164,3 +164,19 @@ func TestRequestsWithABodyAreRefused(t *testing.T) {
 		t.Fatalf("%v, %v", response, err)
 	}
 }
+
+// Each limit of the manager's servers is set.
+func TestDefaultLimits(t *testing.T) {
+	l := defaultLimits
+	if l.headerBytes <= 0 || l.headerBytes > 16<<10 || l.connections <= 0 || l.connections*l.headerBytes > 1<<20 {
+		t.Errorf("%d connections have %d bytes of headers each", l.connections, l.headerBytes)
+	}
+	for name, d := range map[string]time.Duration{"readTimeout": l.readTimeout, "writing": l.writing, "idle": l.idle} {
+		if d <= 0 || d > 2*time.Minute {
+			t.Errorf("%s is %s", name, d)
+		}
+	}
+	if l.readTimeout > 10*time.Second {
+		t.Errorf("a header may take %s", l.readTimeout)
+	}
+}
