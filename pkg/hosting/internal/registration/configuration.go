@@ -71,6 +71,9 @@ func writeConfiguration[C any](ctx context.Context, s *session, of configuration
 	case err != nil:
 		return err
 	}
+	if err := s.checkService(of.kind+" "+name, of.clientConfigs(live)...); err != nil {
+		return err
+	}
 	var others []byte
 	for _, config := range of.clientConfigs(live) {
 		others = append(append(others, config.CABundle...), '\n')

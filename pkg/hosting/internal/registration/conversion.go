@@ -26,6 +26,9 @@ func (s *session) writeConversion(ctx context.Context, w Webhook) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkService("CustomResourceDefinition "+live.GetName(), conversionConfig(live)); err != nil {
+		return err
+	}
 	desired, err := s.conversion(ctx, w, conversionBundle(live))
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package registration
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,15 +22,19 @@ const configuration = "shop-pods"
 
 func register(t *testing.T, client *fake.Clientset, options Options, ca []byte) []byte {
 	t.Helper()
-	options.client.Service = &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "hooks"}
-	s := &session{Registrar: &Registrar{Process: "shop", Options: &options}, client: client, caBundle: ca}
-	webhook := Webhook{Name: "pods", Form: Validating, Settings: Settings{Rules: []admissionregistrationv1.RuleWithOperations{{}}}}
-	hostingtest.Must(t, s.write(t.Context(), webhook))
+	hostingtest.Must(t, sessionOf(client, options, ca).write(t.Context(), podsWebhook))
 	live, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), configuration, metav1.GetOptions{})
 	if err != nil || len(live.Webhooks) != 1 {
 		t.Fatalf("the configuration is %+v, %v", live, err)
 	}
 	return live.Webhooks[0].ClientConfig.CABundle
+}
+
+var podsWebhook = Webhook{Name: "pods", Form: Validating, Settings: Settings{Rules: []admissionregistrationv1.RuleWithOperations{{}}}}
+
+func sessionOf(client *fake.Clientset, options Options, ca []byte) *session {
+	options.client.Service = &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "hooks"}
+	return &session{Registrar: &Registrar{Process: "shop", Options: &options}, client: client, caBundle: ca}
 }
 
 func newCA(t *testing.T, owner string, signed time.Time) []byte {
@@ -70,6 +75,29 @@ func TestRegistrationKeepsTheCAsOfOtherReplicas(t *testing.T) {
 			t.Errorf("the caBundle is %q", bundle)
 		}
 	})
+}
+
+// Two installations of one program have the same names of registrations, and each its own Service.
+func TestRegistrationOfAnotherService(t *testing.T) {
+	url := "https://127.0.0.1:9443/pods"
+	for name, test := range map[string]struct {
+		calls   admissionregistrationv1.WebhookClientConfig
+		refused bool
+	}{
+		"of another installation": {admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "mall", Name: "hooks"}}, true},
+		"of this one":             {admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "hooks"}}, false},
+		"a URL":                   {admissionregistrationv1.WebhookClientConfig{URL: &url}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			existing := registered(nil)
+			existing.Webhooks[0].ClientConfig = test.calls
+			s := sessionOf(fake.NewClientset(existing), Options{}, nil)
+			err := s.write(t.Context(), podsWebhook)
+			if refused := err != nil && strings.Contains(err.Error(), "Service mall/hooks"); refused != test.refused {
+				t.Errorf("the registration ends with %v", err)
+			}
+		})
+	}
 }
 
 func TestRegistrationListsPodsAfterTheRead(t *testing.T) {

@@ -3,6 +3,7 @@ package registration
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -75,6 +76,17 @@ func (s *session) ours(configs ...*admissionregistrationv1.WebhookClientConfig) 
 			return true
 		}
 	})
+}
+
+// checkService returns an error if a registration calls the Service of another installation. Its calls would
+// come here without the consent of its owner. One that calls a URL is replaced.
+func (s *session) checkService(object string, configs ...*admissionregistrationv1.WebhookClientConfig) error {
+	for _, c := range configs {
+		if c.Service != nil && len(s.ours(c)) == 0 {
+			return fmt.Errorf("%s calls Service %s/%s and is not replaced: delete it if that installation is gone, or give this program another name", object, c.Service.Namespace, c.Service.Name)
+		}
+	}
+	return nil
 }
 
 func (s *session) viewConversion(ctx context.Context, w Webhook) (view, error) {

@@ -31,8 +31,9 @@ const (
 	idleTime = 90 * time.Second
 	// frameBytes is the minimum of the protocol: HTTP/2 allocates the announced length of a frame.
 	frameBytes = 16 << 10
-	// streamBytes is the part of a body that HTTP/2 buffers until it is read. Nearly all reviews are smaller.
-	streamBytes       = 256 << 10
+	// streamBytes is the part of a body that HTTP/2 buffers until it is read, also before the caller is authenticated.
+	// It is as much as limits.UncountedBytes, which every body may have.
+	streamBytes       = 64 << 10
 	defaultMaxStreams = 100
 )
 

@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"net/http"
@@ -27,6 +28,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
@@ -67,6 +69,39 @@ func TestCallers(t *testing.T) {
 				t.Errorf("metrics are answered HTTP %d with %.100s, want %d", code, body, wantMetrics)
 			}
 		})
+	}
+}
+
+// A caller that may use one webhook reaches no other one by another spelling of its path.
+func TestSpellingsOfAPath(t *testing.T) {
+	namespace := newNamespaceOf(t, "spellings")
+	client, _ := newClient(t)
+	token := tokenOf(t, client, namespace, "entitled")
+	allowPost(t, client, namespace, serviceaccount.MakeUsername(namespace, "entitled"), "/judge")
+	b := judgingIn(namespace)
+	b.RegisterWebhook("secret", obeying(hosting.Validating[*corev1.ConfigMap], namespace))
+	h := start(t, b, "--authorize-callers", "--authentication-skip-lookup")
+	address, _ := strings.CutSuffix(strings.TrimPrefix(h.url("/judge"), "https://"), "/judge")
+	reaches := func(path string) (bool, string) {
+		conn := hostingtest.DialTLS(t, address)
+		_, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", path, token)
+		hostingtest.Must(t, err)
+		answer, err := io.ReadAll(conn)
+		if len(answer) == 0 {
+			hostingtest.Must(t, err)
+		}
+		return strings.Contains(string(answer), "does not decode") || strings.Contains(string(answer), " 200 "), string(answer)
+	}
+	if handled, answer := reaches("/judge"); !handled {
+		t.Errorf("the allowed path is answered with %s", answer)
+	}
+	for _, path := range []string{
+		"/secret", "//secret", "/secret/", "/./secret", "/judge/../secret", "/judge//../secret", "/judge/%2e%2e/secret", "/judge/..%2fsecret",
+		"/%73ecret", "/secret?x=/judge", "/healthz/../secret", "/readyz/%2e%2e/secret", "/judge%2f..%2fsecret", "/secret#/judge", "/secret;/judge",
+	} {
+		if handled, answer := reaches(path); handled {
+			t.Errorf("%s is answered with %s", path, answer)
+		}
 	}
 }
 
