@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,11 +113,40 @@ func TestEventOfOneTeam(t *testing.T) {
 			}
 		}
 		work := func(c *Controller, event func()) float64 {
-			return testing.AllocsPerRun(20, func() { event(); c.drain() })
+			return testing.AllocsPerRun(20, func() { event(); c.drain(); readsOthers(t, c) })
 		}
 		if few, many := work(few, fewEvents[name]), work(many, event); many > 1.5*few+10 {
 			t.Errorf("%s: %v allocations among 40 teams, %v among 400", name, few, many)
 		}
+	}
+}
+
+// Each Namespace of an OperatorGroup has a key of its own: one that is refused does not delay the others.
+func TestNamespacesOfAGroup(t *testing.T) {
+	c := teams(t, 10)
+	group := c.caches.Groups.Get("team-7", "og").DeepCopy()
+	group.Generation++
+	group.Spec.TargetNamespaces = nil
+	for i := range 10 {
+		group.Spec.TargetNamespaces = append(group.Spec.TargetNamespaces, fmt.Sprintf("team-%d", i))
+	}
+	c.handlers.GroupChanged(c.caches.Groups.Get("team-7", "og"), group)
+	keys := c.drain()
+	for _, name := range group.Spec.TargetNamespaces {
+		if !slices.Contains(keys, queue.NamespaceKey(name)) {
+			t.Errorf("Namespace %s has no key among %v", name, keys)
+		}
+	}
+}
+
+// readsOthers reads what the reconciliation of an operator reads of the others.
+func readsOthers(t testing.TB, c *Controller) {
+	t.Helper()
+	csv := c.caches.CSVs.Get("team-7", "op.v1")
+	own, _ := c.versions.ScopeOf(csv.Namespace)
+	claimant, relatives := c.versions.ClaimantOf(csv), c.versions.LineageOf(csv)
+	if own.Conflict(claimant, c.versions.Rivals(claimant, own)) != nil || len(c.versions.Neighbours(csv, relatives)) > 0 || len(c.versions.Contenders(csv, relatives)) > 0 {
+		t.Fatal("it has a rival")
 	}
 }
 
@@ -130,12 +160,7 @@ func BenchmarkOneEventAmongTeams(b *testing.B) {
 			for b.Loop() {
 				event()
 				c.drain()
-				csv := c.caches.CSVs.Get("team-7", "op.v1")
-				own, _ := c.versions.ScopeOf(csv.Namespace)
-				claimant, relatives := c.versions.ClaimantOf(csv), c.versions.LineageOf(csv)
-				if own.Conflict(claimant, c.versions.Rivals(claimant, own)) != nil || len(c.versions.Neighbours(csv, relatives)) > 0 || len(c.versions.Contenders(csv, relatives)) > 0 {
-					b.Fatal("it has a rival")
-				}
+				readsOthers(b, c)
 			}
 			if each := b.Elapsed() / time.Duration(b.N); each > 100*time.Millisecond {
 				b.Errorf("one event takes %s", each)

@@ -72,6 +72,7 @@ func TestMaliceIsShownBeforeTheQuestion(t *testing.T) {
 			continue
 		}
 		installtest.Contains(t, shown,
+			"failurePolcy",
 			"pods.evil.example.com (MutatingWebhookConfiguration evil, calls https://evil.example.com/)",
 			"ValidatingAdmissionPolicy evil",
 			"all requests for apps/v1",

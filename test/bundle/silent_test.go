@@ -14,8 +14,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// A registry accepts the connection and does not answer: an interruption ends the program, with the exit code of one.
-func TestSilentRegistryIsInterrupted(t *testing.T) {
+// A registry accepts the connection and does not answer: an interruption ends the program, with the exit code of one,
+// and --patience ends it with the cause.
+func TestSilentRegistryEnds(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 100)
 	registry := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -23,11 +24,16 @@ func TestSilentRegistryIsInterrupted(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(registry.Close)
-	cmd := webhooks(t, "bundle", "show", strings.TrimPrefix(registry.URL, "http://")+"/shop:v1", "--plain-http")
+	show := []string{"bundle", "show", strings.TrimPrefix(registry.URL, "http://") + "/shop:v1", "--plain-http"}
+	cmd := webhooks(t, show...)
 	must(t, cmd.Start())
 	<-asked
 	must(t, cmd.Process.Signal(os.Interrupt))
 	endsWith(t, cmd.Wait(), 130)
+
+	out, err := webhooks(t, append(show, "--patience=1s")...).CombinedOutput()
+	endsWith(t, err, 1)
+	installtest.Contains(t, string(out), "was not read within 1s (--patience)")
 }
 
 // An API server lists objects and does not answer discovery: an interruption ends the program, with the exit code of

@@ -5,9 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // The manager is removed as docs/admin/uninstall.md says. Its operators keep running without webhooks, except for a
@@ -21,6 +25,7 @@ func TestManagerUninstalled(t *testing.T) {
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
 	e.Cleanup(e.bringManagerBack)
 
+	refusesBesideAnotherManager(stored.env)
 	stored.holdsTheConversion()
 	e.manager("remove-manager", "--yes")
 	stored.isConvertedByNobody()
@@ -48,6 +53,17 @@ func TestManagerUninstalled(t *testing.T) {
 		}
 		return len(changes) > 0, changes
 	})
+}
+
+// refusesBesideAnotherManager holds the Lease of a manager of all namespaces in another namespace.
+func refusesBesideAnotherManager(e *env) {
+	e.Helper()
+	lease := kube.CreateTemporary(e, kubeClient.CoordinationV1().Leases(e.namespace), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: wellknown.FieldManager},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("manager-0_x"), RenewTime: new(metav1.NowMicro()), LeaseDurationSeconds: new(int32(3600))},
+	})
+	(&terminal{env: e}).fails(1, []string{e.namespace + "/" + lease.Name + " is held by manager-0_x"}, "remove-manager", "--yes")
+	e.must(kubeClient.CoordinationV1().Leases(e.namespace).Delete(e.ctx, lease.Name, metav1.DeleteOptions{}))
 }
 
 type storedCache struct {

@@ -2,10 +2,15 @@ package bundle
 
 import (
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net"
+	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -54,6 +59,59 @@ func TestRegistries(t *testing.T) {
 			installtest.Error(t, c.want, err)
 		})
 	}
+}
+
+// A registry that redirects gets the password, and the host that it names does not.
+func TestRedirectedRegistry(t *testing.T) {
+	elsewhere := make(chan string, 10)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		elsewhere <- r.Header.Get("Authorization")
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(other.Close)
+	signedIn := false
+	redirecting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, password, sent := r.BasicAuth()
+		switch {
+		case !sent:
+			w.Header().Set("WWW-Authenticate", `Basic realm="shop"`)
+			w.WriteHeader(http.StatusUnauthorized)
+		case strings.HasSuffix(r.URL.Path, "/manifests/v1"):
+			signedIn = password == "secret"
+			http.Redirect(w, r, other.URL+"/manifest", http.StatusTemporaryRedirect)
+		}
+	}))
+	t.Cleanup(redirecting.Close)
+	host := redirecting.Listener.Addr().String()
+	config := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(config, "config.json"), fmt.Appendf(nil, `{"auths": {%q: {"username": "shop", "password": "secret"}}}`, host), 0o600))
+	t.Setenv("DOCKER_CONFIG", config)
+	_, err := Open(t.Context(), host+"/shop:v1", Registry{PlainHTTP: true})
+	if err == nil || !signedIn {
+		t.Errorf("the registry got the password: %t; the error is %v", signedIn, err)
+	}
+	select {
+	case authorization := <-elsewhere:
+		installtest.Same(t, "the header Authorization of the other host", "", authorization)
+	default:
+		t.Errorf("the redirection was not followed: %v", err)
+	}
+}
+
+// What a registry returns for a digest has that digest.
+func TestRegistryOfAnotherImage(t *testing.T) {
+	image := imageOf(t, bundleFiles)
+	manifest, err := image.RawManifest()
+	must(t, err)
+	mediaType, err := image.MediaType()
+	must(t, err)
+	lying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", string(mediaType))
+		_, _ = w.Write(manifest)
+	}))
+	t.Cleanup(lying.Close)
+	_, err = Open(t.Context(), lying.Listener.Addr().String()+"/shop@sha256:"+strings.Repeat("a", 64), Registry{PlainHTTP: true})
+	installtest.Error(t, "digest", err)
 }
 
 var must = installtest.Must

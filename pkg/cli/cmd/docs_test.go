@@ -11,18 +11,21 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// The tests that docs/admin/threat-model.md names exist.
-func TestThreatModelNamesTests(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/admin/threat-model.md")
-	installtest.Must(t, err)
+// The tests that the threat model and the table of defects name exist.
+func TestNamedTestsExist(t *testing.T) {
 	missing := map[string]bool{}
-	for _, name := range regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(string(text), -1) {
-		missing[name] = true
+	for _, page := range []string{"admin/threat-model.md", "developer/defects.md"} {
+		text, err := os.ReadFile(filepath.Join("../../../docs", page))
+		installtest.Must(t, err)
+		names := regexp.MustCompile(`\b(Test|Benchmark|Fuzz)[A-Z]\w+`).FindAllString(string(text), -1)
+		if len(names) < 20 {
+			t.Errorf("%s names %d tests: this shows little", page, len(names))
+		}
+		for _, name := range names {
+			missing[name] = true
+		}
 	}
-	if len(missing) < 20 {
-		t.Errorf("it names %d tests: this shows little", len(missing))
-	}
-	err = filepath.WalkDir("../../..", func(path string, _ fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../../..", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
