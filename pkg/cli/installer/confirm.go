@@ -89,5 +89,5 @@ func (s ShownRemoval) Confirm(question, ofDefinitions func() error) (ConfirmedRe
 			return ConfirmedRemoval{}, err
 		}
 	}
-	return ConfirmedRemoval{s.removal}, nil
+	return ConfirmedRemoval(s), nil
 }
