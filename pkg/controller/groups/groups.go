@@ -92,7 +92,7 @@ func (r *Reconciler) updateProvidedAPIs(ctx context.Context, k queue.Key, group 
 	case apierrors.IsNotFound(err):
 		return nil, "", at, nil
 	case err != nil && write.IsRefused(err):
-		return group, err.Error(), at, err
+		return group, write.Text(err), at, err
 	case err != nil:
 		return group, "", at, err
 	}

@@ -78,7 +78,7 @@ func (r *Reconciler) recordRefusal(namespace string, labels []string, contest st
 	case !write.IsRefused(err) && !write.IsUnanswered(err):
 		return nil
 	default:
-		return r.Unlabelled.Refused(namespace, labels, err.Error())
+		return r.Unlabelled.Refused(namespace, labels, write.Text(err))
 	}
 }
 

@@ -20,7 +20,7 @@ func refusal(verb, object string, err error) error {
 	if err == nil || !isRefused(err) {
 		return err
 	}
-	cause := err.Error()
+	cause := write.Text(err)
 	if _, after, found := strings.Cut(cause, " is forbidden: "); found { // before it is the object again
 		cause = after
 	}
@@ -35,7 +35,7 @@ func Refusals(err error) (RefusedError, error) {
 	case errors.As(err, &refused):
 		return refused, nil
 	case err != nil && isRefused(err):
-		return RefusedError{"the API server refuses a request: " + err.Error()}, nil
+		return RefusedError{"the API server refuses a request: " + write.Text(err)}, nil
 	default:
 		return nil, err
 	}

@@ -43,6 +43,9 @@ func (s *Sender) Send(ctx context.Context, namespace string, step rollout.Step) 
 		err = fmt.Errorf("%w in time, perhaps because of a webhook that does not answer", ErrNoAnswer)
 	}
 	s.unanswered = s.unanswered || IsUnanswered(err)
+	if err != nil {
+		err = stable{err}
+	}
 	return written, existing, err
 }
 
