@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -104,6 +106,45 @@ func TestUpgradeOfAnUnknownPackage(t *testing.T) {
 	if _, err := c.CompleteUpgrade(t.Context(), evil, &o, "ClusterServiceVersion.operators.coreos.com/unknown/victim.v1"); err != nil {
 		t.Errorf("adopted: %v", err)
 	}
+}
+
+// A bundle without a package replaces no version of an unknown package, and its own earlier version, if it is adopted. The
+// versions that are replaced are printed before the question.
+func TestUpgradeWithoutAPackage(t *testing.T) {
+	t.Parallel()
+	const namespace, earlier = "packageless", "packageless.v1"
+	e, c := newEnvWithInstaller(t)
+	e.namespace(t, namespace)
+	victim := written(t, "victim", "victim.v1").CSVObject.DeepCopy()
+	victim.SetNamespace(namespace)
+	must(t, e.create(t.Context(), victim, false))
+	o := bundle.Options{Namespace: namespace}
+	must(t, applyAll(t, c, withoutPackage(t, earlier), o))
+	next := withoutPackage(t, "packageless.v2")
+	for _, replaced := range []string{"victim.v1", earlier} {
+		next.CSV.Spec.Replaces = replaced
+		flag := "ClusterServiceVersion.operators.coreos.com/" + namespace + "/" + replaced
+		_, err := c.CompleteUpgrade(t.Context(), next, &o)
+		says(t, err, replaced, "--adopt "+flag)
+		if _, err := c.CompleteUpgrade(t.Context(), next, &o, flag); err != nil {
+			t.Errorf("%s is adopted: %v", replaced, err)
+		}
+	}
+	next.CSV.Spec.Replaces, next.CSV.Spec.Skips = "absent.v1", []string{earlier}
+	var out bytes.Buffer
+	_, err := c.Plan(t.Context(), installer.Show(output.New(&out), prepared(t, c, next, o)))
+	must(t, err)
+	installtest.Contains(t, out.String(), "to be replaced and deleted: ClusterServiceVersion "+namespace+"/"+earlier+"\n")
+	if strings.Contains(out.String(), "deleted: ClusterServiceVersion "+namespace+"/victim.v1") {
+		t.Errorf("a version that stays is printed:\n%s", out.String())
+	}
+}
+
+func withoutPackage(t *testing.T, csv string) *bundle.Bundle {
+	t.Helper()
+	b := written(t, "packageless", csv)
+	b.Annotations = nil
+	return b
 }
 
 // The author of a bundle does not choose a namespace of Kubernetes for it.

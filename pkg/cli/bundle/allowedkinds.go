@@ -5,9 +5,11 @@ import (
 	"maps"
 	"slices"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -31,6 +33,12 @@ var supportedKinds = grouped(map[string][]string{
 	rbacv1.GroupName:            {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
 	"scheduling.k8s.io":         {"PriorityClass"},
 })
+
+// readGroups are the groups whose objects grant permissions or intercept requests. Checks and the notice read readVersion
+// of them only.
+var readGroups = []string{admissionregistrationv1.GroupName, apiregistrationv1.GroupName, rbacv1.GroupName}
+
+const readVersion = "v1"
 
 // SupportedKinds returns the kinds that every bundle may have.
 func SupportedKinds() []schema.GroupKind { return slices.Collect(maps.Keys(supportedKinds)) }
@@ -84,6 +92,11 @@ func refusedKind(o *Object, allowed []schema.GroupKind) (Refusal, bool) {
 		return refuse("an installation creates the operator's namespace itself", "suggest labels and annotations in the annotation "+NamespaceTemplateAnnotation, schema.GroupKind{})
 	case kind.Group == operatorsv1alpha1.GroupName && kind != groupkind.ClusterServiceVersion, kind.Group == managerv1alpha1.GroupName:
 		return refuse(fmt.Sprintf("objects of %s decide about other operators, and an installation creates its own", kind.Group), "remove it from the bundle", schema.GroupKind{})
+	case slices.Contains(readGroups, kind.Group) && o.GroupVersionKind().Version != readVersion:
+		return Refusal{
+			Object: o, Path: "apiVersion", What: fmt.Sprintf("what it grants or intercepts is known for version %s of %s only, and the object has %s", readVersion, kind.Group, o.GroupVersionKind().Version),
+			Remedy: fmt.Sprintf("write it with apiVersion %s/%s", kind.Group, readVersion),
+		}, true
 	case supportedKinds[kind], slices.Contains(allowed, kind):
 		return Refusal{}, false
 	default:

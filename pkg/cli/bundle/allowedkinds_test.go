@@ -34,6 +34,9 @@ func TestKindsOfBundles(t *testing.T) {
 		"a list":                            {object("v1", "List", "items: []\n"), nil, "is a list of objects"},
 		"a list of one kind":                {object("v1", "ConfigMapList", "items: [{metadata: {name: b}}]\n"), nil, "is a list of objects"},
 		"a kind without a definition":       {object("shop.example.com/v1", "Good", ""), nil, "--allow-kind=Good.shop.example.com"},
+		"an interception in an old version": {object("admissionregistration.k8s.io/v1beta1", "MutatingAdmissionPolicy", ""), []schema.GroupKind{{Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicy"}}, "is known for version v1 of admissionregistration.k8s.io only, and the object has v1beta1; write it with apiVersion admissionregistration.k8s.io/v1"},
+		"a role in an old version":          {object("rbac.authorization.k8s.io/v1beta1", "ClusterRole", ""), nil, "write it with apiVersion rbac.authorization.k8s.io/v1"},
+		"an APIService in an old version":   {object("apiregistration.k8s.io/v1beta1", "APIService", ""), []schema.GroupKind{{Group: "apiregistration.k8s.io", Kind: "APIService"}}, "there are apiregistration.k8s.io/v1 alone"},
 		"an API that is served for a group": {object("apiregistration.k8s.io/v1", "APIService", ""), nil, "--allow-kind=APIService.apiregistration.k8s.io"},
 	} {
 		t.Run(name, func(t *testing.T) {

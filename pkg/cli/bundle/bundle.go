@@ -3,6 +3,7 @@
 package bundle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,6 +54,10 @@ func (b *Bundle) has(kind Kind, file string) bool {
 
 // Package returns the name of the package.
 func (b *Bundle) Package() string { return b.Annotations[packageAnnotation] }
+
+// RecordedPackage returns the name of the package as Subscriptions and records have it: the name of the
+// ClusterServiceVersion for a bundle without a package.
+func (b *Bundle) RecordedPackage() string { return cmp.Or(b.Package(), b.CSV.Name) }
 
 // DefaultChannel returns the default channel; empty if the bundle has none.
 func (b *Bundle) DefaultChannel() string { return b.Annotations[defaultChannelAnnotation] }

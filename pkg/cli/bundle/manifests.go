@@ -132,7 +132,7 @@ func (i installation) subscription() *operatorsv1alpha1.Subscription {
 		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1alpha1.SubscriptionCRDAPIVersion, Kind: operatorsv1alpha1.SubscriptionKind},
 		ObjectMeta: installationMeta(cmp.Or(i.Package(), i.Namespace), i.Namespace),
 		Spec: &operatorsv1alpha1.SubscriptionSpec{
-			Package: cmp.Or(i.Package(), i.CSV.Name), Channel: i.DefaultChannel(), StartingCSV: i.CSV.Name,
+			Package: i.RecordedPackage(), Channel: i.DefaultChannel(), StartingCSV: i.CSV.Name,
 			CatalogSource: "bundle", CatalogSourceNamespace: i.Namespace,
 			Config: i.Config,
 		},

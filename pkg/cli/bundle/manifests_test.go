@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -244,4 +246,42 @@ func TestKindsOfOtherGroups(t *testing.T) {
 		"MutatingAdmissionPolicy.admissionregistration.k8s.io /c", "Namespace /shop", "ServiceAccount shop/shop", "ServiceAccount.other.example.com shop/shop", "Thing.other.example.com /b",
 	}
 	installtest.Same(t, "manifests", want, got)
+}
+
+// A conversion webhook of a definition is not rendered if the ClusterServiceVersion declares one: the notice shows the
+// declared one.
+func TestDeclaredConversion(t *testing.T) {
+	const byURL, byService = "url: 'https://evil.example.com'", "caBundle: Q0E=, service: {namespace: evil, name: evil}"
+	declaring := strings.Replace(csvText, "  install:\n", "  webhookdefinitions: [{type: ConversionWebhook, generateName: a.example.com, deploymentName: shop, webhookPath: /convert, conversionCRDs: [goods.shop.example.com], admissionReviewVersions: [v1]}]\n  install:\n", 1)
+	for name, c := range map[string]struct{ csv, config, versions, want string }{
+		"a URL":                          {declaring, byURL, "{name: v1}, {name: v2}", "mall/shop-service/convert"},
+		"another Service":                {declaring, byService, "{name: v1}, {name: v2}", "mall/shop-service/convert"},
+		"one version":                    {declaring, byURL, "{name: v1}", "None"},
+		"a webhook that is not declared": {csvText, byURL, "{name: v1}, {name: v2}", "https://evil.example.com"},
+		"a Service that is not declared": {csvText, byService, "{name: v1}, {name: v2}", "evil/evil"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := InspectFS(files(map[string]string{
+				"manifests/csv.yaml": c.csv,
+				"manifests/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.shop.example.com}\nspec: {group: shop.example.com, versions: [" +
+					c.versions + "], conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {" + c.config + "}}}}\n",
+			}), "test")
+			manifests, err := Manifests(b, Options{Namespace: "mall"})
+			must(t, err)
+			crd := Typed(manifests[1]).(*apiextensionsv1.CustomResourceDefinition)
+			installtest.Same(t, "conversion", c.want, converter(crd.Spec.Conversion))
+		})
+	}
+}
+
+func converter(c *apiextensionsv1.CustomResourceConversion) string {
+	switch {
+	case c.Webhook == nil:
+		return string(c.Strategy)
+	case c.Webhook.ClientConfig.URL != nil:
+		return *c.Webhook.ClientConfig.URL
+	default:
+		s := c.Webhook.ClientConfig.Service
+		return s.Namespace + "/" + s.Name + ptr.Deref(s.Path, "")
+	}
 }

@@ -4,9 +4,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 // objectsByOrder are the objects except the ClusterServiceVersion, by the order in which they are applied.
@@ -21,6 +23,7 @@ func (i installation) otherObjects() objectsByOrder {
 		object := i.installable(o)
 		switch groupkind.Of(o) {
 		case groupkind.CustomResourceDefinition:
+			i.declareConversion(object)
 			others.definitions = append(others.definitions, object)
 		case groupkind.ServiceAccount:
 			others.accounts = append(others.accounts, object)
@@ -41,6 +44,26 @@ func (i installation) installable(o *Object) *unstructured.Unstructured {
 	}
 	completeSubjects(object, i.Namespace)
 	return object
+}
+
+// declareConversion replaces the conversion webhook of a definition for which the ClusterServiceVersion declares one:
+// the manager sets up the declared one, and the notice shows it alone.
+func (i installation) declareConversion(definition *unstructured.Unstructured) {
+	crd, ok := Typed(definition).(*apiextensionsv1.CustomResourceDefinition)
+	if !ok || crd.Spec.Conversion == nil || crd.Spec.Conversion.Strategy != apiextensionsv1.WebhookConverter {
+		return
+	}
+	csv := *i.CSV
+	csv.Namespace = i.Namespace
+	pending := csvspec.PendingConversion(&csv, crd)
+	if pending == nil {
+		return
+	}
+	conversion, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pending)
+	if err != nil {
+		panic(err) // it is an API type
+	}
+	definition.Object["spec"].(map[string]any)["conversion"] = conversion
 }
 
 // namespaced uses the bundle's own definition, the known kinds, or the cluster. An unknown kind is namespaced.

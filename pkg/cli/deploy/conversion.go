@@ -18,11 +18,20 @@ func settledConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv
 	if live.Spec.Conversion != nil && !hasOwnConversion(next, csv) {
 		return live.Spec.Conversion.DeepCopy()
 	}
-	settled := next.Spec.Conversion.DeepCopy()
+	settled := bundledConversion(next, csv)
 	if haveSameTarget(live, next) && len(settled.Webhook.ClientConfig.CABundle) == 0 {
 		settled.Webhook.ClientConfig.CABundle = live.Spec.Conversion.Webhook.ClientConfig.CABundle
 	}
 	return settled
+}
+
+// bundledConversion returns the conversion that a new definition gets from the bundle. The webhook of the definition is
+// not used if the ClusterServiceVersion declares one: the manager sets that one up, and the notice shows it alone.
+func bundledConversion(next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceConversion {
+	if webhookConverts(next) && csvspec.Converts(csv, next.Name) >= 0 {
+		return &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	}
+	return next.Spec.Conversion.DeepCopy()
 }
 
 // openingConversion returns the conversion until then. A current conversion webhook stays. Without one, objects are

@@ -44,11 +44,8 @@ func Serving(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 		serving.Spec.Conversion = openingConversion(live, next, csv)
 		keepStorage(serving, live)
 	}
-	if webhookConverts(serving) || len(serving.Spec.Versions) < 2 {
-		return serving
-	}
-	if i := csvspec.Converts(csv, next.Name); i >= 0 {
-		serving.Spec.Conversion = placeholder(csv, csv.Spec.WebhookDefinitions[i])
+	if pending := csvspec.PendingConversion(csv, next); pending != nil && !webhookConverts(serving) {
+		serving.Spec.Conversion = pending
 	}
 	return serving
 }
@@ -70,6 +67,7 @@ func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 // Settled returns the definition of the bundle with other live labels and annotations, and settledConversion.
 func Settled(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
 	settled := next.DeepCopy()
+	settled.Spec.Conversion = bundledConversion(next, csv)
 	if live == nil {
 		return settled
 	}
@@ -97,19 +95,6 @@ func named(name string) func(apiextensionsv1.CustomResourceDefinitionVersion) bo
 
 func webhookConverts(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
-}
-
-// placeholder names the Service that the webhook will have. Its CA is not known yet.
-func placeholder(csv *operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription) *apiextensionsv1.CustomResourceConversion {
-	return &apiextensionsv1.CustomResourceConversion{
-		Strategy: apiextensionsv1.WebhookConverter,
-		Webhook: &apiextensionsv1.WebhookConversion{
-			ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{
-				Namespace: csv.Namespace, Name: csvspec.ServiceName(csv, d.DeploymentName, false, false), Path: d.WebhookPath,
-			}},
-			ConversionReviewVersions: d.AdmissionReviewVersions,
-		},
-	}
 }
 
 // Refusals returns why a definition cannot be replaced without a loss of stored objects, each with the next step.

@@ -60,15 +60,30 @@ func described(d *apiextensionsv1.CustomResourceDefinition) string {
 	}
 	by := "none"
 	if webhookConverts(d) {
-		if s := d.Spec.Conversion.Webhook.ClientConfig.Service; s != nil {
+		config := d.Spec.Conversion.Webhook.ClientConfig
+		if s := config.Service; s != nil {
 			by = s.Namespace + "/" + s.Name
+		}
+		if config.URL != nil {
+			by = *config.URL
 		}
 		by += string(d.Spec.Conversion.Webhook.ClientConfig.CABundle)
 	}
 	return strings.Join(versions, " ") + " by " + by
 }
 
+// calling is a definition of a bundle that has a conversion webhook of its own.
+func calling(config apiextensionsv1.WebhookClientConfig, versions ...string) *apiextensionsv1.CustomResourceDefinition {
+	d := crd(versions...)
+	d.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{ClientConfig: &config}}
+	return d
+}
+
 func TestOpening(t *testing.T) {
+	byURL := apiextensionsv1.WebhookClientConfig{URL: new("https://evil.example.com")}
+	byOther := apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: "evil", Name: "evil"}, CABundle: []byte("CA")}
+	unconverted := live("", "v1")
+	unconverted.Spec.Conversion = nil
 	plain := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v2"}}
 	hidden := live("", "v1", "v2")
 	hidden.Spec.Versions[1].Served = false
@@ -79,6 +94,11 @@ func TestOpening(t *testing.T) {
 	}{
 		"a first version":                            {nil, crd("v1"), converting(), "v1* by none", "v1* by none", "v1* by none"},
 		"two versions at first":                      {nil, crd("v2", "v1"), converting(), "v2* v1 by shop/manager-service", "v2* v1 by shop/manager-service", "v2* v1 by none"},
+		"declared, and a URL of the bundle":          {nil, calling(byURL, "v2", "v1"), converting(), "v2* v1 by shop/manager-service", "v2* v1 by shop/manager-service", "v2* v1 by none"},
+		"declared, and another Service":              {nil, calling(byOther, "v2", "v1"), converting(), "v2* v1 by shop/manager-service", "v2* v1 by shop/manager-service", "v2* v1 by none"},
+		"declared for one version, and a URL":        {nil, calling(byURL, "v1"), converting(), "v1* by none", "v1* by none", "v1* by none"},
+		"declared, a URL, and no conversion yet":     {unconverted, calling(byURL, "v2", "v1"), converting(), "(v2) v1* by none", "v2 v1* by shop/manager-service", "v2* v1 by none"},
+		"a URL that is not declared":                 {nil, calling(byURL, "v2", "v1"), plain, "v2* v1 by https://evil.example.com", "v2* v1 by https://evil.example.com", "v2* v1 by https://evil.example.com"},
 		"two versions without conversion":            {nil, crd("v2", "v1"), plain, "v2* v1 by none", "v2* v1 by none", "v2* v1 by none"},
 		"a version without conversion":               {live("", "v1"), crd("v2", "v1"), plain, "v2 v1* by none", "v2 v1* by none", "v2* v1 by none"},
 		"a version that has to be converted":         {live("", "v1"), crd("v2", "v1"), converting(), "(v2) v1* by none", "v2 v1* by shop/manager-service", "v2* v1 by none"},

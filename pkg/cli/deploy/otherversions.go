@@ -16,9 +16,18 @@ import (
 // Installed is a ClusterServiceVersion of a namespace.
 type Installed struct {
 	CSV *operatorsv1alpha1.ClusterServiceVersion
-	// Package is empty when no Subscription and no record states it.
+	// Package is what a Subscription or a record states: see bundle.Bundle.RecordedPackage. It is empty if none does.
 	Package string
 }
+
+// belongsTo reports whether the version is known to belong to a package. An unknown package is equal to no other.
+func (v Installed) belongsTo(packageName string) bool {
+	return v.Package != "" && v.Package == packageName
+}
+
+// hasNoPackage reports whether the package is unknown: the record of a bundle without a package has the name of its
+// ClusterServiceVersion.
+func (v Installed) hasNoPackage() bool { return v.Package == "" || v.Package == v.CSV.Name }
 
 // CheckInstall refuses a bundle next to another version of the same operator.
 func CheckInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName string, there []Installed) error {
@@ -33,7 +42,7 @@ func CheckInstall(csv *operatorsv1alpha1.ClusterServiceVersion, packageName stri
 			if phase := other.CSV.Status.Phase; phase != operatorsv1alpha1.CSVPhaseDeleting {
 				return fmt.Errorf("%s, which replaces %s, is installed in %s: uninstall it first", name, csv.Name, other.CSV.Namespace)
 			}
-		case other.Package != "" && other.Package == packageName:
+		case other.belongsTo(packageName):
 			return fmt.Errorf("%s of the same package %s is installed in %s, and %s does not replace it (spec.replaces, spec.skips): upgrade through the versions between, or uninstall it first",
 				name, packageName, other.CSV.Namespace, csv.Name)
 		}
@@ -65,9 +74,9 @@ func CheckUpgrade(csv *operatorsv1alpha1.ClusterServiceVersion, packageName stri
 	for _, other := range replaced {
 		reference := fmt.Sprintf("%s/%s/%s", groupkind.ClusterServiceVersion, other.CSV.Namespace, other.CSV.Name)
 		switch {
-		case other.CSV.Name == csv.Name || other.Package == packageName || other.Package == "" && slices.Contains(adopted, reference):
-		case other.Package == "":
-			return fmt.Errorf("no Subscription and no installation by these commands says to which package %s in %s belongs: if %s is its next version, replace it with --adopt %s",
+		case other.CSV.Name == csv.Name || other.belongsTo(packageName) || other.hasNoPackage() && slices.Contains(adopted, reference):
+		case other.hasNoPackage():
+			return fmt.Errorf("no Subscription and no installation by these commands states to which package %s in %s belongs: if %s is its next version, replace it with --adopt %s",
 				other.CSV.Name, other.CSV.Namespace, csv.Name, reference)
 		default:
 			return fmt.Errorf("%s in %s belongs to package %s, and the bundle of %s to package %q: a bundle replaces only versions of its own package",

@@ -252,6 +252,44 @@ func TestRefuseInstall(t *testing.T) {
 	}
 }
 
+// A bundle without a package has the name of its ClusterServiceVersion in Subscription and record. That proves nothing
+// about another version, and an unknown package is equal to none.
+func TestUnknownPackages(t *testing.T) {
+	const adopted = "ClusterServiceVersion.operators.coreos.com/mall/shop.v1"
+	version := func(name, replaces string) *operatorsv1alpha1.ClusterServiceVersion {
+		csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "mall"}}
+		csv.Spec.Replaces = replaces
+		return csv
+	}
+	for name, test := range map[string]struct {
+		bundle, there string
+		want          string // in the error without --adopt
+		adoptable     bool
+	}{
+		"both unknown":                            {"", "", "--adopt " + adopted, true},
+		"the installed one is unknown":            {"shop", "", "--adopt " + adopted, true},
+		"the bundle's is unknown":                 {"", "shop", "belongs to package shop", false},
+		"its own earlier version, without one":    {"shop.v2", "shop.v1", "--adopt " + adopted, true},
+		"one without a package, and another":      {"stock", "shop.v1", "--adopt " + adopted, true},
+		"one without a package, by unknown":       {"", "shop.v1", "--adopt " + adopted, true},
+		"a package by a bundle without one":       {"shop.v2", "stock", "belongs to package stock", false},
+		"a package that is named like the bundle": {"shop.v1", "shop.v1", "", true},
+		"the same package":                        {"shop", "shop", "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next, there := version("shop.v2", "shop.v1"), []Installed{{version("shop.v1", ""), test.there}}
+			installtest.Error(t, test.want, CheckUpgrade(next, test.bundle, there, nil))
+			if err := CheckUpgrade(next, test.bundle, there, []string{adopted}); (err == nil) != test.adoptable {
+				t.Errorf("adopted: %v", err)
+			}
+			next.Spec.Replaces = ""
+			if err := CheckInstall(next, test.bundle, there); (err != nil) != (test.bundle != "" && test.bundle == test.there) {
+				t.Errorf("installed next to it: %v", err)
+			}
+		})
+	}
+}
+
 // An edited record must not exhaust the memory of a command.
 func TestRecordWithAliases(t *testing.T) {
 	text := "a: &a [" + strings.Repeat("x,", 9999) + "]\nb: &b [" + strings.Repeat("*a,", 9999) + "]\nc: [" + strings.Repeat("*b,", 9999) + "]\n"

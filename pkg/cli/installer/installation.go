@@ -1,7 +1,6 @@
 package installer
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -52,6 +51,4 @@ func (i Installation) definition(o *unstructured.Unstructured) *apiextensionsv1.
 	return nil
 }
 
-func (i Installation) packageName() string { return packageOf(i.Bundle) }
-
-func packageOf(b *bundle.Bundle) string { return cmp.Or(b.Package(), b.CSV.Name) }
+func (i Installation) packageName() string { return i.Bundle.RecordedPackage() }

@@ -39,7 +39,7 @@ func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bu
 	if err != nil {
 		return "", err
 	}
-	if err := deploy.CheckUpgrade(b.CSV, b.Package(), replaced, adopted); err != nil {
+	if err := deploy.CheckUpgrade(b.CSV, b.RecordedPackage(), replaced, adopted); err != nil {
 		return "", err
 	}
 	if err := c.installedWith(ctx, found, b, o); err != nil {
@@ -98,7 +98,7 @@ func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *
 		if !related(b.CSV, &other) {
 			continue
 		}
-		record, err := c.records.get(ctx, packageOf(b), other.Namespace)
+		record, err := c.records.get(ctx, b.RecordedPackage(), other.Namespace)
 		if err != nil {
 			return "", err
 		}
@@ -120,7 +120,7 @@ func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle)
 	}
 	for _, s := range subscriptions {
 		switch {
-		case s.Spec == nil || s.Spec.Package != packageOf(b) || s.Spec.StartingCSV != b.CSV.Name && s.Status.InstalledCSV != b.CSV.Name:
+		case s.Spec == nil || s.Spec.Package != b.RecordedPackage() || s.Spec.StartingCSV != b.CSV.Name && s.Status.InstalledCSV != b.CSV.Name:
 		case namespace == "":
 			namespace = s.Namespace
 		case namespace != s.Namespace:
@@ -161,7 +161,7 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 	}
 	subscriptions, err := c.subscriptions(ctx, o.Namespace)
 	for _, s := range subscriptions {
-		if s.Spec != nil && s.Spec.Package == b.Package() {
+		if s.Spec != nil && s.Spec.Package == b.RecordedPackage() {
 			o.Config = s.Spec.Config
 		}
 	}
@@ -184,7 +184,7 @@ func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error 
 		case groupkind.OperatorGroup:
 			deploy.AdoptGroup(o, groups)
 		case groupkind.Subscription:
-			deploy.AdoptSubscription(o, subscriptions, i.Bundle.Package())
+			deploy.AdoptSubscription(o, subscriptions, i.packageName())
 		}
 	}
 	return nil
@@ -203,7 +203,7 @@ func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bu
 	if err != nil {
 		return "", err
 	}
-	if err := deploy.CheckInstall(b.CSV, b.Package(), there); err != nil {
+	if err := deploy.CheckInstall(b.CSV, b.RecordedPackage(), there); err != nil {
 		return "", err
 	}
 	return c.CompleteGroup(ctx, b, o)

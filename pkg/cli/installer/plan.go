@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy/validation"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/lineage"
 )
 
 // Plan is what an installation does to each object, once everything that can be checked is checked.
@@ -49,10 +50,27 @@ func (c *Installer) Plan(ctx context.Context, s Shown) (Plan, error) {
 	if err != nil {
 		return p, err
 	}
+	if err := c.PrintReplaced(ctx, s); err != nil {
+		return p, err
+	}
 	for _, change := range deploy.Changes(p.steps, p.Adopted) {
 		s.out.Printf("%s\n", change)
 	}
 	return p, nil
+}
+
+// PrintReplaced prints the installed versions that the manager deletes after the installation.
+func (c *Installer) PrintReplaced(ctx context.Context, s Shown) error {
+	csv := s.installation.CSV()
+	names := lineage.Replaced(csv)
+	if len(names) == 0 {
+		return nil
+	}
+	replaced, err := c.versions(ctx, csv.Namespace, names)
+	for _, other := range replaced {
+		s.out.Printf("to be replaced and deleted: %s\n", deploy.Title(deploy.CSVObject(&other)))
+	}
+	return err
 }
 
 func (c *Installer) plan(ctx context.Context, i Installation) (Plan, error) {

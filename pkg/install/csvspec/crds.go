@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
@@ -12,6 +14,28 @@ func Converts(csv *operatorsv1alpha1.ClusterServiceVersion, crd string) int {
 	return slices.IndexFunc(csv.Spec.WebhookDefinitions, func(d operatorsv1alpha1.WebhookDescription) bool {
 		return d.Type == operatorsv1alpha1.ConversionWebhook && slices.Contains(d.ConversionCRDs, crd)
 	})
+}
+
+// PendingConversion returns the conversion of a CRD until the manager sets up the one that the CSV declares; nil if it
+// declares none. It names the Service that the webhook will have, whose CA is not known yet. One version needs none.
+func PendingConversion(csv *operatorsv1alpha1.ClusterServiceVersion, crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceConversion {
+	i := Converts(csv, crd.Name)
+	switch {
+	case i < 0:
+		return nil
+	case len(crd.Spec.Versions) < 2:
+		return &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	}
+	d := csv.Spec.WebhookDefinitions[i]
+	return &apiextensionsv1.CustomResourceConversion{
+		Strategy: apiextensionsv1.WebhookConverter,
+		Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{
+				Namespace: csv.Namespace, Name: ServiceName(csv, d.DeploymentName, false, false), Path: d.WebhookPath,
+			}},
+			ConversionReviewVersions: d.AdmissionReviewVersions,
+		},
+	}
 }
 
 // CRDVersion formats a version of a CRD as in wellknown.AnnotationAwaitedVersions.

@@ -44,6 +44,11 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 	return d
 }
 
+// Pods returns the pod template of a Deployment as it is written, except for certificates.
+func Pods(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) corev1.PodTemplateSpec {
+	return deployment(in, spec, "").Spec.Template
+}
+
 // replicas returns the number of replicas, with the default of the API server.
 func replicas(spec appsv1.DeploymentSpec) int {
 	if spec.Replicas == nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -67,6 +68,16 @@ and a caBundle only for declared conversions. This conversion is applied unchang
 in other versions than the stored one fail until its server runs and its caBundle is correct.`,
 		find: undeclaredConversions,
 	},
+	{
+		Code: "conversion-differs", Level: Warning, Basis: Policy,
+		Explain: `The definition in the bundle has a conversion webhook, and the
+ClusterServiceVersion declares another one for it. The difference is a URL, a caBundle or another
+path. The name and the namespace of a Service may differ: they are known only where the operator is
+installed. This manager registers the declared webhook. bundle install and bundle render do not use
+the one of the definition. A client that applies the file itself registers it until the manager
+replaces it.`,
+		find: differingConversions,
+	},
 }
 
 func convertedDefinitions(s *subject, check func(*apiextensionsv1.CustomResourceDefinition) (what, remedy string)) []mistake {
@@ -84,16 +95,64 @@ func convertedDefinitions(s *subject, check func(*apiextensionsv1.CustomResource
 	return all
 }
 
-func undeclaredConversions(s *subject) []mistake {
-	var declared []string
+// declaredConversions returns the conversion webhook of each definition for which there is one.
+func declaredConversions(s *subject) map[string]webhook {
+	declared := map[string]webhook{}
 	for _, w := range s.webhooks() {
-		if w.Type == operatorsv1alpha1.ConversionWebhook {
-			declared = append(declared, w.ConversionCRDs...)
+		if w.Type != operatorsv1alpha1.ConversionWebhook {
+			continue
+		}
+		for _, name := range w.ConversionCRDs {
+			declared[name] = w
 		}
 	}
+	return declared
+}
+
+func convertsByWebhook(crd *apiextensionsv1.CustomResourceDefinition) bool {
+	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
+}
+
+func differingConversions(s *subject) []mistake {
+	declared := declaredConversions(s)
 	var all []mistake
 	for _, crd := range s.CRDs() {
-		if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter && !slices.Contains(declared, crd.Name) {
+		w, is := declared[crd.Name]
+		if !is || !convertsByWebhook(crd) || crd.Spec.Conversion.Webhook == nil || crd.Spec.Conversion.Webhook.ClientConfig == nil {
+			continue
+		}
+		field, what := difference(crd.Spec.Conversion.Webhook.ClientConfig, w)
+		if what == "" {
+			continue
+		}
+		all = append(all, mistake{
+			object: s.Find(groupkind.CustomResourceDefinition, crd.Name), path: "spec.conversion.webhook.clientConfig." + field,
+			what:   what + ", and the manager registers webhook " + w.GenerateName + " of the ClusterServiceVersion instead",
+			remedy: "remove spec.conversion from the definition",
+		})
+	}
+	return all
+}
+
+// difference returns what a definition's webhook has that the declared one has not, and its field.
+func difference(config *apiextensionsv1.WebhookClientConfig, declared webhook) (field, what string) {
+	switch {
+	case config.URL != nil:
+		return "url", "the conversion of the definition calls " + *config.URL
+	case len(config.CABundle) > 0:
+		return "caBundle", "the conversion of the definition has a caBundle"
+	case config.Service != nil && ptr.Deref(config.Service.Path, "/") != ptr.Deref(declared.WebhookPath, "/"):
+		return "service.path", fmt.Sprintf("the conversion of the definition has the path %s, and the declared one %s", ptr.Deref(config.Service.Path, "/"), ptr.Deref(declared.WebhookPath, "/"))
+	default:
+		return "", ""
+	}
+}
+
+func undeclaredConversions(s *subject) []mistake {
+	declared := declaredConversions(s)
+	var all []mistake
+	for _, crd := range s.CRDs() {
+		if _, is := declared[crd.Name]; !is && convertsByWebhook(crd) {
 			all = append(all, mistake{
 				object: s.Find(groupkind.CustomResourceDefinition, crd.Name), path: "spec.conversion",
 				what:   "the manager sets up no Service and no certificate for this conversion: no conversion webhook of the ClusterServiceVersion names " + crd.Name,

@@ -20,7 +20,8 @@ var objectChecks = []Check{
 objects of the kinds that OLM supports. With --allow-kind=Kind.group, an administrator allows
 another kind. No flag allows OperatorGroup, Subscription and Namespace, which the installation
 creates itself, and webhook configurations with a forbidden rule (see forbidden-rule), which would
-block the cluster.`,
+block the cluster. Objects that grant permissions or intercept requests need version v1 of their
+API: other versions are not shown before the installation.`,
 		find: func(s *subject) []mistake {
 			var all []mistake
 			for _, r := range s.Refusals(nil) {

@@ -338,6 +338,13 @@ var breakages = []breakage{
 	{"a conversion of one version", converting, func(f files) {
 		f.definition()["versions"] = f.definition()["versions"].([]any)[:1]
 	}, "conversion-of-one-version"},
+	{"a conversion by a URL", converting, func(f files) {
+		f.definition()["conversion"] = map[string]any{"strategy": "Webhook", "webhook": map[string]any{"conversionReviewVersions": list("v1"), "clientConfig": map[string]any{"url": "https://evil.example.com"}}}
+	}, "conversion-differs"},
+	{"a conversion with a caBundle", converting, func(f files) {
+		f.definition()["conversion"] = map[string]any{"strategy": "Webhook", "webhook": map[string]any{"conversionReviewVersions": list("v1"), "clientConfig": map[string]any{"caBundle": "Q0E=", "service": map[string]any{"namespace": "evil", "name": "evil", "path": f.webhook()["webhookPath"]}}}}
+	}, "conversion-differs"},
+	{"a conversion at another path", converting, func(f files) { f.webhook()["webhookPath"] = "/other" }, "conversion-differs"},
 	{"a definition without schema", converting, func(f files) {
 		delete(f.definition()["versions"].([]any)[0].(map[string]any), "schema")
 	}, "crd-invalid"},

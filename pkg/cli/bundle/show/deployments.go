@@ -5,6 +5,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // Deployment is a Deployment of the ClusterServiceVersion and what its pods reach on their node.
@@ -15,15 +19,33 @@ type Deployment struct {
 	HostAccess []string `json:"hostAccess"`
 }
 
+// pods are the pods of a Deployment of the ClusterServiceVersion, with the config of the Subscription.
+type pods struct {
+	deployment string
+	template   corev1.PodTemplateSpec
+}
+
+// configured returns the pods as the manager creates them, except for certificates.
+func (c *contents) configured() []pods {
+	in := render.Input{
+		CSV: c.csv, Scope: scope.Scope{Group: c.group, Namespaces: c.group.Spec.TargetNamespaces}, Config: subscriptions.ConfigOf(c.subscription),
+	}
+	var all []pods
+	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		all = append(all, pods{d.Name, render.Pods(in, d)})
+	}
+	return all
+}
+
 func (c *contents) deployments() []Deployment {
 	var all []Deployment
-	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		pod := d.Spec.Template.Spec
+	for _, p := range c.pods {
+		pod := p.template.Spec
 		var images []string
 		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
 			images = append(images, container.Image)
 		}
-		all = append(all, Deployment{Name: d.Name, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: hostAccess(d.Spec.Template)})
+		all = append(all, Deployment{Name: p.deployment, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: hostAccess(p.template)})
 	}
 	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,6 +36,8 @@ var dangerous = map[schema.GroupKind]func(*unstructured.Unstructured) []string{
 	{Group: "monitoring.coreos.com", Kind: "ServiceMonitor"}:     scrapesOf,
 	{Group: "networking.k8s.io", Kind: "NetworkPolicy"}:          isolationOf,
 	{Group: policyv1.GroupName, Kind: "PodDisruptionBudget"}:     disruptionOf,
+	{Group: rbacv1.GroupName, Kind: "ClusterRoleBinding"}:        emptyBindingOf,
+	{Group: rbacv1.GroupName, Kind: "RoleBinding"}:               emptyBindingOf,
 	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:          priorityOf,
 }
 
@@ -168,6 +171,11 @@ func priorityOf(o *unstructured.Unstructured) []string {
 		details = append(details, "preemptionPolicy "+policy)
 	}
 	return details
+}
+
+// emptyBindingOf returns the role of a binding without subjects. Others are among the permissions.
+func emptyBindingOf(o *unstructured.Unstructured) []string {
+	return []string{fmt.Sprintf("of %s %s, without subjects", text(o.Object, "roleRef", "kind"), text(o.Object, "roleRef", "name"))}
 }
 
 func text(object map[string]any, path ...string) string {

@@ -1,12 +1,20 @@
 package show
 
 import (
+	"bytes"
+	"slices"
+	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
@@ -41,19 +49,91 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// Of every kind that bundles may have, it is decided which fields are shown, or another list shows it.
+// interceptions are the kinds that intercept requests. They need --allow-kind.
+var interceptions = []schema.GroupKind{
+	{Group: admissionregistrationv1.GroupName, Kind: "MutatingAdmissionPolicy"},
+	{Group: admissionregistrationv1.GroupName, Kind: "MutatingWebhookConfiguration"},
+	{Group: admissionregistrationv1.GroupName, Kind: "ValidatingAdmissionPolicy"},
+	{Group: admissionregistrationv1.GroupName, Kind: "ValidatingWebhookConfiguration"},
+	{Group: apiregistrationv1.GroupName, Kind: "APIService"},
+}
+
+// Of every kind that bundles may have, it is decided which fields are shown, or another list shows it. Each version that
+// grants or intercepts and that no list shows is refused, also where its kind is allowed.
 func TestDangerIsDecidedForEveryKind(t *testing.T) {
-	shown := contents{}
-	for _, kind := range bundle.SupportedKinds() {
-		object := &unstructured.Unstructured{}
-		version := "v1"
-		object.SetAPIVersion(kind.WithVersion(version).GroupVersion().String())
-		object.SetKind(kind.Kind)
-		typed := bundle.Typed(object)
-		if _, decided := dangerous[kind]; !decided && !shown.define(typed) && !shown.keep(typed) && kind.Kind != "ClusterServiceVersion" {
-			t.Errorf("it is not decided which fields of %s are shown", kind)
+	versions := []string{"v1", "v1alpha1", "v1beta1", "v1beta2", "v2"}
+	deciding := []string{admissionregistrationv1.GroupName, apiregistrationv1.GroupName, rbacv1.GroupName}
+	for _, kind := range slices.Concat(bundle.SupportedKinds(), interceptions) {
+		for _, version := range versions {
+			object := &unstructured.Unstructured{Object: map[string]any{"webhooks": []any{map[string]any{"name": "a"}}, "subjects": []any{map[string]any{"name": "a"}}}}
+			object.SetAPIVersion(kind.WithVersion(version).GroupVersion().String())
+			object.SetKind(kind.Kind)
+			typed := bundle.Typed(object)
+			shown := contents{}
+			listed := shown.define(typed) || shown.keep(typed)
+			b := &bundle.Bundle{Objects: []*bundle.Object{{Unstructured: object, Typed: typed}}}
+			refused := len(b.Refusals([]schema.GroupKind{kind})) > 0
+			_, decided := dangerous[kind]
+			switch {
+			case slices.Contains(deciding, kind.Group) && listed == refused:
+				t.Errorf("%s in version %s is shown: %t, and refused: %t", kind, version, listed, refused)
+			case version == "v1" && !decided && !listed && kind.Kind != "ClusterServiceVersion":
+				t.Errorf("it is not decided which fields of %s are shown", kind)
+			}
 		}
 	}
+}
+
+// The notice has the name of each object of a bundle, also of one whose lists are empty.
+func TestEveryObjectIsNamed(t *testing.T) {
+	const namespace, csv = "{apiVersion: v1, kind: Namespace, metadata: {name: in-this-namespace}}", "{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: this-version}}"
+	bindingOf := map[string]string{"ClusterRoleBinding": "ClusterRole", "RoleBinding": "Role"}
+	var all []*unstructured.Unstructured
+	for n, kind := range slices.Concat(bundle.SupportedKinds(), interceptions) {
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"spec": map[string]any{}, "webhooks": []any{}, "rules": []any{}, "subjects": []any{},
+			"roleRef": map[string]any{"kind": bindingOf[kind.Kind], "name": "name-of-" + strings.ToLower(bindingOf[kind.Kind]) + "-object"},
+		}}
+		object.SetAPIVersion(kind.WithVersion("v1").GroupVersion().String())
+		object.SetKind(kind.Kind)
+		object.SetName("name-of-" + strings.ToLower(kind.Kind) + "-object")
+		all = append(all, object)
+		if got := printed(t, namespace, csv, object); !strings.Contains(got, object.GetName()) {
+			t.Errorf("%d: a %s alone is not named in\n%s", n, kind, got)
+		}
+	}
+	got := printed(t, namespace, csv, all...)
+	for _, object := range all {
+		installtest.Contains(t, got, object.GetName())
+	}
+}
+
+// printed is the notice about a namespace, objects and a ClusterServiceVersion.
+func printed(t *testing.T, namespace, csv string, objects ...*unstructured.Unstructured) string {
+	t.Helper()
+	manifests := slices.Concat([]*unstructured.Unstructured{parsed(t, namespace)}, objects, []*unstructured.Unstructured{parsed(t, csv)})
+	var out bytes.Buffer
+	Of(&bundle.Bundle{}, manifests).PrintNotice(output.New(&out))
+	return out.String()
+}
+
+func parsed(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	installtest.Must(t, yaml.Unmarshal([]byte(text), &object.Object))
+	return object
+}
+
+// The notice shows the versions that are replaced, and the pods with the config of the Subscription, as they are created.
+func TestNoticeIsOfTheConfiguredPods(t *testing.T) {
+	const csv = `{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v2, annotations: {container.apparmor.security.beta.kubernetes.io/c: unconfined}}, spec: {
+replaces: shop.v1, skips: [shop.v0, shop.v1-beta],
+install: {strategy: deployment, spec: {deployments: [{name: server, spec: {template: {spec: {serviceAccountName: shop, containers: [{name: c, image: a}]}}}}]}}}}`
+	const subscription = `{apiVersion: operators.coreos.com/v1alpha1, kind: Subscription, metadata: {name: shop, namespace: shop}, spec: {config: {
+volumes: [{name: root, hostPath: {path: /etc}}, {name: tls, secret: {secretName: other-tls}}], envFrom: [{secretRef: {name: variables}}],
+env: [{name: A, valueFrom: {secretKeyRef: {name: variable, key: x}}}]}}}`
+	got := strings.Join(strings.Fields(printed(t, "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", csv, parsed(t, subscription))), " ")
+	installtest.Contains(t, got, "replaces: shop.v1 skips: shop.v0, shop.v1-beta", "server shop a hostPath /etc", "apparmor", "mount Secrets other-tls variable variables")
 }
 
 // The pods of an operator may read Secrets of the namespace, and an aggregated API server gets roles.

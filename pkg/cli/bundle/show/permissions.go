@@ -44,12 +44,21 @@ func (c *contents) keep(o any) bool {
 	case *rbacv1.Role:
 		c.roles = append(c.roles, newRole(role{kind: "Role", namespace: o.Namespace, name: o.Name, rules: o.Rules}))
 	case *rbacv1.ClusterRoleBinding:
-		c.bindings = append(c.bindings, binding{"", o.RoleRef, o.Subjects})
+		return c.bind(binding{"", o.RoleRef, o.Subjects})
 	case *rbacv1.RoleBinding:
-		c.bindings = append(c.bindings, binding{o.Namespace, o.RoleRef, o.Subjects})
+		return c.bind(binding{o.Namespace, o.RoleRef, o.Subjects})
 	default:
 		return false
 	}
+	return true
+}
+
+// bind returns false for a binding without subjects: it grants nothing, so it has no row among the permissions.
+func (c *contents) bind(b binding) bool {
+	if len(b.subjects) == 0 {
+		return false
+	}
+	c.bindings = append(c.bindings, b)
 	return true
 }
 
@@ -123,8 +132,8 @@ func (c *contents) mounted() []Permission {
 		}
 	}
 	var all []Permission
-	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		pod := d.Spec.Template.Spec
+	for _, p := range c.pods {
+		pod := p.template.Spec
 		foreign := slices.DeleteFunc(secretsOf(pod), own.Has)
 		for _, what := range slices.Concat(listed("Secrets", foreign), listed("PersistentVolumeClaims", claimsOf(pod))) {
 			all = append(all, Permission{Account: serviceAccountOf(pod), Where: c.namespace.Name, Verbs: "mount", On: what, danger: 2})
@@ -140,9 +149,9 @@ func (c *contents) delegations() []Permission {
 		serves.Insert(api.DeploymentName)
 	}
 	accounts := sets.New[string]()
-	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		if serves.Has(d.Name) {
-			accounts.Insert(serviceAccountOf(d.Spec.Template.Spec))
+	for _, p := range c.pods {
+		if serves.Has(p.deployment) {
+			accounts.Insert(serviceAccountOf(p.template.Spec))
 		}
 	}
 	var all []Permission

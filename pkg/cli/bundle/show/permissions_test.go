@@ -24,6 +24,9 @@ func TestPermissionsOfObjects(t *testing.T) {
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: c}, roleRef: {kind: ClusterRole, name: c}, subjects: [{kind: ServiceAccount, name: shop, namespace: shop}]}",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: cluster-admin}}",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: d}, roleRef: {kind: ClusterRole, name: cluster-admin}, subjects: [{kind: Group, name: 'system:authenticated'}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: e}, rules: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: f}, roleRef: {kind: ClusterRole, name: e}}",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: g, namespace: b}, roleRef: {kind: ClusterRole, name: e}, subjects: []}",
 		"{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v1}}",
 	} {
 		var object unstructured.Unstructured
@@ -41,10 +44,16 @@ func TestPermissionsOfObjects(t *testing.T) {
 		{"ServiceAccount other/shop", "b", "all of", "ClusterRole view"},
 		{"all who have a ClusterRole that aggregates labels example.com/tier=monitoring", "their scope", "all of", "ClusterRole c"},
 		{"shop", "cluster", "all of", "ClusterRoles with a=b"},
+		{"no account yet (ClusterRole e)", "where it is bound", "*", "*.*"},
 		{"no account yet (ClusterRole unbound)", "where it is bound", "get", "secrets"},
 		{"shop", "a, b", "get", "pods"},
 		{"shop", "cluster", "get", "/metrics"},
 	}
 	installtest.Same(t, "permissions", want, got)
-	installtest.Same(t, "other objects", []Object{{Kind: "ClusterRole.rbac.authorization.k8s.io", Name: "unbound"}}, c.others)
+	installtest.Same(t, "other objects", []Object{
+		{Kind: "ClusterRoleBinding.rbac.authorization.k8s.io", Name: "f", Details: "of ClusterRole e, without subjects"},
+		{Kind: "RoleBinding.rbac.authorization.k8s.io", Namespace: "b", Name: "g", Details: "of ClusterRole e, without subjects"},
+		{Kind: "ClusterRole.rbac.authorization.k8s.io", Name: "unbound"},
+		{Kind: "ClusterRole.rbac.authorization.k8s.io", Name: "e"},
+	}, c.others)
 }

@@ -12,16 +12,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 )
 
-// isInterception reports whether an object of a bundle is called for requests, or decides about them.
-func isInterception(o any) bool {
-	switch o.(type) {
-	case *admissionregistrationv1.MutatingWebhookConfiguration, *admissionregistrationv1.ValidatingWebhookConfiguration,
-		*admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicy, *apiregistrationv1.APIService:
-		return true
-	default:
-		return false
-	}
-}
+// isInterception reports whether an object of a bundle is called for requests, or decides about them. A configuration
+// without webhooks is not.
+func isInterception(o any) bool { return len(interceptionsOf(o, nil)) > 0 }
 
 func interceptionsOf(o any, crds []*apiextensionsv1.CustomResourceDefinition) []Webhook {
 	var all []Webhook

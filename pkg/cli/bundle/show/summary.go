@@ -24,6 +24,7 @@ type Summary struct {
 	Package      string    `json:"package,omitempty"`
 	Channels     []string  `json:"channels,omitempty"`
 	Replaces     string    `json:"replaces,omitempty"`
+	Skips        []string  `json:"skips,omitempty"`
 	InstallModes []string  `json:"installModes"`
 	Namespace    Namespace `json:"namespace"`
 	// Webhooks are all that is called for requests, also what the manager does not serve.
@@ -69,15 +70,17 @@ type Object struct {
 }
 
 type contents struct {
-	csv         *operatorsv1alpha1.ClusterServiceVersion
-	group       *operatorsv1.OperatorGroup
-	definitions []*apiextensionsv1.CustomResourceDefinition
-	roles       []role
-	bindings    []binding
-	intercepts  []any // webhook configurations, admission policies and APIServices
-	others      []Object
-	accounts    []string // the ServiceAccounts of the operator's namespace
-	namespace   Namespace
+	csv          *operatorsv1alpha1.ClusterServiceVersion
+	group        *operatorsv1.OperatorGroup
+	subscription *operatorsv1alpha1.Subscription
+	pods         []pods
+	definitions  []*apiextensionsv1.CustomResourceDefinition
+	roles        []role
+	bindings     []binding // with subjects
+	intercepts   []any     // webhook configurations, admission policies and APIServices
+	others       []Object
+	accounts     []string // the ServiceAccounts of the operator's namespace
+	namespace    Namespace
 }
 
 // Of is the summary of the final objects of a bundle, as bundle.Manifests returns them.
@@ -86,7 +89,7 @@ func Of(b *bundle.Bundle, manifests []*unstructured.Unstructured, refusals ...bu
 	csv := c.csv
 	s := Summary{
 		Source: b.Source, Name: csv.Name, DisplayName: csv.Spec.DisplayName, Version: csv.Spec.Version.String(),
-		Package: b.Package(), Channels: b.Channels(), Replaces: csv.Spec.Replaces,
+		Package: b.Package(), Channels: b.Channels(), Replaces: csv.Spec.Replaces, Skips: csv.Spec.Skips,
 		Namespace: c.namespace, Webhooks: c.webhooks(), Permissions: c.permissions(), Deployments: c.deployments(), Objects: c.others,
 	}
 	for _, mode := range csv.Spec.InstallModes {
@@ -122,10 +125,14 @@ func contentsOf(manifests []*unstructured.Unstructured) *contents {
 		if m.GroupVersionKind().GroupKind() == groupkind.ServiceAccount && m.GetNamespace() == c.namespace.Name {
 			c.accounts = append(c.accounts, m.GetName())
 		}
-		if group, ok := typed.(*operatorsv1.OperatorGroup); ok {
-			c.group = group
+		switch o := typed.(type) { // Those of a bundle are refused, and come first.
+		case *operatorsv1.OperatorGroup:
+			c.group = o
+		case *operatorsv1alpha1.Subscription:
+			c.subscription = o
 		}
 	}
+	c.pods = c.configured()
 	c.others = byDanger(append(c.ungranted(), c.others...), func(o Object) int { return len(o.Details) })
 	return c
 }

@@ -12,15 +12,18 @@ import (
 func (s Summary) Print(out output.Writer) {
 	out.Printf("%s, %s %s (%s)\n", s.Name, cmp.Or(s.DisplayName, s.Package), s.Version, s.Source)
 	out.Printf("can watch: %s\n", strings.Join(s.InstallModes, ", "))
-	if s.Replaces != "" {
-		out.Printf("replaces: %s\n", s.Replaces)
-	}
 	s.PrintNotice(out)
 	s.printRollout(out)
 }
 
 // PrintNotice writes what an administrator has to agree with.
 func (s Summary) PrintNotice(out output.Writer) {
+	if s.Replaces != "" {
+		out.Printf("replaces: %s\n", s.Replaces)
+	}
+	if len(s.Skips) > 0 {
+		out.Printf("skips: %s\n", strings.Join(s.Skips, ", "))
+	}
 	s.printWebhooks(out)
 	s.printPermissions(out)
 	s.printDeployments(out)

@@ -51,7 +51,9 @@ Exit codes: 0 installed; 1 refused, or no progress; 130 interrupted.`,
 func (o *installOptions) execute(cmd *cobra.Command, c *installer.Installer, shown installer.Shown, question string) error {
 	i := shown.Installation()
 	if o.dryRun == dryRunClient {
-		if err := o.inTime(cmd.Context(), func(ctx context.Context) error { return c.CheckDefinitions(ctx, i.Bundle) }); err != nil {
+		if err := o.inTime(cmd.Context(), func(ctx context.Context) error {
+			return errors.Join(c.CheckDefinitions(ctx, i.Bundle), c.PrintReplaced(ctx, shown))
+		}); err != nil {
 			return fmt.Errorf("nothing was changed:\n%w", err)
 		}
 		return o.dryRunLocally(cmd, i)
