@@ -15,6 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -78,13 +79,14 @@ func plansTheFarewell(e *env, converting, other, lifted string) {
 	if !errors.As(err, &inUse) || len(inUse.Held) != 1 {
 		e.Errorf("the conversion that stays is not listed: %v", err)
 	}
+	none(e, "refused requests of a user who may do everything", planned.Refused)
 	for _, want := range []string{
 		"delete validatingwebhookconfigurations.admissionregistration.k8s.io v.",
 		"delete clusterroles.rbac.authorization.k8s.io " + lifted, "delete clusterrolebindings.rbac.authorization.k8s.io " + lifted,
 		"change clusterserviceversions.operators.coreos.com " + e.namespace + "/" + other,
 	} {
-		if !slices.ContainsFunc(planned, func(w string) bool { return strings.HasPrefix(w, want) }) {
-			e.Errorf("%q is not listed, but %q", want, planned)
+		if !slices.ContainsFunc(planned.Writes, func(w string) bool { return strings.HasPrefix(w, want) }) {
+			e.Errorf("%q is not listed, but %q", want, planned.Writes)
 		}
 	}
 	same(e, "registrations after a list of what would be deleted", namesOf(e.owned(clusterScoped)), registered)
@@ -93,6 +95,87 @@ func plansTheFarewell(e *env, converting, other, lifted string) {
 			e.Errorf("%s has no finalizer any more", name)
 		}
 	}
+}
+
+// The plan names what the API server would refuse, by permissions and by admission, before anything is written, and
+// lists the other writes all the same.
+func TestFarewellIsRefusedBeforeItBegins(t *testing.T) {
+	e := newOwnNamespaceEnv(t)
+	m := e.manage()
+	e.install(csv("a.v1", "a"))
+	e.install(csv("b.v1", "b"))
+	m.stop()
+	registered := namesOf(e.owned(clusterScoped))
+	refused := e.rollout("a.v1").Deployments[0].Webhooks[0].Configuration
+	kept := e.rollout("b.v1").Deployments[0].Webhooks[0].Configuration
+	plan := func(config *rest.Config) uninstall.Plan {
+		e.Helper()
+		planned, err := uninstall.ManagerPlan(e.ctx, config, e.namespace)
+		var held uninstall.HeldError
+		if err != nil && !errors.As(err, &held) {
+			e.must(err)
+		}
+		for _, name := range []string{refused, kept} {
+			if want := "delete validatingwebhookconfigurations.admissionregistration.k8s.io " + name; !slices.Contains(planned.Writes, want) {
+				e.Errorf("%q is not listed, but %q", want, planned.Writes)
+			}
+		}
+		for _, name := range []string{"a.v1", "b.v1"} {
+			if finalizers := e.get(name).Finalizers; len(finalizers) != 1 {
+				e.Errorf("the finalizers of %s are %v", name, finalizers)
+			}
+		}
+		same(e, "registrations after a list of what would be deleted", namesOf(e.owned(clusterScoped)), registered)
+		return planned
+	}
+	none(t, "refused requests of a user who may do everything", plan(cluster.Config()).Refused)
+
+	got := plan(withoutDeletions(e)).Refused
+	if len(got) != 2 {
+		t.Fatalf("without permission for deletions: %q", got)
+	}
+	for i, name := range []string{refused, kept} {
+		if want := "the API server refuses to delete validatingwebhookconfigurations.admissionregistration.k8s.io " + name + ": User "; !strings.HasPrefix(got[i], want) {
+			t.Errorf("%q does not begin with %q", got[i], want)
+		}
+	}
+
+	accept := refuseDeletion(e, refused)
+	defer accept()
+	got = plan(cluster.Config()).Refused
+	if len(got) != 1 || !strings.Contains(got[0], refused) || !strings.Contains(got[0], "no deletion of this configuration") {
+		t.Errorf("with a policy that refuses one of the deletions: %q", got)
+	}
+	accept()
+	clients, err := clients.New(cluster.Config())
+	e.must(err)
+	e.must(uninstall.Manager(e.ctx, clients, logger(), e.namespace))
+}
+
+// withoutDeletions returns the configuration of a user who may do everything but delete webhook configurations.
+func withoutDeletions(e *env) *rest.Config {
+	e.Helper()
+	meta := metav1.ObjectMeta{Name: "no-deletions-" + e.namespace}
+	anything := func(groups, resources []string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: groups, Resources: resources, Verbs: verbs}
+	}
+	all := []string{"*"}
+	kube.Create(e, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		anything(all, all, "get", "list", "watch", "create", "update", "patch"),
+		anything([]string{"", "apps", "rbac.authorization.k8s.io", "apiregistration.k8s.io", "operators.coreos.com", "olm-webhook-manager.io"}, all, "delete"),
+	}})
+	kube.Create(e, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: meta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: meta.Name}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
+	})
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: meta.Name, Groups: []string{"system:authenticated"}}
+	set, err := clients.New(config)
+	e.must(err)
+	e.eventually("the user has the permissions", func() (bool, any) {
+		_, err := set.OLM.ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
+		return err == nil, err
+	})
+	return config
 }
 
 // A manager that works in the same namespaces is found by its Deployment, and by its Lease; one that

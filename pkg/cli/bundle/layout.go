@@ -26,11 +26,16 @@ func exists(path string) bool {
 	return err == nil
 }
 
+// openLayout follows symbolic links of the path that the user names, and none inside of the layout.
 func openLayout(ctx context.Context, dir string) (*Bundle, error) {
-	if err := plainFiles(dir); err != nil {
+	folder, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, cause(err))
+	}
+	if err := plainFiles(folder); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	index, err := layout.ImageIndexFromPath(dir)
+	index, err := layout.ImageIndexFromPath(folder)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

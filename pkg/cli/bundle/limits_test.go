@@ -127,6 +127,28 @@ func TestOnlyRegularFilesInALayout(t *testing.T) {
 	}
 }
 
+// The path that the user names may have symbolic links, as in "current -> layout-1".
+func TestLinkToAFolder(t *testing.T) {
+	folder := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(folder, "manifests"), 0o700))
+	for name, to := range map[string]string{"layout": layoutOf(t, imageOf(t, bundleFiles)), "folder": folder} {
+		current := filepath.Join(t.TempDir(), "current")
+		must(t, os.Symlink(to, current))
+		for _, path := range []string{current, current + "/"} {
+			b, err := Open(t.Context(), path, Registry{})
+			if err != nil || !strings.HasPrefix(b.Source, current) {
+				t.Errorf("%s: read as %v: %v", name, b, err)
+			}
+		}
+	}
+	dir := layoutOf(t, imageOf(t, bundleFiles))
+	current := filepath.Join(t.TempDir(), "current")
+	must(t, os.Symlink(dir, current))
+	must(t, replaceBy(os.Symlink, "/dev/zero", filepath.Join(dir, "index.json")))
+	_, err := Open(t.Context(), current, Registry{})
+	installtest.Error(t, "is no regular file", err)
+}
+
 func replaceBy(link func(from, to string) error, from, to string) error {
 	return errors.Join(os.Remove(to), link(from, to))
 }

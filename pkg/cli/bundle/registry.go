@@ -36,7 +36,7 @@ func (r Registry) pull(ctx context.Context, reference string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	descriptor, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain), remote.WithTransport(transport))
+	descriptor, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(interruptibleKeychain{authn.DefaultKeychain}), remote.WithTransport(transport))
 	if err != nil {
 		return nil, fmt.Errorf("%s: there is no such folder here, and as the image %s it cannot be pulled: %w", reference, ref.Name(), err)
 	}

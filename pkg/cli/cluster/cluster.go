@@ -63,7 +63,8 @@ func New(config *rest.Config) (*Cluster, error) {
 	return &Cluster{Config: config, Kube: kube, OLM: olm, Extensions: extensions, Aggregator: apis, Metadata: objects, Dynamic: anyKind}, err
 }
 
-// Examine also asks every pod behind a webhook for its certificate, directly or through the API server.
+// Examine also asks every pod behind a webhook for its certificate, directly or through the API server. It returns an
+// error if it is interrupted: the answers are incomplete then.
 func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error) {
 	facts, backends, err := c.webhooks(ctx)
 	if err != nil {
@@ -78,7 +79,7 @@ func (c *Cluster) Examine(ctx context.Context, direct bool) (doctor.Facts, error
 			facts.Answers[w.String()] = c.probe(ctx, w, b, direct)
 		}
 	}
-	return facts, nil
+	return facts, ctx.Err()
 }
 
 func (c *Cluster) webhooks(ctx context.Context) (doctor.Facts, map[types.NamespacedName]backend, error) {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // expiryWarning is short: every tool that renews certificates does so earlier.
@@ -37,29 +36,28 @@ func webhookFindings(w Webhook, reach Reach, f Facts, now time.Time) []Finding {
 	var findings []Finding
 	address, outside := outsideOf(w, f)
 	switch {
-	case reach.Broken():
+	case reach.Broken() && reach.Code != APIServiceUnavailable:
 		findings = []Finding{{levelOf(w, f), reach.Code, []string{w.String()}, reach.Message + ": " + consequenceIn(w, f), reach.Remedy}}
 	case w.Idle():
 		return ownerMissing(w, f)
 	case outside:
-		findings = append(notAskedOutside(w, address), unavailable(w)...)
+		findings = append(notAskedOutside(w, address), unavailable(w, reach)...)
 	default:
-		findings = slices.Concat(unavailable(w), headless(w, f), nodeLocal(w, f), notAsked(w, f), endpointFindings(w, f.Answers[w.String()], now))
+		findings = slices.Concat(unavailable(w, reach), headless(w, f), nodeLocal(w, f), notAsked(w, f), endpointFindings(w, f, now))
 	}
 	return slices.Concat(findings, ownerMissing(w, f), unread(w, f))
 }
 
-// unavailable reports an APIService that API servers cannot call. A port-forward to its pods may work nevertheless.
-func unavailable(w Webhook) []Finding {
-	level, says := Error, "API servers report that they cannot call it: "+w.Report
-	switch {
-	case w.Kind != APIService || w.Available == metav1.ConditionTrue:
-		return nil
-	case w.Available != metav1.ConditionFalse:
-		level, says = Unknown, "API servers do not report whether they can call it"
+// unavailable reports an APIService that API servers do not report as available.
+func unavailable(w Webhook, reach Reach) []Finding {
+	level, says := Error, reach.Message
+	if doubt := availabilityDoubt(w); !reach.Broken() {
+		level, says = Unknown, doubt
 	}
-	return []Finding{{level, APIServiceUnavailable, []string{w.String()}, fmt.Sprintf("%s; then %s", says, consequence(w)),
-		fmt.Sprintf("look at its condition Available, and for a NetworkPolicy between API servers and the pods: kubectl describe apiservice %s", w.Object)}}
+	if says == "" {
+		return nil
+	}
+	return []Finding{{level, APIServiceUnavailable, []string{w.String()}, fmt.Sprintf("%s; then %s", says, consequence(w)), inspectCondition(w)}}
 }
 
 func headless(w Webhook, f Facts) []Finding {
@@ -99,13 +97,13 @@ func cause(all []Answer) string {
 	return ""
 }
 
-func endpointFindings(w Webhook, all []Answer, now time.Time) []Finding {
+func endpointFindings(w Webhook, f Facts, now time.Time) []Finding {
 	about := []string{w.String()}
-	all = slices.DeleteFunc(slices.Clone(all), func(a Answer) bool { return !a.Asked })
+	all := slices.DeleteFunc(slices.Clone(f.Answers[w.String()]), func(a Answer) bool { return !a.Asked })
 	var findings []Finding
 	if bad := failed(all); len(bad) > 0 {
-		findings = append(findings, Finding{Warning, SomePodsFail, about,
-			fmt.Sprintf("%d of %d endpoints that were asked cannot be called, so some requests fail: %s", len(bad), len(all), bad[0].Message), "fix those pods, or delete them"})
+		findings = append(findings, Finding{levelOf(w, f), SomePodsFail, about,
+			fmt.Sprintf("%d of %d endpoints that were asked cannot be called: %s; when one of them is called, %s", len(bad), len(all), bad[0].Message, consequenceIn(w, f)), "fix those pods, or delete them"})
 	}
 	endsSoon := func(a Answer) bool { return !a.NotAfter.IsZero() && a.NotAfter.Sub(now) < expiryWarning }
 	if i := slices.IndexFunc(all, endsSoon); i >= 0 {
@@ -199,9 +197,9 @@ func namesOf(f Facts, at []int) []string {
 type Level string
 
 const (
-	// Error means that requests fail now.
+	// Error means that requests fail now, all or some of them.
 	Error Level = "Error"
-	// Warning means that requests are not checked, or that some fail now or when something else happens.
+	// Warning means that requests are not checked, or that some fail when something else happens.
 	Warning Level = "Warning"
 	// Unknown means that the state could not be read.
 	Unknown Level = "Unknown"
@@ -213,7 +211,8 @@ const (
 	OwnerMissing = "OwnerGone"
 	// CertificateExpiresSoon means that a served certificate expires within three days.
 	CertificateExpiresSoon = "CertificateEndsSoon"
-	// SomePodsFail means that some endpoints cannot be called, and others can.
+	// SomePodsFail means that some endpoints cannot be called, and others can. It is an Error when
+	// requests are refused because of that, and a Warning with failurePolicy Ignore.
 	SomePodsFail = "SomePodsFail"
 	// NotAsked means that it is not known what some or all ready endpoints serve.
 	NotAsked = "NotAsked"

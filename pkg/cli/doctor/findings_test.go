@@ -218,7 +218,13 @@ func TestJudge(t *testing.T) {
 		}), []found{{Error, "CABundleUnreadable", 1}}},
 		"a foreign certificate": {hooked(fail, "configmaps", others), []found{foreign}},
 		"one pod of two with a foreign certificate": {hooked(fail, "configmaps", answered(answering(2, "pod b presents another"))),
+			[]found{{Error, SomePodsFail, 1}}},
+		"one pod of two with a foreign certificate, and ignored": {hooked(ignore, "configmaps", answered(answering(2, "pod b presents another"))),
 			[]found{{Warning, SomePodsFail, 1}}},
+		"one pod of two with a foreign certificate, for no namespace": {hooked(fail, "configmaps", answered(answering(2, "pod b presents another")), namespaces(with("team", "nobody")),
+			func(c *cluster) {
+				c.v().Rules[0].Scope = new(admissionregistrationv1.NamespacedScope)
+			}), []found{{Warning, SomePodsFail, 1}}},
 		"a certificate that ends tomorrow": {hooked(fail, "configmaps", answered([]Answer{tomorrow, tomorrow})),
 			[]found{{Warning, CertificateExpiresSoon, 1}}},
 		"pods that cannot be asked":                    {hooked(fail, "configmaps", answered(nil)), []found{notAsked}},
@@ -237,7 +243,7 @@ func TestJudge(t *testing.T) {
 			Answer{Endpoint: "pod b", Message: "port-forward is refused"}))), []found{notAsked}},
 		"one endpoint of two that nothing is known of": {hooked(fail, "configmaps", answered(answering(1))), []found{notAsked}},
 		"one endpoint that fails, and one that was not asked": {hooked(fail, "configmaps", answered(append(answering(1, "pod a presents another"),
-			Answer{Endpoint: "pod b"}))), []found{{Warning, SomePodsFail, 1}, notAsked}},
+			Answer{Endpoint: "pod b"}))), []found{{Error, SomePodsFail, 1}, notAsked}},
 		"a selector of no namespace": {hooked(fail, "configmaps", serviceMissing, namespaces(with("team", "nobody")),
 			func(c *cluster) {
 				c.v().Rules[0].Scope = new(admissionregistrationv1.NamespacedScope)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
@@ -20,12 +22,13 @@ type Reach struct {
 func (r Reach) Broken() bool { return r.Code != "" }
 
 // ReachOf judges one webhook. Of one that is called by URL, or by the name of an ExternalName
-// Service, only the caBundle is judged: the server is outside the cluster.
+// Service, only the caBundle and the report of API servers are judged: the server is outside the cluster.
 func ReachOf(w Webhook, f Facts, now time.Time) Reach {
+	looks := []func(Webhook, Facts, time.Time) Reach{service, endpoints, trust, answers, availability}
 	if _, outside := outsideOf(w, f); outside {
-		return trust(w, f, now)
+		looks = []func(Webhook, Facts, time.Time) Reach{trust, availability}
 	}
-	for _, look := range []func(Webhook, Facts, time.Time) Reach{service, endpoints, trust, answers} {
+	for _, look := range looks {
 		if found := look(w, f, now); found.Broken() {
 			return found
 		}
@@ -51,6 +54,8 @@ func Doubt(w Webhook, f Facts) (code, message string) {
 	switch address, outside := outsideOf(w, f); {
 	case w.URL != "" || !exists:
 		return "", ""
+	case availabilityDoubt(w) != "":
+		return APIServiceUnavailable, availabilityDoubt(w)
 	case outside:
 		return NotAsked, fmt.Sprintf("API servers call %s: whether it answers was not checked", address)
 	case headlessDoubt(w, f) != "":
@@ -60,6 +65,13 @@ func Doubt(w Webhook, f Facts) (code, message string) {
 	default:
 		return "", ""
 	}
+}
+
+func availabilityDoubt(w Webhook) string {
+	if w.Kind != APIService || w.Available == metav1.ConditionTrue || w.Available == metav1.ConditionFalse {
+		return ""
+	}
+	return "API servers do not report whether they can call it"
 }
 
 func headlessDoubt(w Webhook, f Facts) string {
@@ -124,6 +136,18 @@ func trust(w Webhook, _ Facts, now time.Time) Reach {
 			"renew it with the tool that issued it"}
 	}
 	return Reach{}
+}
+
+// availability reads what API servers report of an APIService. A port-forward to its pods may work nevertheless.
+func availability(w Webhook, _ Facts, _ time.Time) Reach {
+	if w.Kind != APIService || w.Available != metav1.ConditionFalse {
+		return Reach{}
+	}
+	return Reach{APIServiceUnavailable, "API servers report that they cannot call it: " + w.Report, inspectCondition(w)}
+}
+
+func inspectCondition(w Webhook) string {
+	return fmt.Sprintf("look at its condition Available, and for a NetworkPolicy between API servers and the pods: kubectl describe apiservice %s", w.Object)
 }
 
 func answers(w Webhook, f Facts, _ time.Time) Reach {

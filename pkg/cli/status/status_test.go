@@ -65,7 +65,9 @@ func facts() Facts {
 			{Kind: doctor.Validating, Object: "old", Name: "v.shop.io", Service: service, Port: 443, Owner: gone, Fails: true},
 			{Kind: doctor.Mutating, Object: "lost", Name: "m.lost.io", Service: types.NamespacedName{Namespace: "lost", Name: "s"}, Port: 443, Fails: true},
 			{Kind: doctor.Validating, Object: "outside", Name: "policy", URL: "https://policy.example.com"},
-			{Kind: doctor.APIService, Object: "v1.metrics.io", Service: service, Port: 443, Fails: true},
+			{Kind: doctor.APIService, Object: "v1.metrics.io", Service: service, Port: 443, Fails: true, Available: metav1.ConditionTrue},
+			{Kind: doctor.APIService, Object: "v1.refused.io", Service: service, Port: 443, Fails: true, Available: metav1.ConditionFalse, Report: "it refuses connections"},
+			{Kind: doctor.APIService, Object: "v1.unknown.io", Service: service, Port: 443, Fails: true},
 			{Kind: doctor.APIService, Object: "v1.lost.io", Service: types.NamespacedName{Namespace: "lost", Name: "s"}, Port: 443, Fails: true},
 		},
 	}}
@@ -90,6 +92,8 @@ KIND                             NAME      WEBHOOK     CALLS                    
 ValidatingWebhookConfiguration   old       v.shop.io   shop/manager-service         Fail     left behind by ClusterServiceVersion shop/shop.v0, which no longer exists
 MutatingWebhookConfiguration     lost      m.lost.io   lost/s                       Fail     Service lost/s does not exist
 ValidatingWebhookConfiguration   outside   policy      https://policy.example.com   Ignore   <none>
+APIService                       v1.refused.io   <none>   shop/manager-service   Fail   API servers report that they cannot call it: it refuses connections
+APIService                       v1.unknown.io   <none>   shop/manager-service   Fail   API servers do not report whether they can call it
 APIService                       v1.lost.io   <none>   lost/s                       Fail     Service lost/s does not exist
 `},
 		"one namespace, wide": {"shop", true, `

@@ -12,6 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
 var kinds = map[operatorsv1alpha1.WebhookAdmissionType]string{
@@ -67,9 +68,9 @@ func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook,
 		return nil // the one that it is a copy of, or that replaces it, has them
 	}
 	var all []Webhook
-	for _, d := range csv.Spec.WebhookDefinitions {
+	for _, d := range append(ownedAPIServices(csv), csv.Spec.WebhookDefinitions...) {
 		one := Webhook{Namespace: csv.Namespace, CSV: csv.Name, Name: d.GenerateName, Type: typeOf(d.Type), Deployment: d.DeploymentName}
-		if slices.ContainsFunc(reported, one.isSame) {
+		if slices.ContainsFunc(reported, one.isSame) || d.Type == managerv1alpha1.APIServiceType && slices.ContainsFunc(all, one.isSame) {
 			continue
 		}
 		one.State, one.Reason = string(managerv1alpha1.WebhookWaiting), cmp.Or(string(csv.Status.Reason), "NotReconciled")
@@ -82,6 +83,17 @@ func unreported(csv operatorsv1alpha1.ClusterServiceVersion, reported []Webhook,
 			one.check(by, f.Facts, now)
 		}
 		all = append(all, one)
+	}
+	return all
+}
+
+// ownedAPIServices has a version of a group once for each of its kinds.
+func ownedAPIServices(csv operatorsv1alpha1.ClusterServiceVersion) []operatorsv1alpha1.WebhookDescription {
+	var all []operatorsv1alpha1.WebhookDescription
+	for _, d := range csv.Spec.APIServiceDefinitions.Owned {
+		all = append(all, operatorsv1alpha1.WebhookDescription{
+			Type: managerv1alpha1.APIServiceType, GenerateName: csvspec.APIServiceName(d.Group, d.Version), DeploymentName: d.DeploymentName,
+		})
 	}
 	return all
 }
@@ -101,7 +113,11 @@ func notRegistered(csv operatorsv1alpha1.ClusterServiceVersion) string {
 func registrationsOf(csv operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, f doctor.Facts) []registration {
 	var all []registration
 	for i, w := range f.Webhooks {
-		owned := w.Owner == doctor.OwnerNamed(csv.Namespace, csv.Name) && w.Name == d.GenerateName
+		name := w.Name
+		if w.Kind == doctor.APIService {
+			name = w.Object
+		}
+		owned := w.Owner == doctor.OwnerNamed(csv.Namespace, csv.Name) && name == d.GenerateName
 		converted := w.Service.Namespace == csv.Namespace && slices.Contains(d.ConversionCRDs, w.Object)
 		if w.Kind == kinds[d.Type] && (owned || w.Kind == doctor.Conversion && converted) {
 			all = append(all, registration{w.Kind, w.Object, &f.Webhooks[i]})

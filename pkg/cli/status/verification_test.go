@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -59,6 +60,14 @@ func TestWebhooksThatNobodyReports(t *testing.T) {
 		"another manager, and no endpoint": {inn(nil), registered, 0, []string{
 			"v.inn.io Validating Unreachable NoReadyEndpoints: no endpoint of Service inn/manager-service is ready",
 			"c.inn.io Conversion Unreachable NoReadyEndpoints: no endpoint of Service inn/manager-service is ready",
+		}},
+		"an APIService that no API server can call": {inn(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
+			csv.Spec.WebhookDefinitions = nil
+			csv.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{
+				{Group: "inn.io", Version: "v1", Kind: "Room", DeploymentName: "manager"}, {Group: "inn.io", Version: "v1", Kind: "Bed", DeploymentName: "manager"},
+			}
+		}), []doctor.Webhook{{Kind: doctor.APIService, Object: "v1.inn.io", Service: service, Port: 443, Owner: owner, Fails: true, Available: metav1.ConditionFalse, Report: "no route"}}, 1, []string{
+			"v1.inn.io APIService Unreachable APIServiceUnavailable: API servers report that they cannot call it: no route",
 		}},
 		"a copy": {inn(func(csv *operatorsv1alpha1.ClusterServiceVersion) {
 			csv.Labels = map[string]string{"olm.copiedFrom": "other"}
@@ -108,6 +117,25 @@ func TestWebhooksThatWereLive(t *testing.T) {
 			w := all[slices.IndexFunc(all, func(w Webhook) bool { return w.Name == "v.shop.io" })]
 			installtest.Same(t, "webhook", test.want, w.State+" "+w.Reason+": "+w.Problem)
 		})
+	}
+}
+
+// An APIService of a ClusterServiceVersion is reported as live only if API servers report that they can call it.
+func TestAPIServiceOfAClusterServiceVersion(t *testing.T) {
+	for status, want := range map[metav1.ConditionStatus]string{
+		metav1.ConditionTrue:    "Registered : ",
+		metav1.ConditionFalse:   "Unreachable APIServiceUnavailable: API servers report that they cannot call it: no route",
+		metav1.ConditionUnknown: "Unknown APIServiceUnavailable: API servers do not report whether they can call it",
+		"":                      "Unknown APIServiceUnavailable: API servers do not report whether they can call it",
+	} {
+		f := facts()
+		api := &f.Rollouts[0].Status.Deployments[0].APIServices[0]
+		api.State, api.Reason, api.Message = managerv1alpha1.WebhookRegistered, "Serving", "serves"
+		service := types.NamespacedName{Namespace: "shop", Name: "manager-service"}
+		f.Webhooks = append(f.Webhooks, doctor.Webhook{Kind: doctor.APIService, Object: api.Name, Service: service, Port: 443, Fails: true, Available: status, Report: "no route"})
+		all := Of(f, "shop", now).Webhooks
+		w := all[slices.IndexFunc(all, func(w Webhook) bool { return w.Name == api.Name })]
+		installtest.Same(t, "APIService with Available "+string(status), want, w.State+" "+w.Reason+": "+w.Problem)
 	}
 }
 

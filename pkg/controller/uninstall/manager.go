@@ -40,24 +40,29 @@ func Manager(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces
 	if err != nil {
 		return err
 	}
-	var held []string
+	var held HeldError
 	for _, csv := range csvs {
-		why, err := c.stopManaging(ctx, csv)
+		inUse, refused, err := c.stopManaging(ctx, csv)
 		if err != nil {
 			return fmt.Errorf("ClusterServiceVersion %s/%s: %w", csv.Namespace, csv.Name, err)
 		}
-		if why != "" {
-			held = append(held, fmt.Sprintf("ClusterServiceVersion %s/%s: %s", csv.Namespace, csv.Name, why))
+		if why := Held(inUse, refused); why != "" {
+			held.Held = append(held.Held, fmt.Sprintf("ClusterServiceVersion %s/%s: %s", csv.Namespace, csv.Name, why))
 		}
+		held.Refused = append(held.Refused, refused...)
 	}
-	if len(held) > 0 {
-		return HeldError{Held: held}
+	if len(held.Held) > 0 {
+		return held
 	}
 	return nil
 }
 
 // HeldError names the ClusterServiceVersions that are still managed, and why.
-type HeldError struct{ Held []string }
+type HeldError struct {
+	Held []string
+	// Refused has the requests that the API server refused, which Held names as well.
+	Refused RefusedError
+}
 
 func (e HeldError) Error() string {
 	return "the finalizers of these ClusterServiceVersions stay, because not everything could be removed. Do what is listed for each, then run the command again:\n  " + strings.Join(e.Held, "\n  ")
@@ -81,28 +86,25 @@ func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alph
 	}), nil
 }
 
-// stopManaging returns why the finalizer stays.
-func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (held string, err error) {
+// stopManaging returns why the finalizer stays: a conversion in use, and refused requests.
+func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, refused RefusedError, err error) {
 	ownership, err := u.Live.OwnershipOf(ctx, csv)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	refused, err := Refusals(u.Unregister(ctx, csv, nil, owners.Backends{}, ownership))
-	if err != nil {
-		return "", err
+	if refused, err = Refusals(u.Unregister(ctx, csv, nil, owners.Backends{}, ownership)); err != nil {
+		return "", nil, err
 	}
-	inUse, err := u.endAllConversions(ctx, csv)
+	inUse, err = u.endAllConversions(ctx, csv)
 	conversions, err := Refusals(err)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if held = Held(inUse, append(refused, conversions...)); held != "" {
-		return held, nil
+	if refused = append(refused, conversions...); inUse != "" || len(refused) > 0 {
+		return inUse, refused, nil
 	}
-	if refused, err = Refusals(u.release(ctx, csv, ownership)); err != nil {
-		return "", err
-	}
-	return Held("", refused), nil
+	refused, err = Refusals(u.release(ctx, csv, ownership))
+	return "", refused, err
 }
 
 // release removes the finalizer last.

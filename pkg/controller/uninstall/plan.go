@@ -3,21 +3,34 @@ package uninstall
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/sirupsen/logrus"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 )
 
-// ManagerPlan runs Manager with clients that write nothing, so that the list cannot differ. It returns an error
-// of Manager, such as a conversion in use, with the writes before it.
-func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string) ([]string, error) {
+// Plan is what Manager would do.
+type Plan struct {
+	Writes []string
+	// Refused has the requests that the API server would refuse.
+	Refused RefusedError
+}
+
+// ManagerPlan runs Manager with clients that send every write as a dry run, so that the list cannot differ. It returns
+// an error of Manager, such as a conversion in use, with the writes before it.
+func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string) (Plan, error) {
 	plan := &writePlan{}
 	dry := rest.CopyConfig(config)
 	dry.Wrap(func(next http.RoundTripper) http.RoundTripper {
@@ -25,12 +38,20 @@ func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string)
 	})
 	set, err := clients.New(dry)
 	if err != nil {
-		return nil, err
+		return Plan{}, err
 	}
 	silent := logrus.New()
 	silent.SetOutput(io.Discard)
 	err = Manager(ctx, set, logrus.NewEntry(silent), namespaces...)
-	return plan.writes, err
+	var held HeldError
+	if errors.As(err, &held) {
+		plan.refused = append(plan.refused, held.Refused...)
+	}
+	unregistered, failed := plan.unregistered(ctx, set)
+	if failed != nil {
+		return Plan{Writes: plan.writes, Refused: plan.refused}, failed
+	}
+	return Plan{Writes: plan.writes, Refused: lasting(plan.refused, unregistered)}, err
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -38,11 +59,11 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 type writePlan struct {
-	mu     sync.Mutex
-	writes []string
+	mu      sync.Mutex
+	writes  []string
+	refused RefusedError
 }
 
-// send sends writes as dry runs, and no deletions: with options in the body the API server ignores dryRun.
 func (p *writePlan) send(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		return next.RoundTrip(r)
@@ -51,7 +72,7 @@ func (p *writePlan) send(r *http.Request, next http.RoundTripper) (*http.Respons
 	p.writes = append(p.writes, describeWrite(r.Method, r.URL.Path))
 	p.mu.Unlock()
 	if r.Method == http.MethodDelete {
-		return deleted(r), nil
+		return p.sendDeletion(r, next)
 	}
 	dry := r.Clone(r.Context())
 	query := dry.URL.Query()
@@ -60,12 +81,88 @@ func (p *writePlan) send(r *http.Request, next http.RoundTripper) (*http.Respons
 	return next.RoundTrip(dry)
 }
 
+// sendDeletion records a refusal, and answers as if the object was deleted: the plan lists the other writes, too.
+func (p *writePlan) sendDeletion(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	dry, err := dryDeletion(r)
+	if err != nil {
+		return nil, err
+	}
+	response, err := next.RoundTrip(dry)
+	if err != nil || response.StatusCode < http.StatusBadRequest {
+		return response, err
+	}
+	text, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, err
+	}
+	response.Body = io.NopCloser(bytes.NewReader(text))
+	refused := refusedDeletion(r.URL.Path, text)
+	if len(refused) == 0 {
+		return response, nil
+	}
+	p.mu.Lock()
+	p.refused = append(p.refused, refused...)
+	p.mu.Unlock()
+	return deleted(r), nil
+}
+
+// refusedDeletion returns the refusal in an answer of the API server; none for another error.
+func refusedDeletion(path string, answer []byte) []string {
+	var status metav1.Status
+	if err := json.Unmarshal(answer, &status); err != nil {
+		return nil
+	}
+	refused, err := Refusals(refusal("delete", objectOf(path), apierrors.FromObject(&status)))
+	if err != nil {
+		return nil
+	}
+	return refused
+}
+
+// unregistered returns the names of the webhooks of the configurations that the plan deletes.
+func (p *writePlan) unregistered(ctx context.Context, set clients.Set) ([]string, error) {
+	if !slices.ContainsFunc(p.refused, func(r string) bool { return strings.Contains(r, "webhook ") }) {
+		return nil, nil
+	}
+	var names []string
+	deletes := func(resource, name string) bool {
+		return slices.Contains(p.writes, "delete "+resource+"."+admissionregistrationv1.GroupName+" "+name)
+	}
+	validating, err := set.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range validating.Items {
+		for _, w := range c.Webhooks {
+			if deletes("validatingwebhookconfigurations", c.Name) {
+				names = append(names, w.Name)
+			}
+		}
+	}
+	mutating, err := set.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range mutating.Items {
+		for _, w := range c.Webhooks {
+			if deletes("mutatingwebhookconfigurations", c.Name) {
+				names = append(names, w.Name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// lasting leaves out the refusals of webhooks that the plan unregisters before the refused write.
+func lasting(refused RefusedError, unregistered []string) RefusedError {
+	return slices.DeleteFunc(slices.Clone(refused), func(r string) bool {
+		return slices.ContainsFunc(unregistered, func(name string) bool { return strings.Contains(r, fmt.Sprintf("webhook %q", name)) })
+	})
+}
+
 // deleted returns the response of the API server to a deletion.
 func deleted(r *http.Request) *http.Response {
 	const status = `{"kind":"Status","apiVersion":"v1","status":"Success"}`
-	if r.Body != nil {
-		_ = r.Body.Close()
-	}
 	return &http.Response{
 		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 		Header: http.Header{"Content-Type": []string{"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(status)), ContentLength: int64(len(status)),
@@ -77,6 +174,11 @@ func describeWrite(method, path string) string {
 	if verb == "" {
 		verb = "change"
 	}
+	return verb + " " + objectOf(path)
+}
+
+// objectOf names the object of a path by its resource, group, namespace and name.
+func objectOf(path string) string {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	group := ""
 	switch {
@@ -85,7 +187,7 @@ func describeWrite(method, path string) string {
 	case len(parts) > 2 && parts[0] == "api":
 		parts = parts[2:]
 	default:
-		return verb + " " + path
+		return path
 	}
 	namespace := ""
 	if len(parts) > 2 && parts[0] == "namespaces" {
@@ -95,5 +197,5 @@ func describeWrite(method, path string) string {
 	if len(parts) > 1 {
 		name = " " + namespace + strings.Join(parts[1:], "/")
 	}
-	return fmt.Sprintf("%s %s%s%s", verb, parts[0], group, name)
+	return parts[0] + group + name
 }

@@ -1,8 +1,19 @@
 package uninstall
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
 	"net/http"
+	"slices"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestDescribeWrite(t *testing.T) {
@@ -17,6 +28,76 @@ func TestDescribeWrite(t *testing.T) {
 	} {
 		if got := describeWrite(request[0], request[1]); got != want {
 			t.Errorf("%s %s: %q, want %q", request[0], request[1], got, want)
+		}
+	}
+}
+
+// A deletion becomes a dry run, and keeps its other options, however a client encodes them.
+func TestDryDeletion(t *testing.T) {
+	sent := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions("a"), PropagationPolicy: new(metav1.DeletePropagationForeground)}
+	encoded := func(mediaType string) []byte {
+		info, known := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
+		if !known {
+			t.Fatalf("no encoder for %s", mediaType)
+		}
+		text, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), &sent)
+		installtest.Must(t, err)
+		return text
+	}
+	for name, body := range map[string][]byte{"JSON": encoded(runtime.ContentTypeJSON), "protobuf": encoded(runtime.ContentTypeProtobuf), "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, "http://a/api/v1/namespaces/shop/secrets/cert", bytes.NewReader(body))
+			installtest.Must(t, err)
+			dry, err := dryDeletion(r)
+			installtest.Must(t, err)
+			text, err := io.ReadAll(dry.Body)
+			installtest.Must(t, err)
+			var got metav1.DeleteOptions
+			installtest.Must(t, json.Unmarshal(text, &got))
+			want := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}, DryRun: []string{"All"}}
+			if len(body) > 0 {
+				want.Preconditions, want.PropagationPolicy = sent.Preconditions, sent.PropagationPolicy
+			}
+			installtest.Same(t, "options", want, got)
+			installtest.Same(t, "Content-Type", runtime.ContentTypeJSON, dry.Header.Get("Content-Type"))
+			installtest.Same(t, "Content-Length", int64(len(text)), dry.ContentLength)
+		})
+	}
+}
+
+// A refusal is recorded; another error is the caller's.
+func TestRefusedDeletion(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer string
+		want   []string
+	}{
+		"forbidden": {`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"secrets \"cert\" is forbidden: not you","reason":"Forbidden","code":403}`, []string{"the API server refuses to delete secrets shop/cert: not you"}},
+		"not found": {`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not found","reason":"NotFound","code":404}`, nil},
+		"conflict":  {`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"the UID differs","reason":"Conflict","code":409}`, nil},
+		"no Status": {"bad gateway", nil},
+	} {
+		installtest.Same(t, name, test.want, refusedDeletion("/api/v1/namespaces/shop/secrets/cert", []byte(test.answer)))
+	}
+}
+
+// A webhook that is unregistered first does not refuse the writes after it.
+func TestLasting(t *testing.T) {
+	denied := `the API server refuses to delete clusterroles.rbac.authorization.k8s.io a: admission webhook "v.shop.io" denied the request`
+	unanswered := `the API server refuses a request: failed calling webhook "v.shop.io": no endpoints available`
+	forbidden := `the API server refuses to delete validatingwebhookconfigurations.admissionregistration.k8s.io v.shop.io-x: User "a" cannot delete resource`
+	all := RefusedError{denied, unanswered, forbidden}
+	for name, test := range map[string]struct {
+		unregistered []string
+		want         RefusedError
+	}{
+		"no webhook":       {nil, all},
+		"another webhook":  {[]string{"shop.io"}, all},
+		"the webhook":      {[]string{"v.shop.io"}, RefusedError{forbidden}},
+		"two of the same":  {[]string{"v.shop.io", "v.shop.io"}, RefusedError{forbidden}},
+		"of another group": {[]string{"a"}, all},
+	} {
+		if got := lasting(slices.Clone(all), test.unregistered); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

@@ -47,10 +47,10 @@ func (f *registryFlags) open(ctx context.Context, reference string) (*bundle.Bun
 	switch {
 	case errors.As(err, &unknown):
 		return nil, fmt.Errorf("%w; name its CA: --registry-ca", err)
-	case errors.Is(err, http.ErrSchemeMismatch) && !errors.Is(err, bundle.ErrPlainHTTP):
-		return nil, fmt.Errorf("%w; if it has no TLS: --plain-http", err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("%s: it was not read within %s (--patience): %w", reference, patience, err)
+	case errors.Is(err, http.ErrSchemeMismatch) && !errors.Is(err, bundle.ErrPlainHTTP):
+		return nil, fmt.Errorf("%w; if it has no TLS: --plain-http", err)
 	}
 	return b, err
 }

@@ -17,8 +17,8 @@ import (
 
 // The exit codes of doctor, for scripts.
 const (
-	exitUnknown = 1 // The state of a webhook is unknown.
-	exitLocked  = 2 // A webhook refuses requests.
+	exitUnknown = 1 // The state of a webhook is unknown, and no request is known to be refused.
+	exitLocked  = 2 // Requests are refused now, all or some of them.
 )
 
 // NewCommand returns the command doctor.
@@ -34,8 +34,9 @@ lost pods can be recreated, and whether the control plane depends on the webhook
 The command writes nothing. It reads certificates through port-forwards, which need the permission to create
 pods/portforward.
 
-Exit codes: 0 no webhook refuses requests; 2 a webhook refuses requests; 1 unknown for at least one webhook: there is
-a finding of level UNKNOWN, or the cluster could not be read.`,
+Exit codes: 2 there is a finding of level ERROR: requests are refused now, all or some of them; 1 there is a finding of
+level UNKNOWN and none of level ERROR, or the cluster could not be read; 0 otherwise, also with findings of level
+WARNING; 130 interrupted.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := output.Check(); err != nil {
@@ -113,7 +114,7 @@ func verdict(findings []doctor.Finding) error {
 	for _, f := range findings {
 		switch f.Level {
 		case doctor.Error:
-			return exitcode.With(exitLocked, errors.New("webhooks refuse requests now: see the findings above"))
+			return exitcode.With(exitLocked, errors.New("requests are refused now: see the findings of level ERROR"))
 		case doctor.Warning:
 		default:
 			worst = exitcode.With(exitUnknown, errors.New("the state of some webhooks is unknown: see the findings of level UNKNOWN"))

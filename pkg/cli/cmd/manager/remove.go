@@ -1,7 +1,6 @@
 package manager
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,12 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
@@ -47,8 +43,8 @@ ClusterServiceVersions. It does so in the namespaces of the manager's flag --nam
 Operators keep running, without webhooks.
 
 The command lists the objects that it deletes and changes, and asks for confirmation. With --dry-run, it only
-lists them. If it is interrupted, run it again. It returns an error if OLM v0 or another manager runs for one of
-these namespaces.
+lists them. It changes nothing if the API server would refuse one of the changes. If it is interrupted, run it again.
+It returns an error if OLM v0 or another manager runs for one of these namespaces.
 
 To remove one operator, use "bundle uninstall".
 
@@ -96,26 +92,32 @@ func removeManager(cmd *cobra.Command, o removeOptions) error {
 	if err := coexistence.RefuseOtherManagers(ctx, clients.Kube, own, !gone, o.namespaces, time.Now()); err != nil {
 		return err
 	}
-	writes, held := uninstall.ManagerPlan(ctx, config, o.namespaces...)
+	plan, held := uninstall.ManagerPlan(ctx, config, o.namespaces...)
+	stop := stopping{kube: clients.Kube, deployment: d, out: terminal.Stdout(cmd)}
 	if !gone {
-		writes = append([]string{fmt.Sprintf("scale deployments.apps %s to 0", own)}, writes...)
+		refused, err := stop.check(ctx)
+		if err != nil {
+			return err
+		}
+		plan.Writes = append([]string{fmt.Sprintf("scale deployments.apps %s to 0", own)}, plan.Writes...)
+		plan.Refused = append(refused, plan.Refused...)
 	}
-	if err := o.announce(terminal.Stdout(cmd), writes, held); err != nil || o.dryRun {
+	if err := o.announce(terminal.Stdout(cmd), plan, held); err != nil || o.dryRun {
 		return err
 	}
 	if err := terminal.Confirm(cmd, terminal.Stdout(cmd), o.yes, "Continue?"); err != nil {
 		return err
 	}
 	if !gone {
-		if err := stopManager(ctx, clients.Kube, o, d); err != nil {
+		if err := stop.stop(ctx); err != nil {
 			return err
 		}
 	}
 	return uninstall.Manager(ctx, clients, terminal.Logger(cmd), o.namespaces...)
 }
 
-// announce lists what the command does. What is held stays; any other error ends the command.
-func (o removeOptions) announce(to output.Writer, writes []string, err error) error {
+// announce lists what the command does. What is held stays. A refused request and any other error end the command.
+func (o removeOptions) announce(to output.Writer, plan uninstall.Plan, err error) error {
 	var held uninstall.HeldError
 	if err != nil && !errors.As(err, &held) {
 		return err
@@ -125,14 +127,20 @@ func (o removeOptions) announce(to output.Writer, writes []string, err error) er
 		where = "namespaces " + strings.Join(o.namespaces, ", ")
 	}
 	to.Printf("The manager of %s is removed. Operators keep running, without webhooks:\n", where)
-	for _, w := range writes {
+	for _, w := range plan.Writes {
 		to.Printf("  %s\n", w)
 	}
-	if len(writes) == 0 {
+	if len(plan.Writes) == 0 {
 		to.Printf("  nothing is left to delete or change\n")
 	}
 	for _, h := range held.Held {
 		to.Printf("Kept: %s\n", h)
+	}
+	for _, r := range plan.Refused {
+		to.Printf("Refused: %s\n", r)
+	}
+	if n := len(plan.Refused); n > 0 {
+		return fmt.Errorf("nothing was changed, because the API server refuses %s: grant the permission that the user lacks, or change the policy or the webhook that refuses this; then run the command again", output.Counted(n, "request"))
 	}
 	return nil
 }
@@ -148,21 +156,4 @@ func (o removeOptions) lookedAfter(d *appsv1.Deployment, gone bool) ([]string, e
 	default:
 		return coexistence.LimitedTo(*d)
 	}
-}
-
-func stopManager(ctx context.Context, kube kubernetes.Interface, o removeOptions, d *appsv1.Deployment) error {
-	deployments := kube.AppsV1().Deployments(o.namespace)
-	none := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace, Name: o.deployment}}
-	if _, err := deployments.UpdateScale(ctx, o.deployment, none, metav1.UpdateOptions{}); err != nil {
-		return err
-	}
-	behind := metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(d.Spec.Selector)}
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
-		pods, err := kube.CoreV1().Pods(o.namespace).List(ctx, behind)
-		return err == nil && len(pods.Items) == 0, err
-	})
-	if err != nil {
-		return fmt.Errorf("pods of deployment %s/%s still exist, and would undo what this command does: %w", o.namespace, o.deployment, err)
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
@@ -17,54 +18,114 @@ import (
 // (pkg/controlplane/apiserver/server.go of Kubernetes). Their names are derived from host names.
 const identitySelector = "apiserver.kubernetes.io/identity=kube-apiserver"
 
-// maxRenewalLag is how much older than the newest renewal the renewal of a running API server may be. The
-// duration of these Leases, one hour, is too long: it includes API servers that have been replaced.
+// maxRenewalLag is how much older than the newest renewal a renewal may be without a second look. The duration of these
+// Leases, one hour, is too long: it includes API servers that have been replaced.
 const maxRenewalLag = time.Minute
 
-// checkLeases returns an error if one address belongs to several API servers. Without permission to
-// list Leases it prints that nothing is compared.
+// renewalPeriod is longer than the 10 s in which a running API server renews its Lease.
+const renewalPeriod = 15 * time.Second
+
+// checkLeases returns an error if one address belongs to several API servers. Without Leases, or without permission to
+// list them, it prints that nothing is compared.
 func (s apiServers) checkLeases(ctx context.Context, out output.Writer) error {
-	leases, err := s.kube.CoordinationV1().Leases(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: identitySelector})
+	const notCompared = "the number of API servers is not compared with their identity Leases, "
+	first, err := s.leases(ctx)
 	if err != nil {
-		out.Printf("the number of API servers is not compared with their identity Leases, which cannot be listed: %v\n", err)
+		out.Printf(notCompared+"which cannot be listed: %v\n", err)
 		return nil
 	}
-	asked := s.named().Len()
-	if asked == 0 {
+	second := first
+	if stale := staleLeases(first); len(stale) > 0 {
+		out.Printf("waiting %s: an API server whose clock is behind may renew %s\n", renewalPeriod, strings.Join(stale, ", "))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(renewalPeriod):
+		}
+		if second, err = s.leases(ctx); err != nil {
+			return err
+		}
+	}
+	servers := leasesOfRunning(first, second)
+	if len(servers) == 0 {
+		out.Printf(notCompared + "because namespace kube-system has none that is held: if several API servers have one address, name an address of each with --api-servers\n")
+		return nil
+	}
+	addresses := s.named().Len()
+	if addresses == 0 {
 		listed, err := s.listed(ctx)
 		if err != nil {
 			return err
 		}
-		asked = len(listed)
+		addresses = len(listed)
 	}
-	return unasked(leases.Items, asked)
+	return unasked(servers, addresses)
 }
 
-// unasked returns an error if more API servers have a fresh Lease than have an address.
-func unasked(leases []coordinationv1.Lease, addresses int) error {
-	fresh := freshLeases(leases)
-	if len(fresh) <= addresses {
+func (s apiServers) leases(ctx context.Context) ([]coordinationv1.Lease, error) {
+	list, err := s.kube.CoordinationV1().Leases(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{LabelSelector: identitySelector})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// unasked returns an error if more API servers renew a Lease than have an address.
+func unasked(servers []string, addresses int) error {
+	if len(servers) <= addresses {
 		return nil
 	}
-	return fmt.Errorf("%d API servers renew an identity Lease in namespace kube-system (%s), and %d addresses of API servers are known: name an address of each API server with --api-servers", len(fresh), strings.Join(fresh, ", "), addresses)
+	return fmt.Errorf("%d API servers renew an identity Lease in namespace kube-system (%s), and %d addresses of API servers are known: name an address of each API server with --api-servers", len(servers), strings.Join(servers, ", "), addresses)
 }
 
-// freshLeases returns the names of the Leases that running API servers hold. Times are compared with
-// the newest renewal, because the clock of this machine may differ.
-func freshLeases(leases []coordinationv1.Lease) []string {
-	var newest time.Time
-	for _, lease := range leases {
-		if renewed := lease.Spec.RenewTime; renewed != nil && renewed.After(newest) {
-			newest = renewed.Time
-		}
+// leasesOfRunning returns the names of the Leases that running API servers hold: those renewed between two lists, which
+// no clock decides, and those renewed shortly before the newest renewal.
+func leasesOfRunning(first, second []coordinationv1.Lease) []string {
+	before := map[types.UID]*metav1.MicroTime{}
+	for _, lease := range first {
+		before[lease.UID] = lease.Spec.RenewTime
 	}
+	newest := newestRenewal(second)
 	var names []string
-	for _, lease := range leases {
-		s := lease.Spec
-		if s.HolderIdentity != nil && *s.HolderIdentity != "" && s.RenewTime != nil && newest.Sub(s.RenewTime.Time) <= maxRenewalLag {
+	for _, lease := range second {
+		previous, known := before[lease.UID]
+		renewed := !known || !lease.Spec.RenewTime.Equal(previous)
+		if isHeld(lease) && (renewed || isFresh(lease, newest)) {
 			names = append(names, lease.Name)
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// staleLeases returns the names of the held Leases whose times do not show whether their API servers run.
+func staleLeases(leases []coordinationv1.Lease) []string {
+	newest := newestRenewal(leases)
+	var names []string
+	for _, lease := range leases {
+		if isHeld(lease) && !isFresh(lease, newest) {
+			names = append(names, lease.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// newestRenewal is compared with in place of the clock of this machine, which may differ.
+func newestRenewal(leases []coordinationv1.Lease) (newest time.Time) {
+	for _, lease := range leases {
+		if isHeld(lease) && lease.Spec.RenewTime.After(newest) {
+			newest = lease.Spec.RenewTime.Time
+		}
+	}
+	return newest
+}
+
+func isHeld(lease coordinationv1.Lease) bool {
+	s := lease.Spec
+	return s.HolderIdentity != nil && *s.HolderIdentity != "" && s.RenewTime != nil
+}
+
+func isFresh(lease coordinationv1.Lease, newest time.Time) bool {
+	return newest.Sub(lease.Spec.RenewTime.Time) <= maxRenewalLag
 }

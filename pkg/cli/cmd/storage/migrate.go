@@ -38,7 +38,7 @@ waits until --api-server-request-timeout has passed since the last change of the
 The user needs permission to get and patch the definition, to patch its status, and to list, get and update its
 objects. The command must reach every API server at its own address, from the Service kubernetes or --api-servers, to
 read the version in which that API server stores objects. With permission to list Leases in kube-system, it compares
-the number of API servers with their identity Leases.`,
+the number of API servers with their identity Leases, and otherwise prints that it has not compared them.`,
 		Example:           "  kubectl webhooks storage migrate caches.example.com --to v1",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: flags.FirstArgument(connection.Names(cluster.Definitions)),
