@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A field that another client has set since is not overwritten, in an object that was adopted as little as in one that
@@ -57,9 +60,51 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 		installtest.Same(t, object.GetName(), "bundle", e.now(t, object).Object["description"])
 	}
 	i := prepared(t, c, b, o)
+	i.Adopted = []string{deploy.Reference(own)} // Helm owns other fields of it still.
 	removal := removeInstallation(t, c, i, false)
 	if !e.isThere(t, adopted) || e.isThere(t, own) {
 		t.Errorf("removed: %s, and messages %q", p.Namespace(), removal.Messages)
+	}
+}
+
+// What the installation created, and Helm has taken over since, is removed only if it is adopted, with all objects of
+// the definition.
+func TestTakenOverIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	e, c := newEnvWithInstaller(t)
+	const role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: NAME}\nrules: [{apiGroups: [TEXT.example.com], resources: [goods], verbs: [get]}]\n"
+	e.namespace(t, "keepstaken")
+	o := bundle.Options{Namespace: "keepstaken"}
+	b := written(t, "keepstaken", "keepstaken.v1", text(definition1, "keepstaken", "bundle"), text(role, "keepstaken", "bundle"), text(role, "keepstaken-own", "bundle"))
+	must(t, applyAll(t, c, b, o))
+	own := parsed(t, text(role, "keepstaken-own", ""))
+	var references []string
+	taken := []*unstructured.Unstructured{parsed(t, text(definition1, "keepstaken", "helm")), parsed(t, text(role, "keepstaken", "helm"))}
+	for _, object := range taken {
+		references = append(references, deploy.Reference(object))
+		_, err := e.client(t, object).Apply(t.Context(), object.GetName(), object, metav1.ApplyOptions{FieldManager: "helm", Force: true})
+		must(t, err)
+	}
+
+	i := prepared(t, c, b, o)
+	i.Adopted = references
+	adopting := removalOf(t, c, i, true)
+	var lines []string
+	for _, object := range adopting.Delete {
+		lines = append(lines, adopting.Line(object))
+	}
+	installtest.Among(t, lines, "CustomResourceDefinition goods.keepstaken.example.com (written by helm)", "ClusterRole keepstaken (written by helm)", "ClusterRole keepstaken-own")
+
+	removal := removeInstallation(t, c, prepared(t, c, b, o), true)
+	messages := strings.Join(removal.Messages, "\n")
+	for n, object := range taken {
+		installtest.Contains(t, messages, deploy.Title(object)+" stays: another client has taken it over since this installation created it (written by helm); --adopt "+references[n]+" removes it")
+		if !e.isThere(t, object) {
+			t.Errorf("%s is removed", deploy.Title(object))
+		}
+	}
+	if e.isThere(t, own) || removal.Definitions != 0 {
+		t.Errorf("%d definitions are removed, and messages %q", removal.Definitions, removal.Messages)
 	}
 }
 
@@ -160,6 +205,29 @@ func TestNamespacesOfKubernetesAreNotSuggested(t *testing.T) {
 			says(t, err, name+", which belongs to Kubernetes: choose another one with -n NAMESPACE")
 		}
 	}
+}
+
+// The author of a bundle does not choose the namespace of the manager either: pods there can use its ServiceAccount.
+func TestNamespacesOfManagersAreNotSuggested(t *testing.T) {
+	t.Parallel()
+	e, c := newEnvWithInstaller(t)
+	e.namespace(t, "hasmanager")
+	labels := map[string]string{"app.kubernetes.io/name": "olm-webhook-manager"}
+	kube.Create(t, e.kube.AppsV1().Deployments("hasmanager"), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "manager", Labels: labels},
+		Spec: appsv1.DeploymentSpec{Replicas: new(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "example.com/manager:1"}}},
+		}},
+	})
+	b := written(t, "hasmanager", "hasmanager.v1")
+	_, err := c.CompleteInstall(t.Context(), b, &bundle.Options{})
+	says(t, err, "the bundle is made for namespace hasmanager, which is that of Deployment manager", "allow it with -n hasmanager")
+	_, err = c.CompleteInstall(t.Context(), b, &bundle.Options{Namespace: "hasmanager"})
+	must(t, err)
+
+	out, err := webhooks(t, "bundle", "install", b.Source, "-n", "hasmanager", "--dry-run=server").CombinedOutput()
+	must(t, err)
+	installtest.Contains(t, string(out), "warning: namespace hasmanager is that of Deployment manager")
 }
 
 // An upgrade that ended before the replaced version is deleted is continued by the same command.

@@ -98,7 +98,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 		told   int
 		says   []string
 	}{
-		"a rule that all break": {schemas["rule"], 11, []string{"Check large-0: the next schema of version v2 refuses it", "too large", "change the object first", "2 more objects of checks.bundle.example.com like these"}},
+		"a rule that all break": {schemas["rule"], 11, []string{"Check.bundle.example.com large-0: the next schema of version v2 refuses it", "too large", "change the object first", "2 more objects of checks.bundle.example.com like these"}},
 		"nothing new":           {schemas["anything"], 0, nil},
 		"a stored version less": {"", 1, []string{"version v1 vanishes, and status.storedVersions says that objects may be stored in it"}},
 	} {

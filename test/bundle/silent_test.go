@@ -44,6 +44,7 @@ func TestSilentDiscoveryEnds(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind, known := map[string]string{
 			"clusterserviceversions": "ClusterServiceVersionList", "operatorgroups": "OperatorGroupList", "subscriptions": "SubscriptionList", "configmaps": "ConfigMapList",
+			"deployments": "DeploymentList", "leases": "LeaseList",
 		}[path.Base(r.URL.Path)]
 		if !known {
 			asked <- struct{}{}

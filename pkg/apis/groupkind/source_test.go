@@ -16,7 +16,6 @@ var callers = map[string]string{
 	reader:                            "finds a ClusterServiceVersion whose group is misspelt, and reports it",
 	"pkg/cli/bundle/unknownfields.go": "in a message",
 	"pkg/cli/deploy/record.go":        "is recorded, with the group",
-	"pkg/cli/deploy/step.go":          "in messages",
 	"pkg/cli/installer/apply.go":      "in a message, with the group",
 	"pkg/cli/installer/dryrun.go":     "in a message, with the group",
 }

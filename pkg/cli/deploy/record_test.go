@@ -92,7 +92,7 @@ func TestOutdated(t *testing.T) {
 		says string
 	}{
 		"still absent":                   {step: Step{Action: Create}},
-		"created by another":             {step: Step{Action: Create}, now: object("Class", "", "1", "terraform"), says: "Class shop was created by another client (written by terraform)"},
+		"created by another":             {step: Step{Action: Create}, now: object("Class", "", "1", "terraform"), says: "Class.example.com shop was created by another client (written by terraform)"},
 		"the same":                       {step: Step{Action: Update, Live: object("Class", "", "1")}, now: edited},
 		"deleted":                        {step: Step{Action: Update, Live: object("Class", "", "1")}, says: "was deleted"},
 		"replaced":                       {step: Step{Action: Update, Live: object("Class", "", "1")}, now: object("Class", "", "2"), says: "was replaced"},
@@ -189,10 +189,10 @@ func TestChanges(t *testing.T) {
 	}
 	want := []string{
 		"permissions: ServiceAccount mall/other exists and was not created by this installation: pods that use it may do all that it may do already",
-		"to be overwritten: Class shop exists and was not created by this installation (written by terraform); it would change value",
-		"to be changed: Role mall/shop: rules",
+		"to be overwritten: Class.example.com shop exists and was not created by this installation (written by terraform); it would change value",
+		"to be changed: Role.example.com mall/shop: rules",
 		`to be changed: Namespace shop: label level="privileged"`,
-		"not changed: Kept shop exists, and is as the bundle has it",
+		"not changed: Kept.example.com shop exists, and is as the bundle has it",
 		"not changed: ServiceAccount mall/other exists, and is as the bundle has it",
 	}
 	installtest.Same(t, "record", want, Changes(steps, []string{Reference(steps[5].Object)}))

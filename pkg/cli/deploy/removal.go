@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
@@ -20,6 +21,12 @@ type Removal struct {
 	Definitions int
 	Messages    []string
 	kept        []*unstructured.Unstructured
+	takenBy     map[types.UID][]string
+}
+
+// Line returns the name of an object to delete, and the other clients that own fields of it.
+func (r Removal) Line(o *unstructured.Unstructured) string {
+	return Title(o) + writers(r.takenBy[o.GetUID()])
 }
 
 // NewRemoval decides which manifests of an installation are deleted. objects counts the objects of each
@@ -98,7 +105,7 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 		}
 	}
 	going = append(going, last...)
-	r.Delete, r.Definitions = nil, 0
+	r.Delete, r.Definitions, r.takenBy = nil, 0, map[types.UID][]string{}
 	for _, o := range going {
 		there, err := live(o)
 		switch {
@@ -106,10 +113,11 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 			return err
 		case there == nil:
 			continue
-		case !record.Removes(there, adopted) && !isGroupOf(there, earlier):
-			r.Messages = append(r.Messages, KeptMessage(there))
+		case !record.Removes(o, there, adopted) && !isGroupOf(there, earlier):
+			r.Messages = append(r.Messages, record.KeptMessage(o, there))
 			continue
 		}
+		r.takenBy[there.GetUID()] = TakenBy(o, there)
 		o = o.DeepCopy()
 		o.SetUID(there.GetUID())
 		r.Delete = append(r.Delete, o)
@@ -129,9 +137,10 @@ func (r *Removal) names(o *unstructured.Unstructured) bool {
 	return contains(slices.Concat(r.Delete, r.kept), o)
 }
 
-// Removes reports whether a removal may delete a live object: the installation has created it, or it is adopted.
-func (r Record) Removes(live *unstructured.Unstructured, adopted []string) bool {
-	return r.Created(live) || slices.Contains(adopted, Reference(live))
+// Removes reports whether a removal may delete the live object of a manifest: the installation has created it, and no
+// other client has taken it over, or it is adopted.
+func (r Record) Removes(manifest, live *unstructured.Unstructured, adopted []string) bool {
+	return slices.Contains(adopted, Reference(live)) || r.Created(live) && len(TakenBy(manifest, live)) == 0
 }
 
 // isGroupOf needs the name of the installation, too: these are not the records of the removed bundle.
@@ -155,23 +164,27 @@ func (r Removal) RecordAfter(record Record, removed []*unstructured.Unstructured
 	return rest
 }
 
-// KeptMessage returns why an object stays that the installation did not create.
-func KeptMessage(live *unstructured.Unstructured) string {
+// KeptMessage returns why the live object of a manifest stays.
+func (r Record) KeptMessage(manifest, live *unstructured.Unstructured) string {
 	switch groupkind.Of(live) {
 	case groupkind.OperatorGroup:
 		return fmt.Sprintf("OperatorGroup %s stays%s", live.GetName(), manualDeletion(live, "operatorgroup"))
 	case groupkind.Subscription:
 		return fmt.Sprintf("Subscription %s stays%s", live.GetName(), manualDeletion(live, "subscription.operators.coreos.com"))
 	}
+	if r.Created(live) {
+		return fmt.Sprintf("%s stays: another client has taken it over since this installation created it%s; --adopt %s removes it", Title(live), writers(TakenBy(manifest, live)), Reference(live))
+	}
 	return fmt.Sprintf("%s stays: this installation did not create it%s; --adopt %s removes it", Title(live), writtenBy(live), Reference(live))
 }
 
-func writtenBy(live *unstructured.Unstructured) string {
-	others := OtherManagers(live)
-	if len(others) == 0 {
+func writtenBy(live *unstructured.Unstructured) string { return writers(OtherManagers(live)) }
+
+func writers(managers []string) string {
+	if len(managers) == 0 {
 		return ""
 	}
-	return " (written by " + strings.Join(others, ", ") + ")"
+	return " (written by " + strings.Join(managers, ", ") + ")"
 }
 
 // CheckRemoval returns an error if the namespace has another version than the bundle, or if the installation of

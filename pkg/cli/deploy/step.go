@@ -121,9 +121,7 @@ func (s Step) Describe() string {
 	if s.Contested {
 		text = Title(s.Object) + " has changed since this installation wrote it"
 	}
-	if others := OtherManagers(s.Live); len(others) > 0 {
-		text += fmt.Sprintf(" (written by %s)", strings.Join(others, ", "))
-	}
+	text += writtenBy(s.Live)
 	if len(s.Changed) > 0 {
 		text += "; it would change " + strings.Join(s.values(), ", ")
 	}
@@ -179,16 +177,9 @@ func (s Step) values() []string {
 	return values
 }
 
-// Title returns the name of an object in messages.
-func Title(o *unstructured.Unstructured) string { return o.GetKind() + " " + nameOf(*o) }
-
 // Unadopted returns the steps that would overwrite an object of another owner without adoption.
 func Unadopted(steps []Step, adopted []string) []Step {
 	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool {
 		return s.Action != Overwrite || slices.Contains(adopted, Reference(s.Object))
 	})
-}
-
-func nameOf(o unstructured.Unstructured) string {
-	return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
 }

@@ -22,8 +22,8 @@ func (s Shown) Installation() Installation { return s.installation }
 
 // Show prints what an administrator has to agree with.
 func Show(out output.Writer, i Installation) Shown {
-	if bundle.BelongsToKubernetes(i.Namespace()) {
-		out.Printf("warning: namespace %s belongs to Kubernetes: objects there can give rights by their name alone\n", i.Namespace())
+	if i.NamespaceWarning != "" {
+		out.Printf("warning: %s\n", i.NamespaceWarning)
 	}
 	ShowNotice(out, i.Bundle, i.Manifests)
 	if suggested, suggests := i.Bundle.AuthorsNamespace(); suggests && suggested != i.Namespace() {
@@ -70,7 +70,7 @@ func ShowRemoval(out output.Writer, removal deploy.Removal) ShownRemoval {
 		out.Printf("%s\n", line)
 	}
 	for _, object := range removal.Delete {
-		out.Printf("to be removed: %s\n", deploy.Title(object))
+		out.Printf("to be removed: %s\n", removal.Line(object))
 	}
 	return ShownRemoval{removal}
 }

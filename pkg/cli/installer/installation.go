@@ -19,7 +19,9 @@ type Installation struct {
 	Manifests []*unstructured.Unstructured
 	// KeptGroup is the message about an existing OperatorGroup that is not changed; empty for none.
 	KeptGroup string
-	Timeout   time.Duration
+	// NamespaceWarning is what an administrator has to know of the namespace; empty for nothing.
+	NamespaceWarning string
+	Timeout          time.Duration
 	// Adopted are the objects of other owners that may be overwritten and removed (see deploy.Reference).
 	Adopted []string
 	Print   func(format string, args ...any)

@@ -192,8 +192,10 @@ func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error 
 
 // CompleteInstall completes the options as CompleteGroup does, and refuses another version of the same operator.
 func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
-	if suggested := b.SuggestedNamespace(); o.Namespace == "" && bundle.BelongsToKubernetes(suggested) {
-		return "", fmt.Errorf("the bundle is made for namespace %s, which belongs to Kubernetes: choose another one with -n NAMESPACE, or allow it with -n %[1]s", suggested)
+	if o.Namespace == "" {
+		if err := c.checkSuggested(ctx, b.SuggestedNamespace()); err != nil {
+			return "", err
+		}
 	}
 	others, err := c.Others(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()), b.CSV.Name)
 	if err != nil {

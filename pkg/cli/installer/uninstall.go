@@ -59,9 +59,9 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 		if err != nil {
 			return deploy.Removal{}, err
 		}
-		if crd != nil && !record.Removes(crd, i.Adopted) {
+		if crd != nil && !record.Removes(o, crd, i.Adopted) {
 			delete(objects, o.GetName()) // It does not go, and neither do they.
-			kept = append(kept, deploy.KeptMessage(crd))
+			kept = append(kept, record.KeptMessage(o, crd))
 		}
 	}
 	removal := deploy.NewRemoval(i.Manifests, objects, stored, others, definitions)

@@ -73,7 +73,7 @@ type Report struct {
 }
 
 // groups are the checks that need a ClusterServiceVersion, in the order in which people read them.
-var groups = [][]Check{schemaChecks, packageChecks, namespaceChecks, publishingChecks, objectChecks, apiChecks, webhookChecks, ruleChecks, latencyChecks, conversionChecks, backendChecks, availabilityChecks, libraryChecks}
+var groups = [][]Check{schemaChecks, packageChecks, namespaceChecks, publishingChecks, objectChecks, exposureChecks, apiChecks, webhookChecks, ruleChecks, latencyChecks, conversionChecks, backendChecks, availabilityChecks, libraryChecks}
 
 // Checks are all checks.
 func Checks() []Check {

@@ -17,47 +17,136 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// Everything that the fixture tries is named, at the object that tries it.
+// maliceNamed are the findings of the fixture, by the file that makes the attempt.
+var maliceNamed = map[string][]string{
+	"metadata/annotations.yaml": {
+		"media-type annotations[operators.operatorframework.io.bundle.mediatype.v1]",
+		"default-channel annotations[operators.operatorframework.io.bundle.channel.default.v1]",
+	},
+	"manifests/account.yaml":    {"refused-object kind"},
+	"manifests/apiservice.yaml": {"refused-object kind"},
+	"manifests/binding.yaml":    {"grants-to-others subjects[0]", "grants-everything roleRef"},
+	"manifests/csv.yaml": {
+		"unknown-field [spec.webhookdefinitions[1].objectSelector]",
+		"unknown-field [spec.webhookdefinitions[1].failurePolicy]",
+		"unknown-field [spec.webhookdefinitions[1].timeoutSeconds]",
+		"unknown-field spec.webhookdefinitions[0].failurePolcy",
+		"unknown-field metadata.annotations[olm-webhook-manager.io/force-conversion-removal]",
+		"privileged-namespace metadata.annotations[operatorframework.io/suggested-namespace-template]",
+		"replaces-itself spec.replaces",
+		"reserved-group spec.apiservicedefinitions.owned[0].group",
+		"grants-everything spec.install.spec.clusterPermissions[0].rules[0]",
+		"image-without-version spec.install.spec.deployments[0].spec.template.spec.containers[0].image",
+		"host-access spec.install.spec.deployments[1].spec.template.spec",
+		"missing-service-account spec.install.spec.deployments[1].spec.template.spec.serviceAccountName",
+		"rule-matches-nothing spec.webhookdefinitions[0].rules[1].resources",
+	},
+	"manifests/definition.yaml":   {"unknown-field metadata.annotations[olm-webhook-manager.io/stored-versions]", "conversion-undeclared spec.conversion"},
+	"manifests/edit.yaml":         {"grants-to-others subjects[0]"},
+	"manifests/foreigngroup.yaml": {"refused-object kind"},
+	"manifests/group.yaml":        {"refused-object kind"},
+	"manifests/namespace.yaml":    {"refused-object kind"},
+	"manifests/policy.yaml":       {"refused-object kind"},
+	"manifests/priority.yaml":     {"olm-object globalDefault"},
+	"manifests/role.yaml":         {"unknown-field [rules[0].resourceNames]", "aggregated-role rules[0]"},
+	"manifests/service.yaml":      {"exposed-service spec"},
+	"manifests/subscription.yaml": {"refused-object kind"},
+	"manifests/token.yaml":        {"token-secret type"},
+	"manifests/unbound.yaml":      {"unbound-role rules[0]"},
+	"manifests/view.yaml":         {"grants-everything rules[0]"},
+	"manifests/webhooks.yaml":     {"refused-object kind", "refused-object webhooks[0].rules[0]"},
+}
+
+// The attempt of each file of the fixture is named, at the object that makes it. A file without a row fails.
 func TestMaliceIsNamed(t *testing.T) {
-	b, err := bundle.Inspect("../testdata/malice")
+	const folder = "../testdata/malice"
+	b, err := bundle.Inspect(folder)
 	must(t, err)
-	var found []string
+	found := map[string][]string{}
 	for _, f := range Run(b).Findings {
 		if f.Code == "rule-matches-nothing" && strings.Contains(f.What, "Namespace") && f.Level != Error {
 			t.Errorf("a kind in place of a resource is a %s", f.Level)
 		}
-		found = append(found, f.Code+" "+f.File+" "+f.Path)
+		found[f.File] = append(found[f.File], f.Code+" "+f.Path)
 	}
-	const csv, annotations = " manifests/csv.yaml ", " metadata/annotations.yaml annotations[operators.operatorframework.io.bundle."
-	installtest.Among(t, found,
-		"unknown-field"+csv+"[spec.webhookdefinitions[1].objectSelector]",
-		"unknown-field"+csv+"[spec.webhookdefinitions[1].failurePolicy]",
-		"unknown-field"+csv+"spec.webhookdefinitions[0].failurePolcy",
-		"unknown-field manifests/role.yaml [rules[0].resourceNames]",
-		"unknown-field"+csv+"metadata.annotations[olm-webhook-manager.io/force-conversion-removal]",
-		"unknown-field manifests/definition.yaml metadata.annotations[olm-webhook-manager.io/stored-versions]",
-		"media-type"+annotations+"mediatype.v1]",
-		"default-channel"+annotations+"channel.default.v1]",
-		"replaces-itself"+csv+"spec.replaces",
-		"image-without-version"+csv+"spec.install.spec.deployments[0].spec.template.spec.containers[0].image",
-		"grants-everything"+csv+"spec.install.spec.clusterPermissions[0].rules[0]",
-		"rule-matches-nothing"+csv+"spec.webhookdefinitions[0].rules[1].resources",
-		"grants-to-others manifests/binding.yaml subjects[0]",
-		"grants-to-others manifests/edit.yaml subjects[0]",
-		"grants-everything manifests/binding.yaml roleRef",
-		"grants-everything manifests/view.yaml rules[0]",
-		"olm-object manifests/priority.yaml globalDefault",
-		"conversion-undeclared manifests/definition.yaml spec.conversion",
-		"refused-object manifests/account.yaml kind",
-		"refused-object manifests/apiservice.yaml kind",
-		"refused-object manifests/foreigngroup.yaml kind",
-		"refused-object manifests/group.yaml kind",
-		"refused-object manifests/namespace.yaml kind",
-		"refused-object manifests/policy.yaml kind",
-		"refused-object manifests/subscription.yaml kind",
-		"refused-object manifests/webhooks.yaml kind",
-		"refused-object manifests/webhooks.yaml webhooks[0].rules[0]",
-	)
+	files := map[string]bool{}
+	must(t, fs.WalkDir(os.DirFS(folder), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			files[name] = true
+		}
+		return err
+	}))
+	for file := range files {
+		if len(maliceNamed[file]) == 0 {
+			t.Errorf("no finding is expected of %s", file)
+		}
+	}
+	for file, want := range maliceNamed {
+		if !files[file] {
+			t.Errorf("the fixture has no file %s", file)
+		}
+		installtest.Among(t, found[file], want...)
+	}
+}
+
+// The findings that an administrator has to know are waived as others are.
+func TestExposureIsWaived(t *testing.T) {
+	b, err := bundle.Inspect("../testdata/malice")
+	must(t, err)
+	var waivers []Waiver
+	for _, c := range exposureChecks {
+		waivers = append(waivers, Waiver{Code: c.Code, Reason: "because"})
+	}
+	waived := map[string]int{}
+	for _, f := range Run(b, waivers...).Findings {
+		if f.Waived != "" {
+			waived[f.Code]++
+		}
+	}
+	for _, c := range exposureChecks {
+		if waived[c.Code] == 0 {
+			t.Errorf("no finding of %s is waived", c.Code)
+		}
+	}
+}
+
+// A role and a token of the bundle's own account, and its own API groups, are no exposure.
+func TestOwnPermissionsAreNoExposure(t *testing.T) {
+	const definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.shop.example.com}\nspec: {group: shop.example.com, scope: Namespaced, names: {kind: Good, plural: goods}, versions: []}\n"
+	role := func(group string) string {
+		return "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a}\nrules: [{apiGroups: ['" + group + "'], resources: ['*'], verbs: ['*']}]\n"
+	}
+	const account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: a}\n"
+	binding := func(namespace string) string {
+		return "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: a}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: a}\nsubjects: [{kind: ServiceAccount, name: a" + namespace + "}]\n"
+	}
+	const token = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, annotations: {kubernetes.io/service-account.name: b}}\ntype: kubernetes.io/service-account-token\n"
+	for name, c := range map[string]struct {
+		objects []string
+		want    string
+	}{
+		"own group":                  {[]string{role("shop.example.com"), definition}, ""},
+		"another group":              {[]string{role("other.example.com"), definition}, "unbound-role"},
+		"bound":                      {[]string{role("other.example.com"), account, binding("")}, ""},
+		"bound in the own namespace": {[]string{role("other.example.com"), account, binding(", namespace: shop")}, ""},
+		"bound in another namespace": {[]string{role("other.example.com"), account, binding(", namespace: kube-system")}, "grants-to-others"},
+		"own token":                  {[]string{token, strings.Replace(account, "name: a", "name: b", 1)}, ""},
+		"token without its account":  {[]string{token}, "token-secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := fstest.MapFS{"manifests/csv.yaml": {Data: []byte(smallCSV)}, "metadata/annotations.yaml": {Data: []byte(smallAnnotations)}}
+			for i, text := range c.objects {
+				files["manifests/"+string(rune('d'+i))+".yaml"] = &fstest.MapFile{Data: []byte(text)}
+			}
+			var found []string
+			for _, f := range Run(bundle.InspectFS(files, "test")).Findings {
+				if strings.HasPrefix(f.File, "manifests/") && f.File != "manifests/csv.yaml" && slices.Contains([]string{"unbound-role", "grants-to-others", "token-secret"}, f.Code) {
+					found = append(found, f.Code)
+				}
+			}
+			installtest.Same(t, "findings", c.want, strings.Join(found, " "))
+		})
+	}
 }
 
 // A forbidden object is refused, independent of the bundle's other objects.

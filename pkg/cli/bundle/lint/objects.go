@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
@@ -33,16 +36,21 @@ API: other versions are not shown before the installation.`,
 	{
 		Code: "grants-to-others", Level: Warning, Basis: Policy,
 		Explain: `The bundle binds a role to users, to groups, or to a ServiceAccount of
-another operator. The group system:authenticated gives the role to every account of the cluster, and
-system:unauthenticated to every client that reaches the API server. Bind roles to the operator's
-ServiceAccount. Let administrators bind other subjects.`,
+another operator. A ServiceAccount is the operator's own only in the namespace that the bundle
+suggests. In another namespace it is another account, even with the same name. The group
+system:authenticated gives the role to every account of the cluster, and system:unauthenticated to
+every client that reaches the API server. Request the operator's own permissions in
+spec.install.spec.permissions and clusterPermissions, or bind roles to its ServiceAccount in the
+suggested namespace. Let administrators bind other subjects.`,
 		find: grantsToOthers,
 	},
 	{
 		Code: "grants-everything", Level: Warning, Basis: Policy,
 		Explain: `The permissions make the account an administrator of the cluster: the role
 is cluster-admin, or a rule allows every verb on every resource, or the verbs escalate, bind or
-impersonate. A client that controls the operator's pods, or reads its token, controls the cluster.
+impersonate. The rules of spec.install.spec.permissions count as well: an operator that watches all
+namespaces has them in the whole cluster, any other operator in each watched namespace. A client
+that controls the operator's pods, or reads its token, controls the cluster, or these namespaces.
 Name the groups, resources and verbs that the operator uses.`,
 		find: grantsEverything,
 	},
@@ -60,21 +68,32 @@ func (s *subject) eachBinding(check func(o *bundle.Object, ref rbacv1.RoleRef, s
 }
 
 func grantsToOthers(s *subject) []mistake {
-	accounts := accountsOf(s.Bundle)
+	accounts, namespace := accountsOf(s.Bundle), s.SuggestedNamespace()
 	for _, d := range s.deployments() {
-		accounts[d.Spec.Template.Spec.ServiceAccountName] = &corev1.ServiceAccount{}
+		pod := d.Spec.Template.Spec
+		accounts[cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")] = &corev1.ServiceAccount{}
+	}
+	// An installation writes its own namespace where a subject has none.
+	own := func(subject rbacv1.Subject) bool {
+		return subject.Kind == rbacv1.ServiceAccountKind && accounts[subject.Name] != nil && cmp.Or(subject.Namespace, namespace) == namespace
 	}
 	var all []mistake
 	s.eachBinding(func(o *bundle.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
 		for i, subject := range subjects {
-			if subject.Kind == rbacv1.ServiceAccountKind && accounts[subject.Name] != nil {
+			if own(subject) {
 				continue
 			}
-			all = append(all, mistake{
+			name := strings.TrimPrefix(subject.Namespace+"/"+subject.Name, "/")
+			m := mistake{
 				object: o, path: fmt.Sprintf("subjects[%d]", i),
-				what:   fmt.Sprintf("%s %s gets the permissions of %s %s, and is no account of the operator", subject.Kind, subject.Name, ref.Kind, ref.Name),
+				what:   fmt.Sprintf("%s %s gets the permissions of %s %s, and is no account of the operator", subject.Kind, name, ref.Kind, ref.Name),
 				remedy: "remove the subject, or let an administrator bind the role",
-			})
+			}
+			if subject.Kind == rbacv1.ServiceAccountKind && accounts[subject.Name] != nil {
+				m.what += ", which is in namespace " + namespace
+				m.remedy = fmt.Sprintf("name namespace %s, or request the permissions in spec.install.spec.clusterPermissions", namespace)
+			}
+			all = append(all, m)
 		}
 	})
 	return all
@@ -96,10 +115,15 @@ func grantsEverything(s *subject) []mistake {
 		}
 	}
 	strategy := s.CSV.Spec.InstallStrategy.StrategySpec
-	for i, p := range strategy.ClusterPermissions {
+	return slices.Concat(all, s.everythingIn("permissions", strategy.Permissions), s.everythingIn("clusterPermissions", strategy.ClusterPermissions))
+}
+
+func (s *subject) everythingIn(field string, permissions []operatorsv1alpha1.StrategyDeploymentPermissions) []mistake {
+	var all []mistake
+	for i, p := range permissions {
 		for j, rule := range p.Rules {
 			if why := isEverything(rule); why != "" {
-				all = append(all, s.inCSV(fmt.Sprintf("spec.install.spec.clusterPermissions[%d].rules[%d]", i, j), why, "name the groups, resources and verbs that are used"))
+				all = append(all, s.inCSV(fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, i, j), why, "name the groups, resources and verbs that are used"))
 			}
 		}
 	}

@@ -177,6 +177,15 @@ func grant(resource, verb string) func(files) {
 	}
 }
 
+// bindingOf binds the role view to a ServiceAccount.
+func bindingOf(account, namespace string) map[string]any {
+	return map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": "x"},
+		"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+		"subjects": list(map[string]any{"kind": "ServiceAccount", "name": account, "namespace": namespace}),
+	}
+}
+
 const (
 	bundlePrefix = "operators.operatorframework.io.bundle."
 	packageName  = bundlePrefix + "package.v1"
@@ -207,6 +216,34 @@ var breakages = []breakage{
 	{"a verb that binds any role", "", grant("clusterroles", "bind"), "grants-everything"},
 	{"a verb that escalates a role", "", grant("clusterroles", "escalate"), "grants-everything"},
 	{"a verb that impersonates", "", grant("users", "impersonate"), "grants-everything"},
+	{"everything in the watched namespaces", "", func(f files) {
+		f.at("spec", "install", "spec").(map[string]any)["permissions"] = list(map[string]any{
+			"serviceAccountName": "x", "rules": list(map[string]any{"apiGroups": list("*"), "resources": list("*"), "verbs": list("*")}),
+		})
+	}, "grants-everything"},
+	{"a binding of an account of kube-system with the name of the operator's", "", func(f files) {
+		f.pod()["serviceAccountName"] = "default"
+		f["manifests/x.yaml"] = bindingOf("default", "kube-system")
+	}, "grants-to-others"},
+	{"a pod that controls its node", "", func(f files) { f.pod()["hostPID"] = true }, "host-access"},
+	{"a namespace for privileged pods", "", suggest(`{"metadata": {"name": "shop", "labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}`), "privileged-namespace"},
+	{"a token of another operator", "", func(f files) {
+		f["manifests/x.yaml"] = map[string]any{
+			"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/service-account-token",
+			"metadata": map[string]any{"name": "x", "annotations": map[string]any{"kubernetes.io/service-account.name": "other-operator"}},
+		}
+	}, "token-secret"},
+	{"the address of another server", "", func(f files) {
+		f["manifests/x.yaml"] = map[string]any{
+			"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "x"},
+			"spec": map[string]any{"externalIPs": list("10.96.0.10"), "ports": list(map[string]any{"port": 53})},
+		}
+	}, "exposed-service"},
+	{"a role that nothing binds", "", grant("secrets", "get"), "unbound-role"},
+	{"Secrets for whoever may view", "", func(f files) {
+		grant("secrets", "get")(f)
+		f["manifests/x.yaml"]["metadata"].(map[string]any)["labels"] = map[string]any{"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+	}, "aggregated-role"},
 	{"a field misspelt", calling, func(f files) { f.webhook()["sideEfects"] = "None" }, "unknown-field"},
 	{"a bundle's annotation misspelt", "", func(f files) { rename(f.annotations(), "channels.v1", "chanels.v1") }, "unknown-field no-annotation"},
 	{"the annotations misspelt", "", func(f files) {

@@ -45,7 +45,7 @@ func (c *contents) deployments() []Deployment {
 		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
 			images = append(images, container.Image)
 		}
-		all = append(all, Deployment{Name: p.deployment, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: hostAccess(p.template)})
+		all = append(all, Deployment{Name: p.deployment, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: HostAccess(p.template)})
 	}
 	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
 }

@@ -41,12 +41,13 @@ var dangerous = map[schema.GroupKind]func(*unstructured.Unstructured) []string{
 	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:          priorityOf,
 }
 
-func detailsOf(o *unstructured.Unstructured) string {
+// Details returns the fields of an object that an administrator has to know, in addition to its name.
+func Details(o *unstructured.Unstructured) []string {
 	details := dangerous[groupkind.Of(o)]
 	if details == nil {
-		return ""
+		return nil
 	}
-	return strings.Join(details(o), ", ")
+	return details(o)
 }
 
 // typeOf returns the type of a Secret: Kubernetes and others give rights by it.

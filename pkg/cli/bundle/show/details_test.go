@@ -45,7 +45,7 @@ func TestDetails(t *testing.T) {
 	} {
 		object := &unstructured.Unstructured{}
 		installtest.Must(t, yaml.Unmarshal([]byte(text), &object.Object))
-		installtest.Same(t, text, want, detailsOf(object))
+		installtest.Same(t, text, want, strings.Join(Details(object), ", "))
 	}
 }
 

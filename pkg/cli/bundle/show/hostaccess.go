@@ -9,9 +9,9 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// hostAccess returns the fields that give a pod access to its node, or remove its isolation from the node, each once. That is
+// HostAccess returns the fields that give a pod access to its node, or remove its isolation from the node, each once. That is
 // everything that the Pod Security Standard "baseline" forbids, and every capability that is added.
-func hostAccess(template corev1.PodTemplateSpec) []string {
+func HostAccess(template corev1.PodTemplateSpec) []string {
 	pod := template.Spec
 	var all []string
 	add := func(text string, holds bool) {
@@ -64,7 +64,7 @@ func hostProcess(o *corev1.WindowsSecurityContextOptions) bool {
 	return o != nil && o.HostProcess != nil && *o.HostProcess
 }
 
-// worded are the checks of the standard for whose fields hostAccess has words of its own.
+// worded are the checks of the standard for whose fields HostAccess has words of its own.
 var worded = []policy.CheckID{
 	"capabilities_baseline", "hostNamespaces", "hostPathVolumes", "hostPorts", "privileged", "procMount", "seccompProfile_baseline", "windowsHostProcess",
 }

@@ -78,7 +78,7 @@ func TestHostAccess(t *testing.T) {
 			if template.Spec.Containers = containers; initial {
 				template.Spec.InitContainers, template.Spec.Containers = containers, nil
 			}
-			installtest.Same(t, name, c.want, hostAccess(template))
+			installtest.Same(t, name, c.want, HostAccess(template))
 			for _, check := range baseline() {
 				if !check.Versions[len(check.Versions)-1].CheckPod(&template.ObjectMeta, &template.Spec).Allowed {
 					tried[check.ID] = true

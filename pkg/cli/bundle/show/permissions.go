@@ -95,7 +95,7 @@ func (c *contents) permissions() []Permission {
 		}
 	}
 	for _, r := range c.roles {
-		for _, name := range aggregatedTo(r) {
+		for _, name := range AggregatedTo(r.labels) {
 			all = append(all, grants("all who have ClusterRole "+name, theirScope, r.rules)...)
 		}
 		if c.isUngranted(r) {
@@ -188,7 +188,7 @@ func (c *contents) ungranted() []Object {
 }
 
 func (c *contents) isUngranted(r role) bool {
-	return len(aggregatedTo(r)) == 0 && !slices.ContainsFunc(c.bindings, r.is)
+	return len(AggregatedTo(r.labels)) == 0 && !slices.ContainsFunc(c.bindings, r.is)
 }
 
 // grantedToNobody lists rules that an existing binding may grant, or that an existing ClusterRole may aggregate.
@@ -206,10 +206,11 @@ const theirScope = "their scope"
 
 const aggregateTo = "rbac.authorization.k8s.io/aggregate-to-"
 
-func aggregatedTo(r role) []string {
+// AggregatedTo returns the ClusterRoles of Kubernetes that get the rules of a ClusterRole with these labels.
+func AggregatedTo(labels map[string]string) []string {
 	var all []string
-	for _, label := range slices.Sorted(maps.Keys(r.labels)) {
-		if name, ok := strings.CutPrefix(label, aggregateTo); ok && r.labels[label] == "true" {
+	for _, label := range slices.Sorted(maps.Keys(labels)) {
+		if name, ok := strings.CutPrefix(label, aggregateTo); ok && labels[label] == "true" {
 			all = append(all, name)
 		}
 	}
@@ -265,14 +266,20 @@ func merged(all []Permission) []Permission {
 	return rows
 }
 
+// Degrees of the danger of a rule, without its account and scope.
+const (
+	leadsToAdministrator = 2
+	isAdministrator      = 3
+)
+
 // dangerOf puts grants to other accounts first, then what makes an account an administrator, then what leads there.
 func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
 	danger := 0
 	switch {
 	case slices.Contains(rule.Verbs, "all of"), everything(rule.Verbs) && everything(rule.Resources), anyOf(rule.Verbs, "escalate", "bind", "impersonate"):
-		danger = 3
+		danger = isAdministrator
 	case anyOf(rule.Resources, "*", "secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "nodes/proxy", "mutatingwebhookconfigurations", "validatingwebhookconfigurations", "customresourcedefinitions"):
-		danger = 2
+		danger = leadsToAdministrator
 	case everything(rule.Verbs):
 		danger = 1
 	}
@@ -285,6 +292,9 @@ func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
 	}
 	return danger
 }
+
+// Escalates reports whether a rule makes an account an administrator, or leads there.
+func Escalates(rule rbacv1.PolicyRule) bool { return dangerOf("", "", rule) >= leadsToAdministrator }
 
 func everything(list []string) bool { return slices.Contains(list, "*") }
 

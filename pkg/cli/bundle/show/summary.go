@@ -3,6 +3,8 @@
 package show
 
 import (
+	"strings"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
@@ -120,7 +122,7 @@ func contentsOf(manifests []*unstructured.Unstructured) *contents {
 			c.csv = csv
 		case c.define(typed), c.keep(typed):
 		default:
-			c.others = append(c.others, Object{m.GroupVersionKind().GroupKind().String(), m.GetNamespace(), m.GetName(), detailsOf(m)})
+			c.others = append(c.others, Object{m.GroupVersionKind().GroupKind().String(), m.GetNamespace(), m.GetName(), strings.Join(Details(m), ", ")})
 		}
 		if m.GroupVersionKind().GroupKind() == groupkind.ServiceAccount && m.GetNamespace() == c.namespace.Name {
 			c.accounts = append(c.accounts, m.GetName())

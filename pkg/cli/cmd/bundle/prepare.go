@@ -97,5 +97,8 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 		return installer.Installation{}, err
 	}
 	i := installer.Installation{Bundle: b, Manifests: manifests, KeptGroup: kept, Timeout: o.patience, Adopted: o.adopted}
+	if i.NamespaceWarning, err = c.NamespaceWarning(ctx, i.Namespace()); err != nil {
+		return i, err
+	}
 	return i, c.UseExistingNames(ctx, i)
 }

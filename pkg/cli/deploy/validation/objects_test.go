@@ -45,9 +45,9 @@ func TestValidator(t *testing.T) {
 	objects := []unstructured.Unstructured{object("good", 3), object("small", 0), object("large", 7)}
 	got := strings.Join(v.Validate(t.Context(), objects), "\n")
 	want := strings.Join([]string{
-		"Thing shop/small: the next schema of version v2 refuses it: size: Invalid value: 0: size in body should be greater than or equal to 1: change the object first",
-		"Thing shop/small: the next schema of version v1 refuses it: size: Invalid value: 0: size in body should be greater than or equal to 1: change the object first",
-		"Thing shop/large: the next schema of version v2 refuses it: <nil>: Invalid value: it is too large: change the object first",
+		"Thing.example.com shop/small: the next schema of version v2 refuses it: size: Invalid value: 0: size in body should be greater than or equal to 1: change the object first",
+		"Thing.example.com shop/small: the next schema of version v1 refuses it: size: Invalid value: 0: size in body should be greater than or equal to 1: change the object first",
+		"Thing.example.com shop/large: the next schema of version v2 refuses it: <nil>: Invalid value: it is too large: change the object first",
 	}, "\n")
 	installtest.Same(t, "refusals", want, got)
 	if fmt.Sprint(objects[0].Object["size"]) != "3" || objects[0].GetAPIVersion() != "example.com/v1" {

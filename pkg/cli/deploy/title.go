@@ -1,0 +1,33 @@
+package deploy
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+)
+
+// Title returns the name of an object in messages. A kind that is not one of Kubernetes or OLM has its group: another
+// group may have a kind ClusterRole.
+func Title(o *unstructured.Unstructured) string { return kindText(groupkind.Of(o)) + " " + nameOf(*o) }
+
+func kindText(kind schema.GroupKind) string {
+	if slices.Contains(withoutGroup, kind) || len(scheme.Scheme.VersionsForGroupKind(kind)) > 0 {
+		return kind.Kind
+	}
+	return kind.String()
+}
+
+// withoutGroup are the kinds of Kubernetes and OLM that the client library does not know.
+var withoutGroup = []schema.GroupKind{
+	groupkind.CustomResourceDefinition, groupkind.ClusterServiceVersion, groupkind.OperatorGroup, groupkind.Subscription,
+	{Group: "apiregistration.k8s.io", Kind: "APIService"},
+}
+
+func nameOf(o unstructured.Unstructured) string {
+	return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
+}

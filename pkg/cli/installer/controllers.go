@@ -1,0 +1,61 @@
+package installer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+)
+
+// controllerIn returns the manager or the part of OLM v0 that is in a namespace; empty for none.
+func (c *Installer) controllerIn(ctx context.Context, namespace string) (string, error) {
+	deployments, err := c.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", err
+	}
+	leases, err := c.Kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, wellknown.FieldManager).String()})
+	if err != nil {
+		return "", err
+	}
+	return deploy.ControllerIn(deployments.Items, leases.Items, time.Now()), nil
+}
+
+// checkSuggested returns an error for a namespace that the author of a bundle must not choose.
+func (c *Installer) checkSuggested(ctx context.Context, namespace string) error {
+	const choose = "choose another one with -n NAMESPACE, or allow it with -n "
+	if bundle.BelongsToKubernetes(namespace) {
+		return fmt.Errorf("the bundle is made for namespace %s, which belongs to Kubernetes: %s", namespace, choose+namespace)
+	}
+	controller, err := c.controllerIn(ctx, namespace)
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("the bundle is made for namespace %s, and whether the manager or OLM runs there cannot be read: %w: %s", namespace, err, choose+namespace)
+	case err != nil:
+		return err
+	case controller != "":
+		return fmt.Errorf("the bundle is made for namespace %s, which is that of %s: pods there can use its ServiceAccount, which controls the cluster: %s", namespace, controller, choose+namespace)
+	}
+	return nil
+}
+
+// NamespaceWarning returns what an administrator has to know of the namespace that an installation has; empty for nothing.
+func (c *Installer) NamespaceWarning(ctx context.Context, namespace string) (string, error) {
+	if bundle.BelongsToKubernetes(namespace) {
+		return fmt.Sprintf("namespace %s belongs to Kubernetes: objects there can give rights by their name alone", namespace), nil
+	}
+	controller, err := c.controllerIn(ctx, namespace)
+	switch {
+	case apierrors.IsForbidden(err):
+		return fmt.Sprintf("whether the manager or OLM runs in namespace %s cannot be read: %v", namespace, err), nil
+	case err != nil || controller == "":
+		return "", err
+	}
+	return fmt.Sprintf("namespace %s is that of %s: pods there can use its ServiceAccount, which controls the cluster", namespace, controller), nil
+}
