@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
@@ -15,12 +16,12 @@ import (
 )
 
 // controllerIn returns the manager or the part of OLM v0 that is in a namespace; empty for none.
-func (c *Installer) controllerIn(ctx context.Context, namespace string) (string, error) {
-	deployments, err := c.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
+func controllerIn(ctx context.Context, kube kubernetes.Interface, namespace string) (string, error) {
+	deployments, err := kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return "", err
 	}
-	leases, err := c.Kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, wellknown.FieldManager).String()})
+	leases, err := kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, wellknown.FieldManager).String()})
 	if err != nil {
 		return "", err
 	}
@@ -33,7 +34,7 @@ func (c *Installer) checkSuggested(ctx context.Context, namespace string) error 
 	if bundle.BelongsToKubernetes(namespace) {
 		return fmt.Errorf("the bundle is made for namespace %s, which belongs to Kubernetes: %s", namespace, choose+namespace)
 	}
-	controller, err := c.controllerIn(ctx, namespace)
+	controller, err := controllerIn(ctx, c.Kube, namespace)
 	switch {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("the bundle is made for namespace %s, and whether the manager or OLM runs there cannot be read: %w: %s", namespace, err, choose+namespace)
@@ -50,7 +51,7 @@ func (c *Installer) NamespaceWarning(ctx context.Context, namespace string) (str
 	if bundle.BelongsToKubernetes(namespace) {
 		return fmt.Sprintf("namespace %s belongs to Kubernetes: objects there can give rights by their name alone", namespace), nil
 	}
-	controller, err := c.controllerIn(ctx, namespace)
+	controller, err := controllerIn(ctx, c.Kube, namespace)
 	switch {
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("whether the manager or OLM runs in namespace %s cannot be read: %v", namespace, err), nil

@@ -14,6 +14,7 @@ type Installer struct {
 
 	records     recordStore
 	definitions definitionStore
+	operators   operatorReader
 }
 
 // New returns an Installer for the cluster of a client configuration.
@@ -22,5 +23,5 @@ func New(config *rest.Config) (*Installer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Installer{Cluster: c, records: recordStore{c.Kube}, definitions: definitionStore{c.Extensions}}, nil
+	return &Installer{Cluster: c, records: recordStore{c.Kube}, definitions: definitionStore{c.Extensions}, operators: operatorReader{c.OLM}}, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
@@ -23,7 +22,7 @@ import (
 func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bundle.Options, adopted ...string) (kept string, err error) {
 	before := lineage.Replaced(b.CSV)
 	// The bundle's own is what there is where an upgrade was interrupted after that one went.
-	found, err := c.versions(ctx, o.Namespace, append(before, b.CSV.Name))
+	found, err := c.operators.versions(ctx, o.Namespace, append(before, b.CSV.Name))
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +52,7 @@ func (c *Installer) CompleteUpgrade(ctx context.Context, b *bundle.Bundle, o *bu
 // It refuses options by which other operators there would change.
 func (c *Installer) CompleteGroup(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	namespace := cmp.Or(o.Namespace, b.SuggestedNamespace())
-	groups, err := c.operatorGroups(ctx, namespace)
+	groups, err := c.operators.operatorGroups(ctx, namespace)
 	if err != nil {
 		return "", err
 	}
@@ -78,7 +77,7 @@ func related(a, b *operatorsv1alpha1.ClusterServiceVersion) bool {
 // CompleteUninstall completes the options by what the bundle was installed with. Its Subscription is deleted last, and
 // its namespace is used if the rest is deleted already.
 func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
-	found, err := c.versions(ctx, o.Namespace, []string{b.CSV.Name})
+	found, err := c.operators.versions(ctx, o.Namespace, []string{b.CSV.Name})
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +113,7 @@ func (c *Installer) CompleteUninstall(ctx context.Context, b *bundle.Bundle, o *
 }
 
 func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle) (namespace string, err error) {
-	subscriptions, err := c.subscriptions(ctx, metav1.NamespaceAll)
+	subscriptions, err := c.operators.subscriptions(ctx, metav1.NamespaceAll)
 	if err != nil {
 		return "", err
 	}
@@ -130,12 +129,6 @@ func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle)
 	return namespace, nil
 }
 
-// versions are the installed ClusterServiceVersions of these names, copies left out.
-func (c *Installer) versions(ctx context.Context, namespace string, names []string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
-	csvs, err := c.csvs(ctx, namespace)
-	return slices.DeleteFunc(csvs, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return !slices.Contains(names, csv.Name) }), err
-}
-
 func (c *Installer) installedWith(ctx context.Context, found []operatorsv1alpha1.ClusterServiceVersion, b *bundle.Bundle, o *bundle.Options) error {
 	for _, other := range found[1:] {
 		if other.Namespace != found[0].Namespace {
@@ -148,7 +141,7 @@ func (c *Installer) installedWith(ctx context.Context, found []operatorsv1alpha1
 
 func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
 	if o.Watch == nil {
-		groups, err := c.operatorGroups(ctx, o.Namespace)
+		groups, err := c.operators.operatorGroups(ctx, o.Namespace)
 		if err != nil {
 			return err
 		}
@@ -159,7 +152,7 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 	if o.Config != nil {
 		return nil
 	}
-	subscriptions, err := c.subscriptions(ctx, o.Namespace)
+	subscriptions, err := c.operators.subscriptions(ctx, o.Namespace)
 	for _, s := range subscriptions {
 		if s.Spec != nil && s.Spec.Package == b.RecordedPackage() {
 			o.Config = s.Spec.Config
@@ -171,11 +164,11 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 // UseExistingNames sets the names of the existing group and Subscription: a second group would fail every operator
 // there, and a second Subscription would be ignored.
 func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error {
-	groups, err := c.operatorGroups(ctx, i.Namespace())
+	groups, err := c.operators.operatorGroups(ctx, i.Namespace())
 	if err != nil {
 		return err
 	}
-	subscriptions, err := c.subscriptions(ctx, i.Namespace())
+	subscriptions, err := c.operators.subscriptions(ctx, i.Namespace())
 	if err != nil {
 		return err
 	}
@@ -215,7 +208,7 @@ func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.Clus
 	var all []deploy.Installed
 	for n := range csvs {
 		csv := &csvs[n]
-		subscriptions, err := c.subscriptions(ctx, csv.Namespace)
+		subscriptions, err := c.operators.subscriptions(ctx, csv.Namespace)
 		if err != nil {
 			return nil, err
 		}
@@ -241,35 +234,6 @@ func (c *Installer) installed(ctx context.Context, csvs []operatorsv1alpha1.Clus
 
 // Others are the ClusterServiceVersions of a namespace but the one of that name, and copies.
 func (c *Installer) Others(ctx context.Context, namespace, name string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
-	csvs, err := c.csvs(ctx, namespace)
+	csvs, err := c.operators.csvs(ctx, namespace)
 	return slices.DeleteFunc(csvs, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == name }), err
-}
-
-// csvs returns the ClusterServiceVersions of a namespace, copies left out.
-func (c *Installer) csvs(ctx context.Context, namespace string) ([]operatorsv1alpha1.ClusterServiceVersion, error) {
-	list, err := c.OLM.ClusterServiceVersions(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, unreadableKinds(err)
-	}
-	return slices.DeleteFunc(list.Items, func(csv operatorsv1alpha1.ClusterServiceVersion) bool { return csv.IsCopied() }), nil
-}
-
-func (c *Installer) operatorGroups(ctx context.Context, namespace string) ([]operatorsv1.OperatorGroup, error) {
-	list, err := c.OLM.OperatorGroups(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, unreadableKinds(err)
-	}
-	return list.Items, nil
-}
-
-func (c *Installer) subscriptions(ctx context.Context, namespace string) ([]operatorsv1alpha1.Subscription, error) {
-	list, err := c.OLM.Subscriptions(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	return list.Items, nil
-}
-
-func unreadableKinds(err error) error {
-	return fmt.Errorf("the manager's kinds are not installed in this cluster, or may not be read: %w", err)
 }

@@ -66,7 +66,7 @@ func (c *Installer) PrintReplaced(ctx context.Context, s Shown) error {
 	if len(names) == 0 {
 		return nil
 	}
-	replaced, err := c.versions(ctx, csv.Namespace, names)
+	replaced, err := c.operators.versions(ctx, csv.Namespace, names)
 	for _, other := range replaced {
 		s.out.Printf("to be replaced and deleted: %s\n", deploy.Title(deploy.CSVObject(&other)))
 	}
