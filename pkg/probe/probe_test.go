@@ -114,7 +114,7 @@ func TestForeignCertificate(t *testing.T) {
 	}
 }
 
-func TestABundleWithoutCertificatesTrustsNobody(t *testing.T) {
+func TestBundleWithoutCertificates(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{ours.issue(t)}})
 	for name, bundle := range map[string][]byte{
@@ -214,7 +214,7 @@ func staySilent(conn *net.TCPConn) { _, _ = io.Copy(io.Discard, conn) }
 
 // The connection is there whenever a busy machine gets to it: the time is the handshake's to
 // exceed.
-func TestASilentServerCostsTheTimeoutAndNoMore(t *testing.T) {
+func TestSilentServerTimesOut(t *testing.T) {
 	silent := serveRaw(t, staySilent)
 	got := probeOne(t, silent, nil, Options{Parallel: 1, Timeout: 50 * time.Millisecond, Dial: func(_ context.Context, address string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(t.Context(), "tcp", address)
@@ -222,7 +222,7 @@ func TestASilentServerCostsTheTimeoutAndNoMore(t *testing.T) {
 	mustSay(t, got, TimedOut, "did not finish a TLS handshake within 50ms")
 }
 
-func TestAConnectionThatIsSwallowedIsBegunAnew(t *testing.T) {
+func TestLostConnectionIsRetried(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{ours.issue(t)}})
 	var begun atomic.Int32
@@ -261,7 +261,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-func TestACancelledProbeBlamesNobody(t *testing.T) {
+func TestCancelledProbe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	silent := serveRaw(t, func(conn *net.TCPConn) {
 		readHello(conn)
@@ -353,7 +353,7 @@ func TestTargetsAreProbedInParallelWithinTheBound(t *testing.T) {
 	}
 }
 
-func TestEachProbeShakesHandsAnew(t *testing.T) {
+func TestEachProbeHasItsHandshake(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	leaf := ours.issue(t)
 	var full atomic.Int32

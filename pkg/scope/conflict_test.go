@@ -117,7 +117,7 @@ func TestConflict(t *testing.T) {
 }
 
 // What a ClusterServiceVersion calls a kind says nothing of what it provides: the definition does.
-func TestConflictGoesByTheDefinition(t *testing.T) {
+func TestConflictIsDecidedByTheDefinition(t *testing.T) {
 	for name, test := range map[string]struct {
 		kinds  map[string]string // that exist
 		stated string

@@ -159,7 +159,7 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 
 // A restart that costs calls is predicted, and put off until it must be. No call fails before that restart, and no more
 // than restarting pods explain.
-func TestRotationThatCostsCalls(t *testing.T) {
+func TestRotationThatLosesCalls(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*appsv1.DeploymentSpec)
 		says   string

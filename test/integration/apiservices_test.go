@@ -178,7 +178,7 @@ func TestRepairOfAnAPIService(t *testing.T) {
 	a.isAvailable()
 }
 
-func TestAPIServiceOfSomebodyElse(t *testing.T) {
+func TestAPIServiceOfAnotherOwner(t *testing.T) {
 	e := newOperatorEnv(t)
 	a := playAPI(e)
 	theirs := a.other("v1")

@@ -11,7 +11,7 @@ import (
 )
 
 // A canary is deleted in the reconciliation that created it, before anything else is written.
-func TestCanaryGoesAtOnce(t *testing.T) {
+func TestCanaryIsDeletedAtOnce(t *testing.T) {
 	for name, serves := range map[string]bool{"it serves": true, "no server listens": false} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)

@@ -13,7 +13,7 @@ import (
 
 // Two managers of the same ClusterServiceVersions would undo each other's work: next to
 // an OLM v0 that watches the same namespaces, the manager does not start.
-func TestRefuseBesideOLM(t *testing.T) {
+func TestRefuseNextToOLM(t *testing.T) {
 	for name, test := range map[string]struct {
 		args    []string // of OLM v0
 		scaled  bool     // to zero

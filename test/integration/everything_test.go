@@ -23,7 +23,7 @@ import (
 
 // A ClusterServiceVersion with all that is created outside of its namespace is installed and uninstalled, while
 // managers die at their writes (see stride). It lacks nothing then, and leaves nothing.
-func TestEverythingIsInstalledAndLeftByManagersThatDie(t *testing.T) {
+func TestManagersThatDieAtEachWrite(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "engines", "v1", "v2")
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})

@@ -14,7 +14,7 @@ import (
 
 // What an installation grants in the namespaces that an operator watches goes with its version,
 // when that is replaced and when it is uninstalled. Nothing else of these namespaces does.
-func TestGrantsGoWithTheirVersion(t *testing.T) {
+func TestGrantsAreDeletedWithTheirVersion(t *testing.T) {
 	e := newParallelEnv(t)
 	other := newNamespace(e, "", nil)
 	crd := newCRD(e, "locks", "v1")

@@ -106,7 +106,7 @@ func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
 
 // An installed operator whose group goes keeps its webhooks as they are: to take them
 // away would let through what they are there to stop.
-func TestGroupGoes(t *testing.T) {
+func TestGroupIsDeleted(t *testing.T) {
 	e := newParallelEnv(t)
 	group := e.group("og", namespaces(e.namespace))
 	e.runDeployments()

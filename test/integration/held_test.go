@@ -238,7 +238,7 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 
 // A version that is deleted before it succeeded, and stays because objects need its conversion, looks after the
 // certificates of what serves them, and of the webhooks that it has given back to the version before.
-func TestHeldBesideAnOlderVersion(t *testing.T) {
+func TestHeldNextToAnOlderVersion(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := newCRD(e, "widgets", "v1", "v2")
 	e.group("og", allNamespaces)

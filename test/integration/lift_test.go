@@ -110,7 +110,7 @@ func TestLiftRoles(t *testing.T) {
 }
 
 // A ClusterRole that happens to be called like the Role is not modified.
-func TestLiftRolesBesideANamesake(t *testing.T) {
+func TestLiftRolesNextToARoleOfThatName(t *testing.T) {
 	e := newOperatorEnv(t)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	name := e.namespace + "-reader"
@@ -131,7 +131,7 @@ func TestLiftRolesBesideANamesake(t *testing.T) {
 
 // A Role of a target namespace that happens to be called like the operator's Role is never bound to
 // the operator's account, whether it was there before or took the place of the lifted one.
-func TestLiftRolesBesideANamesakeInATarget(t *testing.T) {
+func TestLiftRolesNextToARoleOfThatNameInATarget(t *testing.T) {
 	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
 	for name, replaced := range map[string]bool{"that was there before": false, "that replaced the lifted one": true} {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func TestTwoManagers(t *testing.T) {
 
 // A manager of all namespaces knows that no client needs the label of a group that no longer exists,
 // once no webhook selects by it: at once, where none ever did.
-func TestLabelOfAGroupThatIsGone(t *testing.T) {
+func TestLabelOfADeletedGroup(t *testing.T) {
 	e := newEnv(t)
 	group := e.group("og", namespaces(e.namespace))
 	e.runDeployments()

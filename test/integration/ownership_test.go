@@ -182,7 +182,7 @@ func (l labelledObjects) own(csv string) {
 
 // What bears the labels of a ClusterServiceVersion goes with it when more than the labels says that it
 // belongs to it. What others labelled stays, neither changed nor deleted, and an event lists it.
-func TestOnlyWhatBelongsToItGoes(t *testing.T) {
+func TestOnlyOwnObjectsAreDeleted(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := e.manage(func(o *controller.Options) { o.LiftRoles = true })
 	a := playAPI(e)

@@ -21,7 +21,7 @@ func serving(o *controller.Options) { o.Rollout.Gate = rollout.GateServing }
 
 // A webhook is not registered before every ready endpoint, and the Service's own address, answer with a trusted
 // certificate. There is no kube-proxy here: the Service's address never answers.
-func TestNobodyServes(t *testing.T) {
+func TestNoEndpointServes(t *testing.T) {
 	for name, test := range map[string]struct {
 		serve   func(*env, net.Listener) // nil when there is no endpoint
 		reason  string                   // any, when empty

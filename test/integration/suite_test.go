@@ -120,7 +120,7 @@ func TestDeploymentIsRenamed(t *testing.T) {
 	}
 }
 
-func TestRequirementToTheLetter(t *testing.T) {
+func TestRequirementTexts(t *testing.T) {
 	e := newParallelEnv(t)
 	crd := newCRD(e, "knobs", "v1alpha1")
 	e.group("og", allNamespaces)

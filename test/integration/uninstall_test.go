@@ -105,7 +105,7 @@ func TestUninstallWithImpossibleDefinitions(t *testing.T) {
 
 // An operator whose webhook cannot be unregistered does not keep those of others from it when the
 // manager is removed.
-func TestFarewellIsRefused(t *testing.T) {
+func TestManagerRemovalIsRefused(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	e.install(csv("a.v1", "a"))

@@ -19,7 +19,7 @@ import (
 
 // A registration that a client takes the labels off is called as before: the settle time
 // counts for it, too, and pods are given no certificate that it may not trust yet.
-func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
+func TestRotationWithAnUnlabelledRegistration(t *testing.T) {
 	e := newOperatorEnv(t)
 	runOperator(e, func(o *controller.Options) { o.Certificates.Settle = time.Hour })
 	before := e.servingCA()
@@ -44,7 +44,7 @@ func TestRotationBesideAnUnlabelledRegistration(t *testing.T) {
 // A client records a registration of another owner in the status of a WebhookRollout. The manager reads it for the next
 // rotation, and neither changes nor deletes it. A path that is not served makes each reconciliation decide twice, so
 // that the second decision knows what the first one read.
-func TestRotationBesideAForgedRecord(t *testing.T) {
+func TestRotationWithAForgedRecord(t *testing.T) {
 	e := newOperatorEnv(t)
 	listener := listen(e)
 	m := e.manage(routed(listener))

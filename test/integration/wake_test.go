@@ -65,7 +65,7 @@ func TestWhatAppearsIsSeenWithinASecond(t *testing.T) {
 
 // No event announces a newer API server. The manager asks for the version every 30 s while a ClusterServiceVersion
 // waits for it. Here the API server answers as after an upgrade.
-func TestANewerKubernetesIsSeenWithinHalfAMinute(t *testing.T) {
+func TestNewerKubernetesIsObserved(t *testing.T) {
 	e := newEnv(t)
 	e.group("og", allNamespaces)
 	var upgraded atomic.Bool

@@ -49,7 +49,7 @@ func TestSet(t *testing.T) {
 }
 
 // What another client wrote is not explained by what the manager wrote before.
-func TestExplainedBySomebodyElse(t *testing.T) {
+func TestExplainedElsewhere(t *testing.T) {
 	var csv operatorsv1alpha1.ClusterServiceVersion
 	now := metav1.Now()
 	if got := Explained(csv.Status); got != "" {

@@ -407,7 +407,7 @@ func TestDoubtsAboutADeadlock(t *testing.T) {
 }
 
 // Leftover endpoints look ready to clients that list them.
-func TestEndpointsThatAreLeftOver(t *testing.T) {
+func TestLeftoverEndpoints(t *testing.T) {
 	c := newCluster()
 	c.hook("v", shop, admissionregistrationv1.Fail, "endpointslices")
 	c.change(shop, withoutPods, func(s *Service) { s.LeftOver = 2 })

@@ -15,7 +15,7 @@ import (
 )
 
 // The manager exempts every request that doctor reports as blocking a lost pod.
-func TestLifelinesCoverNeeds(t *testing.T) {
+func TestExemptionsCoverRecovery(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{}
 	csv.Name, csv.Namespace = "shop.v1", "shop"
 	csv.Spec.InstallModes = []operatorsv1alpha1.InstallMode{{Type: operatorsv1alpha1.InstallModeTypeAllNamespaces, Supported: true}}

@@ -44,7 +44,7 @@ func ShowNotice(out output.Writer, b *bundle.Bundle, manifests []*unstructured.U
 	show.Of(b, manifests, refusals...).PrintNotice(out)
 }
 
-// Confirmed is a plan that somebody agreed to. Only Plan.Confirm returns one, and Install takes nothing else.
+// Confirmed is a plan that the user has confirmed. Only Plan.Confirm returns one, and Install takes nothing else.
 type Confirmed struct{ plan Plan }
 
 // Confirm asks about a plan that may be executed. The question returns an error if the answer is no.
@@ -75,11 +75,11 @@ func ShowRemoval(out output.Writer, removal deploy.Removal) ShownRemoval {
 	return ShownRemoval{removal}
 }
 
-// ConfirmedRemoval is a removal that somebody agreed to. Only ShownRemoval.Confirm returns one, and Uninstall takes
+// ConfirmedRemoval is a removal that the user has confirmed. Only ShownRemoval.Confirm returns one, and Uninstall takes
 // nothing else.
 type ConfirmedRemoval struct{ removal deploy.Removal }
 
-// Confirm asks about the removal, and once more about definitions, which are deleted with all their objects.
+// Confirm asks about the removal, and then about definitions, which are deleted with all their objects.
 func (s ShownRemoval) Confirm(question, ofDefinitions func() error) (ConfirmedRemoval, error) {
 	if err := question(); err != nil {
 		return ConfirmedRemoval{}, err

@@ -47,8 +47,8 @@ func TestRolesOfTheBundle(t *testing.T) {
 	}
 }
 
-// Nothing is installed that was not checked, or that nobody agreed to.
-func TestPlanOfNobody(t *testing.T) {
+// Nothing is installed that was not checked and confirmed.
+func TestUnconfirmedPlan(t *testing.T) {
 	c := &Installer{}
 	_, err := c.Install(t.Context(), Confirmed{})
 	installtest.Error(t, "was not checked", err)
@@ -57,9 +57,9 @@ func TestPlanOfNobody(t *testing.T) {
 	refused := Plan{steps: []deploy.Step{{}}, refused: []error{errors.New("invalid")}}
 	_, err = refused.Confirm(func() error { asked = true; return nil })
 	installtest.Error(t, "invalid", err)
-	installtest.Same(t, "somebody is asked about a refused plan", false, asked)
+	installtest.Same(t, "the question about a refused plan is asked", false, asked)
 
 	agreed, err := Plan{steps: []deploy.Step{{}}}.Confirm(func() error { return errors.New("no") })
 	installtest.Error(t, "no", err)
-	installtest.Same(t, "steps of a plan that nobody agreed to", 0, len(agreed.plan.steps))
+	installtest.Same(t, "steps of a plan that was not confirmed", 0, len(agreed.plan.steps))
 }

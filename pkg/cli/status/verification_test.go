@@ -33,7 +33,7 @@ func inn(change func(*operatorsv1alpha1.ClusterServiceVersion)) operatorsv1alpha
 }
 
 // Webhooks without a WebhookRollout are reported with the manager that is responsible, if any.
-func TestWebhooksThatNobodyReports(t *testing.T) {
+func TestUnreportedWebhooks(t *testing.T) {
 	owner := types.NamespacedName{Namespace: "inn", Name: "inn.v1"}
 	service := types.NamespacedName{Namespace: "inn", Name: "manager-service"}
 	registered := []doctor.Webhook{

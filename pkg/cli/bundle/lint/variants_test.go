@@ -240,7 +240,7 @@ var breakages = []breakage{
 		}
 	}, "exposed-service"},
 	{"a role that nothing binds", "", grant("secrets", "get"), "unbound-role"},
-	{"Secrets for whoever may view", "", func(f files) {
+	{"Secrets for all users who may view", "", func(f files) {
 		grant("secrets", "get")(f)
 		f["manifests/x.yaml"]["metadata"].(map[string]any)["labels"] = map[string]any{"rbac.authorization.k8s.io/aggregate-to-view": "true"}
 	}, "aggregated-role"},

@@ -18,7 +18,7 @@ import (
 )
 
 // The file of waivers is next to the folder that a reference resolves to.
-func TestWaiversBesideTheBundle(t *testing.T) {
+func TestWaiversNextToTheBundle(t *testing.T) {
 	const example = "../../../../examples/projectpolicy/bundle"
 	root := t.TempDir()
 	installtest.Must(t, os.CopyFS(filepath.Join(root, "bundle"), os.DirFS(example)))
@@ -67,7 +67,7 @@ func writeLayout(t *testing.T, dir, bundle string) {
 }
 
 // The file of waivers may be a named pipe: the command does not read it.
-func TestWaiversBesideAreARegularFile(t *testing.T) {
+func TestWaiversAreARegularFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shop")
 	installtest.Must(t, errors.Join(os.Mkdir(dir, 0o700), syscall.Mkfifo(dir+".waivers.yaml", 0o600)))
 	_, err := waiversOf(dir, "")

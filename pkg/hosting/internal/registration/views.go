@@ -83,7 +83,7 @@ func (s *session) ours(configs ...*admissionregistrationv1.WebhookClientConfig) 
 func (s *session) checkService(object string, configs ...*admissionregistrationv1.WebhookClientConfig) error {
 	for _, c := range configs {
 		if c.Service != nil && len(s.ours(c)) == 0 {
-			return fmt.Errorf("%s calls Service %s/%s and is not replaced: delete it if that installation is gone, or give this program another name", object, c.Service.Namespace, c.Service.Name)
+			return fmt.Errorf("%s calls Service %s/%s and is not replaced: delete it if that installation no longer exists, or give this program another name", object, c.Service.Namespace, c.Service.Name)
 		}
 	}
 	return nil

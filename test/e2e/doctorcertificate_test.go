@@ -19,7 +19,7 @@ import (
 
 // doctor reads the certificate that the pods of an unmanaged webhook serve, as kubectl port-forward reaches them. It
 // reports an error once the caBundle is that of another CA.
-func TestDoctorSeesAStrangersCertificate(t *testing.T) {
+func TestDoctorReportsAnotherCertificate(t *testing.T) {
 	e := newBareEnv(t)
 	term := &terminal{env: e}
 	served, other := mint(e, "stranger"), mint(e, "stranger")

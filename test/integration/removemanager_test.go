@@ -30,7 +30,7 @@ import (
 
 // A removed manager leaves no webhook without a manager, except for a conversion that objects need. The test is not
 // parallel: the removal of the manager is for the whole cluster.
-func TestFarewell(t *testing.T) {
+func TestManagerRemoved(t *testing.T) {
 	e := operating(newEnv(t), allNamespaces)
 	crd := newCRD(e, "farewells", "v1", "v2")
 	m := e.manage(func(o *controller.Options) { o.LiftRoles = true })
@@ -48,7 +48,7 @@ func TestFarewell(t *testing.T) {
 	clients, err := clients.New(cluster.Config())
 	e.must(err)
 	e.must(e.kube.CoreV1().Services(e.namespace).Delete(e.ctx, "server-service", metav1.DeleteOptions{})) // the definition names it still
-	plansTheFarewell(e, "operator.v1", "other.v1", role)
+	plansTheRemoval(e, "operator.v1", "other.v1", role)
 	err = uninstall.Manager(e.ctx, clients, logger())
 	for _, said := range []string{
 		"operator.v1: without the conversion webhook objects would lose fields: ", crd.Name + " has 1 object, stored in v2", wellknown.AnnotationForceConversion + "=true", "then run the command again",
@@ -70,8 +70,8 @@ func TestFarewell(t *testing.T) {
 	e.uninstall("other.v1")
 }
 
-// plansTheFarewell lists what would be deleted and changed, while all of it stays.
-func plansTheFarewell(e *env, converting, other, lifted string) {
+// plansTheRemoval lists what would be deleted and changed, while all of it stays.
+func plansTheRemoval(e *env, converting, other, lifted string) {
 	e.Helper()
 	registered := namesOf(e.owned(clusterScoped))
 	planned, err := uninstall.ManagerPlan(e.ctx, cluster.Config())
@@ -99,7 +99,7 @@ func plansTheFarewell(e *env, converting, other, lifted string) {
 
 // The plan names what the API server would refuse, by permissions and by admission, before anything is written, and
 // lists the other writes all the same.
-func TestFarewellIsRefusedBeforeItBegins(t *testing.T) {
+func TestManagerRemovalIsRefusedBeforehand(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	m := e.manage()
 	e.install(csv("a.v1", "a"))
@@ -228,7 +228,7 @@ func TestRefuseOtherManagers(t *testing.T) {
 
 // A manager that is limited to some namespaces does not modify, when it goes, what an OLM v0 looks after
 // in others: it has the same labels and the same finalizer.
-func TestFarewellOfALimitedManager(t *testing.T) {
+func TestLimitedManagerRemoved(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	legacy := neighbour(e)
 	runOperator(e).stop()

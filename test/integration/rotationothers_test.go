@@ -57,7 +57,7 @@ func paused(e *env) sleeper {
 
 // A previous leader that wakes up in the middle of a rotation that another one leads takes
 // no trust away, independent of what it did not see, and can lead the next.
-func TestRotationBesideALeaderOfBefore(t *testing.T) {
+func TestRotationWithAnEarlierLeader(t *testing.T) {
 	for name, before := range map[string]func(*env) sleeper{
 		"its Secrets stand still":       frozen("/secrets"),
 		"its registrations stand still": frozen("webhookconfigurations"),

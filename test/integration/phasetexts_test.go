@@ -24,7 +24,7 @@ type says struct {
 
 // Scripts that were written for OLM v0 compare phase, reason and message as a whole. docs/admin/compatibility.md names
 // the test of every other thing that they rely on.
-func TestPhasesToTheLetter(t *testing.T) {
+func TestPhaseTexts(t *testing.T) {
 	const pending, failed = operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseFailed
 	unmet := says{pending, "RequirementsNotMet", "one or more requirements couldn't be found"}
 	for name, test := range map[string]struct {
@@ -99,7 +99,7 @@ func intercepting(group string) func(*operatorsv1alpha1.ClusterServiceVersion) {
 
 // What a life without mistakes says, in the order in which it says it, and what it says
 // when it comes to grief later.
-func TestPhasesOfALifeToTheLetter(t *testing.T) {
+func TestPhasesOfALifecycle(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
 	m := e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
