@@ -27,6 +27,6 @@ func (c *Controller) reconcileReplaced(ctx context.Context, k queue.Key, csv *op
 	if csv.Status.Phase != operatorsv1alpha1.CSVPhaseDeleting {
 		return requeue, nil
 	}
-	c.log.WithFields(k.Fields()).Infof("replaced by %s", newer)
+	c.log.WithFields(k.Fields()).WithField("successor", newer).Info("the replaced version is deleted")
 	return requeue, write.Delete(ctx, c.OLM.ClusterServiceVersions(csv.Namespace), csv)
 }

@@ -94,7 +94,7 @@ func (a *access) review(r *http.Request) *refusal {
 	defer cancel()
 	refused, err := a.ask(ctx, token, r.URL.Path)
 	if err != nil {
-		a.log.WithError(err).Warnf("a request for %s cannot be authorized", r.URL.Path)
+		a.log.WithError(err).WithField("path", r.URL.Path).Warn("a request cannot be authorized")
 		return &refusal{http.StatusInternalServerError, "the API server did not answer the TokenReview or SubjectAccessReview: the log of the manager has the cause"}
 	}
 	if refused == nil {

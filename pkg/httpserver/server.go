@@ -61,7 +61,7 @@ func start(address string, handler http.Handler, config *tls.Config, log *logrus
 	s.server.Protocols.SetHTTP1(true)
 	go func() {
 		if err := s.serve(connections); !errors.Is(err, http.ErrServerClosed) {
-			log.WithError(err).Errorf("the server at %s stopped", address)
+			log.WithError(err).WithField("address", address).Error("the server stopped")
 		}
 	}()
 	return s, nil

@@ -82,6 +82,9 @@ func (b *Bundle) Refusals(allowed []schema.GroupKind) []Refusal {
 	return all
 }
 
+// pathOfVersion is the path of a refused version.
+const pathOfVersion = "apiVersion"
+
 func refusedKind(o *Object, allowed []schema.GroupKind) (Refusal, bool) {
 	kind := groupkind.Of(o)
 	refuse := func(what, remedy string, flag schema.GroupKind) (Refusal, bool) {
@@ -94,7 +97,7 @@ func refusedKind(o *Object, allowed []schema.GroupKind) (Refusal, bool) {
 		return refuse(fmt.Sprintf("objects of %s decide about other operators, and an installation creates its own", kind.Group), "remove it from the bundle", schema.GroupKind{})
 	case slices.Contains(readGroups, kind.Group) && o.GroupVersionKind().Version != readVersion:
 		return Refusal{
-			Object: o, Path: "apiVersion", What: fmt.Sprintf("what it grants or intercepts is known for version %s of %s only, and the object has %s", readVersion, kind.Group, o.GroupVersionKind().Version),
+			Object: o, Path: pathOfVersion, What: fmt.Sprintf("what it grants or intercepts is known for version %s of %s only, and the object has %s", readVersion, kind.Group, o.GroupVersionKind().Version),
 			Remedy: fmt.Sprintf("write it with apiVersion %s/%s", kind.Group, readVersion),
 		}, true
 	case supportedKinds[kind], slices.Contains(allowed, kind):

@@ -50,3 +50,14 @@ func TestKindsOfBundles(t *testing.T) {
 		})
 	}
 }
+
+// What an earlier version of the command installed is removed in every version.
+func TestVersionsOfARemoval(t *testing.T) {
+	b := InspectFS(files(map[string]string{"manifests/a.yaml": "apiVersion: admissionregistration.k8s.io/v1beta1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: a}\n"}), "test")
+	o := Options{AllowKinds: []schema.GroupKind{{Group: "admissionregistration.k8s.io", Kind: "ValidatingAdmissionPolicy"}}}
+	_, err := Manifests(b, o)
+	installtest.Error(t, "write it with apiVersion admissionregistration.k8s.io/v1", err)
+	o.AllowVersions = true
+	_, err = Manifests(b, o)
+	installtest.Must(t, err)
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -20,9 +21,20 @@ import (
 // A credential helper that waits for input does not keep a pull from ending with its context. One that answers is
 // used.
 func TestCredentialHelper(t *testing.T) {
-	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	images := registry.New(registry.Logger(log.New(io.Discard, "", 0)))
+	open := httptest.NewServer(images)
+	t.Cleanup(open.Close)
+	push(t, open, imageOf(t, bundleFiles), "shop", "v1")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "shop" || password != "secret" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="shop"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		images.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
-	reference := push(t, server, imageOf(t, bundleFiles), "shop", "v1") + ":v1"
+	reference := server.Listener.Addr().String() + "/shop:v1"
 	// The keychain of the library is locked while a helper runs, so the one that waits is last.
 	for _, test := range []struct {
 		name, script string

@@ -33,6 +33,8 @@ type Options struct {
 	// Namespaced reports which kinds are namespaced. Known kinds and kinds of the bundle need no entry.
 	Namespaced map[schema.GroupKind]bool
 	AllowKinds []schema.GroupKind
+	// AllowVersions is for a removal, which needs the names of the objects only.
+	AllowVersions bool
 }
 
 // RefusedError is returned for a bundle with objects that are not applied. Manifests has all objects.
@@ -57,7 +59,8 @@ func Manifests(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	if refusals := b.Refusals(o.AllowKinds); len(refusals) > 0 {
+	refusals := slices.DeleteFunc(b.Refusals(o.AllowKinds), func(r Refusal) bool { return o.AllowVersions && r.Path == pathOfVersion })
+	if len(refusals) > 0 {
 		return nil, &RefusedError{Manifests: all, Refusals: refusals}
 	}
 	if err := unique(all); err != nil {

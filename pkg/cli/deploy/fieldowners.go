@@ -49,16 +49,21 @@ var ownManagers = []string{
 }
 
 // TakenBy returns the other clients that own a field of a live object that the manifest has, too. Metadata and status
-// decide nothing, and neither do fields that a client has added, such as a key of a ConfigMap. A manifest without
-// content is of an earlier version: each field counts. The question of a removal names the operator itself: its
-// ClusterServiceVersion, OperatorGroup and Subscription are not taken over.
+// decide nothing, and neither does what a client has added, such as a key of a ConfigMap or an entry of a list. The
+// question of a removal names the operator itself: its ClusterServiceVersion, OperatorGroup and Subscription are not
+// taken over.
 func TakenBy(manifest, live *unstructured.Unstructured) []string {
 	if slices.Contains(ofOperator, groupkind.Of(live)) {
 		return nil
 	}
+	content := contentOf(manifest)
 	var managers []string
 	for _, m := range live.GetManagedFields() {
-		if m.Subresource == "" && m.FieldsV1 != nil && !slices.Contains(ownManagers, m.Manager) && !slices.Contains(managers, m.Manager) && ownsFieldOf(m, manifest) {
+		if m.Subresource != "" || m.FieldsV1 == nil || slices.Contains(ownManagers, m.Manager) || slices.Contains(managers, m.Manager) {
+			continue
+		}
+		var owned map[string]any
+		if json.Unmarshal(m.FieldsV1.GetRawBytes(), &owned) != nil || ownsPartOf(owned, content) {
 			managers = append(managers, m.Manager)
 		}
 	}
@@ -67,55 +72,31 @@ func TakenBy(manifest, live *unstructured.Unstructured) []string {
 
 var ofOperator = []schema.GroupKind{groupkind.ClusterServiceVersion, groupkind.OperatorGroup, groupkind.Subscription}
 
-func ownsFieldOf(m metav1.ManagedFieldsEntry, manifest *unstructured.Unstructured) bool {
-	var owned map[string]map[string]any
-	if json.Unmarshal(m.FieldsV1.GetRawBytes(), &owned) != nil {
-		return true
+// contentOf returns the fields of a manifest that no other client may own.
+func contentOf(manifest *unstructured.Unstructured) map[string]any {
+	content := manifest.DeepCopy()
+	for _, field := range []string{"apiVersion", "kind", "metadata", "status"} {
+		unstructured.RemoveNestedField(content.Object, field)
 	}
+	if groupkind.Is(manifest, groupkind.CustomResourceDefinition) { // The manager writes it, and tools write its caBundle.
+		unstructured.RemoveNestedField(content.Object, "spec", "conversion")
+	}
+	if text, has := content.Object["stringData"]; has { // of a Secret, which the API server stores as data
+		content.Object["data"] = text
+	}
+	return content.Object
+}
+
+// ownsPartOf reports whether owned, a set of fields in the form of FieldsV1, has a value of the content.
+func ownsPartOf(owned, content map[string]any) bool {
 	for key, below := range owned {
-		field := strings.TrimPrefix(key, "f:")
-		if slices.Contains(undecided, field) {
+		value, has := content[strings.TrimPrefix(key, "f:")]
+		if !has {
 			continue
 		}
-		value, has := manifest.Object[field]
-		if field == "data" && !has {
-			value, has = manifest.Object["stringData"] // of a Secret
-		}
-		if has && ownsKeyOf(field, below, value, manifest) || !has && !hasContent(manifest) {
-			return true
-		}
-	}
-	return false
-}
-
-// undecided are the fields of an object that every client may write without taking it over.
-var undecided = []string{"apiVersion", "kind", "metadata", "status"}
-
-func ownsKeyOf(field string, below map[string]any, value any, manifest *unstructured.Unstructured) bool {
-	keys, isMap := value.(map[string]any)
-	if !isMap || len(below) == 0 {
-		return true
-	}
-	for key := range below {
-		name := strings.TrimPrefix(key, "f:")
-		_, has := keys[name]
-		// The manager writes the conversion of a definition, and tools write its caBundle.
-		conversion := field == "spec" && name == "conversion" && groupkind.Is(manifest, groupkind.CustomResourceDefinition)
-		if has && !conversion {
-			return true
-		}
-	}
-	return false
-}
-
-// hasContent reports whether a manifest has other fields than an entry of a record. A ServiceAccount needs none: other
-// clients add its Secrets.
-func hasContent(manifest *unstructured.Unstructured) bool {
-	if groupkind.Is(manifest, groupkind.ServiceAccount) {
-		return true
-	}
-	for field := range manifest.Object {
-		if !slices.Contains(undecided, field) {
+		fields, _ := below.(map[string]any)
+		values, isMap := value.(map[string]any)
+		if len(fields) == 0 || isMap && ownsPartOf(fields, values) {
 			return true
 		}
 	}

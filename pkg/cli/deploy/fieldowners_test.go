@@ -31,14 +31,17 @@ func takenBy(o *unstructured.Unstructured, manager, subresource, fields string) 
 // An object is taken over by a client that owns a field of its content, and by no metadata, status or added field.
 func TestTakenBy(t *testing.T) {
 	const (
-		role       = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}, rules: [{verbs: [get]}]}"
-		definition = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: a, conversion: {strategy: Webhook}, versions: []}}"
-		config     = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}"
-		secret     = "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {a: b}}"
-		account    = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}"
-		entry      = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
-		class      = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: a}, value: 1}"
-		csv        = "{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: a}, spec: {version: 1.0.0}}"
+		role               = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}, rules: [{verbs: [get]}]}"
+		definition         = "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: a, conversion: {strategy: Webhook}, versions: []}}"
+		config             = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: b}}"
+		secret             = "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {a: b}}"
+		account            = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}"
+		entry              = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
+		webhooks           = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: a}, webhooks: [{name: a.b.c}]}"
+		policy             = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}}}"
+		accountWithSecrets = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}, imagePullSecrets: [{name: a}]}"
+		class              = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: a}, value: 1}"
+		csv                = "{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: a}, spec: {version: 1.0.0}}"
 	)
 	for name, c := range map[string]struct {
 		manifest, manager, subresource, fields string
@@ -49,7 +52,11 @@ func TestTakenBy(t *testing.T) {
 		"value of a class":                   {class, "helm", "", `{"f:value":{}}`, true},
 		"a key of the manifest":              {config, "helm", "", `{"f:data":{"f:a":{}}}`, true},
 		"a key of a Secret":                  {secret, "helm", "", `{"f:data":{"f:a":{}}}`, true},
-		"a field of an earlier version":      {entry, "helm", "", `{"f:data":{"f:a":{}}}`, true},
+		"data that the manifest lacks":       {entry, "service-ca-operator", "", `{"f:data":{".":{},"f:ca.crt":{}}}`, false},
+		"the caBundle of a webhook":          {webhooks, "cert-manager-cainjector", "", `{"f:webhooks":{"k:{\"name\":\"a.b.c\"}":{"f:clientConfig":{"f:caBundle":{}}}}}`, false},
+		"an added entry of a list":           {accountWithSecrets, "openshift-controller-manager", "", `{"f:imagePullSecrets":{"k:{\"name\":\"b\"}":{}}}`, false},
+		"a field below":                      {policy, "helm", "", `{"f:spec":{"f:selector":{"f:matchLabels":{"f:a":{}}}}}`, true},
+		"another field below":                {policy, "helm", "", `{"f:spec":{"f:selector":{"f:matchLabels":{"f:b":{}}}}}`, false},
 		"fields that cannot be read":         {config, "helm", "", `[]`, true},
 		"another key":                        {config, "service-ca-operator", "", `{"f:data":{".":{},"f:ca.crt":{}}}`, false},
 		"the conversion":                     {definition, "cert-manager-cainjector", "", `{"f:spec":{"f:conversion":{"f:webhook":{}}}}`, false},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -108,5 +109,5 @@ func (r *run) logWrite(step rollout.Step) {
 	if webhook, ok := step.Object.GetLabels()[wellknown.LabelWebhookGenerateName]; ok {
 		log = log.WithField("webhook", webhook)
 	}
-	log.Infof("%s %s", step.Verb, step.Key())
+	log.WithFields(logrus.Fields{"verb": step.Verb, "object": step.Key()}).Info("write")
 }

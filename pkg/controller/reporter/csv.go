@@ -3,6 +3,7 @@ package reporter
 import (
 	"context"
 
+	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -52,7 +53,7 @@ func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, csv *operatorsv1a
 	r.Writes.Add(k, informers.Write{Object: written, At: r.Now()})
 	for _, p := range phase.Milestones(csv.Status.Reason, phases) {
 		r.Events.Event(csv, severity(p.Phase == operatorsv1alpha1.CSVPhaseFailed), string(p.Reason), p.Message)
-		r.Log.WithFields(k.Fields()).WithField("reason", p.Reason).Infof("phase %s: %s", p.Phase, p.Message)
+		r.Log.WithFields(k.Fields()).WithFields(logrus.Fields{"phase": p.Phase, "reason": p.Reason, "message": p.Message}).Info("new phase")
 	}
 	return rollout.Requeue{}, nil
 }

@@ -16,6 +16,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
@@ -47,11 +48,7 @@ func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string)
 	if errors.As(err, &held) {
 		plan.refused = append(plan.refused, held.Refused...)
 	}
-	unregistered, failed := plan.unregistered(ctx, set)
-	if failed != nil {
-		return Plan{Writes: plan.writes, Refused: plan.refused}, failed
-	}
-	return Plan{Writes: plan.writes, Refused: lasting(plan.refused, unregistered)}, err
+	return Plan{Writes: plan.writes, Refused: plan.refused}, err
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -59,51 +56,102 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 type writePlan struct {
-	mu      sync.Mutex
-	writes  []string
-	refused RefusedError
+	mu           sync.Mutex
+	writes       []string
+	refused      RefusedError
+	unregistered []string // the webhooks of the configurations that are deleted so far
 }
 
+// send sends a write as a dry run. It answers as if the write was accepted if only a webhook refuses it that is
+// unregistered by then, and if a deletion is refused: the plan lists the other writes, too.
 func (p *writePlan) send(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		return next.RoundTrip(r)
 	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.writes = append(p.writes, describeWrite(r.Method, r.URL.Path))
-	p.mu.Unlock()
-	if r.Method == http.MethodDelete {
-		return p.sendDeletion(r, next)
-	}
-	dry := r.Clone(r.Context())
-	query := dry.URL.Query()
-	query.Set("dryRun", "All")
-	dry.URL.RawQuery = query.Encode()
-	return next.RoundTrip(dry)
-}
-
-// sendDeletion records a refusal, and answers as if the object was deleted: the plan lists the other writes, too.
-func (p *writePlan) sendDeletion(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	dry, err := dryDeletion(r)
+	dry, err := dryRun(r)
 	if err != nil {
 		return nil, err
 	}
 	response, err := next.RoundTrip(dry)
-	if err != nil || response.StatusCode < http.StatusBadRequest {
-		return response, err
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode < http.StatusBadRequest {
+		return response, p.noteUnregistered(r, next)
 	}
 	text, err := io.ReadAll(response.Body)
 	if err = errors.Join(err, response.Body.Close()); err != nil {
 		return nil, err
 	}
 	response.Body = io.NopCloser(bytes.NewReader(text))
-	refused := refusedDeletion(r.URL.Path, text)
-	if len(refused) == 0 {
-		return response, nil
+	if p.refusedByUnregistered(text) {
+		return accepted(r, next)
 	}
-	p.mu.Lock()
-	p.refused = append(p.refused, refused...)
-	p.mu.Unlock()
-	return deleted(r), nil
+	if refused := refusedDeletion(r.URL.Path, text); r.Method == http.MethodDelete && len(refused) > 0 {
+		p.refused = append(p.refused, refused...)
+		return deleted(r), nil
+	}
+	return response, nil
+}
+
+func dryRun(r *http.Request) (*http.Request, error) {
+	if r.Method == http.MethodDelete {
+		return dryDeletion(r)
+	}
+	dry := r.Clone(r.Context())
+	dry.Header.Set("Accept", runtime.ContentTypeJSON)
+	query := dry.URL.Query()
+	query.Set("dryRun", "All")
+	dry.URL.RawQuery = query.Encode()
+	return dry, nil
+}
+
+// noteUnregistered reads the webhooks of a configuration that the plan deletes.
+func (p *writePlan) noteUnregistered(r *http.Request, next http.RoundTripper) error {
+	if r.Method != http.MethodDelete || !strings.Contains(r.URL.Path, "webhookconfigurations/") {
+		return nil
+	}
+	response, err := next.RoundTrip(reading(r))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	var configuration admissionregistrationv1.ValidatingWebhookConfiguration // one of the other kind has the same names
+	if err := json.NewDecoder(response.Body).Decode(&configuration); err != nil {
+		return err
+	}
+	for _, w := range configuration.Webhooks {
+		p.unregistered = append(p.unregistered, w.Name)
+	}
+	return nil
+}
+
+func (p *writePlan) refusedByUnregistered(answer []byte) bool {
+	var status metav1.Status
+	if json.Unmarshal(answer, &status) != nil {
+		return false
+	}
+	return slices.ContainsFunc(p.unregistered, func(name string) bool { return strings.Contains(status.Message, fmt.Sprintf("webhook %q", name)) })
+}
+
+// accepted returns the response to a deletion, or the live object as the result of another write.
+func accepted(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if r.Method == http.MethodDelete {
+		return deleted(r), nil
+	}
+	return next.RoundTrip(reading(r))
+}
+
+// reading returns the request that reads the object of a write.
+func reading(r *http.Request) *http.Request {
+	read := r.Clone(r.Context())
+	read.Method, read.Body, read.GetBody, read.ContentLength, read.URL.RawQuery = http.MethodGet, nil, nil, 0, ""
+	read.Header.Set("Accept", runtime.ContentTypeJSON)
+	read.Header.Del("Content-Type")
+	return read
 }
 
 // refusedDeletion returns the refusal in an answer of the API server; none for another error.
@@ -117,47 +165,6 @@ func refusedDeletion(path string, answer []byte) []string {
 		return nil
 	}
 	return refused
-}
-
-// unregistered returns the names of the webhooks of the configurations that the plan deletes.
-func (p *writePlan) unregistered(ctx context.Context, set clients.Set) ([]string, error) {
-	if !slices.ContainsFunc(p.refused, func(r string) bool { return strings.Contains(r, "webhook ") }) {
-		return nil, nil
-	}
-	var names []string
-	deletes := func(resource, name string) bool {
-		return slices.Contains(p.writes, "delete "+resource+"."+admissionregistrationv1.GroupName+" "+name)
-	}
-	validating, err := set.Kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range validating.Items {
-		for _, w := range c.Webhooks {
-			if deletes("validatingwebhookconfigurations", c.Name) {
-				names = append(names, w.Name)
-			}
-		}
-	}
-	mutating, err := set.Kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range mutating.Items {
-		for _, w := range c.Webhooks {
-			if deletes("mutatingwebhookconfigurations", c.Name) {
-				names = append(names, w.Name)
-			}
-		}
-	}
-	return names, nil
-}
-
-// lasting leaves out the refusals of webhooks that the plan unregisters before the refused write.
-func lasting(refused RefusedError, unregistered []string) RefusedError {
-	return slices.DeleteFunc(slices.Clone(refused), func(r string) bool {
-		return slices.ContainsFunc(unregistered, func(name string) bool { return strings.Contains(r, fmt.Sprintf("webhook %q", name)) })
-	})
 }
 
 // deleted returns the response of the API server to a deletion.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,24 +80,37 @@ func TestRefusedDeletion(t *testing.T) {
 	}
 }
 
-// A webhook that is unregistered first does not refuse the writes after it.
-func TestLasting(t *testing.T) {
-	denied := `the API server refuses to delete clusterroles.rbac.authorization.k8s.io a: admission webhook "v.shop.io" denied the request`
-	unanswered := `the API server refuses a request: failed calling webhook "v.shop.io": no endpoints available`
-	forbidden := `the API server refuses to delete validatingwebhookconfigurations.admissionregistration.k8s.io v.shop.io-x: User "a" cannot delete resource`
-	all := RefusedError{denied, unanswered, forbidden}
-	for name, test := range map[string]struct {
-		unregistered []string
-		want         RefusedError
-	}{
-		"no webhook":       {nil, all},
-		"another webhook":  {[]string{"shop.io"}, all},
-		"the webhook":      {[]string{"v.shop.io"}, RefusedError{forbidden}},
-		"two of the same":  {[]string{"v.shop.io", "v.shop.io"}, RefusedError{forbidden}},
-		"of another group": {[]string{"a"}, all},
-	} {
-		if got := lasting(slices.Clone(all), test.unregistered); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %q", name, got)
-		}
+// A webhook that is unregistered first does not refuse the writes after it, and does refuse those before it.
+func TestRefusalsByUnregisteredWebhooks(t *testing.T) {
+	const configuration, roles = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/shop", "/apis/rbac.authorization.k8s.io/v1/clusterroles/a"
+	answers := map[string]string{
+		"DELETE " + configuration: `{"kind":"Status","apiVersion":"v1","status":"Success"}`,
+		"GET " + configuration:    `{"webhooks":[{"name":"v.shop.io"}]}`,
+		"GET " + roles:            `{"kind":"ClusterRole"}`,
 	}
+	denied := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"admission webhook \"v.shop.io\" denied the request: no"}`
+	next := roundTripper(func(r *http.Request) (*http.Response, error) {
+		answer, known := answers[r.Method+" "+r.URL.Path]
+		code := http.StatusOK
+		if !known {
+			answer, code = denied, http.StatusForbidden
+		}
+		return &http.Response{StatusCode: code, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
+	})
+	p := &writePlan{}
+	codes := func(method, path string) int {
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://a"+path, http.NoBody)
+		installtest.Must(t, err)
+		response, err := p.send(r, next)
+		installtest.Must(t, err)
+		return response.StatusCode
+	}
+	installtest.Same(t, "a patch before it", http.StatusForbidden, codes(http.MethodPatch, roles))
+	installtest.Same(t, "a deletion before it", http.StatusOK, codes(http.MethodDelete, roles))
+	installtest.Same(t, "refusals before it", 1, len(p.refused))
+	installtest.Same(t, "the deletion of the configuration", http.StatusOK, codes(http.MethodDelete, configuration))
+	installtest.Same(t, "a patch after it", http.StatusOK, codes(http.MethodPatch, roles))
+	installtest.Same(t, "a deletion after it", http.StatusOK, codes(http.MethodDelete, roles))
+	installtest.Same(t, "refusals after it", 1, len(p.refused))
+	installtest.Same(t, "writes", 5, len(p.writes))
 }

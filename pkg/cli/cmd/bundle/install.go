@@ -1,7 +1,6 @@
 package bundle
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -51,18 +50,12 @@ Exit codes: 0 installed; 1 refused, or no progress; 130 interrupted.`,
 func (o *installOptions) execute(cmd *cobra.Command, c *installer.Installer, shown installer.Shown, question string) error {
 	i := shown.Installation()
 	if o.dryRun == dryRunClient {
-		if err := o.inTime(cmd.Context(), func(ctx context.Context) error {
-			return errors.Join(c.CheckDefinitions(ctx, i.Bundle), c.PrintReplaced(ctx, shown))
-		}); err != nil {
+		if err := errors.Join(c.CheckDefinitions(cmd.Context(), i.Bundle), c.PrintReplaced(cmd.Context(), shown)); err != nil {
 			return fmt.Errorf("nothing was changed:\n%w", err)
 		}
 		return o.dryRunLocally(cmd, i)
 	}
-	var plan installer.Plan
-	err := o.inTime(cmd.Context(), func(ctx context.Context) (err error) {
-		plan, err = c.Plan(ctx, shown)
-		return err
-	})
+	plan, err := c.Plan(cmd.Context(), shown)
 	if err != nil {
 		return fmt.Errorf("nothing was changed:\n%w", err)
 	}

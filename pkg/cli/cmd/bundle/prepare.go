@@ -68,7 +68,7 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 	return b, options, err
 }
 
-// inTime does within --patience what waits for no change in the cluster.
+// inTime does within --patience what waits for no change in the cluster, and reads no stored objects.
 func (o *installOptions) inTime(ctx context.Context, do func(context.Context) error) error {
 	patience := cmp.Or(o.patience, deploy.DefaultTimeout)
 	limited, cancel := context.WithTimeout(ctx, patience)

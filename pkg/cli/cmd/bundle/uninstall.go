@@ -44,19 +44,15 @@ Exit codes: 0 removed; 1 not installed, refused, or no progress; 130 interrupted
 	return cmd
 }
 
-// Kinds of --allow-kind are removed without the flag.
+// Kinds of --allow-kind are removed without the flag, and in every version.
 var findInstalled completion = func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, o *bundle.Options) (string, error) {
-	o.AllowKinds = b.KindsToAllow()
+	o.AllowKinds, o.AllowVersions = b.KindsToAllow(), true
 	return c.CompleteUninstall(ctx, b, o)
 }
 
 func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i installer.Installation, definitions, really bool) error {
 	ctx, out := cmd.Context(), o.output.Messages(cmd)
-	var removal deploy.Removal
-	err := o.inTime(ctx, func(ctx context.Context) (err error) {
-		removal, err = c.Removal(ctx, i, definitions)
-		return err
-	})
+	removal, err := c.Removal(ctx, i, definitions)
 	if err != nil {
 		return err
 	}

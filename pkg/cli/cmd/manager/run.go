@@ -120,7 +120,7 @@ func (o *runOptions) check(log *logrus.Logger) (err error) {
 		return fmt.Errorf("serving certificates: %w", err)
 	}
 	if warning := o.controller.Certificates.Warning(); warning != "" {
-		log.Warn(warning)
+		log.WithField("cause", warning).Warn("the policy for serving certificates is dangerous")
 	}
 	return o.serving.check()
 }

@@ -71,7 +71,7 @@ func writeConfiguration[C any](ctx context.Context, s *session, of configuration
 	case err != nil:
 		return err
 	}
-	if err := s.checkService(of.kind+" "+name, of.clientConfigs(live)...); err != nil {
+	if err := s.checkService(of.kind+" "+name, "delete the configuration; or give this program another name", of.clientConfigs(live)...); err != nil {
 		return err
 	}
 	var others []byte

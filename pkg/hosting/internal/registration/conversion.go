@@ -26,7 +26,7 @@ func (s *session) writeConversion(ctx context.Context, w Webhook) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkService("CustomResourceDefinition "+live.GetName(), conversionConfig(live)); err != nil {
+	if err := s.checkService("CustomResourceDefinition "+live.GetName(), "set its spec.conversion.webhook.clientConfig.service to this program's", conversionConfig(live)); err != nil {
 		return err
 	}
 	desired, err := s.conversion(ctx, w, conversionBundle(live))
