@@ -121,7 +121,7 @@ func TestBundleOverflow(t *testing.T) {
 			write: "next 13, previous 12 11 10 9 4 3 2 1", phase: distributing, trust: "13 12 11 10 4 3 2 1", message: "missing",
 		},
 		"the Secret is lost, and another issuer has issued nothing": {
-			facts: Facts{Issuer: "cert-manager", Secret: many.edited(corev1.TLSPrivateKeyKey, nil).Secret, Registrations: registered, Live: true}, at: after(day),
+			facts: Facts{Provider: "cert-manager", Secret: many.edited(corev1.TLSPrivateKeyKey, nil).Secret, Registrations: registered, Live: true}, at: after(day),
 			write: "previous 12 11 10 9 4 3 2 1, promoted", phase: distributing, trust: "12 11 10 9 4 3 2 1", message: "missing",
 		},
 	} {

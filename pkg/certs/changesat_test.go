@@ -26,7 +26,7 @@ func TestChangesAt(t *testing.T) {
 		"stable":                              {cached(secret, one...), 0, settle},
 		"settling":                            {cached(distributed.trusted(after(due), both...), both...), due, settle},
 		"the previous certificate expires":    {Facts{Secret: promoted, Live: true, Evidence: seen(ServesUnknown)}, due, settle},
-		"issued certificate is not valid yet": {Facts{Secret: secret.Secret, Registrations: one, Issuer: byCertManager, Issued: &ahead}, due, settle},
+		"issued certificate is not valid yet": {Facts{Secret: secret.Secret, Registrations: one, Provider: byCertManager, Issued: &ahead}, due, settle},
 		"expired during the settle time":      {cached(distributed.trusted(after(90*day-time.Minute), both...), both...), 90 * day, time.Hour},
 		"waiting to restart pods":             {Facts{Secret: promoted, Live: true, Running: true, Registrations: both, Evidence: seen(ServesOther)}, due, settle},
 		"waiting for a rotation slot":         {Facts{Secret: secret.Secret, Registrations: one, Rotating: new(10)}, due, settle},

@@ -21,8 +21,8 @@ type decider struct {
 // Decide returns the decision for the facts. The Secret determines the trust. Registrations count only while it
 // may not show which CAs the pods serve (servedUnknown); otherwise an edited caBundle is reverted.
 func Decide(f Facts, p Policy, now time.Time) Decision {
-	if f.Issuer == "" {
-		f.Issuer = managerv1alpha1.ProviderManager
+	if f.Provider == "" {
+		f.Provider = managerv1alpha1.ProviderManager
 	}
 	m := &decider{rotation: rotation{Facts: f, lastIssued: issuedKeyPair(f, now), policy: p, now: now}}
 	if problem := cmp.Or(f.OtherWriter, f.otherOwner()); problem != "" {

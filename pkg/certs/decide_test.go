@@ -99,7 +99,7 @@ func TestServing(t *testing.T) {
 	g := minted(t, 3, start)
 	secret := secretWith(t, g).Secret
 	serving := Decide(Facts{Secret: secret, Names: names}, DefaultPolicy(), start).Serving
-	if serving.Number != 3 || !bytes.Equal(serving.CA, g.CA) || !serving.NotAfter.Equal(after(90*day)) || serving.Issuer != managerv1alpha1.ProviderManager {
+	if serving.Number != 3 || !bytes.Equal(serving.CA, g.CA) || !serving.NotAfter.Equal(after(90*day)) || serving.Provider != managerv1alpha1.ProviderManager {
 		t.Errorf("generation 3, which expires at %s, is reported as %+v", after(90*day), serving)
 	}
 	installtest.Same(t, "the CA's hash", hexSHA256(g.CA), serving.CAHash)
@@ -134,7 +134,7 @@ func TestUpdated(t *testing.T) {
 		"not recorded":      {stable.with(func(s *corev1.Secret) { delete(s.Annotations, wellknown.AnnotationUpdatedAt) }), time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := Decide(Facts{Secret: test.holds.Secret, Names: names, Issuer: managerv1alpha1.ProviderManager}, DefaultPolicy(), after(due+3*time.Hour))
+			d := Decide(Facts{Secret: test.holds.Secret, Names: names, Provider: managerv1alpha1.ProviderManager}, DefaultPolicy(), after(due+3*time.Hour))
 			if d.Serving == nil || !d.Serving.Updated.Equal(test.want) {
 				t.Errorf("serving %+v, want it updated at %s", d.Serving, test.want)
 			}

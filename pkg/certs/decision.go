@@ -75,8 +75,8 @@ type Decision struct {
 // Serving is a generation that pods can serve and API servers can verify.
 type Serving struct {
 	// Number counts generations from 1. It is 0 for a certificate of OLM v0.
-	Number int64
-	Issuer managerv1alpha1.CertificateProvider
+	Number   int64
+	Provider managerv1alpha1.CertificateProvider
 	// Leaf is the hex SHA-256 of the leaf in DER form.
 	Leaf string
 	// CA is the certificate of the CA, PEM.

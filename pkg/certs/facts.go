@@ -17,8 +17,8 @@ type Facts struct {
 	Names []string
 	// Running is set if the Deployment exists. Its pods may serve a certificate.
 	Running bool
-	// Issuer issues the certificate; empty for the manager.
-	Issuer managerv1alpha1.CertificateProvider
+	// Provider issues the certificate; empty for the manager.
+	Provider managerv1alpha1.CertificateProvider
 	// Issued is what the issuer issued last; nil for none. The manager issues on Decision.Mint.
 	Issued *Generation
 	// RotationRequest is the value of wellknown.AnnotationRotate.

@@ -51,7 +51,7 @@ type storedSecret struct {
 
 func secretWith(t *testing.T, g Generation) storedSecret {
 	t.Helper()
-	b := storedSecret{t: t, decider: &decider{rotation: rotation{Facts: Facts{SecretMeta: blank, Issuer: managerv1alpha1.ProviderManager, Names: names}}}}
+	b := storedSecret{t: t, decider: &decider{rotation: rotation{Facts: Facts{SecretMeta: blank, Provider: managerv1alpha1.ProviderManager, Names: names}}}}
 	return b.change(start, func(e editor) {
 		e.storeCurrent(b.assembled(g), managerv1alpha1.ProviderManager)
 	})

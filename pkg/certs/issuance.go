@@ -28,7 +28,7 @@ func (m *rotation) notYetValid() string {
 	if !m.now.Before(last.NotBefore) || m.lastIssued.invalid(m.Names, last.NotBefore) != "" {
 		return ""
 	}
-	return fmt.Sprintf("what %s issued %s; it is taken up then", m.Issuer, outsideValidity(last, m.now))
+	return fmt.Sprintf("what %s issued %s; it is taken up then", m.Provider, outsideValidity(last, m.now))
 }
 
 func issuedKeyPair(f Facts, now time.Time) *keyPair {
@@ -44,14 +44,14 @@ func issuedKeyPair(f Facts, now time.Time) *keyPair {
 
 // The issuer issued the current generation, but the Secret records another provider.
 func (m *rotation) wrongProvider() bool {
-	return m.currentIssuer != m.Issuer && m.lastIssued.sameAs(m.current)
+	return m.currentProvider != m.Provider && m.lastIssued.sameAs(m.current)
 }
 
 // nextReplaced reports whether the issuer replaced the next generation, or whether that is unusable.
 func (m *rotation) nextReplaced() bool {
 	overtaken := m.newlyIssued() != nil
 	if m.managerIssues() {
-		overtaken = m.nextIssuer != m.Issuer
+		overtaken = m.nextProvider != m.Provider
 	}
 	return overtaken || m.next.invalid(m.Names, m.now) != ""
 }
@@ -75,7 +75,7 @@ func (m *rotation) awaitsIssuer() bool {
 	return !m.managerIssues() && m.current != nil && len(m.previous) == 0 && m.next == nil && m.newlyIssued() == nil
 }
 
-func (m *rotation) managerIssues() bool { return m.Issuer == managerv1alpha1.ProviderManager }
+func (m *rotation) managerIssues() bool { return m.Provider == managerv1alpha1.ProviderManager }
 
 // rejected is nil if pods can be given what was issued last, now or when it becomes valid.
 func (m *rotation) rejected() *Rejection {

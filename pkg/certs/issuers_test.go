@@ -13,36 +13,36 @@ import (
 
 // Certificates of other issuers go through the same steps.
 func TestIssuers(t *testing.T) {
-	const otherIssuer = managerv1alpha1.CertificateProvider("theirs")
+	const otherProvider = managerv1alpha1.CertificateProvider("theirs")
 	first, second, third := minted(t, 1, start), minted(t, 2, after(day)), minted(t, 3, after(2*day))
 	managers := secretWith(t, first)
 	issued, reissued := second, third
 	issued.Number, reissued.Number = 0, 0
 	distributed := managers.change(after(day), func(e editor) {
-		e.Issuer = otherIssuer
+		e.Provider = otherProvider
 		e.storeNext(managers.assembled(issued))
 	})
 	promoted := distributed.promoted(after(day)).change(after(day), editor.endRotation)
 	one, both := trusting(first), trusting(second, first)
 	expired := secretWith(t, third).next(issued, after(2*day)).promoted(after(2 * day))
 	for name, c := range map[string]decision{
-		"nothing issued yet":                                    {facts: Facts{Issuer: otherIssuer, Live: true}, phase: bootstrap},
-		"first certificate":                                     {facts: Facts{Issuer: otherIssuer, Live: true, Issued: &issued}, at: after(day), write: "current 2", phase: stable, trust: "2"},
-		"the provider changes, nothing issued yet":              {facts: Facts{Issuer: otherIssuer, Secret: managers.Secret, Registrations: []Registration{one}}, at: after(day), phase: stable, trust: "1"},
-		"the provider changes":                                  {facts: Facts{Issuer: otherIssuer, Secret: managers.Secret, Registrations: []Registration{one}, Issued: &issued}, at: after(day), write: "current 1, next 2", phase: distributing, trust: "2 1"},
-		"the next certificate is stored already":                {facts: Facts{Issuer: otherIssuer, Secret: distributed.Secret, Registrations: []Registration{both}, Issued: &issued}, at: after(day), need: NeedLive, phase: distributing, trust: "2 1"},
-		"reissued before the promotion":                         {facts: Facts{Issuer: otherIssuer, Secret: distributed.Secret, Registrations: []Registration{both}, Issued: &reissued}, at: after(2 * day), write: "current 1, next 3", phase: distributing, trust: "3 1"},
-		"the current certificate is stored already":             {facts: Facts{Issuer: otherIssuer, Secret: promoted.Secret, Registrations: []Registration{trusting(second)}, Issued: &issued}, at: after(80 * day), phase: stable, trust: "2"},
+		"nothing issued yet":                                    {facts: Facts{Provider: otherProvider, Live: true}, phase: bootstrap},
+		"first certificate":                                     {facts: Facts{Provider: otherProvider, Live: true, Issued: &issued}, at: after(day), write: "current 2", phase: stable, trust: "2"},
+		"the provider changes, nothing issued yet":              {facts: Facts{Provider: otherProvider, Secret: managers.Secret, Registrations: []Registration{one}}, at: after(day), phase: stable, trust: "1"},
+		"the provider changes":                                  {facts: Facts{Provider: otherProvider, Secret: managers.Secret, Registrations: []Registration{one}, Issued: &issued}, at: after(day), write: "current 1, next 2", phase: distributing, trust: "2 1"},
+		"the next certificate is stored already":                {facts: Facts{Provider: otherProvider, Secret: distributed.Secret, Registrations: []Registration{both}, Issued: &issued}, at: after(day), need: NeedLive, phase: distributing, trust: "2 1"},
+		"reissued before the promotion":                         {facts: Facts{Provider: otherProvider, Secret: distributed.Secret, Registrations: []Registration{both}, Issued: &reissued}, at: after(2 * day), write: "current 1, next 3", phase: distributing, trust: "3 1"},
+		"the current certificate is stored already":             {facts: Facts{Provider: otherProvider, Secret: promoted.Secret, Registrations: []Registration{trusting(second)}, Issued: &issued}, at: after(80 * day), phase: stable, trust: "2"},
 		"the provider changes to the manager":                   {facts: cached(promoted, trusting(second)), at: after(day), need: NeedIssued, phase: stable, trust: "2"},
 		"the provider changes to the manager during a rotation": {facts: cached(distributed, both), at: after(day), write: "current 1", phase: retiring, trust: "1"},
-		"the Secret is lost":                                    {facts: Facts{Issuer: otherIssuer, Live: true, Registrations: []Registration{trusting(second)}, Issued: &issued}, at: after(day), write: "next 2, previous 2", phase: distributing, trust: "2", message: "missing"},
-		"the next certificate has expired":                      {facts: Facts{Issuer: otherIssuer, Secret: distributed.Secret, Registrations: []Registration{both}}, at: after(91*day + time.Hour), write: "current 1", phase: retiring, trust: "", message: "expired"},
-		"the current certificate has expired":                   {facts: Facts{Issuer: otherIssuer, Secret: expired.Secret, Registrations: []Registration{trusting(third, second)}}, at: after(91*day + time.Hour), phase: promoting, trust: "3", message: "expired at 2026-05-31T12:00:00Z; a new certificate replaces it as soon as theirs has issued one"},
-		"the previous certificate has expired, too":             {facts: Facts{Issuer: otherIssuer, Secret: expired.Secret, Registrations: []Registration{trusting(third, second)}, Live: true}, at: after(92 * day), write: "current 2, promoted", phase: promoting, message: "expired"},
-		"issued for another name":                               {facts: Facts{Issuer: otherIssuer, Live: true, Issued: &issued, Names: DNSNames("other", "shop")}, phase: bootstrap},
-		"issued, and not valid yet":                             {facts: Facts{Issuer: otherIssuer, Live: true, Issued: &issued}, phase: bootstrap, message: "what theirs issued is valid only from 2026-03-02T11:55:00Z, which is yet to come: compare the clocks of the nodes; it is taken up then"},
-		"issued without a certificate":                          {facts: Facts{Issuer: otherIssuer, Live: true, Issued: &Generation{CA: first.CA}}, phase: bootstrap},
-		"issued by another CA":                                  {facts: Facts{Issuer: otherIssuer, Live: true, Issued: &Generation{CA: first.CA, Certificate: second.Certificate, Key: second.Key}}, phase: bootstrap},
+		"the Secret is lost":                                    {facts: Facts{Provider: otherProvider, Live: true, Registrations: []Registration{trusting(second)}, Issued: &issued}, at: after(day), write: "next 2, previous 2", phase: distributing, trust: "2", message: "missing"},
+		"the next certificate has expired":                      {facts: Facts{Provider: otherProvider, Secret: distributed.Secret, Registrations: []Registration{both}}, at: after(91*day + time.Hour), write: "current 1", phase: retiring, trust: "", message: "expired"},
+		"the current certificate has expired":                   {facts: Facts{Provider: otherProvider, Secret: expired.Secret, Registrations: []Registration{trusting(third, second)}}, at: after(91*day + time.Hour), phase: promoting, trust: "3", message: "expired at 2026-05-31T12:00:00Z; a new certificate replaces it as soon as theirs has issued one"},
+		"the previous certificate has expired, too":             {facts: Facts{Provider: otherProvider, Secret: expired.Secret, Registrations: []Registration{trusting(third, second)}, Live: true}, at: after(92 * day), write: "current 2, promoted", phase: promoting, message: "expired"},
+		"issued for another name":                               {facts: Facts{Provider: otherProvider, Live: true, Issued: &issued, Names: DNSNames("other", "shop")}, phase: bootstrap},
+		"issued, and not valid yet":                             {facts: Facts{Provider: otherProvider, Live: true, Issued: &issued}, phase: bootstrap, message: "what theirs issued is valid only from 2026-03-02T11:55:00Z, which is yet to come: compare the clocks of the nodes; it is taken up then"},
+		"issued without a certificate":                          {facts: Facts{Provider: otherProvider, Live: true, Issued: &Generation{CA: first.CA}}, phase: bootstrap},
+		"issued by another CA":                                  {facts: Facts{Provider: otherProvider, Live: true, Issued: &Generation{CA: first.CA, Certificate: second.Certificate, Key: second.Key}}, phase: bootstrap},
 	} {
 		t.Run(name, c.check)
 	}
@@ -67,7 +67,7 @@ func TestGenerationNumbersContinue(t *testing.T) {
 		"another client's number":                {Facts{Issued: &second, RestartedFor: "99999999999"}, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.facts.Issuer, test.facts.Registrations, test.facts.Live, test.facts.Names = "theirs", registered, true, names
+			test.facts.Provider, test.facts.Registrations, test.facts.Live, test.facts.Names = "theirs", registered, true, names
 			installtest.Same(t, "the generation", test.want, Decide(test.facts, DefaultPolicy(), start).Generation)
 		})
 	}
@@ -76,9 +76,9 @@ func TestGenerationNumbersContinue(t *testing.T) {
 func TestProviderAnnotationIsRestored(t *testing.T) {
 	g := minted(t, 1, start)
 	secret := secretWith(t, g).with(func(s *corev1.Secret) { delete(s.Annotations, wellknown.AnnotationCertificateProvider) }).Secret
-	d := Decide(Facts{Issuer: "theirs", Issued: &g, Secret: secret, Names: names}, DefaultPolicy(), start)
-	if d.Write == nil || d.Serving.Issuer != "theirs" {
-		t.Errorf("the issuer is %s", d.Serving.Issuer)
+	d := Decide(Facts{Provider: "theirs", Issued: &g, Secret: secret, Names: names}, DefaultPolicy(), start)
+	if d.Write == nil || d.Serving.Provider != "theirs" {
+		t.Errorf("the issuer is %s", d.Serving.Provider)
 	}
 }
 
@@ -90,14 +90,14 @@ func TestRotationRequestsOfOtherIssuers(t *testing.T) {
 	issued.Number, replaced.Number = 0, 0
 	managers := secretWith(t, first)
 	serving := managers.change(after(day), func(e editor) {
-		e.Issuer = "theirs"
+		e.Provider = "theirs"
 		e.storeNext(managers.assembled(issued))
 	}).promoted(after(day))
 	settled := serving.change(after(day), editor.endRotation)
 	distributing2 := settled.change(after(2*day), func(e editor) { e.storeNext(settled.assembled(replaced)) })
 	evidence := &Evidence{Leaf: serving.assembled(second).leaf(), Backends: []Backend{{Pod: "a", Serves: ServesOther, Message: "pod a serves another"}}}
 	facts := func(secret storedSecret, order string, issued *Generation) Facts {
-		return Facts{Issuer: "theirs", Secret: secret.Secret, Registrations: []Registration{trusting(second)}, Live: true, RotationRequest: order, Issued: issued}
+		return Facts{Provider: "theirs", Secret: secret.Secret, Registrations: []Registration{trusting(second)}, Live: true, RotationRequest: order, Issued: issued}
 	}
 	followed := facts(settled.with(func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotationRequest] = "a" }), "a", &issued)
 	probing := facts(serving.change(after(day), editor.endPreviousTrust), "compromised a", nil)

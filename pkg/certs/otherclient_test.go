@@ -23,16 +23,16 @@ func TestSecretOfAnotherClient(t *testing.T) {
 		return Facts{Secret: replaced.with(change).Secret, Registrations: []Registration{one}, Live: true, Issued: &third}
 	}
 	registeredFacts := factsWith(func(*corev1.Secret) {})
-	fromCaches, notRegistered, otherIssuer := registeredFacts, registeredFacts, registeredFacts
+	fromCaches, notRegistered, otherProvider := registeredFacts, registeredFacts, registeredFacts
 	fromCaches.Live, notRegistered.Registrations = false, nil
-	otherIssuer.Issuer, otherIssuer.Issued = "theirs", nil
+	otherProvider.Provider, otherProvider.Issued = "theirs", nil
 	stripped := cached(secretWith(t, first).with(func(s *corev1.Secret) { s.Labels = nil }), one)
 	opaque := func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }
 	const wrongType = `Secret shop/manager-service-cert has type "Opaque" instead of "kubernetes.io/tls"`
 	for name, c := range map[string]decision{
 		"registrations exist":                                      {facts: registeredFacts, write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing"},
 		"registrations exist, from caches":                         {facts: fromCaches, need: NeedLive, phase: distributing, trust: "1", message: "does not trust it"},
-		"registrations exist, and the other issuer has not issued": {facts: otherIssuer, write: "previous 1", phase: distributing, trust: "1", message: "missing"},
+		"registrations exist, and the other issuer has not issued": {facts: otherProvider, write: "previous 1", phase: distributing, trust: "1", message: "missing"},
 		"no registration":                                          {facts: notRegistered, phase: bootstrap, message: "Secret shop/manager-service-cert lacks the label olm.managed=true" + notModified},
 		"only its label is removed":                                {facts: stripped, write: "current 1", phase: stable, trust: "1"},
 		"wrong type":                                               {facts: factsWith(opaque), phase: distributing, trust: "1", message: wrongType + "; a new certificate replaces it"},

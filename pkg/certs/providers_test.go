@@ -26,7 +26,7 @@ func TestProviderChangeFailsNoCall(t *testing.T) {
 					}
 					sim.chooseProvider(to)
 					sim.runFor(10 * time.Minute)
-					if serving := sim.decide(0).Serving; to != byNone && (serving == nil || serving.Issuer != to || !sim.finished("")) {
+					if serving := sim.decide(0).Serving; to != byNone && (serving == nil || serving.Provider != to || !sim.finished("")) {
 						t.Errorf("the current certificate is not from %s: %s", to, describe(sim.secret.last()))
 					}
 				})

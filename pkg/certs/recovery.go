@@ -19,7 +19,7 @@ func (m *decider) recoverSecret() {
 	case next == nil:
 	case len(m.Registrations) == 0:
 		m.planWrite(func(e editor) {
-			e.storeCurrent(next, m.Issuer)
+			e.storeCurrent(next, m.Provider)
 			e.recordUnusableCA()
 			if m.Running {
 				e.recordTime(wellknown.AnnotationPromotedAt, m.now)
@@ -43,13 +43,13 @@ func (m *decider) replaceCompromised() {
 	switch {
 	case issued != nil:
 		m.planWrite(func(e editor) {
-			e.storeCurrent(issued, m.Issuer)
+			e.storeCurrent(issued, m.Provider)
 			e.recordTime(wellknown.AnnotationPromotedAt, m.now)
 		})
 	case m.managerIssues() || m.current == nil:
 	case m.lastIssued.sameAs(m.next):
 		// The Secret keeps next until the issuer discards it. Otherwise next would be stored again.
-		m.d.Message = fmt.Sprintf("the key that %s issued last is compromised as well, and a new one is requested", m.Issuer)
+		m.d.Message = fmt.Sprintf("the key that %s issued last is compromised as well, and a new one is requested", m.Provider)
 		if len(m.previous) > 0 {
 			m.planWrite(editor.endPreviousTrust)
 		}

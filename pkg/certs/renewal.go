@@ -15,7 +15,7 @@ func (m *rotation) renewalDue() bool {
 	if !m.managerIssues() {
 		return m.newlyIssued() != nil
 	}
-	return m.currentIssuer != m.Issuer || m.rotationRequested() || m.unusableCA != "" || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
+	return m.currentProvider != m.Provider || m.rotationRequested() || m.unusableCA != "" || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
 }
 
 // bundleFull reports whether previous generations fill the bundle. An urgent renewal does not wait (see bounded).
@@ -34,7 +34,7 @@ func (m *rotation) urgentAt() time.Time {
 
 // startRotation accepts a stale cache: the write fails, or adds a CA that was not necessary.
 func (m *decider) startRotation() {
-	if !m.rotationRequested() && m.unusableCA == "" && !m.urgent() && m.currentIssuer == m.Issuer && !m.mayStart() {
+	if !m.rotationRequested() && m.unusableCA == "" && !m.urgent() && m.currentProvider == m.Provider && !m.mayStart() {
 		return
 	}
 	if next := m.requireIssued(); next != nil {

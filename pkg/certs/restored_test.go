@@ -49,7 +49,7 @@ func TestRestoredSecret(t *testing.T) {
 			write: "next 2, previous 3", phase: distributing, trust: "3 2", message: "missing",
 		},
 		"state before two rotations, and another issuer has issued": {
-			facts: Facts{Issuer: "theirs", Secret: distributed.Secret, Registrations: stale, Live: true, Issued: &third}, at: at,
+			facts: Facts{Provider: "theirs", Secret: distributed.Secret, Registrations: stale, Live: true, Issued: &third}, at: at,
 			write: "next 3, previous 3", phase: distributing, trust: "3", message: "missing",
 		},
 		"one registration was written for a lost generation and trusts the current one": {

@@ -76,12 +76,12 @@ func TestRotateAt(t *testing.T) {
 	stored := secret.next(second, at).with(recordRotateAt)
 	promoted := stored.promoted(at)
 	none := &Evidence{Leaf: promoted.assembled(second).leaf()}
-	otherIssuer := Facts{Issuer: "cert-manager", Secret: secret.Secret, Registrations: []Registration{one}, RotateAt: "x"}
+	otherProvider := Facts{Provider: "cert-manager", Secret: secret.Secret, Registrations: []Registration{one}, RotateAt: "x"}
 	for name, c := range map[string]decision{
 		"requested":   {facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, RotateAt: "x", Issued: &second}, at: at, write: "current 1, next 2", phase: distributing, trust: "2 1"},
 		"carried out": {facts: Facts{Secret: secret.with(recordRotateAt).Secret, Registrations: []Registration{one}, RotateAt: "x"}, at: at, phase: stable, trust: "1"},
 		"a rotation request was carried out before": {facts: Facts{Secret: secret.with(recordRotateAt).with(func(s *corev1.Secret) { s.Annotations[wellknown.AnnotationLastRotationRequest] = "compromised" }).Secret, Registrations: []Registration{one}, RotateAt: "y", RotationRequest: "compromised"}, at: at, need: NeedIssued, phase: stable, trust: "1"},
-		"another issuer":      {facts: otherIssuer, at: at, phase: stable, trust: "1"},
+		"another issuer":      {facts: otherProvider, at: at, phase: stable, trust: "1"},
 		"pods are restarted":  {facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Running: true, RestartedFor: "1", Evidence: none}, at: at, phase: promoting, trust: "2 1", restarts: true},
 		"pods were restarted": {facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Running: true, RestartedFor: "2", Evidence: none}, at: at, write: "current 2", phase: retiring, trust: "2"},
 		"no pods":             {facts: Facts{Secret: promoted.Secret, Registrations: []Registration{both}, Live: true, Evidence: none}, at: at, write: "current 2", phase: retiring, trust: "2"},
@@ -94,7 +94,7 @@ func TestRotateAt(t *testing.T) {
 	}{
 		"during an earlier rotation":   {Facts{Secret: secret.next(second, at).Secret, Registrations: []Registration{one}, Names: names, RotateAt: "x"}, true},
 		"carried out by this decision": {Facts{Secret: secret.Secret, Registrations: []Registration{one}, Names: names, RotateAt: "x", Issued: &second}, false},
-		"another issuer":               {otherIssuer, false},
+		"another issuer":               {otherProvider, false},
 	} {
 		installtest.Same(t, name+": the request is pending", test.want, Decide(test.facts, DefaultPolicy(), at).RotateAtPending)
 	}

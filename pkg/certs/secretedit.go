@@ -35,7 +35,7 @@ func (e editor) promote() {
 		ends = latest(ends, e.servedUntil())
 	}
 	previous = slices.DeleteFunc(previous, e.next.ca().Equal)
-	e.storeCurrent(e.next, e.nextIssuer)
+	e.storeCurrent(e.next, e.nextProvider)
 	for _, request := range []string{wellknown.AnnotationLastRotationRequest, wellknown.AnnotationLastRotateAt} {
 		if annotations[request] != "" {
 			e.secret.Annotations[request] = annotations[request]
@@ -131,7 +131,7 @@ func (e editor) complete() {
 	}
 	e.secret.Annotations[wellknown.AnnotationFingerprint] = e.current.leaf()
 	if e.wrongProvider() {
-		e.secret.Annotations[wellknown.AnnotationCertificateProvider] = string(e.Issuer)
+		e.secret.Annotations[wellknown.AnnotationCertificateProvider] = string(e.Provider)
 	}
 }
 
@@ -170,7 +170,7 @@ func (e editor) storeNext(next *keyPair) {
 	e.secret.Data[wellknown.KeyNextKey] = next.Key
 	e.secret.Data[wellknown.KeyNextCA] = encode(next.ca())
 	e.secret.Annotations[wellknown.AnnotationNextGeneration] = strconv.FormatInt(e.numberFor(next), 10)
-	e.secret.Annotations[wellknown.AnnotationNextProvider] = string(e.Issuer)
+	e.secret.Annotations[wellknown.AnnotationNextProvider] = string(e.Provider)
 	e.recordTime(wellknown.AnnotationNextStoredAt, e.now)
 	e.recordRequests()
 	e.recordUnusableCA()

@@ -42,14 +42,14 @@ type state struct {
 	unusableCA string // hash of a CA in the Secret that has expired and is not the CA of current
 	restartCA  string // the last such CA that a rotation was started for, until pods serve it
 
-	currentIssuer, nextIssuer managerv1alpha1.CertificateProvider
-	lastRequest, lastRotateAt string    // the requests that were carried out last
-	nextStoredAt              time.Time // when next was stored
-	nextTrustedAt             time.Time // when all registrations were observed to trust next
-	trustedBy                 string    // fingerprint of those registrations
-	promotedAt                time.Time // when current replaced another; zero when that is complete
-	updatedAt                 time.Time // when current was given to pods; zero if unknown
-	previousExpiresAt         time.Time // until when pods may serve another one; zero for not at all
+	currentProvider, nextProvider managerv1alpha1.CertificateProvider
+	lastRequest, lastRotateAt     string    // the requests that were carried out last
+	nextStoredAt                  time.Time // when next was stored
+	nextTrustedAt                 time.Time // when all registrations were observed to trust next
+	trustedBy                     string    // fingerprint of those registrations
+	promotedAt                    time.Time // when current replaced another; zero when that is complete
+	updatedAt                     time.Time // when current was given to pods; zero if unknown
+	previousExpiresAt             time.Time // until when pods may serve another one; zero for not at all
 }
 
 // readSecret reads a Secret that is the manager's; nil if it does not exist.
@@ -62,8 +62,8 @@ func readSecret(f Facts, now time.Time) state {
 		annotated:         hasAnnotations(secret),
 		previous:          parse(secret.Data[wellknown.KeyPreviousCAs]),
 		number:            certgeneration.Latest(numberIn(secret, wellknown.AnnotationNextGeneration), numberIn(secret, wellknown.AnnotationGeneration)),
-		currentIssuer:     issuerIn(secret, wellknown.AnnotationCertificateProvider),
-		nextIssuer:        issuerIn(secret, wellknown.AnnotationNextProvider),
+		currentProvider:   issuerIn(secret, wellknown.AnnotationCertificateProvider),
+		nextProvider:      issuerIn(secret, wellknown.AnnotationNextProvider),
 		lastRequest:       secret.Annotations[wellknown.AnnotationLastRotationRequest],
 		lastRotateAt:      secret.Annotations[wellknown.AnnotationLastRotateAt],
 		nextStoredAt:      instantIn(secret, wellknown.AnnotationNextStoredAt),

@@ -26,7 +26,7 @@ type managers struct {
 // facts returns the facts of a manager. Each object has a random delay of at most lag.
 func (sim *managers) facts(cacheLag time.Duration) Facts {
 	f := Facts{
-		SecretMeta: blank, Names: names, Running: sim.podsCreated > 0, Issuer: sim.provider, RotationRequest: sim.rotationRequest, RestartedFor: sim.restartedFor, ReadOnly: sim.secretRefused,
+		SecretMeta: blank, Names: names, Running: sim.podsCreated > 0, Provider: sim.provider, RotationRequest: sim.rotationRequest, RestartedFor: sim.restartedFor, ReadOnly: sim.secretRefused,
 		Secret: sim.secret.stateAt(sim.now.Add(-sim.upTo(cacheLag))),
 	}
 	if i := sim.issuers[sim.provider]; i != nil {

@@ -184,7 +184,7 @@ func (sim *simulation) finished(from string) bool {
 		return false
 	}
 	d := sim.decide(0)
-	return d.Phase == managerv1alpha1.CertificateStable && d.Write == nil && d.Serving != nil && d.Serving.Issuer == sim.provider
+	return d.Phase == managerv1alpha1.CertificateStable && d.Write == nil && d.Serving != nil && d.Serving.Provider == sim.provider
 }
 
 // checkIdle checks that every call succeeds after a rotation, for any fault.

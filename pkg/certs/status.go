@@ -43,7 +43,7 @@ func (m *decider) conclude() Decision {
 func (m *decider) unusable() string {
 	remedy := "; a new certificate replaces it"
 	if !m.managerIssues() {
-		remedy += " as soon as " + string(m.Issuer) + " has issued one"
+		remedy += " as soon as " + string(m.Provider) + " has issued one"
 	}
 	switch {
 	case m.current == nil && m.Secret == nil && len(m.Registrations) == 0:
@@ -60,7 +60,7 @@ func (m *decider) unusable() string {
 func (m *decider) serving(c *keyPair) *Serving {
 	ca := encode(c.ca())
 	return &Serving{
-		Number: certgeneration.Latest(c.Number, numberOf(c.ca())), Issuer: m.currentIssuer, Leaf: c.leaf(),
+		Number: certgeneration.Latest(c.Number, numberOf(c.ca())), Provider: m.currentProvider, Leaf: c.leaf(),
 		SharesCA: m.sharesCA(), Recent: m.recent(),
 		CA: ca, CAHash: hexSHA256(ca), CAFingerprint: hexSHA256(c.ca().Raw),
 		NotBefore: c.chain[0].NotBefore, NotAfter: expiry(c.chain), RenewAt: m.policy.renewAt(c.chain),

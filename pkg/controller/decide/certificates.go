@@ -55,7 +55,7 @@ func (c *certifier) certificate() (certificate, error) {
 	if err != nil {
 		return certificate{}, err
 	}
-	facts.Issuer, facts.Issued = issuance.provider, issuance.generation()
+	facts.Provider, facts.Issued = issuance.provider, issuance.generation()
 	if len(issuance.names) > 0 {
 		facts.Names = issuance.names
 	}
@@ -211,7 +211,7 @@ func (c *certifier) policy() (certs.Policy, string) {
 func (c *certifier) certificateOf(facts certs.Facts, decided certs.Decision, pods map[string]*corev1.Pod) certificate {
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
-			Provider: facts.Issuer, Phase: decided.Phase, Secret: facts.SecretMeta.Name,
+			Provider: facts.Provider, Phase: decided.Phase, Secret: facts.SecretMeta.Name,
 			TrustedCAs: int64(decided.Trusted), Endpoints: decided.Endpoints, LostRegistrations: decided.LostRegistrations,
 		},
 		trust: render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
@@ -226,7 +226,7 @@ func (c *certifier) certificateOf(facts certs.Facts, decided certs.Decision, pod
 	_, unwise := c.policy()
 	result.status.Message = joined(decided.Problem, decided.Message, unwise)
 	if serving := decided.Serving; serving != nil {
-		result.status.Provider = serving.Issuer
+		result.status.Provider = serving.Provider
 		result.status.Generation, result.status.CAFingerprint = serving.Number, serving.CAFingerprint
 		result.status.NotBefore, result.status.NotAfter = instant(serving.NotBefore), instant(serving.NotAfter)
 		result.status.RotatesAt, result.status.UpdatedAt = instant(serving.RenewAt), instant(serving.Updated)
