@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,10 +96,56 @@ func ownsPartOf(owned, content map[string]any) bool {
 			continue
 		}
 		fields, _ := below.(map[string]any)
-		values, isMap := value.(map[string]any)
-		if len(fields) == 0 || isMap && ownsPartOf(fields, values) {
+		if len(fields) == 0 {
 			return true
+		}
+		switch value := value.(type) {
+		case map[string]any:
+			if ownsPartOf(fields, value) {
+				return true
+			}
+		case []any:
+			if ownsPartOfEntry(fields, value) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// ownsPartOfEntry compares the entries of a list that are identified by some of their fields. The client of each other
+// field owns these, too: they decide nothing.
+func ownsPartOfEntry(owned map[string]any, entries []any) bool {
+	for key, below := range owned {
+		text, identified := strings.CutPrefix(key, "k:")
+		var identity map[string]any
+		if !identified || json.Unmarshal([]byte(text), &identity) != nil {
+			continue
+		}
+		fields, _ := below.(map[string]any)
+		for _, entry := range entries {
+			values, _ := entry.(map[string]any)
+			if has(values, identity) && ownsPartOf(fields, without(values, identity)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func has(values, identity map[string]any) bool {
+	for field, value := range identity {
+		if got, there := values[field]; there && fmt.Sprint(got) != fmt.Sprint(value) {
+			return false
+		}
+	}
+	return len(values) > 0
+}
+
+func without(values, identity map[string]any) map[string]any {
+	rest := maps.Clone(values)
+	for field := range identity {
+		delete(rest, field)
+	}
+	return rest
 }

@@ -37,7 +37,8 @@ func TestTakenBy(t *testing.T) {
 		secret             = "{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {a: b}}"
 		account            = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}}"
 		entry              = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"
-		webhooks           = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: a}, webhooks: [{name: a.b.c}]}"
+		webhooks           = "{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingWebhookConfiguration, metadata: {name: a}, webhooks: [{name: a.b.c, failurePolicy: Ignore, clientConfig: {service: {name: a}}}]}"
+		service            = "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 443, targetPort: 8443}]}}"
 		policy             = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: a}, spec: {selector: {matchLabels: {a: b}}}}"
 		accountWithSecrets = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}, imagePullSecrets: [{name: a}]}"
 		class              = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: a}, value: 1}"
@@ -54,6 +55,9 @@ func TestTakenBy(t *testing.T) {
 		"a key of a Secret":                  {secret, "helm", "", `{"f:data":{"f:a":{}}}`, true},
 		"data that the manifest lacks":       {entry, "service-ca-operator", "", `{"f:data":{".":{},"f:ca.crt":{}}}`, false},
 		"the caBundle of a webhook":          {webhooks, "cert-manager-cainjector", "", `{"f:webhooks":{"k:{\"name\":\"a.b.c\"}":{"f:clientConfig":{"f:caBundle":{}}}}}`, false},
+		"the policy of a webhook":            {webhooks, "helm", "", `{"f:webhooks":{"k:{\"name\":\"a.b.c\"}":{".":{},"f:name":{},"f:failurePolicy":{}}}}`, true},
+		"the port of a Service":              {service, "helm", "", `{"f:spec":{"f:ports":{"k:{\"port\":443,\"protocol\":\"TCP\"}":{"f:targetPort":{}}}}}`, true},
+		"another port of a Service":          {service, "mesh", "", `{"f:spec":{"f:ports":{"k:{\"port\":80,\"protocol\":\"TCP\"}":{"f:targetPort":{}}}}}`, false},
 		"an added entry of a list":           {accountWithSecrets, "openshift-controller-manager", "", `{"f:imagePullSecrets":{"k:{\"name\":\"b\"}":{}}}`, false},
 		"a field below":                      {policy, "helm", "", `{"f:spec":{"f:selector":{"f:matchLabels":{"f:a":{}}}}}`, true},
 		"another field below":                {policy, "helm", "", `{"f:spec":{"f:selector":{"f:matchLabels":{"f:b":{}}}}}`, false},

@@ -98,26 +98,34 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 	if n := slices.IndexFunc(going, isDeletedLast); n >= 0 {
 		going, last = going[:n:n], going[n:]
 	}
+	left := map[*unstructured.Unstructured]bool{} // of a previous version: their manifests are not known
 	for _, e := range slices.Backward(record.Objects) {
 		o := e.object()
 		if stays := groupkind.Is(o, groupkind.Namespace) || groupkind.Is(o, groupkind.CustomResourceDefinition); !stays && e.Created && !r.names(o) {
-			going = append(going, o)
+			going, left[o] = append(going, o), true
 		}
 	}
 	going = append(going, last...)
 	r.Delete, r.Definitions, r.takenBy = nil, 0, map[types.UID][]string{}
 	for _, o := range going {
 		there, err := live(o)
+		manifest := o
+		if left[o] && there != nil {
+			manifest = there
+		}
 		switch {
 		case err != nil:
 			return err
 		case there == nil:
 			continue
-		case !record.Removes(o, there, adopted) && !isGroupOf(there, earlier):
-			r.Messages = append(r.Messages, record.KeptMessage(o, there))
+		case !record.Removes(manifest, there, adopted) && !isGroupOf(there, earlier):
+			r.Messages = append(r.Messages, record.KeptMessage(manifest, there))
+			if left[o] {
+				r.kept = append(r.kept, o) // A later removal may adopt it.
+			}
 			continue
 		}
-		r.takenBy[there.GetUID()] = TakenBy(o, there)
+		r.takenBy[there.GetUID()] = TakenBy(manifest, there)
 		o = o.DeepCopy()
 		o.SetUID(there.GetUID())
 		r.Delete = append(r.Delete, o)

@@ -27,10 +27,7 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 	d.Labels = labels.Merge(spec.Label, d.Labels)
 	d.Annotations = map[string]string{wellknown.AnnotationReplicas: strconv.Itoa(replicas(d.Spec))}
 	d.Spec.RevisionHistoryLimit = new(int32(1)) // an operator is rolled back by its CSV, not by its Deployment
-	annotatePods(&d.Spec.Template, in)
-	configure(d, in.Config)
-	writeOutListDefaults(&d.Spec.Template.Spec)
-	nameOperatorCondition(&d.Spec.Template.Spec, in.CSV.Name)
+	completePods(d, in)
 	if secretName != "" {
 		mountCertificate(&d.Spec.Template.Spec, secretName)
 	}
@@ -46,7 +43,16 @@ func deployment(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec, secretN
 
 // Pods returns the pod template of a Deployment as it is written, except for certificates.
 func Pods(in Input, spec operatorsv1alpha1.StrategyDeploymentSpec) corev1.PodTemplateSpec {
-	return deployment(in, spec, "").Spec.Template
+	d := &appsv1.Deployment{Spec: *spec.Spec.DeepCopy()}
+	completePods(d, in)
+	return d.Spec.Template
+}
+
+func completePods(d *appsv1.Deployment, in Input) {
+	annotatePods(&d.Spec.Template, in)
+	configure(d, in.Config)
+	writeOutListDefaults(&d.Spec.Template.Spec)
+	nameOperatorCondition(&d.Spec.Template.Spec, in.CSV.Name)
 }
 
 // replicas returns the number of replicas, with the default of the API server.

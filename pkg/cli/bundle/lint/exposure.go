@@ -10,10 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/pod-security-admission/api"
 
+	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
+
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
 // exposureChecks report what an operator may need, and what an administrator has to know before the installation.
@@ -74,8 +78,9 @@ the operator's own API groups are not reported.`,
 	},
 }
 
-func hostAccess(_ *subject, d deployment) (field, what, remedy string) {
-	access := show.HostAccess(d.Spec.Template)
+// hostAccess reads the pods as they are written, with the annotations of the ClusterServiceVersion.
+func hostAccess(s *subject, d deployment) (field, what, remedy string) {
+	access := show.HostAccess(show.Pods(render.Input{CSV: s.CSV, Scope: scope.Scope{Group: &operatorsv1.OperatorGroup{}}}, d.StrategyDeploymentSpec))
 	if len(access) == 0 {
 		return "", "", ""
 	}
@@ -178,12 +183,8 @@ func unboundRoles(s *subject) []mistake {
 
 // eachEscalation leaves out rules for the API groups of the bundle's own definitions. Those of Kubernetes are never its own.
 func (s *subject) eachEscalation(role metav1.Object, do func(path string, rule rbacv1.PolicyRule)) {
-	own := map[string]bool{}
-	for _, crd := range s.CRDs() {
-		own[crd.Spec.Group] = strings.Contains(crd.Spec.Group, ".") && !strings.HasSuffix(crd.Spec.Group, ".k8s.io")
-	}
 	for i, rule := range permissions.RulesOf(role) {
-		foreign := slices.ContainsFunc(rule.APIGroups, func(group string) bool { return !own[group] })
+		foreign := slices.ContainsFunc(rule.APIGroups, func(group string) bool { return !s.ownGroups[group] })
 		if show.Escalates(rule) && foreign {
 			do(fmt.Sprintf("rules[%d]", i), rule)
 		}

@@ -38,6 +38,7 @@ type subject struct {
 	admitting []webhook
 	deployed  []deployment
 	serving   map[string]bool // the Deployments that serve webhooks or APIServices
+	ownGroups map[string]bool // the API groups of its definitions, without those of Kubernetes
 	deadlocks func(operatorsv1alpha1.WebhookDescription) []exemptions.Exemption
 }
 
@@ -74,6 +75,10 @@ func (s *subject) backend(w webhook) (deployment, bool) {
 func (s *subject) serves(d deployment) bool { return s.serving[d.Name] }
 
 func (s *subject) index() {
+	s.ownGroups = map[string]bool{}
+	for _, crd := range s.CRDs() {
+		s.ownGroups[crd.Spec.Group] = strings.Contains(crd.Spec.Group, ".") && !strings.HasSuffix(crd.Spec.Group, ".k8s.io")
+	}
 	s.serving = map[string]bool{}
 	for _, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		s.serving[d.DeploymentName] = true

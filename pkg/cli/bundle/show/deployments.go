@@ -2,9 +2,12 @@ package show
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/subscriptions"
@@ -19,33 +22,46 @@ type Deployment struct {
 	HostAccess []string `json:"hostAccess"`
 }
 
-// pods are the pods of a Deployment of the ClusterServiceVersion, with the config of the Subscription.
-type pods struct {
-	deployment string
-	template   corev1.PodTemplateSpec
-}
-
-// configured returns the pods as the manager creates them, except for certificates.
-func (c *contents) configured() []pods {
+// pods yields the name and the pods of each Deployment, with the config of the Subscription. They are not kept: a bundle
+// may have thousands.
+func (c *contents) pods() iter.Seq2[string, corev1.PodTemplateSpec] {
 	in := render.Input{
 		CSV: c.csv, Scope: scope.Scope{Group: c.group, Namespaces: c.group.Spec.TargetNamespaces}, Config: subscriptions.ConfigOf(c.subscription),
 	}
-	var all []pods
-	for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		all = append(all, pods{d.Name, render.Pods(in, d)})
+	return func(yield func(string, corev1.PodTemplateSpec) bool) {
+		for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+			if !yield(d.Name, Pods(in, d)) {
+				return
+			}
+		}
 	}
-	return all
+}
+
+// Pods returns the pods of a Deployment as the manager creates them, except for certificates, and for the name and the
+// annotations of the ClusterServiceVersion that give no access to a node: both may be large, in thousands of Deployments.
+func Pods(in render.Input, d operatorsv1alpha1.StrategyDeploymentSpec) corev1.PodTemplateSpec {
+	csv := *in.CSV
+	csv.Name, csv.Annotations = "", map[string]string{}
+	pod := d.Spec.Template.Spec
+	for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
+		key := corev1.DeprecatedAppArmorBetaContainerAnnotationKeyPrefix + container.Name
+		if profile, has := in.CSV.Annotations[key]; has {
+			csv.Annotations[key] = profile
+		}
+	}
+	in.CSV = &csv
+	return render.Pods(in, d)
 }
 
 func (c *contents) deployments() []Deployment {
 	var all []Deployment
-	for _, p := range c.pods {
-		pod := p.template.Spec
+	for name, template := range c.pods() {
+		pod := template.Spec
 		var images []string
 		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
 			images = append(images, container.Image)
 		}
-		all = append(all, Deployment{Name: p.deployment, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: HostAccess(p.template)})
+		all = append(all, Deployment{Name: name, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: HostAccess(template)})
 	}
 	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
 }

@@ -132,8 +132,8 @@ func (c *contents) mounted() []Permission {
 		}
 	}
 	var all []Permission
-	for _, p := range c.pods {
-		pod := p.template.Spec
+	for _, template := range c.pods() {
+		pod := template.Spec
 		foreign := slices.DeleteFunc(secretsOf(pod), own.Has)
 		for _, what := range slices.Concat(listed("Secrets", foreign), listed("PersistentVolumeClaims", claimsOf(pod))) {
 			all = append(all, Permission{Account: serviceAccountOf(pod), Where: c.namespace.Name, Verbs: "mount", On: what, danger: 2})
@@ -149,9 +149,9 @@ func (c *contents) delegations() []Permission {
 		serves.Insert(api.DeploymentName)
 	}
 	accounts := sets.New[string]()
-	for _, p := range c.pods {
-		if serves.Has(p.deployment) {
-			accounts.Insert(serviceAccountOf(p.template.Spec))
+	for name, template := range c.pods() {
+		if serves.Has(name) {
+			accounts.Insert(serviceAccountOf(template.Spec))
 		}
 	}
 	var all []Permission
@@ -278,7 +278,9 @@ func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
 	switch {
 	case slices.Contains(rule.Verbs, "all of"), everything(rule.Verbs) && everything(rule.Resources), anyOf(rule.Verbs, "escalate", "bind", "impersonate"):
 		danger = isAdministrator
-	case anyOf(rule.Resources, "*", "secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "nodes/proxy", "mutatingwebhookconfigurations", "validatingwebhookconfigurations", "customresourcedefinitions"):
+	case anyOf(rule.Resources, "*", "secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "pods/ephemeralcontainers", "nodes/proxy",
+		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "validatingadmissionpolicies",
+		"customresourcedefinitions", "apiservices", "certificatesigningrequests/approval"):
 		danger = leadsToAdministrator
 	case everything(rule.Verbs):
 		danger = 1
@@ -293,8 +295,14 @@ func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
 	return danger
 }
 
-// Escalates reports whether a rule makes an account an administrator, or leads there.
-func Escalates(rule rbacv1.PolicyRule) bool { return dangerOf("", "", rule) >= leadsToAdministrator }
+// Escalates reports whether a rule makes an account an administrator, or leads there. An account that creates pods can
+// use any ServiceAccount and any Secret of the namespace.
+func Escalates(rule rbacv1.PolicyRule) bool {
+	createsPods := anyOf(rule.Verbs, "*", "create", "update", "patch") && anyOf(rule.Resources, workloads...)
+	return createsPods || dangerOf("", "", rule) >= leadsToAdministrator
+}
+
+var workloads = []string{"pods", "replicationcontrollers", "deployments", "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs"}
 
 func everything(list []string) bool { return slices.Contains(list, "*") }
 

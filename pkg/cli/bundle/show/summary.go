@@ -75,7 +75,6 @@ type contents struct {
 	csv          *operatorsv1alpha1.ClusterServiceVersion
 	group        *operatorsv1.OperatorGroup
 	subscription *operatorsv1alpha1.Subscription
-	pods         []pods
 	definitions  []*apiextensionsv1.CustomResourceDefinition
 	roles        []role
 	bindings     []binding // with subjects
@@ -134,7 +133,6 @@ func contentsOf(manifests []*unstructured.Unstructured) *contents {
 			c.subscription = o
 		}
 	}
-	c.pods = c.configured()
 	c.others = byDanger(append(c.ungranted(), c.others...), func(o Object) int { return len(o.Details) })
 	return c
 }

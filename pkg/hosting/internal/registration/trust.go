@@ -191,7 +191,7 @@ func (t *Trust) trustNext(ctx context.Context, s *session, views []view, next, s
 		}
 	}
 	if err != nil || wrote || isNew && len(views) > 0 {
-		t.nextFrom = now.Add(trustSettle)
+		t.nextFrom = time.Now().Add(trustSettle) // The writes may have taken longer than trustSettle.
 	}
 	return err
 }
