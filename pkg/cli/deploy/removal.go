@@ -98,20 +98,14 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 	if n := slices.IndexFunc(going, isDeletedLast); n >= 0 {
 		going, last = going[:n:n], going[n:]
 	}
-	left := map[*unstructured.Unstructured]bool{} // of a previous version: their manifests are not known
-	for _, e := range slices.Backward(record.Objects) {
-		o := e.object()
-		if stays := groupkind.Is(o, groupkind.Namespace) || groupkind.Is(o, groupkind.CustomResourceDefinition); !stays && e.Created && !r.names(o) {
-			going, left[o] = append(going, o), true
-		}
-	}
-	going = append(going, last...)
+	left := r.leftovers(record)
+	going = slices.Concat(going, left, last)
 	r.Delete, r.Definitions, r.takenBy = nil, 0, map[types.UID][]string{}
 	for _, o := range going {
 		there, err := live(o)
 		manifest := o
-		if left[o] && there != nil {
-			manifest = there
+		if slices.Contains(left, o) && there != nil {
+			manifest = there // That of the previous version is not known.
 		}
 		switch {
 		case err != nil:
@@ -120,7 +114,7 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 			continue
 		case !record.Removes(manifest, there, adopted) && !isGroupOf(there, earlier):
 			r.Messages = append(r.Messages, record.KeptMessage(manifest, there))
-			if left[o] {
+			if slices.Contains(left, o) {
 				r.kept = append(r.kept, o) // A later removal may adopt it.
 			}
 			continue
@@ -134,6 +128,17 @@ func (r *Removal) Restrict(record Record, earlier []Record, adopted []string, li
 		}
 	}
 	return nil
+}
+
+// leftovers returns what the installation created for a previous version.
+func (r *Removal) leftovers(record Record) (all []*unstructured.Unstructured) {
+	for _, e := range slices.Backward(record.Objects) {
+		o := e.object()
+		if stays := groupkind.Is(o, groupkind.Namespace) || groupkind.Is(o, groupkind.CustomResourceDefinition); !stays && e.Created && !r.names(o) {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // isDeletedLast reports whether an interrupted removal needs the object to find the rest.
