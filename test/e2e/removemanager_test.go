@@ -58,7 +58,7 @@ func TestManagerUninstalled(t *testing.T) {
 // refusesBesideAnotherManager holds the Lease of a manager of all namespaces in another namespace.
 func refusesBesideAnotherManager(e *env) {
 	e.Helper()
-	lease := kube.CreateTemporary(e, kubeClient.CoordinationV1().Leases(e.namespace), &coordinationv1.Lease{
+	lease := kube.Create(e, kubeClient.CoordinationV1().Leases(e.namespace), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: wellknown.FieldManager},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("manager-0_x"), RenewTime: new(metav1.NowMicro()), LeaseDurationSeconds: new(int32(3600))},
 	})
