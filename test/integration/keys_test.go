@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bytes"
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -18,6 +19,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	toolswatch "k8s.io/client-go/tools/watch"
 )
 
 type keyWatch struct {
@@ -29,7 +32,18 @@ type keyWatch struct {
 func watchKeys(e *env) *keyWatch {
 	e.Helper()
 	w := &keyWatch{env: e}
-	source, err := e.kube.CoreV1().Secrets(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{})
+	secrets := e.kube.CoreV1().Secrets(metav1.NamespaceAll)
+	now, err := secrets.List(e.ctx, metav1.ListOptions{})
+	e.must(err)
+	for i := range now.Items {
+		w.secrets = append(w.secrets, &now.Items[i])
+	}
+	// The API server may end a watch at any time.
+	source, err := toolswatch.NewRetryWatcherWithContext(e.ctx, now.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return secrets.Watch(ctx, options)
+		},
+	})
 	e.must(err)
 	e.Cleanup(source.Stop)
 	go func() {
