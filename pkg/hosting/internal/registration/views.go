@@ -79,10 +79,10 @@ func (s *session) ours(configs ...*admissionregistrationv1.WebhookClientConfig) 
 }
 
 // checkService returns an error if a registration calls the Service of another installation. Its calls would
-// come here without the consent of its owner. One that calls a URL is replaced.
+// come here without the consent of its owner. A process that is called by URL replaces every registration.
 func (s *session) checkService(object, remedy string, configs ...*admissionregistrationv1.WebhookClientConfig) error {
 	for _, c := range configs {
-		if c.Service != nil && len(s.ours(c)) == 0 {
+		if s.Options.client.Service != nil && c.Service != nil && len(s.ours(c)) == 0 {
 			return fmt.Errorf("%s calls Service %s/%s and is not replaced: if no installation needs that Service, %s", object, c.Service.Namespace, c.Service.Name, remedy)
 		}
 	}
