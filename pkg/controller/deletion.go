@@ -50,11 +50,15 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
-	refused, err := uninstall.Refusals(c.uninstall.Unregister(ctx, csv, successor, backends, ownership))
+	deleted, err := c.uninstall.Unregister(ctx, csv, successor, backends, ownership)
+	refused, err := uninstall.Refusals(err)
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
-	inUse, err := c.endConversions(ctx, k, csv, converters(relatives, backends))
+	ended, inUse, err := c.endConversions(ctx, k, csv, converters(relatives, backends))
+	if deleted || ended {
+		c.records.Unregistered.Add(csv.UID, c.now())
+	}
 	conversions, err := uninstall.Refusals(err)
 	if err != nil {
 		return rollout.Requeue{}, err
@@ -65,6 +69,9 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	c.log.WithFields(k.Fields()).Info("webhooks are unregistered")
 	if csv.DeletionTimestamp == nil {
 		return rollout.Requeue{}, nil // its Namespace is terminating and will delete it
+	}
+	if settled := c.records.Unregistered.At(csv.UID).Add(c.Rollout.Settle); c.Rollout.Gate != rollout.GateAvailable && c.now().Before(settled) {
+		return rollout.Requeue{At: settled, Reason: "API servers may still call the webhooks"}, nil
 	}
 	refused, err = uninstall.Refusals(c.uninstall.Finish(ctx, csv, successor, c.ownedByDefinitions(csv, relatives), ownership))
 	if err != nil || len(refused) == 0 {
@@ -106,14 +113,14 @@ func converters(relatives lineage.Lineage, backends owners.Backends) []*operator
 
 // endConversions returns the definitions whose objects would lose fields. For them the finalizer stays, and
 // with it the backend.
-func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
+func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *operatorsv1alpha1.ClusterServiceVersion, relatives []*operatorsv1alpha1.ClusterServiceVersion) (ended bool, inUse string, err error) {
 	crds, err := c.live.Definitions(ctx, c.gather.ConvertibleNames(csv))
 	if err != nil || len(crds) == 0 {
-		return "", err
+		return false, "", err
 	}
 	services, err := c.live.Services(ctx, csv.Namespace)
 	if err != nil {
-		return "", err
+		return false, "", err
 	}
 	for _, relative := range relatives {
 		if relative.DeletionTimestamp == nil {
@@ -126,7 +133,7 @@ func (c *Controller) endConversions(ctx context.Context, k queue.Key, csv *opera
 	for _, crd := range written {
 		c.writes.Add(k, informers.Write{Object: crd, At: c.now()})
 	}
-	return inUse, err
+	return len(written) > 0, inUse, err
 }
 
 // reconcileBlockedDeletion reconciles a ClusterServiceVersion whose deletion waits, which may take long: its

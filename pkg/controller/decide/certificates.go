@@ -121,10 +121,27 @@ func (c *certifier) readTrust(secret string) ReadTrust {
 		Deployment: c.deployment, Secret: secret,
 		Selector: csvspec.OwnerSelector(c.Versions()).String(), CRDs: slices.Sorted(maps.Keys(c.Observed.CRDs)),
 	}
-	for _, recorded := range c.Status.Deployments {
-		read.Recorded = append(read.Recorded, recorded.Webhooks...)
-	}
+	read.Recorded = recordedWebhooks(c.Status)
 	return read
+}
+
+// maxRecorded limits the live reads for a status, which another client may have written. No operator has so many.
+const maxRecorded = 500
+
+// recordedWebhooks returns the webhooks of a status, one for each registration.
+func recordedWebhooks(status managerv1alpha1.WebhookRolloutStatus) []managerv1alpha1.WebhookStatus {
+	var all []managerv1alpha1.WebhookStatus
+	known := map[string]bool{}
+	for _, d := range status.Deployments {
+		for _, w := range d.Webhooks {
+			key := fmt.Sprint(w.Type, w.Configuration, w.CRDs)
+			if !known[key] && len(all) < maxRecorded {
+				known[key] = true
+				all = append(all, w)
+			}
+		}
+	}
+	return all
 }
 
 func (c *certifier) takeTrust(facts *certs.Facts, trust Trust) {

@@ -8,4 +8,5 @@ type Records struct {
 	RotationSlots RotationSlots
 	Unlabelled    LabelRefusals
 	Contested     FieldContests
+	Unregistered  Unregistered
 }

@@ -92,7 +92,8 @@ func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.C
 	if err != nil {
 		return "", nil, err
 	}
-	if refused, err = Refusals(u.Unregister(ctx, csv, nil, owners.Backends{}, ownership)); err != nil {
+	_, err = u.Unregister(ctx, csv, nil, owners.Backends{}, ownership)
+	if refused, err = Refusals(err); err != nil {
 		return "", nil, err
 	}
 	inUse, err = u.endAllConversions(ctx, csv)
@@ -109,6 +110,9 @@ func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.C
 
 // release removes the finalizer last.
 func (u *Uninstaller) release(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
+	if err := u.deleteDelegations(ctx, csv, ownership); err != nil {
+		return err
+	}
 	if err := u.removeDefinitionOwners(ctx, csv, true); err != nil {
 		return err
 	}

@@ -8,15 +8,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
+	"path"
 	"strings"
 	"sync"
 
 	"github.com/sirupsen/logrus"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
@@ -33,6 +34,13 @@ type Plan struct {
 // an error of Manager, such as a conversion in use, with the writes before it.
 func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string) (Plan, error) {
 	plan := &writePlan{}
+	known, err := clients.New(config)
+	if err != nil {
+		return Plan{}, err
+	}
+	if plan.registered, err = registeredWebhooks(ctx, known.Kube); err != nil {
+		return Plan{}, err
+	}
 	dry := rest.CopyConfig(config)
 	dry.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) { return plan.send(r, next) })
@@ -56,10 +64,40 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 type writePlan struct {
-	mu           sync.Mutex
-	writes       []string
-	refused      RefusedError
-	unregistered []string // the webhooks of the configurations that are deleted so far
+	mu         sync.Mutex
+	writes     []string
+	refused    RefusedError
+	registered map[string]sets.Set[string] // the configurations that are not deleted yet, by the names of their webhooks
+}
+
+// registeredWebhooks returns the configurations of each webhook, as resource/name.
+func registeredWebhooks(ctx context.Context, kube kubernetes.Interface) (map[string]sets.Set[string], error) {
+	validating, err := kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	mutating, err := kube.AdmissionregistrationV1().MutatingWebhookConfigurations().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	registered := map[string]sets.Set[string]{}
+	add := func(webhook, configuration string) {
+		if registered[webhook] == nil {
+			registered[webhook] = sets.New[string]()
+		}
+		registered[webhook].Insert(configuration)
+	}
+	for _, c := range validating.Items {
+		for _, w := range c.Webhooks {
+			add(w.Name, "validatingwebhookconfigurations/"+c.Name)
+		}
+	}
+	for _, c := range mutating.Items {
+		for _, w := range c.Webhooks {
+			add(w.Name, "mutatingwebhookconfigurations/"+c.Name)
+		}
+	}
+	return registered, nil
 }
 
 // send sends a write as a dry run. It answers as if the write was accepted if only a webhook refuses it that is
@@ -80,7 +118,8 @@ func (p *writePlan) send(r *http.Request, next http.RoundTripper) (*http.Respons
 		return nil, err
 	}
 	if response.StatusCode < http.StatusBadRequest {
-		return response, p.noteUnregistered(r, next)
+		p.noteUnregistered(r)
+		return response, nil
 	}
 	text, err := io.ReadAll(response.Body)
 	if err = errors.Join(err, response.Body.Close()); err != nil {
@@ -109,32 +148,28 @@ func dryRun(r *http.Request) (*http.Request, error) {
 	return dry, nil
 }
 
-// noteUnregistered reads the webhooks of a configuration that the plan deletes.
-func (p *writePlan) noteUnregistered(r *http.Request, next http.RoundTripper) error {
-	if r.Method != http.MethodDelete || !strings.Contains(r.URL.Path, "webhookconfigurations/") {
-		return nil
+func (p *writePlan) noteUnregistered(r *http.Request) {
+	if r.Method != http.MethodDelete {
+		return
 	}
-	response, err := next.RoundTrip(reading(r))
-	if err != nil {
-		return err
+	resource, name := path.Split(r.URL.Path)
+	for _, configurations := range p.registered {
+		configurations.Delete(path.Base(resource) + "/" + name)
 	}
-	defer response.Body.Close()
-	var configuration admissionregistrationv1.ValidatingWebhookConfiguration // one of the other kind has the same names
-	if err := json.NewDecoder(response.Body).Decode(&configuration); err != nil {
-		return err
-	}
-	for _, w := range configuration.Webhooks {
-		p.unregistered = append(p.unregistered, w.Name)
-	}
-	return nil
 }
 
+// refusedByUnregistered reports whether the webhook that refuses a write is in no configuration any more.
 func (p *writePlan) refusedByUnregistered(answer []byte) bool {
 	var status metav1.Status
 	if json.Unmarshal(answer, &status) != nil {
 		return false
 	}
-	return slices.ContainsFunc(p.unregistered, func(name string) bool { return strings.Contains(status.Message, fmt.Sprintf("webhook %q", name)) })
+	for webhook, configurations := range p.registered {
+		if configurations.Len() == 0 && strings.Contains(status.Message, fmt.Sprintf("webhook %q", webhook)) {
+			return true
+		}
+	}
+	return false
 }
 
 // accepted returns the response to a deletion, or the live object as the result of another write.

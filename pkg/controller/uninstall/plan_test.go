@@ -3,6 +3,7 @@ package uninstall
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
@@ -85,19 +87,21 @@ func TestRefusalsByUnregisteredWebhooks(t *testing.T) {
 	const configuration, roles = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/shop", "/apis/rbac.authorization.k8s.io/v1/clusterroles/a"
 	answers := map[string]string{
 		"DELETE " + configuration: `{"kind":"Status","apiVersion":"v1","status":"Success"}`,
-		"GET " + configuration:    `{"webhooks":[{"name":"v.shop.io"}]}`,
 		"GET " + roles:            `{"kind":"ClusterRole"}`,
 	}
-	denied := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"admission webhook \"v.shop.io\" denied the request: no"}`
+	denying := "v.shop.io"
 	next := roundTripper(func(r *http.Request) (*http.Response, error) {
 		answer, known := answers[r.Method+" "+r.URL.Path]
 		code := http.StatusOK
 		if !known {
-			answer, code = denied, http.StatusForbidden
+			answer, code = fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"admission webhook \\"%s\\" denied the request: no"}`, denying), http.StatusForbidden
 		}
 		return &http.Response{StatusCode: code, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
 	})
-	p := &writePlan{}
+	p := &writePlan{registered: map[string]sets.Set[string]{
+		"v.shop.io": sets.New("validatingwebhookconfigurations/shop"),
+		"v.mall.io": sets.New("validatingwebhookconfigurations/shop", "validatingwebhookconfigurations/mall"),
+	}}
 	codes := func(method, path string) int {
 		r, err := http.NewRequestWithContext(t.Context(), method, "http://a"+path, http.NoBody)
 		installtest.Must(t, err)
@@ -112,5 +116,7 @@ func TestRefusalsByUnregisteredWebhooks(t *testing.T) {
 	installtest.Same(t, "a patch after it", http.StatusOK, codes(http.MethodPatch, roles))
 	installtest.Same(t, "a deletion after it", http.StatusOK, codes(http.MethodDelete, roles))
 	installtest.Same(t, "refusals after it", 1, len(p.refused))
-	installtest.Same(t, "writes", 5, len(p.writes))
+	denying = "v.mall.io"
+	installtest.Same(t, "a patch that a webhook of another configuration refuses", http.StatusForbidden, codes(http.MethodPatch, roles))
+	installtest.Same(t, "writes", 6, len(p.writes))
 }

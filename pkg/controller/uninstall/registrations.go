@@ -22,29 +22,36 @@ import (
 
 // Unregister deletes registrations, except the ones that the successor declares and serves, and then bindings for
 // servers of APIServices. Objects that only have the labels stay.
-func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, ownership owners.Ownership) error {
+func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, backends owners.Backends, ownership owners.Ownership) (deleted bool, err error) {
 	owned := metav1.ListOptions{LabelSelector: labels.SelectorFromSet(csvspec.OwnerLabels(csv)).String()}
 	if successor != nil {
 		if err := u.transferRegistrations(ctx, csv, successor, backends, owned, ownership); err != nil {
-			return err
+			return false, err
 		}
 	}
 	registrations, err := u.Live.Registrations(ctx, owned)
 	if err != nil {
-		return err
+		return false, err
 	}
 	all := registrations.All()
-	if err := u.deleteAll(ctx, owners.Proven(ownership, all)); err != nil {
-		return err
+	proven := owners.Proven(ownership, all)
+	if err := u.deleteAll(ctx, proven); err != nil {
+		return false, err
 	}
-	delegations, err := u.delegations(ctx, owned)
+	u.reportLeft(csv, live.Unproven(ownership, all))
+	return len(proven) > 0, nil
+}
+
+// deleteDelegations deletes the permissions that aggregated API servers need for each call.
+func (u *Uninstaller) deleteDelegations(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, ownership owners.Ownership) error {
+	delegations, err := u.delegations(ctx, metav1.ListOptions{LabelSelector: labels.SelectorFromSet(csvspec.OwnerLabels(csv)).String()})
 	if err != nil {
 		return err
 	}
 	if err := u.deleteAll(ctx, owners.Proven(ownership, delegations)); err != nil {
 		return err
 	}
-	u.reportLeft(csv, live.Unproven(ownership, append(all, delegations...)))
+	u.reportLeft(csv, live.Unproven(ownership, delegations))
 	return nil
 }
 

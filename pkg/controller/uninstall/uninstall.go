@@ -34,6 +34,9 @@ type Uninstaller struct {
 
 // Finish removes what outlives a ClusterServiceVersion, and then the finalizer.
 func (u *Uninstaller) Finish(ctx context.Context, csv, successor *operatorsv1alpha1.ClusterServiceVersion, kept bool, ownership owners.Ownership) error {
+	if err := u.deleteDelegations(ctx, csv, ownership); err != nil {
+		return err
+	}
 	if kept {
 		orphaned, err := u.orphaned(ctx, csv)
 		if err != nil {

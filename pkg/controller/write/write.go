@@ -137,11 +137,24 @@ func Apply[T drift.Object](ctx context.Context, client Resource[T], object T, dr
 
 // Delete removes this object, not one that has taken its name since.
 func Delete[T drift.Object](ctx context.Context, client Resource[T], object T) error {
-	err := client.Delete(ctx, object.GetName(), metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(object.GetUID()))})
+	err := client.Delete(ctx, object.GetName(), metav1.DeleteOptions{Preconditions: preconditions(object)})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err
+}
+
+// preconditions of a registration also name its version: another client may have pointed it at its own server since it
+// was read.
+func preconditions(object drift.Object) *metav1.Preconditions {
+	unchanged := metav1.NewUIDPreconditions(string(object.GetUID()))
+	switch object.(type) {
+	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration, *apiregistrationv1.APIService:
+		if version := object.GetResourceVersion(); version != "" {
+			unchanged.ResourceVersion = &version
+		}
+	}
+	return unchanged
 }
 
 func result[T drift.Object](object T, err error) (written, existing drift.Object, _ error) {

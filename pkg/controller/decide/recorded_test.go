@@ -1,0 +1,36 @@
+package decide
+
+import (
+	"fmt"
+	"testing"
+
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+)
+
+// A forged status costs a limited number of reads.
+func TestRecordedWebhooks(t *testing.T) {
+	deploymentWith := func(names ...string) managerv1alpha1.DeploymentStatus {
+		var d managerv1alpha1.DeploymentStatus
+		for _, name := range names {
+			d.Webhooks = append(d.Webhooks, managerv1alpha1.WebhookStatus{Configuration: name})
+		}
+		return d
+	}
+	var many []string
+	for i := range 10000 {
+		many = append(many, fmt.Sprint("w", i))
+	}
+	for name, test := range map[string]struct {
+		status managerv1alpha1.WebhookRolloutStatus
+		want   int
+	}{
+		"none":              {managerv1alpha1.WebhookRolloutStatus{}, 0},
+		"of two":            {managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{deploymentWith("a", "b"), deploymentWith("c")}}, 3},
+		"the same":          {managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{deploymentWith("a", "a"), deploymentWith("a")}}, 1},
+		"more than allowed": {managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{deploymentWith(many...)}}, maxRecorded},
+	} {
+		if got := len(recordedWebhooks(test.status)); got != test.want {
+			t.Errorf("%s: %d webhooks, want %d", name, got, test.want)
+		}
+	}
+}
