@@ -72,6 +72,7 @@ type Controller struct {
 	now      func() time.Time
 	records  *records.Records
 
+	slow  *queue.SlowKeys
 	locks *queue.Locks // held while one of several versions of an operator is reconciled
 
 	versions  *versions.Index
@@ -105,7 +106,9 @@ func newController(options Options) *Controller {
 		records: &records.Records{},
 		writes:  &informers.Expectations{Grace: cmp.Or(options.CacheGrace, time.Second)},
 	}
-	c.locks = queue.NewLocks(func(k queue.Key) { c.queue.AddWithPriority(k, queue.Urgent) }) // it may be a repair
+	addFirst := func(k queue.Key) { c.queue.AddWithPriority(k, queue.Urgent) } // it may be a repair
+	c.slow = queue.NewSlowKeys(c.Workers/4, addFirst)
+	c.locks = queue.NewLocks(addFirst)
 	return c
 }
 

@@ -17,9 +17,15 @@ import (
 )
 
 func (c *Controller) reconcile(ctx context.Context, k queue.Key) {
+	ended, ok := c.slow.Start(k)
+	if !ok {
+		return
+	}
 	started := c.now()
 	requeue, err := c.reconcileKind(ctx, k)
-	c.metrics.ObserveReconciliation(k.Kind, c.now().Sub(started), err)
+	took := c.now().Sub(started)
+	ended(took)
+	c.metrics.ObserveReconciliation(k.Kind, took, err)
 	log := c.log.WithFields(k.Fields())
 	switch {
 	case err == nil:

@@ -94,7 +94,7 @@ func TestRefusalsByUnregisteredWebhooks(t *testing.T) {
 		answer, known := answers[r.Method+" "+r.URL.Path]
 		code := http.StatusOK
 		if !known {
-			answer, code = fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"admission webhook \\"%s\\" denied the request: no"}`, denying), http.StatusForbidden
+			answer, code = fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"admission webhook \"%s\" denied the request: no"}`, denying), http.StatusForbidden
 		}
 		return &http.Response{StatusCode: code, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
 	})

@@ -19,6 +19,33 @@ const upTo = 4
 // TestKilledAfterEachWrite kills the command after each of its writes, while a webhook refuses one object. No run
 // reports success while the object is stored in v2, and the API server does not permit to remove v2.
 func TestKilledAfterEachWrite(t *testing.T) {
+	e := newEnvWithRefusals(t)
+	e.killAfterEachWrite(func(when string) {
+		if crd := e.definition(); !slices.Contains(crd.Status.StoredVersions, "v2") {
+			t.Errorf("%s, status.storedVersions is %v, and one object is stored in v2", when, crd.Status.StoredVersions)
+		}
+	}, e.storeInVersion2)
+}
+
+// TestKilledAfterMigrationsOfAnotherClient is TestKilledAfterEachWrite with kube-controller-manager. Before each run of the
+// command it has migrated the objects except one, and removed v2 from status.storedVersions.
+func TestKilledAfterMigrationsOfAnotherClient(t *testing.T) {
+	e := newEnvWithRefusals(t)
+	defer e.startMigrator()()
+	e.killAfterEachWrite(func(string) {}, func() {
+		e.storeInVersion2()
+		e.migrateExceptOne()
+	})
+}
+
+type envWithRefusals struct {
+	*env
+	allow func()
+}
+
+// newEnvWithRefusals returns an environment in which v2 is served and a webhook refuses the updates of one object.
+func newEnvWithRefusals(t *testing.T) envWithRefusals {
+	t.Helper()
 	if cluster.Etcd() == "" {
 		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
 	}
@@ -28,12 +55,16 @@ func TestKilledAfterEachWrite(t *testing.T) {
 	e.removeCRD()
 	e.served(convert.V1, convert.V2)
 	e.Fill(t, upTo)
-	allow := e.refuse()
-	k := e.startKiller()
+	return envWithRefusals{e, e.refuse()}
+}
 
+// killAfterEachWrite prepares, kills the command after one write more than before, and runs it once without a kill.
+func (e envWithRefusals) killAfterEachWrite(check func(when string), prepare func()) {
+	e.Helper()
+	k := e.startKiller()
 	var writes []string
 	for n := 1; ; n++ {
-		e.storeInVersion2()
+		prepare()
 		output, killed := k.migrate(n)
 		writes = k.writes
 		if !killed {
@@ -41,32 +72,44 @@ func TestKilledAfterEachWrite(t *testing.T) {
 		}
 		when := "killed after " + strings.Join(writes, ", ")
 		if strings.Contains(when, "storageversionmigrations") {
-			t.Errorf("%s: its migration would go on, and the API server would remove v2 from status.storedVersions", when)
+			e.Errorf("%s: its migration would go on, and the API server would remove v2 from status.storedVersions", when)
 		}
 		if strings.Contains(output, "all objects are stored in") {
-			t.Errorf("%s, the output is:\n%s", when, output)
+			e.Errorf("%s, the output is:\n%s", when, output)
 		}
-		if crd := e.definition(); !slices.Contains(storedversions.Possible(crd), "v2") || !slices.Contains(crd.Status.StoredVersions, "v2") {
-			t.Errorf("%s, objects may be stored in %v, status.storedVersions is %v, and one is stored in v2", when, storedversions.Possible(crd), crd.Status.StoredVersions)
+		if possible := storedversions.Possible(e.definition()); !slices.Contains(possible, "v2") {
+			e.Errorf("%s, objects may be stored in %v, and one is stored in v2", when, possible)
 		}
-		if output := e.migrate(false); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") {
-			t.Errorf("%s and run again, the output is:\n%s", when, output)
-		}
-		e.keepsVersion2(when + " and run again")
+		check(when)
+		e.migrateFails(when + " and run again")
 	}
 	if len(writes) < upTo {
-		t.Errorf("the command has made %d writes before it ended: %v", len(writes), writes)
+		e.Errorf("the command has made %d writes before it ended: %v", len(writes), writes)
 	}
-	allow()
+	e.allow()
+	e.migrateSucceeds()
+}
+
+// migrateFails runs the command while the webhook refuses one object.
+func (e *env) migrateFails(when string) {
+	e.Helper()
+	if output := e.migrate(false); !strings.Contains(output, "1 objects of "+crdName+" cannot be rewritten") {
+		e.Errorf("%s, the output is:\n%s", when, output)
+	}
+	e.keepsVersion2(when)
+}
+
+func (e *env) migrateSucceeds() {
+	e.Helper()
 	if output := e.migrate(true); !strings.Contains(output, "all objects are stored in v1") {
-		t.Errorf("the output is:\n%s", output)
-	}
-	if stored := e.stored(); stored["v1"] != upTo || len(stored) != 1 {
-		t.Errorf("stored are %v after the migration", stored)
+		e.Errorf("the output is:\n%s", output)
 	}
 	crd := e.definition()
-	if _, recorded := crd.Annotations[wellknown.AnnotationStoredVersions]; recorded || !storedversions.Only(crd, "v1") {
-		t.Errorf("after the migration, possible are %v, the annotations are %v", storedversions.Possible(crd), crd.Annotations)
+	if stored := e.stored(); stored["v1"] != upTo || len(stored) != 1 || !storedversions.Only(crd, "v1") {
+		e.Errorf("stored are %v after the migration, the status is %+v", stored, crd.Status)
+	}
+	if _, recorded := crd.Annotations[wellknown.AnnotationStoredVersions]; recorded {
+		e.Errorf("after the migration, the annotations are %v", crd.Annotations)
 	}
 }
 
