@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 )
 
@@ -51,5 +55,34 @@ func TestContendersOccupyNoWorker(t *testing.T) {
 	}
 	if added := c.drain(); len(added) > 0 {
 		t.Errorf("%v were added twice", added)
+	}
+}
+
+// Keys whose last reconciliation was slow occupy a quarter of the workers.
+func TestSlowKeysOccupyFewWorkers(t *testing.T) {
+	c := newController(Options{Workers: 8})
+	c.metrics, c.log = metrics.New(prometheus.NewRegistry()), logrus.NewEntry(logrus.New())
+	c.caches = informerstest.Empty(t)
+	c.wire()
+	var now time.Time
+	c.now = func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}
+	first, second, third := queue.CSVKey("shop", "a"), queue.CSVKey("shop", "b"), queue.CSVKey("shop", "c")
+	for _, k := range []queue.Key{first, second, third} {
+		c.reconcile(t.Context(), k)
+	}
+	end, one := c.slow.Start(first)
+	if _, two := c.slow.Start(second); !one || !two {
+		t.Fatal("two of eight workers do not reconcile slow keys")
+	}
+	c.reconcile(t.Context(), third)
+	if added := c.drain(); len(added) > 0 {
+		t.Errorf("while two are reconciled, %v were added", added)
+	}
+	end(0)
+	if added := c.drain(); len(added) != 1 || added[0] != third {
+		t.Errorf("%v were added", added)
 	}
 }

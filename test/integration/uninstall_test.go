@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -15,6 +16,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -27,6 +29,28 @@ func TestUninstall(t *testing.T) {
 	e.install(bundle())
 	e.uninstall("operator.v1")
 	leavesNothing(e)
+}
+
+// Other API servers may call a webhook for a moment after its registration was deleted. Its backend exists until then.
+func TestUninstallWaitsForAPIServers(t *testing.T) {
+	const settle = time.Second
+	e := newOwnNamespaceEnv(t)
+	m := e.manage(func(o *controller.Options) { o.Rollout.Settle = settle })
+	e.install(bundle())
+	since := auditEnd(e)
+	e.uninstall("operator.v1")
+	var unregistered, released time.Time
+	for _, event := range kube.Writes(m.audited(since), m.userAgent) {
+		switch {
+		case event.Verb == "delete" && strings.HasSuffix(event.ObjectRef.Resource, "webhookconfigurations"):
+			unregistered = event.StageTimestamp.Time
+		case event.Verb == "patch" && event.ObjectRef.Resource == "clusterserviceversions" && event.ObjectRef.Subresource == "":
+			released = event.RequestReceivedTimestamp.Time
+		}
+	}
+	if unregistered.IsZero() || released.Sub(unregistered) < settle {
+		t.Errorf("the finalizer was removed %s after the last registration, want at least %s", released.Sub(unregistered), settle)
+	}
 }
 
 // Webhooks go before anything else does: once their backends go, they could refuse the
