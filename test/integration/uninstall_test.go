@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -35,8 +36,10 @@ func TestUninstall(t *testing.T) {
 func TestUninstallWaitsForAPIServers(t *testing.T) {
 	const settle = time.Second
 	e := newOwnNamespaceEnv(t)
-	m := e.manage(func(o *controller.Options) { o.Rollout.Settle = settle })
+	first := e.manage() // with the gate Available, as no webhook answers here
 	e.install(bundle())
+	first.stop()
+	m := e.manage(func(o *controller.Options) { o.Rollout.Gate, o.Rollout.Settle = rollout.GateServing, settle })
 	since := auditEnd(e)
 	e.uninstall("operator.v1")
 	var unregistered, released time.Time
