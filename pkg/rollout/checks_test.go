@@ -1,0 +1,33 @@
+package rollout
+
+import (
+	"os"
+	"path"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// docs/admin/configure.md lists the checks in their order.
+func TestChecksAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/admin/configure.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "| check | condition | reason |")
+	section, _, _ = strings.Cut(section, "\n\n")
+	var documented, checked []string
+	for _, row := range regexp.MustCompile(`(?m)^\| (\w+) \|`).FindAllStringSubmatch(section, -1) {
+		documented = append(documented, row[1])
+	}
+	for _, c := range slices.Concat(writeChecks, callChecks) {
+		name := runtime.FuncForPC(reflect.ValueOf(c.run).Pointer()).Name()
+		checked = append(checked, strings.TrimPrefix(path.Ext(name), "."))
+	}
+	if !slices.Equal(documented, checked) {
+		t.Errorf("documented are %v, the checks are %v", documented, checked)
+	}
+}
