@@ -15,7 +15,7 @@ type decider struct {
 	blocking *corev1.Secret // has the name of the Secret, and can only be deleted
 	d        Decision
 
-	restart time.Time // when pods that do not reload are restarted; zero for never
+	restartAt time.Time // when pods that do not reload are restarted; zero for never
 }
 
 // Decide returns the decision for the facts. The Secret determines the trust. Registrations count only while it

@@ -28,7 +28,7 @@ func (m *rotation) notYetValid() string {
 	if !m.now.Before(last.NotBefore) || m.lastIssued.invalid(m.Names, last.NotBefore) != "" {
 		return ""
 	}
-	return fmt.Sprintf("what %s issued %s; it is taken up then", m.Provider, outsideValidity(last, m.now))
+	return fmt.Sprintf("the certificate of %s %s; the manager uses it from then on", m.Provider, outsideValidity(last, m.now))
 }
 
 func issuedKeyPair(f Facts, now time.Time) *keyPair {

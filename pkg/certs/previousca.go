@@ -42,11 +42,11 @@ func (m *decider) untrustPrevious() {
 func (m *decider) awaitPods(seen Evidence) {
 	m.d.Endpoints = seen.counts()
 	m.d.ResyncPods = seen.podsToResync(m.promotedAt, m.now)
-	restart := m.restartTime(seen)
-	m.restart = restart.at
-	m.d.Restart = !restart.at.IsZero() && !m.now.Before(restart.at)
-	m.d.Message = m.explain(seen) + restart.text
-	m.d.PollAt = m.pollAt(restart.at, seen.ThroughAPIServer)
+	planned := m.restartTime(seen)
+	m.restartAt = planned.at
+	m.d.Restart = !planned.at.IsZero() && !m.now.Before(planned.at)
+	m.d.Message = m.explain(seen) + planned.text
+	m.d.PollAt = m.pollAt(planned.at, seen.ThroughAPIServer)
 }
 
 // explain reports which endpoints do not serve the current certificate, and what follows.
@@ -70,13 +70,13 @@ func (m *decider) explain(seen Evidence) string {
 // longestPoll is the longest pause between two checks of pods that the manager can dial.
 const longestPoll = 30 * time.Second
 
-func (m *decider) pollAt(restart time.Time, costly bool) time.Time {
+func (m *decider) pollAt(restartAt time.Time, costly bool) time.Time {
 	pause := m.pause(250*time.Millisecond, longestPoll)
 	if costly {
 		pause = m.pause(2*time.Second, maxResyncPause)
 	}
 	_, resync := resyncTimes(m.promotedAt, m.now)
-	return earliest(m.now, m.now.Add(pause), resync, restart, m.previousExpiresAt)
+	return earliest(m.now, m.now.Add(pause), resync, restartAt, m.previousExpiresAt)
 }
 
 // pause is short at first, then in proportion to the time since the promotion.

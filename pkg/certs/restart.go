@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// restarting is about pods that may not have reloaded the current generation; zero for never.
-type restarting struct {
+// plannedRestart is the restart of pods that may not have reloaded the current generation; zero for none.
+type plannedRestart struct {
 	at   time.Time
-	text string // for the message before it happens
+	text string // announces it in the message of the rotation
 }
 
 // restartTime is after the grace time, if pods were observed to serve another generation. A restart that
-// makes calls fail, or without knowledge of what pods serve, is put off as long as possible.
-func (m *rotation) restartTime(seen Evidence) restarting {
+// makes calls fail, or without knowledge of what pods serve, waits as long as possible.
+func (m *rotation) restartTime(seen Evidence) plannedRestart {
 	stale := seen.count(ServesOther) > 0
 	switch {
 	case !m.Running:
-		return restarting{}
+		return plannedRestart{}
 	case stale && m.previousExpiresAt.IsZero():
-		return m.announce("what does not reload", m.promotedAt.Add(m.policy.Settle))
+		return m.announce("pods that do not reload", m.promotedAt.Add(m.policy.Settle))
 	case stale && m.RestartCosts == "":
-		return m.announce("what does not reload", m.promotedAt.Add(m.policy.Grace))
+		return m.announce("pods that do not reload", m.promotedAt.Add(m.policy.Grace))
 	case stale:
-		return m.announce("what does not reload", m.restartDeadline())
+		return m.announce("pods that do not reload", m.restartDeadline())
 	case m.previousExpiresAt.IsZero() || !m.mayServeOther(seen):
-		return restarting{}
+		return plannedRestart{}
 	default:
-		return m.announce("what is not known to serve it", m.restartDeadline())
+		return m.announce("pods that are not known to serve it", m.restartDeadline())
 	}
 }
 
@@ -63,17 +63,17 @@ func (m *rotation) awaitsRestart(seen Evidence) bool {
 }
 
 // announce explains what a restart costs, and how to have it at another time.
-func (m *rotation) announce(what string, at time.Time) restarting {
+func (m *rotation) announce(what string, at time.Time) plannedRestart {
 	var how string
 	switch {
 	case m.Paused:
-		how = "has to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"
+		how = "have to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"
 	case m.RestartCosts == "":
-		how = fmt.Sprintf("is restarted from %s on, pod by pod, which makes calls fail if it does not drain on termination", instant(at))
+		how = fmt.Sprintf("are restarted from %s on, one by one, which makes calls fail if the server does not drain on termination", instant(at))
 	case m.previousExpiresAt.IsZero():
-		how = fmt.Sprintf("is restarted from %s on, which makes calls fail because %s", instant(at), m.RestartCosts)
+		how = fmt.Sprintf("are restarted from %s on, which makes calls fail because %s", instant(at), m.RestartCosts)
 	default:
-		how = fmt.Sprintf("has to be restarted, which makes calls fail because %s: it is put off until %s, restart it at a better moment", m.RestartCosts, instant(at))
+		how = fmt.Sprintf("have to be restarted, which makes calls fail because %s: the restart waits until %s, restart them earlier if another time is better", m.RestartCosts, instant(at))
 	}
-	return restarting{at, "; " + what + " " + how}
+	return plannedRestart{at, "; " + what + " " + how}
 }

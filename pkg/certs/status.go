@@ -125,7 +125,7 @@ func (m *decider) changeTimes(trusted []*x509.Certificate) []time.Time {
 			all = append(all, m.unverifiableAt())
 		}
 	}
-	all = append(all, m.restart, m.previousExpiresAt) // the zero time is before now
+	all = append(all, m.restartAt, m.previousExpiresAt) // the zero time is before now
 	for _, ca := range trusted {
 		all = append(all, ca.NotAfter)
 	}

@@ -152,13 +152,13 @@ func TestUnfitCertificate(t *testing.T) {
 		},
 		"that has ended": {
 			ours.issue(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) }),
-			ours.bundle(), "but it has ended or not begun:",
+			ours.bundle(), "but it has expired or is not valid yet:",
 		},
 		"for clients": {
 			ours.issue(t, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }),
 			ours.bundle(), "incompatible key usage",
 		},
-		"of a CA that has ended": {ours.issue(t), ended.bundle(), "but that CA has ended or not begun:"},
+		"of a CA that has ended": {ours.issue(t), ended.bundle(), "but that CA has expired or is not valid yet:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{c.leaf}})

@@ -18,7 +18,7 @@ func (p *planner) block() {
 	setFirst(&why, p.Upgrade.NotUpgradeable)
 	setFirst(&why, p.Upgrade.NotReady)
 	setFirst(&why, p.forbidden)
-	setFirst(&why, "it takes over when the version that it replaces is ready for it")
+	setFirst(&why, "it is installed when the version that it replaces can be upgraded")
 	if p.Failure != nil {
 		why = p.Failure.Message
 	}

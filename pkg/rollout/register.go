@@ -38,7 +38,7 @@ func (r *registrar) register(d render.Deployment, w render.Webhook, backend work
 	case usedAsDesired:
 		return r.keep(c)
 	case usedOtherwise:
-		return waiting(w, managerv1alpha1.ReasonDeploymentNotAvailable, fmt.Sprintf("it is called in another way than in %s, and registered again when deployment %s serves it", use.older, d.Object.Name))
+		return waiting(w, managerv1alpha1.ReasonDeploymentNotAvailable, fmt.Sprintf("ClusterServiceVersion %s declares this webhook differently: the webhook is registered again when deployment %s serves it", use.older, d.Object.Name))
 	default: // The other uses need the checks.
 	}
 	if view, blocked := c.firstBlocking(callChecks); blocked {

@@ -168,13 +168,13 @@ func TestRotationThatLosesCalls(t *testing.T) {
 	}{
 		"neither reloads nor drains": {
 			change: func(*appsv1.DeploymentSpec) {},
-			says:   "which makes calls fail if it does not drain",
+			says:   "which makes calls fail if the server does not drain",
 			act:    awaitRestart,
 			most:   200, // a second for each of the two pods; a few were seen
 		},
 		"Recreate": {
 			change: func(d *appsv1.DeploymentSpec) { d.Strategy.Type = appsv1.RecreateDeploymentStrategyType },
-			says:   "the strategy Recreate of deployment hook ends all pods before it starts new ones: it is put off until",
+			says:   "the strategy Recreate of deployment hook ends all pods before it starts new ones: the restart waits until",
 			act:    func(e *env) time.Time { before := time.Now(); restartHook(e); return before },
 			most:   1500, // no pod at all for as long as a new one takes, 2 s as a rule
 		},

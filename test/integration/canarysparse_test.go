@@ -37,7 +37,7 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 
 	ca.renew()
 	e.says("because they succeed with the previous certificate as well; the previous certificate is of the same CA, and valid at most until ")
-	e.says("what is not known to serve it is restarted from ")
+	e.says("pods that are not known to serve it are restarted from ")
 	before := canaries.Load()
 	m.looksAgain("operator.v1")
 	same(t, "canaries that were created for nothing", canaries.Load()-before, 0)

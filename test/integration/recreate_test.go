@@ -25,7 +25,7 @@ func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
 	p.start()
 	before := e.servingCA()
 	e.order("once")
-	e.rotationIs(managerv1alpha1.CertificatePromoting, "", "it is put off until")
+	e.rotationIs(managerv1alpha1.CertificatePromoting, "", "the restart waits until")
 	m.looksAgain("operator.v1")
 	ageRotation(e, 71*24*time.Hour) // of 90 days
 	m.looksAgain("operator.v1")
