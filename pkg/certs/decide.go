@@ -89,7 +89,7 @@ func (m *decider) ignoreSecret(problem string) Decision {
 	return Decision{
 		Phase:      managerv1alpha1.CertificateBootstrap,
 		Trust:      encode(trusted...),
-		Trusted:    len(trusted),
+		TrustedCAs: len(trusted),
 		Generation: latestNumber(trusted),
 		Problem:    problem,
 		ChangesAt:  earliest(m.now, m.changeTimes(trusted)...),

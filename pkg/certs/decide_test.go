@@ -60,7 +60,7 @@ func (c decision) check(t *testing.T) {
 	installtest.Same(t, "it requests a reissue", c.reissues, d.Reissue)
 	installtest.Same(t, "phase", c.phase, d.Phase)
 	installtest.Same(t, "trust", c.trust, numbersOf(parse(d.Trust)))
-	installtest.Same(t, "the number of trusted CAs", len(parse(d.Trust)), d.Trusted)
+	installtest.Same(t, "the number of trusted CAs", len(parse(d.Trust)), d.TrustedCAs)
 	installtest.Says(t, "the message", c.message, d.Problem+d.Message)
 	if d.Write != nil {
 		c.checkPrecondition(t, d.Write)

@@ -45,8 +45,8 @@ type Decision struct {
 	Serving *Serving
 	// Trust is the caBundle for registrations; nil for none.
 	Trust []byte
-	// Trusted is the number of CAs in Trust.
-	Trusted int
+	// TrustedCAs is the number of CAs in Trust.
+	TrustedCAs int
 	// Generation is the newest in Trust. A bundle never replaces one with a higher number.
 	Generation int64
 

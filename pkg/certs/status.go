@@ -23,7 +23,7 @@ func (m *decider) conclude() Decision {
 	}
 	trusted := trustworthy(m.trust(), m.now, m.currentAndNext()...)
 	m.d.Phase = m.phase(trusted)
-	m.d.Trust, m.d.Trusted = encode(trusted...), len(trusted)
+	m.d.Trust, m.d.TrustedCAs = encode(trusted...), len(trusted)
 	m.d.Generation = m.number
 	m.d.RotateAtPending = m.rotateAtRequest()
 	m.d.Reissue, m.d.Rejected = m.needsReissue(), m.rejected()

@@ -15,6 +15,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/decide"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
@@ -55,7 +56,7 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
-	ended, inUse, err := c.endConversions(ctx, k, csv, converters(relatives, backends))
+	ended, inUse, err := c.endConversions(ctx, k, csv, decide.Converters(relatives, backends))
 	if deleted || ended {
 		c.records.Unregistered.Add(csv.UID, c.now())
 	}
@@ -63,21 +64,28 @@ func (c *Controller) reconcileDeleted(ctx context.Context, k queue.Key, csv *ope
 	if err != nil {
 		return rollout.Requeue{}, err
 	}
-	if refused = append(refused, conversions...); inUse != "" || len(refused) > 0 {
+	refused = append(refused, conversions...)
+	next, requeue := c.deletionOf(csv, inUse, refused).Next(c.now())
+	if next == decide.ReportBlocked {
 		return c.reconcileBlockedDeletion(ctx, k, csv, relatives, inUse, refused)
 	}
 	c.log.WithFields(k.Fields()).Info("webhooks are unregistered")
-	if csv.DeletionTimestamp == nil {
-		return rollout.Requeue{}, nil // its Namespace is terminating and will delete it
+	if next != decide.RemoveFinalizer {
+		return requeue, nil
 	}
-	if settled := c.records.Unregistered.At(csv.UID).Add(c.Rollout.Settle); c.Rollout.Gate != rollout.GateAvailable && c.now().Before(settled) {
-		return rollout.Requeue{At: settled, Reason: "API servers may still call the webhooks"}, nil
-	}
-	refused, err = uninstall.Refusals(c.uninstall.Finish(ctx, csv, successor, c.ownedByDefinitions(csv, relatives), ownership))
+	refused, err = uninstall.Refusals(c.uninstall.Finish(ctx, csv, successor, decide.OwnedByDefinitions(csv, relatives, c.gather.Owned(csv)), ownership))
 	if err != nil || len(refused) == 0 {
 		return rollout.Requeue{}, err
 	}
 	return c.reportRefusedEnd(ctx, k, csv, refused.Error())
+}
+
+func (c *Controller) deletionOf(csv *operatorsv1alpha1.ClusterServiceVersion, inUse string, refused uninstall.RefusedError) decide.Deletion {
+	d := decide.Deletion{InUse: inUse != "", Refused: len(refused) > 0, ByNamespace: csv.DeletionTimestamp == nil, Ended: c.records.Unregistered.At(csv.UID)}
+	if c.Rollout.Gate != rollout.GateAvailable {
+		d.Settle = c.Rollout.Settle
+	}
+	return d
 }
 
 // reportRefusedEnd reports that the API server refuses to remove what is left of a ClusterServiceVersion
@@ -102,13 +110,6 @@ const countPause = 15 * time.Second
 
 func (c *Controller) retryDeletion() rollout.Requeue {
 	return rollout.Requeue{At: c.now().Add(countPause), Reason: "what blocks the deletion is checked"}
-}
-
-// converters returns the versions that continue the conversions of a deleted version: newer ones, and
-// older ones that have a backend. An older one that was never installed has none.
-func converters(relatives lineage.Lineage, backends owners.Backends) []*operatorsv1alpha1.ClusterServiceVersion {
-	older := slices.DeleteFunc(slices.Clone(relatives.Older), func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return !backends.ServesAny(c) })
-	return append(older, relatives.Newer...)
 }
 
 // endConversions returns the definitions whose objects would lose fields. For them the finalizer stays, and
@@ -182,22 +183,6 @@ func (c *Controller) reconcileBlockedDeletion(ctx context.Context, k queue.Key, 
 	}
 	contested, err = c.reporter.UpdateRollout(ctx, k, csv, current, status)
 	return requeue.Earliest(contested), cmp.Or(err, deferred)
-}
-
-// ownedByDefinitions ignores objects that another version of the operator adopts.
-func (c *Controller) ownedByDefinitions(csv *operatorsv1alpha1.ClusterServiceVersion, relatives lineage.Lineage) bool {
-	// A newer version that has begun may not have adopted the Deployment yet.
-	if !relatives.Superseded() && slices.ContainsFunc(relatives.Newer, func(newer *operatorsv1alpha1.ClusterServiceVersion) bool {
-		return newer.DeletionTimestamp == nil && owners.ConvertsLike(newer, csv)
-	}) {
-		return false
-	}
-	for _, owned := range c.gather.Owned(csv) {
-		if slices.ContainsFunc(owned, owners.HasDefinitionOwner) {
-			return true
-		}
-	}
-	return owners.HasConversions(csv)
 }
 
 func ignoreNotFound(err error) error {

@@ -13,18 +13,18 @@ const maxRequirements = 256 << 10
 // Requirements returns the results of a check for status.requirementStatus: all of them, or, if there are
 // too many, the unmet requirements first.
 func Requirements(results []operatorsv1alpha1.RequirementStatus) []operatorsv1alpha1.RequirementStatus {
-	told := make([]operatorsv1alpha1.RequirementStatus, 0, len(results))
+	reported := make([]operatorsv1alpha1.RequirementStatus, 0, len(results))
 	bytes := 0
 	for _, r := range results {
 		r.Message = Words(r.Message)
-		told = append(told, r)
+		reported = append(reported, r)
 		bytes += sizeOf(r)
 	}
 	if bytes <= maxRequirements {
-		return told
+		return reported
 	}
-	slices.SortStableFunc(told, func(a, b operatorsv1alpha1.RequirementStatus) int { return metLast(a) - metLast(b) })
-	return within(told, maxRequirements)
+	slices.SortStableFunc(reported, func(a, b operatorsv1alpha1.RequirementStatus) int { return metLast(a) - metLast(b) })
+	return within(reported, maxRequirements)
 }
 
 // within returns those results that have so many bytes of text together, the first ones first.

@@ -94,8 +94,8 @@ type Result struct {
 
 // Migrate rewrites all objects in a version (default: the storage version). Without an error, none is stored in another.
 // requestTimeout is the longest time that an API server works on a request.
-func Migrate(ctx context.Context, c Cluster, to string, requestTimeout time.Duration, tell ReportFunc) (Result, error) {
-	m := &migration{Cluster: c, to: to, requestTimeout: requestTimeout, report: tell, attempts: map[step]int{}}
+func Migrate(ctx context.Context, c Cluster, to string, requestTimeout time.Duration, report ReportFunc) (Result, error) {
+	m := &migration{Cluster: c, to: to, requestTimeout: requestTimeout, report: report, attempts: map[step]int{}}
 	for {
 		crd, err := c.Definition(ctx)
 		if err != nil {

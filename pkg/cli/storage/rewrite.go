@@ -31,8 +31,8 @@ func checkReadable(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomRe
 }
 
 // rewriteAll writes all objects. No request may be in flight that began under an earlier revision.
-func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, tell ReportFunc) (int, error) {
-	refused, count := &RefusedError{CRD: crd.Name}, &counter{report: tell}
+func rewriteAll(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomResourceDefinition, to string, report ReportFunc) (int, error) {
+	refused, count := &RefusedError{CRD: crd.Name}, &counter{report: report}
 	for after := ""; ; {
 		page, err := c.Page(ctx, crd, to, after)
 		if token, expired := nextToken(err); expired {

@@ -229,7 +229,7 @@ func (c *certifier) certificateOf(facts certs.Facts, decided certs.Decision, pod
 	result := certificate{
 		status: managerv1alpha1.CertificateStatus{
 			Provider: facts.Provider, Phase: decided.Phase, Secret: facts.SecretMeta.Name,
-			TrustedCAs: int64(decided.Trusted), Endpoints: decided.Endpoints, LostRegistrations: decided.LostRegistrations,
+			TrustedCAs: int64(decided.TrustedCAs), Endpoints: decided.Endpoints, LostRegistrations: decided.LostRegistrations,
 		},
 		trust: render.Trust{CABundle: decided.Trust, Generation: decided.Generation},
 		write: c.owned(decided.Write, facts.Secret),

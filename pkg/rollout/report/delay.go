@@ -17,16 +17,16 @@ import (
 
 // DelayUntil returns when to report progress; zero for at once. If many operators are installed at the same time,
 // most progress is over before a user can read it, and each write costs as much as an object.
-func DelayUntil(csv operatorsv1alpha1.ClusterServiceVersionStatus, previous, next managerv1alpha1.WebhookRolloutStatus, phases []phase.Phase, deployments map[string]*appsv1.Deployment, patience time.Duration) time.Time {
+func DelayUntil(csv operatorsv1alpha1.ClusterServiceVersionStatus, previous, next managerv1alpha1.WebhookRolloutStatus, phases []phase.Phase, deployments map[string]*appsv1.Deployment, delay time.Duration) time.Time {
 	var since time.Time
 	switch from := phase.Of(csv); {
-	case patience == 0 || !phase.Continues(from, phases) || from.Phase == "" && IsSignificant(previous, next):
+	case delay == 0 || !phase.Continues(from, phases) || from.Phase == "" && IsSignificant(previous, next):
 		return time.Time{}
 	case from.Phase != "" && csv.LastUpdateTime != nil:
-		since = csv.LastUpdateTime.Add(laterDelays * patience)
+		since = csv.LastUpdateTime.Add(laterDelays * delay)
 	default:
 		for _, d := range deployments {
-			if at := d.CreationTimestamp.Add(patience); at.After(since) {
+			if at := d.CreationTimestamp.Add(delay); at.After(since) {
 				since = at
 			}
 		}

@@ -11,15 +11,15 @@ import (
 // waiversOf returns the waivers of --waivers, or of the file next to the bundle's folder, if it exists.
 func waiversOf(reference, file string) ([]lint.Waiver, error) {
 	if file == "" {
-		beside, err := besideFolder(reference)
-		if beside == "" || err != nil {
+		path, err := besideFolder(reference)
+		if path == "" || err != nil {
 			return nil, err
 		}
 		// The author of the bundle may have created it: reading a named pipe would block.
-		if info, err := os.Stat(beside); err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is no regular file: replace it, or name a file of waivers with --waivers", beside)
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is no regular file: replace it, or name a file of waivers with --waivers", path)
 		}
-		return lint.ReadWaivers(beside)
+		return lint.ReadWaivers(path)
 	}
 	if _, err := os.Stat(file); err != nil {
 		return nil, fmt.Errorf("--waivers: %w", err)

@@ -1,0 +1,29 @@
+package decide
+
+import (
+	"testing"
+	"time"
+)
+
+func TestDeletion(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	const settle = time.Second
+	for name, test := range map[string]struct {
+		deletion Deletion
+		want     DeletionStep
+	}{
+		"nothing was registered":                  {Deletion{Settle: settle}, RemoveFinalizer},
+		"just unregistered":                       {Deletion{Ended: now, Settle: settle}, AwaitAPIServers},
+		"just unregistered, gate Available":       {Deletion{Ended: now}, RemoveFinalizer},
+		"observed by API servers":                 {Deletion{Ended: now.Add(-settle), Settle: settle}, RemoveFinalizer},
+		"conversion in use":                       {Deletion{InUse: true, Ended: now, Settle: settle}, ReportBlocked},
+		"refused":                                 {Deletion{Refused: true, ByNamespace: true}, ReportBlocked},
+		"its Namespace deletes it later":          {Deletion{ByNamespace: true, Ended: now, Settle: settle}, AwaitDeletionTimestamp},
+		"its Namespace, and a conversion is used": {Deletion{ByNamespace: true, InUse: true}, ReportBlocked},
+	} {
+		got, requeue := test.deletion.Next(now)
+		if got != test.want || requeue.Never() == (got == AwaitAPIServers) {
+			t.Errorf("%s: step %d, requeued at %s, want step %d", name, got, requeue.At, test.want)
+		}
+	}
+}
