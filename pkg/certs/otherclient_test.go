@@ -135,7 +135,7 @@ func TestImmutableSecret(t *testing.T) {
 			f.Names, f.SecretMeta, f.Registrations = names, blank, []Registration{trusting(first)}
 			d := Decide(f, DefaultPolicy(), after(day))
 			if d.Need != test.need || (d.Write != nil) != (test.sameContent || test.next) || (d.Remove != nil) != (d.Write != nil) || d.Message != "" != (test.message != "") {
-				t.Fatalf("it needs %q, removes %v, writes %q, says %q", d.Need, d.Remove, describe(d.Write), d.Message)
+				t.Fatalf("it needs %q, removes %v, writes %q, reports %q", d.Need, d.Remove, describe(d.Write), d.Message)
 			}
 			if d.Write == nil {
 				return

@@ -59,7 +59,7 @@ func TestRestart(t *testing.T) {
 			d := Decide(f, DefaultPolicy(), after(due+test.waited))
 			installtest.Same(t, "it restarts", test.restarts, d.Restart)
 			if announced := strings.Contains(d.Message, "restarted"); !strings.HasSuffix(d.Message, test.message) || announced != (test.message != "") {
-				t.Errorf("it says %q, want %q at the end", d.Message, test.message)
+				t.Errorf("it reports %q, want %q at the end", d.Message, test.message)
 			}
 			installtest.Same(t, "the number of pods to re-sync", 1, len(d.ResyncPods))
 			if d.Write != nil {
@@ -139,7 +139,7 @@ func TestNoRestartWithoutDeployment(t *testing.T) {
 		d := Decide(Facts{Secret: promoted.Secret, Names: names, Live: true, Registrations: []Registration{trusting(second, first)},
 			Evidence: &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: []Backend{{Pod: "a", Serves: serves}}}}, DefaultPolicy(), after(due+28*day))
 		if d.Restart || strings.Contains(d.Message, "restarted") {
-			t.Errorf("it restarts: %t, and says %q", d.Restart, d.Message)
+			t.Errorf("it restarts: %t, and reports %q", d.Restart, d.Message)
 		}
 	}
 }

@@ -56,7 +56,7 @@ var Reasons = []Reason{Serving, Refused, Unreachable, TimedOut, NotTLS, Handshak
 // Result is what the probe of one target found.
 type Result struct {
 	Target
-	// Reason is Serving, or says what is in the way.
+	// Reason is Serving, or reports what is in the way.
 	Reason Reason
 	// Leaf is the hex SHA-256 of the DER form of the presented certificate; empty if not known.
 	Leaf string

@@ -275,7 +275,7 @@ func TestCancelledProbe(t *testing.T) {
 }
 
 // More targets than there is time for, all of which swallow what is sent to them, cost that time
-// and no more, and none of them is said to have had all the time that one may take.
+// and no more, and none of them is reported to have had the whole time limit of one.
 func TestTheTimeForAllTargetsEnds(t *testing.T) {
 	swallow := func(ctx context.Context, _ string) (net.Conn, error) {
 		<-ctx.Done()

@@ -60,7 +60,7 @@ func TestGroupStatus(t *testing.T) {
 		want       operatorsv1.OperatorGroupStatus
 	}{
 		"a new group":                            {group: groupOf("a"), want: statusOf(&at, []string{""})},
-		"nothing to say of a new group but when": {group: groupOf("a", selecting(team("green"))), want: statusOf(&at, nil)},
+		"nothing to report about a new group except the time": {group: groupOf("a", selecting(team("green"))), want: statusOf(&at, nil)},
 		"its annotation is refused": {
 			group: groupOf("a"), annotation: "forbidden",
 			want: statusOf(&at, []string{""}, metav1.Condition{

@@ -174,7 +174,7 @@ func tooBigToSend(t *testing.T, e *env, _ *bundle.Bundle) {
 	b := edited(t, proof{example: admission})
 	must(t, unstructured.SetNestedField(b.CSVObject.Object, strings.Repeat("a", 8<<20), "spec", "maturity"))
 	if err := e.createCSV(t, b, true); !apierrors.IsRequestEntityTooLargeError(err) {
-		t.Errorf("the API server says %v", err)
+		t.Errorf("the API server reports %v", err)
 	}
 }
 
@@ -274,7 +274,7 @@ func calledForLabelledNamespaces(t *testing.T, e *env, b *bundle.Bundle) {
 	must(t, e.relabel(t, map[string]string{"other": "label"}))
 }
 
-// relabel says what would become of a change to the labels of the Namespace of the claims.
+// relabel reports what would become of a change to the labels of the Namespace of the claims.
 func (e *env) relabel(t *testing.T, labels map[string]string) error {
 	t.Helper()
 	live := kube.Get(t, e.kube.CoreV1().Namespaces(), testNamespace)

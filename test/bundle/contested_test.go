@@ -248,7 +248,7 @@ func TestUpgradeIsContinued(t *testing.T) {
 }
 
 // Who may create definitions and no ClusterServiceVersions learns that before the first object is written: without the
-// namespace, no dry run can say so.
+// namespace, no dry run can show it.
 func TestDeniedBeforeTheFirstWrite(t *testing.T) {
 	t.Parallel()
 	const user = "definer"

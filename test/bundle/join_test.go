@@ -66,7 +66,7 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 			if !slices.Equal(o.Watch, test.want) {
 				t.Errorf("it watches %q, want %q", o.Watch, test.want)
 			}
-			installtest.Same(t, "a message says that the group is kept", test.chosen == nil, kept != "")
+			installtest.Same(t, "a message reports that the group is kept", test.chosen == nil, kept != "")
 		})
 	}
 }
@@ -108,7 +108,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true"}})
 	for name, test := range map[string]struct {
 		byHand     string
-		annotation string // what another client says of the group
+		annotation string // what another client reports of the group
 		watch      []string
 		goes       bool
 	}{
@@ -182,7 +182,7 @@ func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 	}
 }
 
-// A Subscription that a client made by hand is used, and stays: it is said, with the command that
+// A Subscription that a client made by hand is used, and stays: the command reports it, with the command that
 // removes it.
 func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 	e, c := newEnvWithInstaller(t)

@@ -217,7 +217,7 @@ func TestProofs(t *testing.T) {
 			}
 			for _, f := range lint.Run(b).Findings {
 				if f.Remedy == "" {
-					t.Errorf("%s says no way out: %s", f.Code, f.What)
+					t.Errorf("%s names no next step: %s", f.Code, f.What)
 				}
 			}
 			p.claim(t, e, b)

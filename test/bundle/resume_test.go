@@ -23,7 +23,7 @@ import (
 )
 
 // A removal that is interrupted after each object goes on wherever the bundle was installed, and
-// says that nothing is left only when nothing is.
+// reports that nothing is left only when nothing is.
 func TestUninstallationsResume(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	const namespace = "resumed" // not the one that the bundle suggests
@@ -179,7 +179,7 @@ func TestUninstallationsOfNothing(t *testing.T) {
 			output, err := webhooks(t, append([]string{"bundle", "uninstall", "../../examples/projectpolicy/bundle"}, strings.Fields(test.flags)...)...).CombinedOutput()
 			endsWith(t, err, 1)
 			if said := string(output); !strings.Contains(said, test.says) || strings.Contains(said, "is removed") {
-				t.Errorf("it does not say %q:\n%s", test.says, said)
+				t.Errorf("it does not contain %q:\n%s", test.says, said)
 			}
 		})
 	}

@@ -127,8 +127,8 @@ func TestUninstallationsEndWithObjectsThatAreHeld(t *testing.T) {
 
 	says(t, e.uninstall(t, crd, short), "CustomResourceDefinition leaves."+group, fmt.Sprintf("Leaf %s (%s)", held, finalizer), "run the same command again")
 	e.eventually(t, "the other object goes", func() bool { return isGone(t, objects, "free-object") })
-	// Run again, it resumes: the API server has said by now what it waits for.
-	says(t, e.uninstall(t, crd, short), "it has 1 object, among them Leaf "+held, "the API server says InstanceDeletion")
+	// Run again, it resumes: the API server has reported by now what it waits for.
+	says(t, e.uninstall(t, crd, short), "it has 1 object, among them Leaf "+held, "the API server reports InstanceDeletion")
 	kube.Patch(t, objects, held, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	resource := e.client(t, crd)
 	if err := e.uninstall(t, crd, long); err != nil || !isGone(t, resource, crd.GetName()) {

@@ -5,7 +5,7 @@
 // EXPECTED one with NAME/{webhooks,services,conversions,deployments,secrets,status}.yaml, as
 // OLM v0 left them: server-set fields, owner references, caBundles and secret values removed.
 // Everything in it is compared. What has to differ is an improvement, and has a name. Where
-// status.yaml says rejectedByAPIServer, the API server has to say so again.
+// status.yaml reports rejectedByAPIServer, the API server has to reject it again.
 package corpus
 
 import (

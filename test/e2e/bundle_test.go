@@ -127,7 +127,7 @@ func TestBundleInstalls(t *testing.T) {
 	chosen := unrecorded.works("", "bundle", "install", bundle, "--dry-run=client", "-o", "yaml", "--certificates=cert-manager", "--issuer=ClusterIssuer/corporate")
 	for _, part := range []string{"olm-webhook-manager.io/certificate-provider: cert-manager", "ClusterIssuer/corporate"} {
 		if !strings.Contains(chosen, part) {
-			t.Errorf("the Subscription does not say %q:\n%s", part, chosen)
+			t.Errorf("the Subscription does not contain %q:\n%s", part, chosen)
 		}
 	}
 	// What is there already is applied again, and what is another is waited for.

@@ -99,8 +99,8 @@ func staysDownUnguarded(e *env) {
 	}
 }
 
-// refusedPods is what the replicaset controller says when the webhook cannot be asked about a
-// pod, and how often it has said so.
+// refusedPods is what the replicaset controller reports when the webhook cannot be asked about a
+// pod, and how often it has reported it.
 func refusedPods(e *env) (said string, times int32) {
 	e.Helper()
 	for _, event := range kube.List(e, kubeClient.CoreV1().Events(e.namespace), metav1.ListOptions{FieldSelector: "involvedObject.kind=ReplicaSet,reason=FailedCreate"}).Items {

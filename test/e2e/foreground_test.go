@@ -34,7 +34,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	load := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Content, caches.Versions, "sessions", "pages"))
 	load.goesOn(converted)
 	e.kubectl("delete", "-n", e.namespace, "csv/"+csv, "--cascade=foreground", "--wait=false")
-	e.eventually("the garbage collector is done, and the operator says what holds it", func() (bool, any) {
+	e.eventually("the garbage collector is done, and the operator reports what holds it", func() (bool, any) {
 		c := e.get(csv)
 		return slices.Equal(c.Finalizers, []string{wellknown.FinalizerCSV}) && c.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting &&
 			strings.Contains(c.Status.Message, "describe webhookrollouts "+csv) && strings.Contains(inUse(e, csv), "storage migrate "+crd+" --to v2"), c.Status.Message
@@ -59,7 +59,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	})
 }
 
-// inUse is what a WebhookRollout says of conversions that objects need.
+// inUse is what a WebhookRollout reports of conversions that objects need.
 func inUse(e *env, csv string) string {
 	e.Helper()
 	rollout := kube.Get(e, olmClient.WebhookRollouts(e.namespace), csv)

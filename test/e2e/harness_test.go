@@ -103,7 +103,7 @@ func group(e *env) {
 	})
 }
 
-// clean says why a test that failed did, and removes its Namespace. No registration may
+// clean reports why a test that failed did, and removes its Namespace. No registration may
 // outlive that.
 func (e *env) clean() {
 	e.ctx = context.WithoutCancel(e.ctx)

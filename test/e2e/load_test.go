@@ -206,7 +206,7 @@ func (l *load) end(excused func(call) bool) {
 	}
 }
 
-// pace is how many calls a second there really were, how long there was none, and says more
+// pace is how many calls a second there really were, how long there was none, and reports more
 // of them.
 func (l *load) pace() (rate float64, silent time.Duration, said string) {
 	took := make([]time.Duration, 0, len(l.calls))

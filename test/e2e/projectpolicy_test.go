@@ -101,7 +101,7 @@ func (e *env) askForShop(ctx context.Context) call {
 	return c
 }
 
-// bothServersKnow waits until twenty calls in a row are denied: one of the two servers says that
+// bothServersKnow waits until twenty calls in a row are denied: one of the two servers reports that
 // a policy is valid, and the other may hear of it later.
 func bothServersKnow(e *env) {
 	e.Helper()

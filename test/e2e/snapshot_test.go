@@ -55,7 +55,7 @@ var restless = []schema.GroupResource{
 	{Resource: "componentstatuses"},
 }
 
-// atRest is an object without what says only when and by whom it was last written, and
+// atRest is an object without what reports only when and by whom it was last written, and
 // without a node's own list of images.
 func atRest(o unstructured.Unstructured) map[string]any {
 	unstructured.RemoveNestedField(o.Object, "metadata", "managedFields")

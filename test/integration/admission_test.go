@@ -134,7 +134,7 @@ func TestNamespaceLabelTakenBackByAdmission(t *testing.T) {
 	e.group("og", namespaces(target))
 	m := e.manage()
 	since := auditEnd(e)
-	e.eventually("the OperatorGroup says which Namespace is refused", func() (bool, any) {
+	e.eventually("the OperatorGroup reports which Namespace is refused", func() (bool, any) {
 		c := meta.FindStatusCondition(groupStatus(e, "og").Conditions, scope.ConditionLabelRefused)
 		return c != nil && strings.Contains(c.Message, target) && strings.Contains(c.Message, "admission takes back the change"), c
 	})
@@ -227,7 +227,7 @@ func mutatingWebhook(e *env, name string, patch []map[string]any) {
 		}
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Patch: text, PatchType: new(admissionv1.PatchTypeJSONPatch)}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing says so
+		_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing reports it
 	})
 	configurations := e.kube.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named(e.namespace + "-" + name), Webhooks: []admissionregistrationv1.MutatingWebhook{{

@@ -64,7 +64,7 @@ func TestOwnedAPIService(t *testing.T) {
 		t.Errorf("its API cannot be called: %v", err)
 	}
 	if d := e.rollout("operator.v1").Deployments[0]; len(d.APIServices) != 1 || d.APIServices[0].Name != a.name() || d.APIServices[0].State != "Registered" {
-		t.Errorf("the WebhookRollout says of APIServices: %+v", d.APIServices)
+		t.Errorf("the WebhookRollout reports about APIServices: %+v", d.APIServices)
 	}
 	if status := e.rollout("operator.v1"); status.ReadyRegistrations != 2 || status.Registrations != 2 {
 		t.Errorf("%d of %d are ready, want a webhook and an APIService", status.ReadyRegistrations, status.Registrations)
@@ -264,7 +264,7 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 }
 
 // Two Namespaces with a Deployment of one name have bindings of two names, though OLM's name
-// says nothing of the Namespace. Webhook servers have none.
+// reports nothing of the Namespace. Webhook servers have none.
 func TestDelegationsOfTwoNamespaces(t *testing.T) {
 	e := newParallelEnv(t)
 	other := *e

@@ -168,7 +168,7 @@ func (i *installation) said() string {
 func (i *installation) says(text string) {
 	i.Helper()
 	if !strings.Contains(i.said(), text) {
-		i.Errorf("it does not say %q:\n%s", text, i.said())
+		i.Errorf("it does not contain %q:\n%s", text, i.said())
 	}
 }
 

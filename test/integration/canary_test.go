@@ -95,7 +95,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			if test.reason == "" {
 				e.succeeds("operator.v1")
 				if w := webhookStatus(e, "operator.v1", "v.example.com"); w.Reason != "ProvedThroughAPIServer" {
-					t.Errorf("the webhook says %s: %s", w.Reason, w.Message)
+					t.Errorf("the webhook reports %s: %s", w.Reason, w.Message)
 				}
 			} else {
 				e.webhookIs("", test.reason, test.message)
@@ -245,7 +245,7 @@ func permit(w http.ResponseWriter, r *http.Request) {
 	}
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing says so
+	_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing reports it
 }
 
 // permitAtValidate serves the path of the webhooks of this package, and no other.

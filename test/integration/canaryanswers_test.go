@@ -33,7 +33,7 @@ func TestAnswersOfTheAPIServer(t *testing.T) {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(status)
-			_, _ = io.WriteString(w, body) // an API server that hears nothing says so
+			_, _ = io.WriteString(w, body) // an API server that hears nothing reports it
 		}
 	}
 	review := func(response string) http.HandlerFunc {
@@ -196,6 +196,6 @@ func (s *hookServer) called() probe.Result {
 	})
 	webhook := render.CanaryCalled(0)
 	err := ask(webhook)
-	s.Logf("the API server says: %v", err)
+	s.Logf("the API server reports: %v", err)
 	return probe.FromAPIServer(probe.Target{Address: s.service, What: "the Service"}, webhook, err)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Of a certificate that the same CA signed as the previous one, calls through the API server report
-// nothing: none is made, independent of what the manager reconciles, and the status says what comes of it.
+// nothing: none is made, independent of what the manager reconciles, and the status reports what comes of it.
 func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	e := newOperatorEnv(t)
 	ca := runServiceCA(e)

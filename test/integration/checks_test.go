@@ -46,7 +46,7 @@ func TestChecksBeforeAnyPhase(t *testing.T) {
 			}
 			same(t, "annotations", got.Annotations, annotations)
 			if got.Status.Reason != test.reason || len(got.Status.RequirementStatus) > 0 {
-				t.Errorf("it says %s, and of its requirements %+v", got.Status.Reason, got.Status.RequirementStatus)
+				t.Errorf("it reports %s, and of its requirements %+v", got.Status.Reason, got.Status.RequirementStatus)
 			}
 		})
 	}

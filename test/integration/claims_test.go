@@ -97,7 +97,7 @@ func TestNoWebhooks(t *testing.T) {
 		kinds = append(kinds, o.GetKind())
 	}
 	slices.Sort(kinds)
-	if !slices.Equal(kinds, []string{"Deployment", "OperatorCondition", "Role", "RoleBinding"}) { // and who may say its condition
+	if !slices.Equal(kinds, []string{"Deployment", "OperatorCondition", "Role", "RoleBinding"}) { // and who may write its condition
 		t.Errorf("made for it: %v", kinds)
 	}
 }

@@ -76,7 +76,7 @@ func TestIntersectingGroups(t *testing.T) {
 }
 
 // An operator does not get at another one's definition by another spelling of its kind, or by another
-// of its versions: the definition's name says what both own.
+// of its versions: the definition's name identifies what both own.
 func TestConflictOverADefinitionByAnotherName(t *testing.T) {
 	for name, misspell := range map[string]func(*operatorsv1alpha1.CRDDescription){
 		"in lower case":        func(d *operatorsv1alpha1.CRDDescription) { d.Kind = "thing" },

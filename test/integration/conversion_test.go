@@ -81,7 +81,7 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	m.looksAgain("operator.v1")
 	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Waiting" || w.LastGap != nil {
-		t.Errorf("the WebhookRollout says %+v, want Waiting, and no gap", w)
+		t.Errorf("the WebhookRollout reports %+v, want Waiting, and no gap", w)
 	}
 	if len(conversion(e, crd.Name).Webhook.ClientConfig.CABundle) > 0 {
 		t.Error("it is made to work before its Deployment is available")
@@ -93,7 +93,7 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 	}
 }
 
-// A version without the webhook takes over once no object can lose a field by it, and says
+// A version without the webhook takes over once no object can lose a field by it, and reports
 // how to get there.
 func TestUpgradeDropsTheConversion(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -104,7 +104,7 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 	v2 := converting("operator.v2", crd.Name)
 	v2.Spec.Replaces, v2.Spec.WebhookDefinitions, v2.Spec.CustomResourceDefinitions.Owned[0].Version = "operator.v1", nil, "v2"
 	e.create(v2)
-	e.eventually("the new version says what it needs", func() (bool, any) {
+	e.eventually("the new version reports what it needs", func() (bool, any) {
 		explained := csvstatus.Explained(e.get("operator.v2").Status)
 		return strings.Contains(explained, "stored in v2, and serves v1, v2: set served: false in it for v1"), explained
 	})

@@ -48,7 +48,7 @@ func TestSelfDeadlock(t *testing.T) {
 	m.emits("Normal WebhookIntercepts webhook v.example.com intercepts every operation of pods, pods/status, ")
 	m.emits("Normal SelfDeadlockPrevented webhook v.example.com could not become available again while no endpoint answers it: requests of the cluster's own components about its own pods, ")
 	if exempt := webhookStatus(e, "operator.v1", "v.example.com").Exempt; !slices.Contains(exempt, "its own pods") {
-		t.Errorf("the WebhookRollout says that %q pass it by", exempt)
+		t.Errorf("the WebhookRollout reports that %q pass it by", exempt)
 	}
 
 	standing := ownPod(e, "server-6d4cf56db6")

@@ -81,7 +81,7 @@ func TestUnansweredDiscovery(t *testing.T) {
 			<-unanswered.asked
 			other.create(csv("operator.v1", "server"))
 			other.succeeds("operator.v1")
-			allReach(e, "say what was not answered", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
+			allReach(e, "report what was not answered", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
 				return test.message == "" || strings.Contains(fmt.Sprint(c.Status.RequirementStatus), test.message)
 			})
 			release()

@@ -11,7 +11,7 @@ import (
 )
 
 // Without one scope that the operator supports nothing is registered, and the
-// ClusterServiceVersion says why; once there is one, it goes on by itself.
+// ClusterServiceVersion reports why; once there is one, it goes on by itself.
 func TestNoScope(t *testing.T) {
 	for name, test := range map[string]struct {
 		groups map[string]operatorsv1.OperatorGroupSpec

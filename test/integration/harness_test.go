@@ -171,7 +171,7 @@ func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, s
 }
 
 // proxy stands before the API server: it knows a manager's writes in their order, and
-// cuts off the ones that the judge says.
+// cuts off the ones that the judge selects.
 func proxy(e *env, judge kube.Judge) *kube.Proxy {
 	e.Helper()
 	p, err := kube.NewProxy(cluster.Config(), judge)

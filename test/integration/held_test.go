@@ -60,7 +60,7 @@ func ownedAccount(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVers
 	})
 }
 
-// isHeld waits until the ClusterServiceVersion and its record say what holds it, and in what state the
+// isHeld waits until the ClusterServiceVersion and its record report what holds it, and in what state the
 // conversion is.
 func (h held) isHeld() {
 	h.Helper()
@@ -212,7 +212,7 @@ func TestConversionOutlivesBothVersions(t *testing.T) {
 }
 
 // Nothing in a Namespace outlives it, but the ClusterServiceVersion that waits for its conversion: it
-// says so, and how it can be let go.
+// reports it, and how it can be let go.
 func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h := newHeld(t)
 	h.must(h.kube.CoreV1().Namespaces().Delete(h.ctx, h.namespace, metav1.DeleteOptions{}))
@@ -226,9 +226,9 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 		message := h.get("operator.v1").Status.Message
 		return strings.Contains(message, "its Namespace is being deleted") && strings.Contains(message, wellknown.AnnotationForceConversion+"=true"), message
 	}
-	h.eventually("the ClusterServiceVersion says what it waits for", saysWhy)
+	h.eventually("the ClusterServiceVersion reports what it waits for", saysWhy)
 	kube.Patch(h, h.olm.ClusterServiceVersions(h.namespace), "operator.v1", types.MergePatchType, []byte(`{"status":{"message":"nothing"}}`), "status")
-	h.eventually("it still says so when nothing is left that converts", saysWhy)
+	h.eventually("it still reports it when nothing is left that converts", saysWhy)
 	h.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationForceConversion, "true")
 	})

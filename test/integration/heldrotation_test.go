@@ -90,7 +90,7 @@ func TestRotationWhileAConversionIsInUse(t *testing.T) {
 	h.isHeld()
 	before := h.servingCA()
 	h.order("once")
-	h.eventually("the conversion trusts nothing but another CA, and the status says so", func() (bool, any) {
+	h.eventually("the conversion trusts nothing but another CA, and the status reports it", func() (bool, any) {
 		ca, c := h.servingCA(), rotation(h.env)
 		return !bytes.Equal(ca, before) && bytes.Equal(conversion(h.env, h.crd.Name).Webhook.ClientConfig.CABundle, ca) &&
 			c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable, c

@@ -84,7 +84,7 @@ func (w *keyWatch) holdNoCAKey() {
 	}
 }
 
-// keysOfCAs says where the keys of a Namespace's CAs are, and how many keys and CAs it saw.
+// keysOfCAs reports where the keys of a Namespace's CAs are, and how many keys and CAs it saw.
 func keysOfCAs(secrets []*corev1.Secret, namespace string) (found []string, keys, cas int) {
 	authorities := map[string]*x509.Certificate{}
 	for _, secret := range secrets {

@@ -221,7 +221,7 @@ func liftedBy(e *env, csv string) map[string]types.UID {
 	return found
 }
 
-// Without the permissions of the overlay the operator waits, and the manager says why.
+// Without the permissions of the overlay the operator waits, and the manager reports why.
 func TestLiftRolesWithoutPermission(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)

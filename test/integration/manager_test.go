@@ -84,7 +84,7 @@ func manageThrough(e *env, config *rest.Config, change ...func(*controller.Optio
 	return m
 }
 
-// logger says nothing unless MANAGER_LOG is set.
+// logger reports nothing unless MANAGER_LOG is set.
 func logger() *logrus.Entry {
 	log := logrus.New()
 	log.SetOutput(io.Discard)

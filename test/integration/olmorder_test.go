@@ -40,7 +40,7 @@ func TestRotationOrderedAsWithOLM(t *testing.T) {
 			e.eventually("the pods are replaced, and have another certificate", func() (bool, any) {
 				return templateHash(e) != hash && !bytes.Equal(before, e.servingCA()), rotation(e)
 			})
-			e.eventually("the ClusterServiceVersion says the truth again", func() (bool, any) {
+			e.eventually("the ClusterServiceVersion reports the truth again", func() (bool, any) {
 				s := e.get("operator.v1").Status
 				return s.CertsRotateAt.After(time.Now()) && s.Phase == operatorsv1alpha1.CSVPhaseSucceeded, s
 			})

@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
-// ownClock is a manager whose clock goes on when the test says so: within a second by that
+// ownClock is a manager whose clock advances when the test sets it: within a second by that
 // clock it does the same on a machine that is busy with something else.
 type ownClock struct {
 	*manager

@@ -144,7 +144,7 @@ func TestPhasesOfALifecycle(t *testing.T) {
 
 func comesToSay(e *env, csv string, want says) {
 	e.Helper()
-	e.eventually(fmt.Sprintf("%s says %v", csv, want), func() (bool, any) {
+	e.eventually(fmt.Sprintf("%s reports %v", csv, want), func() (bool, any) {
 		s := e.get(csv).Status
 		got := says{s.Phase, s.Reason, s.Message}
 		return got == want, got

@@ -76,7 +76,7 @@ func provides(e *env, provider managerv1alpha1.CertificateProvider) {
 
 func (e *env) says(text string) {
 	e.Helper()
-	e.eventually("the WebhookRollout says "+text, func() (bool, any) {
+	e.eventually("the WebhookRollout reports "+text, func() (bool, any) {
 		s := e.rollout("operator.v1")
 		if len(s.Deployments) == 0 || s.Deployments[0].Certificate == nil {
 			return false, s
@@ -94,7 +94,7 @@ func TestCertManagerIsNotInstalled(t *testing.T) {
 	e.create(csv("operator.v1", "server"))
 	e.says("cert-manager is not installed")
 	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.Reason != "CertificateUnusable" || !strings.Contains(w.Message, "install cert-manager") {
-		t.Errorf("the webhook says %+v", w)
+		t.Errorf("the webhook reports %+v", w)
 	}
 	registersNothing(e)
 	e.certManager()
@@ -153,7 +153,7 @@ func TestProvidersChange(t *testing.T) {
 			t.Errorf("from %s to %s: that the certificate is signed by the previous CA is %t", tour[i], next, same)
 		}
 		e.eventually("only "+string(next)+" is asked", func() (bool, any) { return asked(e, next) })
-		e.eventually("the ClusterServiceVersion says when "+string(next)+" renews, if it reports that", func() (bool, any) {
+		e.eventually("the ClusterServiceVersion reports when "+string(next)+" renews, if it reports that", func() (bool, any) {
 			s := e.get("operator.v1").Status
 			return s.CertsLastUpdated != nil && (s.CertsRotateAt != nil) == (next == manager || issuingControllers[next].reportsRenewal), s.CertsRotateAt
 		})

@@ -54,7 +54,7 @@ func TestManagerRemoved(t *testing.T) {
 		"operator.v1: without the conversion webhook objects would lose fields: ", crd.Name + " has 1 object, stored in v2", wellknown.AnnotationForceConversion + "=true", "then run the command again",
 	} {
 		if err == nil || !strings.Contains(err.Error(), said) {
-			t.Errorf("the error does not say %q: %v", said, err)
+			t.Errorf("the error does not contain %q: %v", said, err)
 		}
 	}
 	registersNothing(e)
@@ -194,7 +194,7 @@ func TestRefuseOtherManagers(t *testing.T) {
 		e.Helper()
 		for _, w := range want {
 			if !strings.Contains(got, w) {
-				e.Errorf("%s: %q does not say %q", what, got, w)
+				e.Errorf("%s: %q does not contain %q", what, got, w)
 			}
 		}
 		if len(want) == 0 && got != "" {

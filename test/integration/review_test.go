@@ -72,7 +72,7 @@ func TestPathNotServed(t *testing.T) {
 			})
 			endpoint(e, listener)
 			e.webhookIs("Waiting", test.reason, test.message)
-			e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
+			e.eventually("the ClusterServiceVersion reports it, too", func() (bool, any) {
 				s := e.get("operator.v1").Status
 				return s.Phase == "Installing" && strings.Contains(s.Message, test.message), s.Message
 			})

@@ -76,7 +76,7 @@ func TestRotation(t *testing.T) {
 		t.Error("the CA is the previous one")
 	}
 	same(t, "the template of pods, none of which serves the previous certificate", templateHash(e), template)
-	e.eventually("the ClusterServiceVersion says when its certificates were renewed and are due", func() (bool, any) {
+	e.eventually("the ClusterServiceVersion reports when its certificates were renewed and are due", func() (bool, any) {
 		s := e.get("operator.v1").Status
 		return began != nil && due != nil && !s.CertsLastUpdated.Time.Before(ordered) && !s.CertsRotateAt.Equal(due) && s.CertsRotateAt.After(s.CertsLastUpdated.Time), s
 	})
@@ -96,7 +96,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 		ca := e.servingCA()
 		return !trusts(e, before) && trusts(e, ca) && !bytes.Equal(before, ca), string(ca)
 	})
-	e.eventually("the status says what that costs", func() (bool, any) {
+	e.eventually("the status reports what that costs", func() (bool, any) {
 		return strings.Contains(rotation(e).Message, "calls to it fail until it does"), rotation(e)
 	})
 	p.reload()

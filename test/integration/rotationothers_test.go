@@ -128,7 +128,7 @@ func promotes(e *env) {
 	})
 }
 
-// storedPhase is what the Secret says, independent of what managers report.
+// storedPhase is the phase in the Secret, independent of what managers report.
 func storedPhase(e *env) managerv1alpha1.CertificatePhase {
 	e.Helper()
 	secret := certificate(e)

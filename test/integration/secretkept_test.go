@@ -40,7 +40,7 @@ func TestSecretReplacedWithoutAnnotations(t *testing.T) {
 		return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != "ca.crt"
 	})
 	kube.Update(e, e.kube.CoreV1().Secrets(e.namespace), &corev1.Secret{ObjectMeta: named(secret.Name), Type: secret.Type, Data: secret.Data})
-	e.eventually("the Secret says again what pods may serve", func() (bool, any) {
+	e.eventually("the Secret lists again what pods may serve", func() (bool, any) {
 		return bytes.Contains(certificate(e).Data["previous-ca.crt"], before), rotation(e)
 	})
 	m.looksAgain("operator.v1")

@@ -67,7 +67,7 @@ func TestSubscriptionConfig(t *testing.T) {
 	refused := conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused")
 	for _, want := range []string{"spec.config.volumes[0] has the name webhook-cert", "has cert-manager.io/inject-ca-from"} {
 		if !strings.Contains(refused.Message, want) {
-			t.Errorf("ConfigRefused says %q, want %q", refused.Message, want)
+			t.Errorf("ConfigRefused reports %q, want %q", refused.Message, want)
 		}
 	}
 
@@ -200,7 +200,7 @@ func TestSwitchWebhookOff(t *testing.T) {
 }
 
 // Each field, with OLM v0's rule for it, in every container; and the Subscription is found by
-// what it says is installed.
+// what it reports is installed.
 func TestSubscriptionConfigFieldByField(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	subscribeInstalled(e, "operator.v1", &operatorsv1alpha1.SubscriptionConfig{

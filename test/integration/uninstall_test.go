@@ -55,7 +55,7 @@ func TestUninstallWaitsForUnregistration(t *testing.T) {
 }
 
 // A registration that the API server refuses to delete keeps the finalizer, but not the other
-// registrations. The ClusterServiceVersion and its record say so, and the certificate is renewed.
+// registrations. The ClusterServiceVersion and its record report it, and the certificate is renewed.
 func TestUnregistrationIsRefused(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	e.manage()

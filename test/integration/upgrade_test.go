@@ -226,7 +226,7 @@ func TestUpgradeWaits(t *testing.T) {
 			test.prepare(e, v1, v2)
 			e.create(v1)
 			e.create(v2)
-			e.eventually("the new version says what it waits for", func() (bool, any) {
+			e.eventually("the new version reports what it waits for", func() (bool, any) {
 				s := e.get("operator.v2").Status
 				return s.Phase == operatorsv1alpha1.CSVPhasePending && s.Reason == test.reason && strings.Contains(csvstatus.Explained(s), test.message), csvstatus.Explained(s)
 			})
@@ -258,14 +258,14 @@ func TestUpgradeChains(t *testing.T) {
 }
 
 // An operator that minds is upgraded once it does not any more, which the manager watches
-// for. What it says is copied to the status.
+// for. What it reports is copied to the status.
 func TestUpgradeableAgain(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := e.manage()
 	v1, v2 := versions()
 	e.install(v1)
 	mind(e, "False")
-	e.eventually("what the operator says is observed", func() (bool, any) {
+	e.eventually("what the operator reports is observed", func() (bool, any) {
 		said, seen := condition(e, "operator.v1"), metav1.Condition{}
 		for _, c := range said.Status.Conditions {
 			seen = c

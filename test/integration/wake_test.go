@@ -118,7 +118,7 @@ func watchVersions(e *env) watch.Interface {
 	return w
 }
 
-// becomes waits a second, without asking, for what the status says of requirements.
+// becomes waits a second, without asking, for what the status reports of requirements.
 func (m ownClock) becomes(w watch.Interface, so func([]operatorsv1alpha1.RequirementStatus) bool) {
 	m.Helper()
 	m.withinASecond(w, func(event watch.Event) (bool, any) {
@@ -130,7 +130,7 @@ func (m ownClock) becomes(w watch.Interface, so func([]operatorsv1alpha1.Require
 	})
 }
 
-// appearance is a step after which the status of a ClusterServiceVersion says how many of its
+// appearance is a step after which the status of a ClusterServiceVersion reports how many of its
 // requirements are not there, and how many rules of its ServiceAccount are satisfied.
 type appearance struct {
 	appears   string // empty where something goes

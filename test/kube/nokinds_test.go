@@ -50,7 +50,7 @@ func TestClustersWithoutTheKinds(t *testing.T) {
 				status.Of(all, metav1.NamespaceAll, time.Now()).Print(output.New(&printed), false, time.Now())
 				for _, want := range []string{"does not know the kind ClusterServiceVersion", "v.abandoned.example.com"} {
 					if !strings.Contains(printed.String(), want) {
-						t.Errorf("status does not say %q:\n%s", want, printed.String())
+						t.Errorf("status does not contain %q:\n%s", want, printed.String())
 					}
 				}
 				return seen

@@ -24,7 +24,7 @@ const (
 
 var verb = regexp.MustCompile(`%(\[\d+\])?[+#]?[a-z]`)
 
-// Every message builder leaves room for the words in front of it: what it says fits into a
+// Every message builder leaves room for the words in front of it: what it reports fits into a
 // condition whole, unless a value in it is long.
 func TestMessageBuildersAreBrief(t *testing.T) {
 	texts := 0

@@ -89,7 +89,7 @@ func Lifted(namespace, role string) string {
 }
 
 // subdomain replaces what no name of an object has, so that one whose source is not
-// valid gets as far as the API server, which says what is wrong with the source.
+// valid gets as far as the API server, which reports what is wrong with the source.
 func subdomain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -41,7 +41,7 @@ func faults(list string, e entry) []fault {
 	check, known := valueChecks[list][e.Type]
 	switch {
 	case e.Type == "":
-		return []fault{{"", "has no type, which says what its value means", "write it"}}
+		return []fault{{"", "has no type, which defines what its value means", "write it"}}
 	case len(e.Value) == 0:
 		return []fault{{"", "has no value", "write it"}}
 	case known:

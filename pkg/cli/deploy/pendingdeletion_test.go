@@ -19,7 +19,7 @@ func TestWhyItIsHeld(t *testing.T) {
 		"no manager":                  {PendingDeletion{Namespace: "shop", Finalizers: []string{wellknown.FinalizerCSV}}, []string{wellknown.FinalizerCSV, "no manager has removed it", "include shop"}},
 		"a manager that was removed":  {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, LeaseMessage: "no manager has held Lease a/b"}, []string{"no manager has removed it", "; no manager has held Lease a/b"}},
 		"a manager that waits":        {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, ManagerMessage: "v2 is stored"}, []string{"v2 is stored"}},
-		"objects that are held":       {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: 2, Finalized: []string{"b (y)", "a (x)"}, APIServerMessage: "Check"}, []string{"it has 2 objects, among them a (x), b (y): check", "; the API server says Check"}},
+		"objects that are held":       {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: 2, Finalized: []string{"b (y)", "a (x)"}, APIServerMessage: "Check"}, []string{"it has 2 objects, among them a (x), b (y): check", "; the API server reports Check"}},
 		"objects that cannot be read": {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: UnknownCount}, []string{"cannot be read now"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 )
 
 // An operator without webhooks is installed when its Deployments are as they were applied
-// last, and not when the phase still says so of what was there before.
+// last, and not when the phase is still that of the previous object.
 func TestLagOf(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", Annotations: map[string]string{
 		"olm.operatorGroup": "og", "olm.operatorNamespace": "shop", "olm.targetNamespaces": "a,b",

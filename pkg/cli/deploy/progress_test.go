@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// What a Deployment says is said once.
+// What a Deployment reports is printed once.
 func TestProgressIsNotRepeated(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop.v1"}}
 	csv.Status.Phase, csv.Status.Message = operatorsv1alpha1.CSVPhaseInstalling, "waiting for manager: no image"
@@ -27,7 +27,7 @@ func TestProgressIsNotRepeated(t *testing.T) {
 		want    []string
 	}{
 		"after a Deployment":      {csv, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
-		"said a moment ago":       {earlier, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
+		"reported a moment ago":       {earlier, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
 		"with nothing before it":  {csv, &managerv1alpha1.WebhookRollout{}, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 		"before it was looked at": {csv, nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 	} {

@@ -243,10 +243,10 @@ func TestRefuseInstall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := CheckInstall(test.csv, "shop", []Installed{test.there}); (err != nil) != test.refused {
-				t.Errorf("install says %v", err)
+				t.Errorf("install reports %v", err)
 			}
 			if err := CheckUpgrade(test.csv, "shop", []Installed{test.there}, []string{test.adopted}); (err != nil) != test.noUpgrade {
-				t.Errorf("upgrade says %v", err)
+				t.Errorf("upgrade reports %v", err)
 			}
 		})
 	}

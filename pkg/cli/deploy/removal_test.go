@@ -59,7 +59,7 @@ func TestRemovalOf(t *testing.T) {
 			installtest.Same(t, "what goes", test.goes, goes)
 			installtest.Same(t, "output", test.told, r.Messages)
 			if r.Definitions != definitions {
-				t.Errorf("%d definitions are said to go, and %d do", r.Definitions, definitions)
+				t.Errorf("%d definitions are listed as deleted, and %d are", r.Definitions, definitions)
 			}
 		})
 	}

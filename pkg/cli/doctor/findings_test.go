@@ -277,8 +277,8 @@ func TestJudge(t *testing.T) {
 		}), []found{missing}},
 		"for its own pods, of which one is missing and one crashes": {hooked(fail, "pods",
 			served(withoutPods, withPod(Pod{Placed: true, Started: true}))), []found{down, possible}},
-		"for what pods that crash say": {hooked(fail, "pods/status", crashed), []found{down, deadlock}},
-		"for what pods that crash say, one of which it leaves out": {hooked(fail, "pods/status",
+		"for messages of pods that crash": {hooked(fail, "pods/status", crashed), []found{down, deadlock}},
+		"for messages of pods that crash, one of which it leaves out": {hooked(fail, "pods/status",
 			objects(with("app", "shop")), served(withPod(Pod{Placed: true, Started: true}))), []found{down, possible}},
 		"for the endpoints of pods that crash":                      {hooked(fail, "endpointslices", crashed), []found{down, deadlock}},
 		"for endpoints":                                             {hooked(fail, "endpointslices"), []found{possible}},
@@ -301,7 +301,7 @@ func TestJudge(t *testing.T) {
 		"for lost pods that nothing makes":                      {hooked(fail, "pods", workloadsLost), []found{down, deadlock}},
 		"for lost pods that nothing makes, without a label": {hooked(fail, "pods", objects(unhashed), workloadsLost),
 			[]found{down, possible}},
-		"for what lost pods say that nothing makes, without a label": {hooked(fail, "pods/status", objects(unhashed), workloadsLost),
+		"for messages of lost pods that nothing recreates, without a label": {hooked(fail, "pods/status", objects(unhashed), workloadsLost),
 			[]found{down, possible}},
 		"for lost pods, and what makes them may not be read": {hooked(fail, "pods", served(withoutPods, withoutTemplates, mayNotRead("replicasets"))),
 			[]found{down, deadlock, {Unknown, WorkloadsUnread, 1}}},
@@ -348,7 +348,7 @@ func TestJudge(t *testing.T) {
 			for _, f := range c.judge() {
 				got = append(got, found{f.Level, f.Code, len(f.Webhooks)})
 				if f.Message == "" || f.Remedy == "" {
-					t.Errorf("%s says nothing: %+v", f.Code, f)
+					t.Errorf("%s reports nothing: %+v", f.Code, f)
 				}
 			}
 			installtest.Same(t, "findings", test.want, got)
@@ -373,7 +373,7 @@ func TestDeadlockOfManyWebhooks(t *testing.T) {
 	installtest.Same(t, "webhooks of the deadlock", many, deadlocked)
 }
 
-// What is certain is said as such, and what else could be so as well.
+// What is certain is reported as such, and what else is possible, too.
 func TestDoubtsAboutADeadlock(t *testing.T) {
 	const (
 		allLost = "none of its pods is called, and none can become ready: it intercepts what the pods behind its own Service shop/hook need to start"

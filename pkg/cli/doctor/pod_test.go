@@ -30,7 +30,7 @@ func TestStaying(t *testing.T) {
 		"crashed":                        {[]func(*corev1.Pod){placed, in(corev1.PodRunning), is(corev1.PodReadyToStartContainers, corev1.ConditionTrue), is(corev1.PodReady, corev1.ConditionFalse)}, []Pod{{labels, true, true, false}}},
 		"on a new boot":                  {[]func(*corev1.Pod){placed, in(corev1.PodRunning), is(corev1.PodReadyToStartContainers, corev1.ConditionFalse)}, []Pod{{labels, true, false, false}}},
 		"pulled":                         {[]func(*corev1.Pod){placed, in(corev1.PodPending), is(corev1.PodReadyToStartContainers, corev1.ConditionTrue)}, []Pod{{labels, true, true, false}}},
-		"of a kubelet that does not say": {[]func(*corev1.Pod){placed, in(corev1.PodRunning)}, []Pod{{labels, true, true, false}}},
+		"of a kubelet that does not report it": {[]func(*corev1.Pod){placed, in(corev1.PodRunning)}, []Pod{{labels, true, true, false}}},
 		"deleted":                        {[]func(*corev1.Pod){placed, in(corev1.PodRunning), func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(now)) }}, nil},
 		"evicted":                        {[]func(*corev1.Pod){placed, in(corev1.PodFailed)}, nil},
 		"ended":                          {[]func(*corev1.Pod){placed, in(corev1.PodSucceeded)}, nil},
@@ -55,7 +55,7 @@ func TestLeftOver(t *testing.T) {
 		want bool
 	}{
 		"of a pod that is there until it ends": {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0", UID: "second"}, pod(corev1.PodRunning), false},
-		"of a pod of which no more is said":    {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodRunning), false},
+		"of a pod with no other message":    {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodRunning), false},
 		"of a pod that no longer exists":       {&corev1.ObjectReference{Kind: "Pod", Name: "hook-1"}, pod(corev1.PodRunning), true},
 		"of the pod before, of the same name":  {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0", UID: "first"}, pod(corev1.PodRunning), true},
 		"of a pod that was evicted":            {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodFailed), true},

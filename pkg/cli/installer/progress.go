@@ -40,7 +40,7 @@ const managerTimeout = 5 * time.Second
 
 var errDone = errors.New("done")
 
-// ErrInterrupted says that nothing is lost.
+// ErrInterrupted states that nothing is lost.
 var ErrInterrupted = errors.New("interrupted: nothing is undone; run the same command again to continue")
 
 func (v *watch) wait(ctx context.Context) error {

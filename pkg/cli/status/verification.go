@@ -28,7 +28,7 @@ type registration struct {
 	webhook    *doctor.Webhook
 }
 
-// registrations are the objects by which a WebhookRollout says that a webhook is registered.
+// registrations are the objects by which a WebhookRollout reports that a webhook is registered.
 func registrations(w managerv1alpha1.WebhookStatus, f doctor.Facts) []registration {
 	names := w.CRDs
 	if w.Type != operatorsv1alpha1.ConversionWebhook {

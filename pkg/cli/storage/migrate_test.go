@@ -31,7 +31,7 @@ type cluster struct {
 	crd     *apiextensionsv1.CustomResourceDefinition
 	writes  string // the version that the API server stores in: it learns late of a change
 	late    int    // how often it is asked before it has learned
-	silent  error  // why another API server does not say how it stores
+	silent  error  // why another API server does not report how it stores
 	stored  map[string]string
 	answers map[string]error // to a write, by name
 	denies  bool             // each of these answers is admission's, and nothing has become of the object

@@ -91,7 +91,7 @@ func podsByDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, pods []*core
 	for _, spec := range csvspec.Deployments(csv) {
 		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
 		if err != nil {
-			continue // the API server refuses such a Deployment and says why
+			continue // the API server refuses such a Deployment and reports why
 		}
 		for _, pod := range pods {
 			if selector.Matches(labels.Set(pod.Labels)) {

@@ -144,7 +144,7 @@ func TestSelfDeadlocksOfAPIServices(t *testing.T) {
 		want     []string
 	}{
 		"registered":        {"apiservices", nil, []string{"own-apiservices"}},
-		"said to be there":  {"apiservices/status", nil, []string{"own-apiservices"}},
+		"reported as existing":  {"apiservices/status", nil, []string{"own-apiservices"}},
 		"of a narrow group": {"*", []func(*operatorsv1.OperatorGroup){installtest.Targeting("red")}, []string{"own-apiservices"}},
 		"something besides": {"others", nil, nil},
 	} {

@@ -135,7 +135,7 @@ func TestConditions(t *testing.T) {
 		// What brings its pods back gets past it.
 		"its pod is created":                       {call{resource: "pods", object: ours}, false},
 		"its pod is placed":                        {call{resource: "pods", subresource: "binding", name: standing.Name, object: nobody, user: "system:kube-scheduler"}, false},
-		"its pod says how it is":                   {call{resource: "pods", subresource: "status", name: standing.Name, operation: admission.Update, object: standing, oldObject: standing, user: kubelet, groups: nodes}, false},
+		"its pod reports how it is":                   {call{resource: "pods", subresource: "status", name: standing.Name, operation: admission.Update, object: standing, oldObject: standing, user: kubelet, groups: nodes}, false},
 		"its pod no longer exists":                 {call{resource: "pods", name: standing.Name, operation: admission.Delete, oldObject: standing, user: kubelet, groups: nodes}, false},
 		"its pod is evicted by the cluster":        {call{resource: "pods", subresource: "eviction", name: standing.Name, object: nobody, user: "system:kube-controller-manager"}, false},
 		"its pod is adopted":                       {call{resource: "pods", name: standing.Name, operation: admission.Update, oldObject: onlyLabels, object: standing}, false},

@@ -29,7 +29,7 @@ func reviewed(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, d oper
 	var review admissionv1.AdmissionReview
 	installtest.Must(t, json.Unmarshal([]byte(r.Body), &review))
 	if review.APIVersion != r.APIVersion || review.Kind != r.Kind || review.Request.UID != types.UID(r.UID) {
-		t.Errorf("the body is %s of %s with the uid %s, the review says %+v", review.Kind, review.APIVersion, review.Request.UID, r)
+		t.Errorf("the body is %s of %s with the uid %s, the review reports %+v", review.Kind, review.APIVersion, review.Request.UID, r)
 	}
 	return r, *review.Request
 }

@@ -85,7 +85,7 @@ func TestEvents(t *testing.T) {
 func TestLongEventsAreCut(t *testing.T) {
 	w := managerv1alpha1.WebhookStatus{GenerateName: "v.example.com", Intercepts: strings.Repeat("CREATE of pods; ", 100)}
 	message := interceptionEvents(nil, w)[0].Message
-	if len(message) > 1000 || !strings.HasSuffix(message, "(the WebhookRollout says it all)") {
+	if len(message) > 1000 || !strings.HasSuffix(message, "(the WebhookRollout reports it all)") {
 		t.Errorf("%d characters end in %q", len(message), message[len(message)-40:])
 	}
 }

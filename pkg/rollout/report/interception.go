@@ -31,7 +31,7 @@ func interceptionEvents(before *managerv1alpha1.WebhookStatus, w managerv1alpha1
 
 // shortened cuts a message to the length of an event. The WebhookRollout has all of it.
 func shortened(message string) string {
-	const longest, rest = 1000, "... (the WebhookRollout says it all)"
+	const longest, rest = 1000, "... (the WebhookRollout reports it all)"
 	if len(message) <= longest {
 		return message
 	}

@@ -55,7 +55,7 @@ func load(certificate, key string) (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// leave ends connections one by one: the answer to a connection's next call says that it
+// leave ends connections one by one: the answer to a connection's next call reports that it
 // was the last. To close the ones that are idle at the moment would lose the calls that are
 // being written to them.
 type leave struct {

@@ -161,7 +161,7 @@ const (
 	ConditionCertificateRejected = "CertificateRejected"
 )
 
-// DeploymentState says where a Deployment stands in the rollout.
+// DeploymentState is the step of the rollout that a Deployment has reached.
 // +kubebuilder:validation:Enum=Pending;Progressing;Available
 type DeploymentState string
 
@@ -181,14 +181,14 @@ type DeploymentStatus struct {
 	// name is the Deployment's.
 	Name string `json:"name"`
 
-	// state says where the Deployment stands in the rollout.
+	// state is the step of the rollout that the Deployment has reached.
 	State DeploymentState `json:"state"`
 
 	// reason is one CamelCase word for the state.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// message says what the Deployment waits for, and what to do about it.
+	// message reports what the Deployment waits for, and what to do about it.
 	// +optional
 	Message string `json:"message,omitempty"`
 
@@ -284,7 +284,7 @@ type CertificateStatus struct {
 	Endpoints *CertificateEndpoints `json:"endpoints,omitempty"`
 
 	// lostRegistrations are the registrations that cannot be written, and that do not trust the
-	// certificate that pods are given: their calls fail. The message says why.
+	// certificate that pods are given: their calls fail. The message reports why.
 	// +optional
 	// +listType=atomic
 	LostRegistrations []string `json:"lostRegistrations,omitempty"`
@@ -293,7 +293,7 @@ type CertificateStatus struct {
 	// +optional
 	Rejected *RejectedCertificate `json:"rejected,omitempty"`
 
-	// message says what is wrong with it, or what its phase waits for, and what to do about
+	// message reports what is wrong with it, or what its phase waits for, and what to do about
 	// it. Empty when nothing is.
 	// +optional
 	Message string `json:"message,omitempty"`
@@ -326,7 +326,7 @@ type RejectedCertificate struct {
 	// reason is one word for what is wrong with it.
 	Reason string `json:"reason"`
 
-	// message says what is wrong with it, and what to do about it.
+	// message reports what is wrong with it, and what to do about it.
 	Message string `json:"message"`
 }
 
@@ -336,7 +336,7 @@ type WebhookState string
 
 // The states of a webhook.
 const (
-	// WebhookWaiting is not registered yet; reason and message say what it waits for.
+	// WebhookWaiting is not registered yet; reason and message report what it waits for.
 	WebhookWaiting WebhookState = "Waiting"
 	// WebhookRegistered is called by the API server.
 	WebhookRegistered WebhookState = "Registered"
@@ -372,7 +372,7 @@ type WebhookStatus struct {
 	// +optional
 	Calls string `json:"calls,omitempty"`
 
-	// intercepts says which requests the API server asks the webhook about.
+	// intercepts reports which requests the API server asks the webhook about.
 	// +optional
 	Intercepts string `json:"intercepts,omitempty"`
 
@@ -396,7 +396,7 @@ type WebhookStatus struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// message says what the webhook waits for, and what to do about it.
+	// message reports what the webhook waits for, and what to do about it.
 	// +optional
 	Message string `json:"message,omitempty"`
 
@@ -446,7 +446,7 @@ type APIServiceStatus struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// message says what the APIService waits for, and what to do about it.
+	// message reports what the APIService waits for, and what to do about it.
 	// +optional
 	Message string `json:"message,omitempty"`
 

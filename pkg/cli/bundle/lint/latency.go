@@ -32,7 +32,7 @@ object do not add up.`,
 	find: addedLatency,
 }}
 
-// addedLatency looks at each request that the rules name, and says the same of several once.
+// addedLatency looks at each request that the rules name, and reports requests with the same result once.
 func addedLatency(s *subject) []mistake {
 	delayed, first := map[string][]string{}, map[string]webhook{}
 	calls := callsOf(s.admission())

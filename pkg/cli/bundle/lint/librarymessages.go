@@ -11,7 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// libraryMessage is a sentence of OLM's library, which mostly says neither where nor what to do.
+// libraryMessage is a sentence of OLM's library, which mostly names neither the field nor the next step.
 type libraryMessage struct {
 	contains string // some words of it
 	find     locator
@@ -62,7 +62,7 @@ var libraryMessages = []libraryMessage{
 	{"csv.metadata.Name", fieldAt("metadata.name"), "end it in .v and a semantic version, such as shop.v1.0.0"},
 	{"channel(s)", channels, "begin the names of channels with candidate, fast or stable"},
 	{"permissions to create CRD", createsDefinitions, "let the bundle bring the definitions"},
-	{"has an empty description", describedAPI, "say in a sentence what the API is for"},
+	{"has an empty description", describedAPI, "describe in a sentence what the API is for"},
 
 	// olm-operatorhub, olm-categories, olm-capabilities
 	{"csv.Spec.Provider.Name", fieldAt("spec.provider.name"), "name who makes the operator"},
@@ -97,7 +97,7 @@ func (s *subject) fromLibrary(o *bundle.Object, e errors.Error, level Level) []m
 	return all
 }
 
-// maxSentence is how many bytes of what the library says are reported: it may list all objects in each error.
+// maxSentence limits the bytes of each error of the library: it may list all objects in each error.
 const maxSentence = 4 << 10
 
 func shortened(text string) string {

@@ -82,7 +82,7 @@ func annotationCheck(name string, check func(s *subject, value string) (what, re
 	}
 }
 
-// versioned is the end of an image's name that says which version: a tag, behind the last slash, or a digest.
+// versioned is the end of an image's name that names the version: a tag, behind the last slash, or a digest.
 var versioned = regexp.MustCompile(`(:[^/:]+|@sha256:[0-9a-f]+)$`)
 
 func imagesWithoutVersion(s *subject) []mistake {
@@ -115,7 +115,7 @@ first release.`,
 func packageMistakes(s *subject) []mistake {
 	name := s.Package()
 	if name == "" {
-		return nil // another finding says so
+		return nil // another finding reports it
 	}
 	refused := func(what string, reasons []string, remedy string) []mistake {
 		return []mistake{{

@@ -40,7 +40,7 @@ func TestBeyondOneNamespace(t *testing.T) {
 	}
 }
 
-// What an asterisk stands for is said as the API server reads it.
+// The meaning of an asterisk is reported as the API server reads it.
 func TestWildcardsAreReadAsTheAPIServerDoes(t *testing.T) {
 	const newer = ", also for resources of newer versions"
 	for name, c := range map[string]struct {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Set says which programs are wanted.
+// Set names the programs to build.
 type Set int
 
 const (
