@@ -32,7 +32,7 @@ func (m *decider) untrustPrevious() {
 		m.d.PollAt = m.now.Add(m.pause(time.Second, longestPoll))
 	case seen.complete() || allExpired:
 		m.planWrite(editor.endRotation)
-	case servesExpired: // calls to these pods fail already; the rotation goes on until they are restarted
+	case servesExpired: // calls to these pods fail already; the rotation continues until they are restarted
 		m.planWrite(editor.endPreviousTrust)
 	default:
 		m.awaitPods(seen)

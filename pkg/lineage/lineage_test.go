@@ -138,7 +138,7 @@ func TestOLMRegistrationIsAdopted(t *testing.T) {
 		"leaving":                  {"v1 Installing leaving", "", true},
 		"installing":               {"v1 Installing", "v1, which it replaces, is not installed yet", false},
 		"pending":                  {"v1 Pending", "v1, which it replaces, is not installed yet", false},
-		"not looked at":            {"v1", "v1, which it replaces, is not installed yet", false},
+		"not reconciled":           {"v1", "v1, which it replaces, is not installed yet", false},
 		"failed":                   {"v1 Failed/InstallCheckFailed", "v1, which it replaces, has failed (InstallCheckFailed): repair or delete that one, or set spec.upgradeStrategy", false},
 		"not the one it replaces":  {"v0 Failed", "", true},
 		"skipped, and not ready":   {"v0.9 Installing", "v0.9, which it replaces, is not installed yet", false},

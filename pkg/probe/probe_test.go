@@ -209,7 +209,7 @@ func TestNoHandshake(t *testing.T) {
 // is not itself a reset.
 func readHello(conn *net.TCPConn) { _, _ = conn.Read(make([]byte, 4096)) }
 
-// staySilent reads until the client goes.
+// staySilent reads until the client closes the connection.
 func staySilent(conn *net.TCPConn) { _, _ = io.Copy(io.Discard, conn) }
 
 // The connection is there whenever a busy machine gets to it: the time is the handshake's to

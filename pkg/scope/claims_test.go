@@ -92,7 +92,7 @@ func (w *claimsWorld) check(told map[string]bool) string {
 		}
 		got := r.Scope.Conflict(r.Claimant, w.index.Rivals(r.Scope, r.Claimant)) != nil
 		if want := r.Scope.Conflict(r.Claimant, others(w.current, key)) != nil; got != want {
-			return fmt.Sprintf("%s has a conflict: %t by the index, %t by a look at everybody", key, got, want)
+			return fmt.Sprintf("%s has a conflict: %t by the index, %t by an evaluation of all groups", key, got, want)
 		}
 		if before, known := w.answers[key]; known && before != got && !told[key] {
 			return fmt.Sprintf("%s has a conflict now: %t, and the change did not name it", key, got)

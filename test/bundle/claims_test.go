@@ -227,7 +227,7 @@ func neverCalled(t *testing.T, e *env, b *bundle.Bundle) {
 	must(t, e.tryNamespace(t, nil))
 }
 
-// followed waits until the API server goes by all registrations that there are: it learns of
+// followed waits until the API server uses all existing registrations: it learns of
 // them one after the other, and calls the last, which is the whole example's.
 func followed(t *testing.T, e *env) {
 	t.Helper()

@@ -54,7 +54,7 @@ var update = flag.Bool("update", false, "write what is found in the bundles of o
 // reviewed.
 func TestFindingsOfRealBundles(t *testing.T) {
 	if os.Getenv("BUNDLES") == "" {
-		t.Skip("BUNDLES is not set: no bundles of others to look at")
+		t.Skip("BUNDLES is not set: no bundles of others to check")
 	}
 	var found strings.Builder
 	bundles := corpus(t)

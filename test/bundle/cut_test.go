@@ -18,7 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// An upgrade that is killed after each of its writes goes on with the same command, and is removed as a whole with
+// An upgrade that is killed after each of its writes continues with the same command, and is removed as a whole with
 // the bundle of either version.
 func TestKilledUpgrades(t *testing.T) {
 	e := newEnv(t)

@@ -77,7 +77,7 @@ func TestObjectsFitTheNextSchema(t *testing.T) {
 	}
 }
 
-// An upgrade looks at the objects in a version that is served, wherever they are stored, and
+// An upgrade reads the objects in a version that is served, wherever they are stored, and
 // names no more of them than a client reads.
 func TestDefinitionsAreChecked(t *testing.T) {
 	e := newEnv(t)

@@ -22,7 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A removal that is interrupted after each object goes on wherever the bundle was installed, and
+// A removal that is interrupted after each object continues wherever the bundle was installed, and
 // reports that nothing is left only when nothing is.
 func TestUninstallationsResume(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
@@ -172,7 +172,7 @@ func TestUninstallationsOfNothing(t *testing.T) {
 	newEnv(t)
 	for name, test := range map[string]struct{ flags, says string }{
 		"anywhere":              {"--yes", "projectpolicy.v0.1.0 is not installed; name the namespace of what may be left of it with -n"},
-		"in a namespace":        {"--yes -n nowhere", "projectpolicy.v0.1.0 is not installed in namespace nowhere, and nothing that would go with it is left"},
+		"in a namespace":        {"--yes -n nowhere", "projectpolicy.v0.1.0 is not installed in namespace nowhere, and nothing is left to remove"},
 		"without doing a thing": {"--dry-run -n nowhere", "is not installed in namespace nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func TestCRDConversion(t *testing.T) {
 	client := &caches.Client{Dynamic: dynamicClient, Namespace: "default"} // where the samples are
 
 	applyBundle(e, files+"/bundle-v1", "crdconversion.v1.0.0")
-	// It goes while there is a webhook to convert what goes with it.
+	// It is deleted while there is a webhook to convert what is deleted with it.
 	e.Cleanup(func() { e.kubectl("delete", "crd", crd, "--wait", "--ignore-not-found") })
 	e.kubectl("apply", "-f", files+"/samples/cache-v1.yaml")
 	reportsMemory(e, client, "sessions", "1536Mi")

@@ -77,7 +77,7 @@ func staysDownUnguarded(e *env) {
 	e.eventually("no pod is there any more, and none returns in three attempts", func() (bool, any) {
 		said, refused := refusedPods(e)
 		left := e.pods()
-		// What one that was ending has let in goes when it lets in no others. No other client deletes any, so that none is missed.
+		// What an ending webhook admitted is deleted when it admits no others. No other client deletes any, so that none is missed.
 		if len(left) > 0 && (nobodyJudges(e) || slices.ContainsFunc(left, isReady)) {
 			deletePods(e)
 			_, before = refusedPods(e)
@@ -133,7 +133,7 @@ func everything(group string, resources ...string) admissionregistrationv1.RuleW
 }
 
 // deletePodsAtOnce deletes all pods side by side: each deletion is judged by a pod that is
-// about to go, and is asked for again where that one had gone already.
+// about to be deleted, and is requested again where that one was deleted already.
 func deletePodsAtOnce(e *env) {
 	e.Helper()
 	pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{})

@@ -17,7 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// An installation that does not go on ends with exit code 1, and names the cause and the
+// An installation that does not continue ends with exit code 1, and names the cause and the
 // way out.
 func TestBundleDiagnosis(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -133,7 +133,7 @@ func allowInstalling(e *env) {
 	})
 }
 
-// Ctrl-C ends the output and takes nothing back: the same command goes on from there.
+// Ctrl-C ends the output and takes nothing back: the same command continues from there.
 func TestBundleInstallInterrupted(t *testing.T) {
 	t.Parallel()
 	term := &terminal{env: newBareEnv(t)}

@@ -69,7 +69,7 @@ func inUse(e *env, csv string) string {
 	return ""
 }
 
-// ownAccount lets a ServiceAccount go with a ClusterServiceVersion, and waits until the definition
+// ownAccount has a ServiceAccount deleted with a ClusterServiceVersion, and waits until the definition
 // keeps it.
 func ownAccount(e *env, csv, account string) {
 	e.Helper()

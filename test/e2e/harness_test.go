@@ -117,7 +117,7 @@ func (e *env) clean() {
 	}
 }
 
-// endPods deletes the ClusterServiceVersions and the pods, so that the Namespace goes at once. The
+// endPods deletes the ClusterServiceVersions and the pods, so that the Namespace is deleted at once. The
 // Namespace controller waits 8 s if an object has a finalizer, and half of the longest
 // terminationGracePeriodSeconds of the pods. What is left here, the Namespace deletes.
 func endPods(e *env) {

@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// registrationWatch begins with a test, so that a registration that comes and goes
+// registrationWatch begins with a test, so that a registration that is created and deleted
 // again is seen too.
 type registrationWatch struct {
 	*env

@@ -108,8 +108,8 @@ func distributing(do func(*env)) func(*env) {
 	}
 }
 
-// rollingUpdate replaces the pods, and that goes on when they are given the next certificate:
-// the previous ones go on serving theirs for as long as they drain.
+// rollingUpdate replaces the pods, and that continues when they are given the next certificate:
+// the previous ones continue to serve theirs for as long as they drain.
 func rollingUpdate(e *env) {
 	e.Helper()
 	before := podUIDs(e)
@@ -130,7 +130,7 @@ func scaleUp(e *env) {
 	e.eventually("there are four pods", func() (bool, any) { pods := len(hookPods(e)); return pods == 4, pods })
 }
 
-// A manager that goes in the middle of a rotation leaves the rest to its successor.
+// A manager that ends in the middle of a rotation leaves the rest to its successor.
 func TestManagerRestartsDuringRotation(t *testing.T) {
 	e := newEnv(t)
 	e.create(hookCSV("hook.v1", draining(server("hook", "--reload"))))

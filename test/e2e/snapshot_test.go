@@ -47,7 +47,7 @@ func (e *env) snapshot() snapshot {
 	return all
 }
 
-// restless resources change, come and go by themselves.
+// restless resources change, appear and disappear by themselves.
 var restless = []schema.GroupResource{
 	{Resource: "events"},
 	{Group: "events.k8s.io", Resource: "events"},

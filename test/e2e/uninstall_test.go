@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// An uninstalled operator leaves nothing, and its going costs no call: its webhook is
+// An uninstalled operator leaves nothing, and its removal costs no call: its webhook is
 // unregistered before its pods end.
 func TestUninstallUnderLoad(t *testing.T) {
 	e := newBareEnv(t)
@@ -40,7 +40,7 @@ func TestUninstallUnderLoad(t *testing.T) {
 	e.clusterIs(before)
 }
 
-// An operator that goes with its Namespace does not stop the Namespace from going, nor
+// An operator that is deleted with its Namespace does not block the deletion of the Namespace, nor
 // does its webhook outlive it.
 func TestNamespaceDeleted(t *testing.T) {
 	t.Parallel()
@@ -50,8 +50,8 @@ func TestNamespaceDeleted(t *testing.T) {
 	removeNamespace(e)
 }
 
-// However the deletion cascades, the webhook goes first, and nothing is left but what was to
-// be orphaned: the operator, whose pods go on to run.
+// However the deletion cascades, the webhook is deleted first, and nothing is left except what was to
+// be orphaned: the operator, whose pods continue to run.
 func TestUninstallCascades(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

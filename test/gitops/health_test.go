@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The objects are what kubectl get shows, without what the checks do not look at.
+// The objects are what kubectl get shows, without what the checks do not read.
 const (
 	newCSV = `
 apiVersion: operators.coreos.com/v1alpha1
@@ -43,11 +43,11 @@ func of(template, placeholder, value string) string {
 func TestArgoCDHealth(t *testing.T) {
 	const csv, rollout = "operators.coreos.com_ClusterServiceVersion", "olm-webhook-manager.io_WebhookRollout"
 	for name, test := range map[string]struct{ kind, object, status, message string }{
-		"a new CSV":                {csv, newCSV, "Progressing", "not looked at yet"},
+		"a new CSV":                {csv, newCSV, "Progressing", "not reconciled yet"},
 		"a CSV that is installing": {csv, of(csvIn, "PHASE", "Installing"), "Progressing", "the message"},
 		"a CSV that succeeded":     {csv, of(csvIn, "PHASE", "Succeeded"), "Healthy", "the message"},
 		"a CSV that failed":        {csv, of(csvIn, "PHASE", "Failed"), "Degraded", "the message"},
-		"a new rollout":            {rollout, newRollout, "Progressing", "not looked at yet"},
+		"a new rollout":            {rollout, newRollout, "Progressing", "not reconciled yet"},
 		"a rollout that waits":     {rollout, of(rolloutThatIs, "STATUS", "False"), "Progressing", "the message"},
 		"a rollout that is ready":  {rollout, of(rolloutThatIs, "STATUS", "True"), "Healthy", "the message"},
 	} {
@@ -153,7 +153,7 @@ func fluxChecks(t *testing.T) map[string]*cel.StatusEvaluator {
 func TestFluxWaitsForAStatus(t *testing.T) {
 	for _, check := range fluxChecks(t) {
 		if result, err := check.Evaluate(t.Context(), decoded(t, newCSV)); err == nil && result.Status != "InProgress" {
-			t.Errorf("an object that no client has looked at is %s", result.Status)
+			t.Errorf("an object that no manager has reconciled is %s", result.Status)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// What is looked at before any phase, in OLM v0's order: the finalizer, one group, the
+// What is checked before any phase, in OLM v0's order: the finalizer, one group, the
 // annotations, the install modes. Other faults are not checked before.
 func TestChecksBeforeAnyPhase(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -52,7 +52,7 @@ func TestChecksBeforeAnyPhase(t *testing.T) {
 	}
 }
 
-// A manager as it is shipped reports nothing for a while of what goes on as it should. Who reads the
+// A manager as it is shipped reports nothing for a while of what continues as it should. Who reads the
 // conditions misses no phase by it, and who waits for a phase in which it stays sees that.
 func TestPhasesOfAPatientManager(t *testing.T) {
 	unknown := says{"Pending", "RequirementsUnknown", "requirements not yet checked"}

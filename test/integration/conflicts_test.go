@@ -102,7 +102,7 @@ func TestConflictOverADefinitionByAnotherName(t *testing.T) {
 	}
 }
 
-// A group's list goes by the kinds of the definitions as they are.
+// A group's list uses the kinds of the definitions as they are.
 func TestStaticProvidedAPIsByAnotherName(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})

@@ -20,7 +20,7 @@ import (
 
 var allWrites = flag.Bool("all-writes", false, "let managers die at each write in turn, and not at every third one")
 
-// stride is how many writes lie between two at which managers die. make campaign goes through all.
+// stride is how many writes lie between two at which managers die. make campaign tests all.
 func stride() int {
 	if *allWrites {
 		return 1

@@ -117,7 +117,7 @@ func TestSelfDeadlockOfDeployments(t *testing.T) {
 	m = e.manage()
 	allBack()
 
-	// As a manager registered it that did not know: the pass goes on to the conditions.
+	// As a manager registered it that did not know: the reconciliation continues to the conditions.
 	m.stop()
 	allGone()
 	withoutConditions(e, w.GenerateName, attempt{user: controllers + "deployment-controller", do: replicaSet(e.namespace, "server")})

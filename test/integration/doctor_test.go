@@ -143,7 +143,7 @@ func diagnose(e *env, userAgent string, but ...string) []string {
 	return found
 }
 
-// asReader is a user who may read what doctor looks at but some groups, and nothing else.
+// asReader is a user who may read what doctor reads except for some groups, and nothing else.
 func asReader(e *env, but ...string) *rest.Config {
 	e.Helper()
 	meta, user, read := metav1.ObjectMeta{Name: "reader-" + e.namespace}, "reader-of-"+e.namespace, []string{"get", "list"}

@@ -45,7 +45,7 @@ func newHeld(t *testing.T) held {
 	return h
 }
 
-// ownedAccount makes an account that may read, all of which goes with its operator.
+// ownedAccount makes an account that may read, all of which is deleted with its operator.
 func ownedAccount(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVersion) {
 	e.Helper()
 	owned := metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{
@@ -141,7 +141,7 @@ func cascade(e *env, csv string, policy metav1.DeletionPropagation) {
 	})
 }
 
-// namespaced is what there is in the Namespace that may go with an operator.
+// namespaced are the objects in the Namespace that may be deleted with an operator.
 func namespaced(e *env) []unstructured.Unstructured {
 	e.Helper()
 	var all []unstructured.Unstructured

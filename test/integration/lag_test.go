@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// An operator without webhooks is Succeeded before the manager has looked at another config,
+// An operator without webhooks is Succeeded before the manager has reconciled another config,
 // and while its pods are replaced: its Deployments report whether it has, to every reader.
 func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
 	e := newOwnNamespaceEnv(t)

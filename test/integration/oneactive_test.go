@@ -20,7 +20,7 @@ import (
 )
 
 // Two versions that replace the same one have its Deployment in mind. The first gets it; the other
-// reports it, and nothing is written any more. When the first is deleted, the other goes on.
+// reports it, and nothing is written any more. When the first is deleted, the other continues.
 func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	m := e.manage()

@@ -151,7 +151,7 @@ func comesToSay(e *env, csv string, want says) {
 	})
 }
 
-// saidInOrder wants these among the conditions, in this order. Conditions go on after
+// saidInOrder wants these among the conditions, in this order. Conditions continue after
 // OLM's message to explain it.
 func saidInOrder(e *env, csv string, wanted ...says) {
 	e.Helper()

@@ -102,7 +102,7 @@ func TestCertManagerIsNotInstalled(t *testing.T) {
 	e.succeeds("operator.v1")
 }
 
-// A certificate of cert-manager is signed by a CA, goes the way of any other, and leaves
+// A certificate of cert-manager is signed by a CA, is rotated like any other, and leaves
 // nothing behind that no garbage collector would remove.
 func TestCertManagerIssues(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -124,7 +124,7 @@ func TestCertManagerIssues(t *testing.T) {
 }
 
 // Providers change while the webhook is live, each into each of the others, and at every
-// moment it trusts what its pods may serve. What the previous one was asked for goes.
+// moment it trusts what its pods may serve. What was requested from the previous one is deleted.
 func TestProvidersChange(t *testing.T) {
 	const manager, none = managerv1alpha1.ProviderManager, managerv1alpha1.ProviderNone
 	all := managerv1alpha1.CertificateProviders()

@@ -226,7 +226,7 @@ func TestRefuseOtherManagers(t *testing.T) {
 	says("a Deployment of a manager of all namespaces", refusal(true), "deployment "+other.namespace+"/all is a manager of namespaces "+e.namespace, "scale deployment all --replicas=0")
 }
 
-// A manager that is limited to some namespaces does not modify, when it goes, what an OLM v0 looks after
+// A manager that is limited to some namespaces does not modify, when it is removed, what an OLM v0 looks after
 // in others: it has the same labels and the same finalizer.
 func TestLimitedManagerRemoved(t *testing.T) {
 	e := newOwnNamespaceEnv(t)

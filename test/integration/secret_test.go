@@ -87,7 +87,7 @@ func TestSecretLosesItsLabel(t *testing.T) {
 }
 
 // A Secret that another client lays claim to is not modified, and said to
-// be in the way; the webhook goes on with the certificate that its pods have.
+// be in the way; the webhook continues with the certificate that its pods have.
 func TestSecretIsClaimed(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := runOperator(e)

@@ -41,7 +41,7 @@ func reconfigure(e *env, change func(*operatorsv1alpha1.SubscriptionConfig)) {
 }
 
 // What the administrator configures reaches what is derived; a change rolls out, and what
-// is not configured any more goes.
+// is no longer configured is removed.
 func TestSubscriptionConfig(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{

@@ -88,7 +88,7 @@ func TestStatusIsSetBack(t *testing.T) {
 	}
 }
 
-// A Deployment that an edit renames is made under its new name, and then goes under the
+// A Deployment that an edit renames is created under its new name, and then deleted under the
 // old one; one that stays is not touched.
 func TestDeploymentIsRenamed(t *testing.T) {
 	e := newParallelEnv(t)
@@ -151,7 +151,7 @@ func TestUpgradeThroughIntermediates(t *testing.T) {
 	expect(t, webhooks(e), "v.example.com operator.v4 server-service /validate")
 }
 
-// Who orphans what an operator owns keeps it. Its webhook goes all the same, and so does
+// Who orphans what an operator owns keeps it. Its webhook is deleted all the same, and so is
 // the manager's record; the operator that comes again takes over what is there.
 func TestUninstallThatOrphans(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -159,7 +159,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 	uid := e.deployment("server").UID
 	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
-	e.eventually("the manager has let it go", func() (bool, any) {
+	e.eventually("the manager has removed its finalizer", func() (bool, any) {
 		finalizers := e.get("operator.v1").Finalizers
 		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
 	})
@@ -180,7 +180,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 }
 
 // The garbage collector orphans what an operator owns before the manager's cache shows that the operator is
-// deleted. The manager does not make the operator its owner again: it would go with the operator.
+// deleted. The manager does not make the operator its owner again: it would be deleted with the operator.
 func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	frozen := e.freezer("clusterserviceversions")
@@ -193,7 +193,7 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
 	before := m.passes("ClusterServiceVersion")
 	disown(e)
-	e.eventually("the manager looks at what has changed", func() (bool, any) {
+	e.eventually("the manager reconciles what has changed", func() (bool, any) {
 		now := m.passes("ClusterServiceVersion")
 		return now > before+2, now
 	})
@@ -204,7 +204,7 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 		t.Error("the cache was not stale")
 	}
 	frozen.thaw()
-	e.eventually("the manager has let it go", func() (bool, any) {
+	e.eventually("the manager has removed its finalizer", func() (bool, any) {
 		finalizers := e.get("operator.v1").Finalizers
 		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
 	})

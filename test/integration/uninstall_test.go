@@ -29,7 +29,7 @@ func TestUninstall(t *testing.T) {
 	leavesNothing(e)
 }
 
-// Webhooks go before anything else does: once their backends go, they could refuse the
+// Webhooks are deleted before anything else: once their backends are deleted, they could refuse the
 // rest. A ClusterServiceVersion stays as long as one of them cannot be unregistered.
 func TestUninstallWaitsForUnregistration(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
@@ -131,8 +131,8 @@ func TestManagerRemovalIsRefused(t *testing.T) {
 	e.must(uninstall.Manager(e.ctx, set, logger(), e.namespace))
 }
 
-// Nothing can be created in a Namespace that is being deleted, and its pods may go at
-// any time: its webhooks go at once. The Namespace's controller deletes the rest.
+// Nothing can be created in a Namespace that is being deleted, and its pods may be deleted at
+// any time: its webhooks are deleted at once. The Namespace's controller deletes the rest.
 func TestNamespaceIsDeleted(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	m := e.manage()

@@ -41,7 +41,7 @@ func versions() (v1, v2 *operatorsv1alpha1.ClusterServiceVersion) {
 	return v1, v2
 }
 
-// An unchanged webhook keeps its registration and its certificate; the old version goes
+// An unchanged webhook keeps its registration and its certificate; the old version is deleted
 // when the new one has succeeded, through OLM's phases, and leaves nothing.
 func TestUpgrade(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -124,7 +124,7 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 }
 
 // A new version that has taken over, and taken a webhook out of service, may fail half-way. The
-// administrator then has a third one replace it, which goes on with what is the same all along.
+// administrator then has a third one replace it, which continues with what is the same all along.
 func TestUpgradeFailsForward(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -239,7 +239,7 @@ func TestUpgradeWaits(t *testing.T) {
 }
 
 // A version that is itself replaced before it was installed does not stand in the way
-// for ever; one that is skipped goes as if it were replaced.
+// for ever; one that is skipped is deleted as if it were replaced.
 func TestUpgradeChains(t *testing.T) {
 	e := newOperatorEnv(t)
 	e.manage()
@@ -347,7 +347,7 @@ func certificate(e *env) *corev1.Secret {
 	return kube.Get(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
 }
 
-// collect plays the garbage collector, once: what has no owner left goes, and ClusterServiceVersions
+// collect plays the garbage collector, once: what has no owner left is deleted, and ClusterServiceVersions
 // that no longer exist are forgotten.
 func collect(e *env) {
 	e.Helper()

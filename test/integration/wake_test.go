@@ -133,7 +133,7 @@ func (m ownClock) becomes(w watch.Interface, so func([]operatorsv1alpha1.Require
 // appearance is a step after which the status of a ClusterServiceVersion reports how many of its
 // requirements are not there, and how many rules of its ServiceAccount are satisfied.
 type appearance struct {
-	appears   string // empty where something goes
+	appears   string // empty where something is deleted
 	make      func()
 	lacks     int
 	satisfied int

@@ -21,7 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
 )
 
-// A cluster without OLM's kinds and the manager's is looked at as any other, and the reader
+// A cluster without OLM's kinds and the manager's is read as any other, and the reader
 // gets a note. This package's API server is the one that has none of them.
 func TestClustersWithoutTheKinds(t *testing.T) {
 	if cluster.server == nil {

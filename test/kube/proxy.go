@@ -26,7 +26,7 @@ const (
 	DropAfter
 )
 
-// Judge decides about a write, counted from 1, before it goes on its way.
+// Judge decides about a write, counted from 1, before it is forwarded.
 type Judge func(n int, r *http.Request) Verdict
 
 // Proxy stands between a client and an API server. It counts the client's writes, in the

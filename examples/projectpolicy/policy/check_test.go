@@ -136,7 +136,7 @@ func TestIntroduced(t *testing.T) {
 		"one of two faults is put right": {
 			after: map[string]string{"team": "shop"},
 		},
-		"a required label goes": {
+		"a required label is removed": {
 			before: map[string]string{"team": "shop"},
 			want:   []string{"metadata.labels[team]"},
 		},

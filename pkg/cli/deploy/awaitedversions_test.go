@@ -24,7 +24,7 @@ func TestServingAwaitedVersions(t *testing.T) {
 		awaits     string
 	}{
 		"it serves":                       {available, "", registered, 2, "CA", true, ""},
-		"it was not looked at":            {available, "", registered, 1, "CA", false, ""},
+		"it was not reconciled":           {available, "", registered, 1, "CA", false, ""},
 		"the version before serves":       {progressing, "Updating", registered, 2, "CA", false, ""},
 		"the conversion is not written":   {available, "", waits, 2, "", false, ""},
 		"a client removed it":             {available, "", registered, 2, "", false, ""},

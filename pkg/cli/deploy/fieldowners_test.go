@@ -112,7 +112,7 @@ func TestRemovalOfWhatAnotherClientTook(t *testing.T) {
 			for _, o := range r.Delete {
 				line += r.Line(o)
 			}
-			installtest.Same(t, "what goes", c.line, line)
+			installtest.Same(t, "what is removed", c.line, line)
 			installtest.Same(t, "messages", c.messages, r.Messages)
 		})
 	}

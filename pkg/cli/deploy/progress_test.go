@@ -26,10 +26,10 @@ func TestProgressIsNotRepeated(t *testing.T) {
 		rollout *managerv1alpha1.WebhookRollout
 		want    []string
 	}{
-		"after a Deployment":      {csv, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
-		"reported a moment ago":       {earlier, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
-		"with nothing before it":  {csv, &managerv1alpha1.WebhookRollout{}, []string{"shop.v1 is Installing: waiting for manager: no image"}},
-		"before it was looked at": {csv, nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
+		"after a Deployment":       {csv, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
+		"reported a moment ago":    {earlier, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
+		"with nothing before it":   {csv, &managerv1alpha1.WebhookRollout{}, []string{"shop.v1 is Installing: waiting for manager: no image"}},
+		"before it was reconciled": {csv, nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			installtest.Same(t, "output", test.want, ProgressOf(Observation{CSV: test.csv, Rollout: test.rollout}).Lines)
@@ -99,9 +99,9 @@ func TestProgressOf(t *testing.T) {
 		trouble string
 	}{
 		"deleted by another client":               {look: Observation{}, certain: true, trouble: "the ClusterServiceVersion that this command applied was deleted"},
-		"not looked at yet":                       {look: Observation{CSV: csv("", "", "")}, trouble: unseen},
-		"looked at as it was before":              {look: Observation{CSV: csv(succeeded, "", ""), Rollout: before}, trouble: unseen},
-		"its config was not looked at":            {look: Observation{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, ""), Subscription: subscription}, trouble: unseen},
+		"not reconciled yet":                      {look: Observation{CSV: csv("", "", "")}, trouble: unseen},
+		"reconciled as it was before":             {look: Observation{CSV: csv(succeeded, "", ""), Rollout: before}, trouble: unseen},
+		"its config was not reconciled":           {look: Observation{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, ""), Subscription: subscription}, trouble: unseen},
 		"its config was another when seen":        {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("shop", 3), Subscription: subscription}, trouble: unseen},
 		"its config was seen":                     {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("shop", 4), Subscription: subscription}, done: true},
 		"another Subscription counts":             {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("other", 1), Subscription: subscription}, done: true},

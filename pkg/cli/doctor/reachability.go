@@ -147,7 +147,7 @@ func availability(w Webhook, _ Facts, _ time.Time) Reach {
 }
 
 func inspectCondition(w Webhook) string {
-	return fmt.Sprintf("look at its condition Available, and for a NetworkPolicy between API servers and the pods: kubectl describe apiservice %s", w.Object)
+	return fmt.Sprintf("read its condition Available, and look for a NetworkPolicy between API servers and the pods: kubectl describe apiservice %s", w.Object)
 }
 
 func answers(w Webhook, f Facts, _ time.Time) Reach {

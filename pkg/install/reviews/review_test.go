@@ -166,7 +166,7 @@ func TestTheConversionUnderReview(t *testing.T) {
 	}
 }
 
-// The review has to go to the path that API servers call, which their client makes of what is
+// The review has to be sent to the path that API servers call, which their client derives from what is
 // registered.
 func TestPathsUnderReview(t *testing.T) {
 	for _, path := range []string{"/validate", "/validate/", "/validate//", "/", "", "/a/../b/", "/with space/", "/a%2Fb/"} {
@@ -177,7 +177,7 @@ func TestPathsUnderReview(t *testing.T) {
 		for _, d := range []operatorsv1alpha1.WebhookDescription{admits, converts} {
 			d.WebhookPath = &path
 			if got, called := For(shop(), d, installtest.SomeCatalog()).Path, client.Post().URL().Path; got != called {
-				t.Errorf("%s with webhookPath %q: the review goes to %q, API servers call %q", d.Type, path, got, called)
+				t.Errorf("%s with webhookPath %q: the review is sent to %q, API servers call %q", d.Type, path, got, called)
 			}
 		}
 	}

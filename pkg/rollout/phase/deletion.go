@@ -18,6 +18,6 @@ func DeletionBlocked(status operatorsv1alpha1.ClusterServiceVersionStatus, reaso
 
 // NamespaceDeleted adds that the Namespace is being deleted. The only remedy comes first.
 func NamespaceDeleted(inUse string) string {
-	return "its Namespace is being deleted, and with it what converts: only the annotation " + wellknown.AnnotationForceConversion + "=true on the ClusterServiceVersion lets it go; " + inUse +
+	return "its Namespace is being deleted, and with it what converts: only the annotation " + wellknown.AnnotationForceConversion + "=true on the ClusterServiceVersion allows its deletion; " + inUse +
 		". Nothing can be migrated any more: requests in another version than an object is stored in fail, and lose nothing. Once the annotation is set they drop fields, until the operator is installed in another Namespace"
 }

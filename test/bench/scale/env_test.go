@@ -182,7 +182,7 @@ func (e *env) allSucceed(csvs []*operatorsv1alpha1.ClusterServiceVersion) {
 	}
 }
 
-// touchGroup makes the manager look at everything in a Namespace.
+// touchGroup makes the manager reconcile everything in a Namespace.
 func (e *env) touchGroup(namespace string) {
 	kube.Patch(e, e.olm.OperatorGroups(namespace), "own", types.MergePatchType,
 		fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, time.Now().UnixNano()))

@@ -5,7 +5,7 @@
 //	                         an APIService sends there
 //	  --foreign              … with a certificate of its own making
 //	  --reload               … with the certificate that is mounted now, not that of its start
-//	  --drain                … and goes on for a while when it is asked to end
+//	  --drain                … and continues for a while when it is asked to end
 //	hook await               gets ready when the webhook denies
 package main
 

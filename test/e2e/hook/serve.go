@@ -74,7 +74,7 @@ func (l *leave) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.next.ServeHTTP(w, r)
 }
 
-// drain goes on serving until no client calls this pod any more: kube-proxy learns a little
+// drain continues to serve until no client calls this pod any more: kube-proxy learns a little
 // late that the pod ends.
 func drain(server *http.Server, leaving *leave, drained chan<- struct{}) {
 	defer close(drained)

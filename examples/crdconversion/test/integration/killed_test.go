@@ -41,7 +41,7 @@ func TestKilledAfterEachWrite(t *testing.T) {
 		}
 		when := "killed after " + strings.Join(writes, ", ")
 		if strings.Contains(when, "storageversionmigrations") {
-			t.Errorf("%s: its migration would go on, and the API server would remove v2 from status.storedVersions", when)
+			t.Errorf("%s: its migration would continue, and the API server would remove v2 from status.storedVersions", when)
 		}
 		if strings.Contains(output, "all objects are stored in") {
 			t.Errorf("%s, the output is:\n%s", when, output)

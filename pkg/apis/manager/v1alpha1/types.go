@@ -145,7 +145,7 @@ const (
 	// ConditionChangedByAdmission is True while objects are as a mutating webhook or a
 	// MutatingAdmissionPolicy made them of what the manager wrote.
 	ConditionChangedByAdmission = "ChangedByAdmission"
-	// ConditionConversionInUse is True while a conversion webhook that should go cannot,
+	// ConditionConversionInUse is True while a conversion webhook that should be removed cannot be,
 	// because objects would lose fields without it.
 	ConditionConversionInUse = "ConversionInUse"
 	// ConditionUnregistrationRefused is True while the API server refuses to remove registrations,

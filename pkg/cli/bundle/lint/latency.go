@@ -32,7 +32,7 @@ object do not add up.`,
 	find: addedLatency,
 }}
 
-// addedLatency looks at each request that the rules name, and reports requests with the same result once.
+// addedLatency examines each request that the rules name, and reports requests with the same result once.
 func addedLatency(s *subject) []mistake {
 	delayed, first := map[string][]string{}, map[string]webhook{}
 	calls := callsOf(s.admission())
@@ -93,7 +93,7 @@ type request struct {
 	subresource string
 }
 
-// maxRequests is how many requests are looked at. Each is compared with the rules that may name it.
+// maxRequests is how many requests are examined. Each is compared with the rules that may name it.
 const maxRequests = 2000
 
 // requests returns the distinct requests that the rules match, at most one more than maxRequests.

@@ -66,13 +66,13 @@ var objects validator.Validator = validator.ValidatorFunc(func(values ...any) []
 			continue
 		}
 		group := &operatorsv1.OperatorGroup{}
-		group.SetAnnotations(object.GetAnnotations()) // all that it looks at
+		group.SetAnnotations(object.GetAnnotations()) // all that it checks
 		results = append(results, validation.OperatorGroupValidator.Validate(group)...)
 	}
 	return results
 })
 
-// removedAPIs calls an object of an API that no longer exists an error: the library, which goes by
+// removedAPIs calls an object of an API that no longer exists an error: the library, which depends on
 // spec.minKubeVersion, has older clusters in mind than this manager. It leaves out what olm-csv reports.
 var removedAPIs validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
 	results := validation.AlphaDeprecatedAPIsValidator.Validate(values...)
@@ -131,7 +131,7 @@ func (s *subject) allFromLibrary(o *bundle.Object, found []errors.Error, level L
 	return all
 }
 
-// part is what a validator looks at, and the object of its errors: the validator does not name it.
+// part is what a validator checks, and the object of its errors: the validator does not name it.
 type part struct {
 	values []any
 	object *bundle.Object

@@ -166,7 +166,7 @@ func (c cache) add(ctx context.Context, b *build) error {
 	return nil
 }
 
-// lock holds the cache against other builds. The kernel lets go of it when the
+// lock holds the cache against other builds. The kernel releases it when the
 // process ends, however it ends.
 func (c cache) lock(progress io.Writer) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(c.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)

@@ -1,5 +1,5 @@
 // Package host is the outside of the cluster: what happens on the machine so that
-// a node comes up in namespaces of its own, is found again, and goes without a trace.
+// a node comes up in namespaces of its own, is found again, and is removed completely.
 package host
 
 import (

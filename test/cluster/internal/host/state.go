@@ -32,7 +32,7 @@ type State struct {
 	Layout node.Layout
 }
 
-// Observe looks at the processes, the files and the API server.
+// Observe reads the processes, the files and the API server.
 func Observe(ctx context.Context, run string) State {
 	layout, unopened := node.Open(run)
 	state := State{Phase: Down, PID: findNode(run), Layout: layout}
