@@ -153,7 +153,7 @@ bench-scale: programs ## Measure the installation of 100 and 1,000 CSVs beside p
 	go test -run '^$$' -bench Namespaces -benchtime 1x -timeout 60m ./test/bench/scale
 
 .PHONY: bench-rotations
-bench-rotations: programs ## Measure a manager that finds 200 certificates due at one moment
+bench-rotations: programs ## Measure a manager that finds 200 certificates due for renewal at one moment
 	go test -run '^$$' -bench Rotations -benchtime 1x -timeout 30m ./test/bench/scale
 
 .PHONY: bench-pods

@@ -28,7 +28,7 @@ func TestRotation(t *testing.T) {
 		},
 		"renewal is due, no free rotation slot": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Rotating: &ten}, at: after(due),
-			phase: stable, trust: "1", message: "waits for its turn: 10 others are being replaced",
+			phase: stable, trust: "1", message: "waits for a free rotation slot: 10 others are being replaced",
 		},
 		"renewal is urgent": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Rotating: &ten}, at: after(88 * day),

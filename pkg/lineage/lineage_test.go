@@ -75,7 +75,7 @@ func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
 	})
 }
 
-// tookFrom are the versions from which one has taken over a Deployment.
+// tookFrom are the versions from which one has adopted a Deployment.
 func tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return strings.Split(csv.Annotations["took"], ",")
 }
@@ -125,7 +125,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A version takes over from versions that are installed and know that they are replaced.
+// A version adopts from versions that are installed and know that they are replaced.
 func TestOLMRegistrationIsAdopted(t *testing.T) {
 	tests := map[string]struct {
 		older     string

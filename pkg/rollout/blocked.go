@@ -18,7 +18,7 @@ func (p *planner) block() {
 	setFirst(&why, p.Upgrade.NotUpgradeable)
 	setFirst(&why, p.Upgrade.NotReady)
 	setFirst(&why, p.forbidden)
-	setFirst(&why, "it takes over when the version that it replaces is ready for it")
+	setFirst(&why, "it becomes the active version when the version that it replaces is ready for it")
 	if p.Failure != nil {
 		why = p.Failure.Message
 	}

@@ -94,7 +94,7 @@ func TestGroupStatus(t *testing.T) {
 			before: statusOf(&morning, []string{""}, foreign, multiple(morning)),
 			want:   statusOf(&at, []string{""}, foreign),
 		},
-		"a ServiceAccount that is there": {
+		"a ServiceAccount that exists": {
 			group: groupOf("a", targeting("red"), actingAs("installer")), account: installer,
 			before: statusOf(&morning, []string{"red"}, missingAccount(morning)),
 			want: func() operatorsv1.OperatorGroupStatus {

@@ -91,7 +91,7 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 		resource := e.client(t, object)
 		t.Cleanup(func() { e.remove(t, resource, object.GetName()) })
 	}
-	// No manager is there to continue.
+	// No manager is running to continue.
 	if err == nil || !strings.Contains(err.Error(), "no manager has reconciled") || len(applied) != len(i.Manifests)-2 { // without the group and the Namespace
 		t.Errorf("of %d manifests %d are applied: %v", len(i.Manifests), len(applied), err)
 	}

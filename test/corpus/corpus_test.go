@@ -67,7 +67,7 @@ func compareAll(t *testing.T, operators []string, expected string) {
 	for _, result := range results {
 		name := filepath.Base(filepath.Dir(result))
 		if !slices.ContainsFunc(operators, func(manifests string) bool { return operatorOf(manifests) == name }) {
-			t.Errorf("%s is there, and no bundle of %s", result, name)
+			t.Errorf("%s exists, and no bundle of %s", result, name)
 		}
 	}
 }

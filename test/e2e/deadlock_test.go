@@ -74,7 +74,7 @@ func staysDownUnguarded(e *env) {
 
 	deletePods(e)
 	_, before := refusedPods(e)
-	e.eventually("no pod is there any more, and none returns in three attempts", func() (bool, any) {
+	e.eventually("no pod exists any more, and none returns in three attempts", func() (bool, any) {
 		said, refused := refusedPods(e)
 		left := e.pods()
 		// What an ending webhook admitted is deleted when it admits no others. No other client deletes any, so that none is missed.

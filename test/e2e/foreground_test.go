@@ -42,7 +42,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	load.goesOn(converted)
 	e.rolledOut(converter) // the pods of the version before have ended
 	e.kubectl("delete", "pod", "-n", e.namespace, podsOf(e, converter)[0].Name)
-	e.rolledOut(converter) // its account is there
+	e.rolledOut(converter) // its account exists
 	e.manager("storage", "migrate", crd, "--to", "v2", "--api-server-request-timeout=5s")
 	load.goesOn(converted)
 	load.end(never)

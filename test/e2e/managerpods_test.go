@@ -85,7 +85,7 @@ func restartManager(e *env) (leader string) {
 	return leader
 }
 
-// stopManager returns when no pod of the manager is left. It is there again for the next test.
+// stopManager returns when no pod of the manager is left. It runs again for the next test.
 func stopManager(e *env) {
 	e.Helper()
 	e.Cleanup(func() {

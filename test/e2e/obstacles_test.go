@@ -36,7 +36,7 @@ func TestNeverRegistered(t *testing.T) {
 		foretold string
 		event    string // what a kubelet reports of a pod, where its status reports nothing
 	}{
-		"a foreign certificate": {
+		"another client's certificate": {
 			pod: func(pod *corev1.PodSpec) { pod.Containers[0].Args = []string{"serve", "--foreign"} },
 			why: "ForeignCertificate", says: []string{"presents a certificate that is not signed by the expected CA", "serve the certificate mounted into its container"},
 		},

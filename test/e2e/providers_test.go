@@ -87,7 +87,7 @@ func (e *env) changeCA() {
 	provides(e, managerv1alpha1.ProviderCertManager, 3)
 }
 
-// changeToNone lets the administrator's own Certificate, of the same issuer, take over. No client
+// changeToNone lets the administrator's own Certificate, of the same issuer, replace the manager's. No client
 // sees to it then that kubelets look, and they would take a minute.
 func (e *env) changeToNone() {
 	e.Helper()
@@ -101,7 +101,7 @@ func (e *env) changeToNone() {
 		"secretName": hookCertificate, "dnsNames": []any{"hook-service." + e.namespace + ".svc"},
 		"issuerRef": map[string]any{"kind": "Issuer", "name": "internal"},
 	})
-	e.eventually("the administrator's certificate is there", func() (bool, any) { return leaf(e) != before, nil })
+	e.eventually("the administrator's certificate exists", func() (bool, any) { return leaf(e) != before, nil })
 	e.eventually("the cainjector has a hand in the registration", func() (bool, any) {
 		fields := e.registration().ManagedFields
 		return slices.ContainsFunc(fields, func(f metav1.ManagedFieldsEntry) bool { return strings.Contains(f.Manager, "cainjector") }), fields

@@ -62,7 +62,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			e := newEnv(t)
 			e.create(hookCSV("hook.v1", draining(server("hook", test.flags...))))
 			e.succeeds("hook.v1")
-			haveKubeletsLook(e) // by themselves they will not for a minute: nothing but the manager's word, nor what is foreign, reaches pods before
+			haveKubeletsLook(e) // by themselves they will not for a minute: nothing but the manager's word, nor what is another client's, reaches pods before
 			load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 			load.goesOn(denied)
 			record := func([]call) {}

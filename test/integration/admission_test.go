@@ -250,7 +250,7 @@ func nobodysCA(e *env, name string) certs.Generation {
 }
 
 // inject has clients write their own caBundle into a definition whenever a client writes another one:
-// each in its turn.
+// one after another.
 func inject(e *env, crd string, clients ...string) {
 	e.Helper()
 	definitions := extensions(e).ApiextensionsV1().CustomResourceDefinitions()

@@ -50,7 +50,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 		"it serves, and the manager dials no endpoint": {
 			mode: cutOff, handler: permitAtValidate,
 		},
-		"a foreign certificate, and the manager dials no endpoint": {
+		"another client's certificate, and the manager dials no endpoint": {
 			mode: cutOff, serve: func(e *env, l net.Listener) { answer(e, l, foreignCertificate(e), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
@@ -69,7 +69,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			handler: permit,
 			reason:  "Interrupted", message: "lets the request for it pass",
 		},
-		"a foreign certificate": {
+		"another client's certificate": {
 			serve:  func(e *env, l net.Listener) { answer(e, l, foreignCertificate(e), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},

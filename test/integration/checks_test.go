@@ -86,7 +86,7 @@ func TestPhasesOfAPatientManager(t *testing.T) {
 	}
 }
 
-// A definition whose kind another one has is there, and not available.
+// A definition whose kind another one has exists, and is not available.
 func TestDefinitionWhoseKindIsTaken(t *testing.T) {
 	e := newParallelEnv(t)
 	crds := extensions(e).ApiextensionsV1().CustomResourceDefinitions()

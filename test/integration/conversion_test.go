@@ -93,7 +93,7 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 	}
 }
 
-// A version without the webhook takes over once no object can lose a field by it, and reports
+// A version without the webhook becomes active once no object can lose a field by it, and reports
 // how to get there.
 func TestUpgradeDropsTheConversion(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -109,7 +109,7 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 		return strings.Contains(explained, "stored in v2, and serves v1, v2: set served: false in it for v1"), explained
 	})
 	if conversion(e, crd.Name).Strategy != apiextensionsv1.WebhookConverter || len(ownedBy(e, "operator.v2")) > 0 {
-		t.Error("it has taken over, or ended the conversion")
+		t.Error("it has become active, or ended the conversion")
 	}
 
 	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
@@ -150,7 +150,7 @@ func TestUpgradeMovesTheConversion(t *testing.T) {
 	}
 }
 
-// A conversion that a new version ended is there again when that version has failed and been
+// A conversion that a new version ended is restored when that version has failed and been
 // deleted: not before the old one's pods serve, and with what they are trusted by.
 func TestFailedUpgradeDropsTheConversion(t *testing.T) {
 	e := newParallelEnv(t)

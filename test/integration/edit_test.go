@@ -129,7 +129,7 @@ func TestReplicas(t *testing.T) {
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(2))
 	})
-	e.eventually("the new number is there", func() (bool, any) {
+	e.eventually("the new number is stored", func() (bool, any) {
 		replicas := *e.deployment("server").Spec.Replicas
 		return replicas == 2, replicas
 	})

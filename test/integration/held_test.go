@@ -168,7 +168,7 @@ func kindsAndNames(objects []unstructured.Unstructured) []string {
 }
 
 // A client that deletes the old version before the new one has begun leaves what converts to the
-// definition, and the new version takes it over from there.
+// definition, and the new version adopts it from there.
 func TestConversionOutlivesItsVersion(t *testing.T) {
 	h := newHeld(t)
 	h.create(needs(replacing("operator.v1", converting("operator.v2", h.crd.Name)), "account"))
@@ -212,7 +212,7 @@ func TestConversionOutlivesBothVersions(t *testing.T) {
 }
 
 // Nothing in a Namespace outlives it, but the ClusterServiceVersion that waits for its conversion: it
-// reports it, and how it can be let go.
+// reports it, and how its finalizer can be removed.
 func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h := newHeld(t)
 	h.must(h.kube.CoreV1().Namespaces().Delete(h.ctx, h.namespace, metav1.DeleteOptions{}))

@@ -58,7 +58,7 @@ func TestRotationWhileHeld(t *testing.T) {
 	}
 }
 
-// A version that has taken over, and is not rolled out yet, looks after the certificate.
+// A version that has become active, and is not rolled out yet, looks after the certificate.
 func TestRotationDuringAnUpgrade(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)

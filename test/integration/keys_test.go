@@ -111,7 +111,7 @@ func keysOfCAs(secrets []*corev1.Secret, namespace string) (found []string, keys
 	return found, keys, len(authorities)
 }
 
-// The search finds a key that is there, wherever it is and however it is written.
+// The search finds a key that exists, wherever it is and however it is written.
 func TestThePrivateKeyOfACAIsFound(t *testing.T) {
 	e := &env{T: t} // without a cluster
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -30,7 +30,7 @@ func TestContestOverALabel(t *testing.T) {
 	}
 }
 
-// removeLabel removes a label from a Namespace whenever it is there, and returns how often it did when it ends.
+// removeLabel removes a label from a Namespace whenever it is set, and returns how often it did when it ends.
 func removeLabel(ctx context.Context, e *env, namespace, label string) <-chan int {
 	e.Helper()
 	client, removed := e.kube.CoreV1().Namespaces(), make(chan int, 1)

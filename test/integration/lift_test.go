@@ -74,7 +74,7 @@ func lifted(e *env) []string {
 }
 
 // What the installer granted in the operator's namespace is granted wherever its group
-// targets, for as long as it does and the operator is there.
+// targets, for as long as it does and the operator exists.
 func TestLiftRoles(t *testing.T) {
 	e := newOperatorEnv(t)
 	other := newNamespace(e, "", nil)
@@ -184,7 +184,7 @@ func TestLiftedPermissionsSatisfy(t *testing.T) {
 	}
 }
 
-// A newer version takes over what was lifted; when it is deleted before it has replaced the
+// A newer version adopts what was lifted; when it is deleted before it has replaced the
 // older one, that one has it back, and its pods have been granted it all the while.
 func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
 	e := newParallelEnv(t)
@@ -200,7 +200,7 @@ func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
 	}
 
 	e.create(replacing("operator.v1", asking(csv("operator.v2", "slow"), readPods)))
-	e.eventually("the newer version has taken over", func() (bool, any) { taken := liftedBy(e, "operator.v2"); return len(taken) == 2, taken })
+	e.eventually("the newer version has become active", func() (bool, any) { taken := liftedBy(e, "operator.v2"); return len(taken) == 2, taken })
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
 	same(t, "what is lifted", liftedBy(e, "operator.v1"), first)

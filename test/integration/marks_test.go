@@ -108,7 +108,7 @@ func TestContestOverAnnotations(t *testing.T) {
 	}
 }
 
-// removesAnnotation removes an annotation of an object whenever it is there, and returns how often it did when it ends.
+// removesAnnotation removes an annotation of an object whenever it is set, and returns how often it did when it ends.
 func removesAnnotation(ctx context.Context, annotation string, patch func([]byte) (metav1.Object, error), get func() (metav1.Object, error)) <-chan int {
 	removed := make(chan int, 1)
 	go func() {

@@ -62,7 +62,7 @@ func TestDueCertificateIsNoOrder(t *testing.T) {
 	hash := templateHash(e)
 	e.age(80 * 24 * time.Hour)
 	m = e.manage()
-	e.eventually("the certificate that is due is replaced", func() (bool, any) {
+	e.eventually("the certificate that is due for renewal is replaced", func() (bool, any) {
 		c := rotation(e)
 		return c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable, c
 	})

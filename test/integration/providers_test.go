@@ -162,7 +162,7 @@ func TestProvidersChange(t *testing.T) {
 	e.succeeds("operator.v1")
 }
 
-// handsOff waits until the administrator's annotations are there, and the certificate is
+// handsOff waits until the administrator's annotations are set, and the certificate is
 // what it was, and trusted.
 func handsOff(e *env) {
 	e.Helper()

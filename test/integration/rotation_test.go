@@ -76,7 +76,7 @@ func TestRotation(t *testing.T) {
 		t.Error("the CA is the previous one")
 	}
 	same(t, "the template of pods, none of which serves the previous certificate", templateHash(e), template)
-	e.eventually("the ClusterServiceVersion reports when its certificates were renewed and are due", func() (bool, any) {
+	e.eventually("the ClusterServiceVersion reports when its certificates were renewed and are due for renewal for renewal", func() (bool, any) {
 		s := e.get("operator.v1").Status
 		return began != nil && due != nil && !s.CertsLastUpdated.Time.Before(ordered) && !s.CertsRotateAt.Equal(due) && s.CertsRotateAt.After(s.CertsLastUpdated.Time), s
 	})

@@ -34,7 +34,7 @@ func TestNoEndpointServes(t *testing.T) {
 			serve:  func(e *env, l net.Listener) { e.must(l.Close()) },
 			reason: "Refused", message: "server-0",
 		},
-		"a foreign certificate": {
+		"another client's certificate": {
 			serve:  func(e *env, l net.Listener) { serve(e, l, foreignCertificate(e)) },
 			reason: "ForeignCertificate", message: "server-0",
 		},

@@ -104,7 +104,7 @@ func TestDeploymentIsRenamed(t *testing.T) {
 		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0] = deploymentSpec("after")
 		c.Spec.WebhookDefinitions[0].DeploymentName = "after"
 	})
-	e.eventually("the new one is there", func() (bool, any) { return e.deployment("after") != nil, nil })
+	e.eventually("the new one exists", func() (bool, any) { return e.deployment("after") != nil, nil })
 	m.looksAgain("operator.v1")
 	expect(t, webhooks(e), "v.example.com operator.v1 before-service /validate")
 	if e.deployment("before") == nil {
@@ -152,7 +152,7 @@ func TestUpgradeThroughIntermediates(t *testing.T) {
 }
 
 // Who orphans what an operator owns keeps it. Its webhook is deleted all the same, and so is
-// the manager's record; the operator that comes again takes over what is there.
+// the manager's record; the operator that is installed again adopts what exists.
 func TestUninstallThatOrphans(t *testing.T) {
 	e := newOperatorEnv(t)
 	runOperator(e)
@@ -175,7 +175,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 	expect(t, kept, "Deployment", "OperatorCondition", "Role", "Role", "RoleBinding", "RoleBinding", "Secret", "Service")
 	e.install(csv("operator.v1", "server"))
 	if now := e.deployment("server"); now.UID != uid || len(now.OwnerReferences) != 1 {
-		t.Errorf("the Deployment is %s, owned by %v; want %s, taken over", now.UID, now.OwnerReferences, uid)
+		t.Errorf("the Deployment is %s, owned by %v; want %s, adopted", now.UID, now.OwnerReferences, uid)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	e.manage()
 	v1, v2 := versions()
 	e.create(v1)
-	e.eventually("the first Deployment is there", func() (bool, any) { return e.deployment("server") != nil, nil })
+	e.eventually("the first Deployment exists", func() (bool, any) { return e.deployment("server") != nil, nil })
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
 	before, unchanged := webhooks(e), e.registration("same.example.com")
@@ -123,7 +123,7 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
 }
 
-// A new version that has taken over, and taken a webhook out of service, may fail half-way. The
+// A new version that has become active, and unregistered a webhook, may fail half-way. The
 // administrator then has a third one replace it, which continues with what is the same all along.
 func TestUpgradeFailsForward(t *testing.T) {
 	e := newParallelEnv(t)
@@ -230,7 +230,7 @@ func TestUpgradeWaits(t *testing.T) {
 				s := e.get("operator.v2").Status
 				return s.Phase == operatorsv1alpha1.CSVPhasePending && s.Reason == test.reason && strings.Contains(csvstatus.Explained(s), test.message), csvstatus.Explained(s)
 			})
-			none(t, "objects taken over", ownedBy(e, "operator.v2"))
+			none(t, "objects adopted", ownedBy(e, "operator.v2"))
 			test.release(e)
 			e.succeeds("operator.v2")
 			e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })

@@ -33,8 +33,8 @@ func TestWhatAppearsWakes(t *testing.T) {
 			m.rests(func() { clock.Step(time.Minute) })
 		}
 		step.make()
-		e.eventually("it is seen that there is "+cmp.Or(step.appears, "less"), func() (bool, any) {
-			clock.Step(time.Second) // an API that is there may have to be asked again whether it serves
+		e.eventually("it is observed that there is "+cmp.Or(step.appears, "less"), func() (bool, any) {
+			clock.Step(time.Second) // an API that exists may have to be asked again whether it serves
 			requirements := e.get("operator.v1").Status.RequirementStatus
 			return step.isSeen(requirements), requirements
 		})

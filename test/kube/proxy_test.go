@@ -58,7 +58,7 @@ func TestProxyCutsOffWrites(t *testing.T) {
 			}
 			_, err = direct.CoreV1().ConfigMaps("default").Get(t.Context(), second.Name, metav1.GetOptions{})
 			if there := err == nil; there != tc.wantThere {
-				t.Errorf("the object is there: %v (%v), want %v", there, err, tc.wantThere)
+				t.Errorf("the object exists: %v (%v), want %v", there, err, tc.wantThere)
 			}
 			if diff := cmp.Diff([]int{1, 2}, judged); diff != "" {
 				t.Errorf("the writes are not each judged once (-want +got):\n%s", diff)

@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 			namespace: policy.Namespace{Name: "n", Labels: map[string]string{"team": "shop\nbank"}},
 			want:      []string{"lines: metadata.labels[team] is \"shop\\nbank\", must match `(?m)shop$` as a whole"},
 		},
-		"labels that are there": {
+		"labels that exist": {
 			policies:  compile(t, "owned", owned),
 			namespace: policy.Namespace{Name: "n", Labels: map[string]string{"team": "", "cost-centre": "4711"}},
 		},

@@ -157,7 +157,7 @@ func constraintFaults(path string, c constraints.Constraint) []fault {
 		}
 	}
 	if sorts != 1 {
-		wrong = append(wrong, fault{path, fmt.Sprintf("has %d of all, any, cel, gvk, not and package, and OLM goes by one", sorts), "write one, and several below all"})
+		wrong = append(wrong, fault{path, fmt.Sprintf("has %d of all, any, cel, gvk, not and package, and OLM evaluates one", sorts), "write one, and several below all"})
 	}
 	return wrong
 }

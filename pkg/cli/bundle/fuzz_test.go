@@ -61,7 +61,7 @@ func FuzzMetadata(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	celEnvironment() // It is made once.
+	celEnvironment() // It is created once.
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > maxInput {
 			return

@@ -31,7 +31,7 @@ func TestServingAwaitedVersions(t *testing.T) {
 		"its pods run and do not answer":  {progressing, "PodNotReady", waits, 2, "", false, "manager"},
 		"its pods end again and again":    {progressing, "CrashLoopBackOff", waits, 2, "", false, "manager"},
 		"its image is not there":          {progressing, "ImagePullFailed", waits, 2, "", false, ""},
-		"its pods are yet to be made":     {progressing, "WaitingForReplicas", waits, 2, "", false, ""},
+		"its pods are yet to be created":  {progressing, "WaitingForReplicas", waits, 2, "", false, ""},
 		"a webhook of others is deployed": {managerv1alpha1.DeploymentPending, "EarlierDeployment", waits, 2, "", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func ConflictsWith(answer error, managers []string) bool {
 	})
 }
 
-// ownManagers are the field managers of the commands, the manager and Kubernetes. They take nothing over.
+// ownManagers are the field managers of the commands, the manager and Kubernetes. They adopt nothing.
 var ownManagers = []string{
 	FieldManager, wellknown.FieldManager, wellknown.FieldManagerOwnerReferences,
 	"kube-apiserver", "kube-controller-manager", "clusterrole-aggregation-controller",

@@ -47,7 +47,7 @@ func TestProgressOfACertificate(t *testing.T) {
 		"none":                 {nil, nil},
 		"nothing known of it":  {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap}, nil},
 		"not issued yet":       {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap, Message: "the Secret is empty"}, []string{"certificate of manager: Bootstrap: the Secret is empty"}},
-		"it is there":          {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, NotAfter: &ends}, []string{"certificate of manager, until 2026-03-04: Stable"}},
+		"it exists":            {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, NotAfter: &ends}, []string{"certificate of manager, until 2026-03-04: Stable"}},
 		"it is being replaced": {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificatePromoting, NotAfter: &ends, Message: "pod a serves the old one"}, []string{"certificate of manager, until 2026-03-04: Promoting: pod a serves the old one"}},
 	} {
 		t.Run(name, func(t *testing.T) {

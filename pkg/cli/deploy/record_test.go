@@ -82,7 +82,7 @@ func TestStepOf(t *testing.T) {
 	}
 }
 
-// A step is carried out only on the object that it was decided about; what else is there is named.
+// A step is carried out only on the object that it was decided about; what else exists is named.
 func TestOutdated(t *testing.T) {
 	edited := object("Class", "", "1", "terraform")
 	edited.Object["value"] = "new"

@@ -81,7 +81,7 @@ func ownedBy[T drift.Object](csv *operatorsv1alpha1.ClusterServiceVersion, cache
 	return all
 }
 
-// inNamespace are the objects of a namespace: what was lifted is called like what it was made of.
+// inNamespace are the objects of a namespace: what was lifted has the name of its source.
 func inNamespace[T drift.Object](namespace string, objects []T) []T {
 	return slices.DeleteFunc(slices.Clone(objects), func(o T) bool { return o.GetNamespace() != namespace })
 }

@@ -132,7 +132,7 @@ func TestConditions(t *testing.T) {
 		call
 		called bool
 	}{
-		// What brings its pods back gets past it.
+		// What recreates its pods is excluded by matchConditions.
 		"its pod is created":                       {call{resource: "pods", object: ours}, false},
 		"its pod is placed":                        {call{resource: "pods", subresource: "binding", name: standing.Name, object: nobody, user: "system:kube-scheduler"}, false},
 		"its pod reports how it is":                {call{resource: "pods", subresource: "status", name: standing.Name, operation: admission.Update, object: standing, oldObject: standing, user: kubelet, groups: nodes}, false},

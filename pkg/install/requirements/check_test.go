@@ -29,7 +29,7 @@ func TestRequirements(t *testing.T) {
 		unmet    string
 	}{
 		"none": {csv: installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager"))},
-		"a ServiceAccount that is there": {
+		"a ServiceAccount that exists": {
 			csv: permitting("shop"), accounts: []*corev1.ServiceAccount{installtest.AccountOf("shop")},
 			want: []operatorsv1alpha1.RequirementStatus{account(present, "uid-of-shop", "")},
 		},

@@ -64,7 +64,7 @@ func (r otherClient) repaired(field string, now time.Time) otherClient {
 	return r
 }
 
-// limit returns how many repairs make a contest.
+// limit returns after how many repairs an object is contested.
 func (r otherClient) limit() int {
 	if r.by == ByAnyClient {
 		return contestAfterAll

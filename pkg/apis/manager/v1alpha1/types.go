@@ -221,7 +221,7 @@ type CertificatePhase string
 const (
 	// CertificateBootstrap has no usable certificate and nothing that would trust one.
 	CertificateBootstrap CertificatePhase = "Bootstrap"
-	// CertificateStable serves one generation that is not due.
+	// CertificateStable serves one generation that is not due for renewal.
 	CertificateStable CertificatePhase = "Stable"
 	// CertificateDistributing has a next generation, which no pod can serve before every
 	// registration trusts it.
@@ -269,7 +269,7 @@ type CertificateStatus struct {
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 
-	// rotatesAt is when it is due to be replaced.
+	// rotatesAt is when it is due for renewal.
 	// +optional
 	RotatesAt *metav1.Time `json:"rotatesAt,omitempty"`
 
@@ -439,7 +439,7 @@ type APIServiceStatus struct {
 	Name string `json:"name"`
 
 	// state reports whether API requests reach the APIService. Registered is one that the API
-	// server finds available; Unreachable one that is there and not available.
+	// server finds available; Unreachable one that exists and is not available.
 	State WebhookState `json:"state"`
 
 	// reason is one CamelCase word for the state.

@@ -25,7 +25,7 @@ func FuzzValidate(f *testing.F) {
 	} {
 		f.Add([]byte(smallCSV), []byte(annotations))
 	}
-	all(f, bundle.InspectFS(fstest.MapFS{"manifests/a.yaml": {Data: []byte(smallCSV + smallDefinition)}}, "warm")) // Schemas and environments are made once.
+	all(f, bundle.InspectFS(fstest.MapFS{"manifests/a.yaml": {Data: []byte(smallCSV + smallDefinition)}}, "warm")) // Schemas and environments are created once.
 	f.Fuzz(func(t *testing.T, text, annotations []byte) {
 		if len(text)+len(annotations) > need.MaxInput {
 			return

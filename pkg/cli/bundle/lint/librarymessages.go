@@ -41,7 +41,7 @@ var libraryMessages = []libraryMessage{
 	{"duplicate CRD", definitionOf, "keep one definition of the kind"},
 	{"not found in bundle", ownedAPI, "add the definition to the bundle, or remove the entry"},
 	{"but not defined in CSV", definitionOf, "name it in spec.customresourcedefinitions.owned, or remove it from the bundle"},
-	{"invalid service account", serviceAccount, "remove the object: the account is made from the permissions of the ClusterServiceVersion"},
+	{"invalid service account", serviceAccount, "remove the object: the account is created from the permissions of the ClusterServiceVersion"},
 	{"maximum bundle compressed size", largest, "shorten the largest definitions: descriptions of fields take most"},
 	{"bundle name with release", fieldAt("metadata.name"), "name it so, or leave spec.release out"},
 	{"relatedImages[", valueAsPath, "write the name of an image, with its tag or digest"},

@@ -105,7 +105,7 @@ func Run(b *bundle.Bundle, waivers ...Waiver) Report {
 	return Report{Bundle: b.Source, Findings: waive(sorted(found), waivers)}
 }
 
-// facts are what the manager sees once all is there that an installer brings.
+// facts are what the manager sees once everything exists that an installer creates.
 func facts(b *bundle.Bundle) requirements.Facts {
 	facts := requirements.Facts{CSV: b.CSV, ServiceAccounts: accountsOf(b), CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
 	for name, crd := range definitionsOf(b) {

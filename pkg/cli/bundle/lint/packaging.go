@@ -154,7 +154,7 @@ func suggestionMistakes(s *subject) []mistake {
 	template, leftOut, err := s.NamespaceTemplate()
 	inTemplate, name := annotation(bundle.NamespaceTemplateAnnotation), s.SuggestedNamespace()
 	if err != nil {
-		return []mistake{s.inCSV(inTemplate, fmt.Sprintf("%v: the namespace is made without the labels and annotations that it asks for, under the name %s", err, name),
+		return []mistake{s.inCSV(inTemplate, fmt.Sprintf("%v: the namespace is created without the labels and annotations that it asks for, under the name %s", err, name),
 			"write one object: a Namespace with apiVersion, kind and metadata")}
 	}
 	var all []mistake

@@ -86,7 +86,7 @@ func wanted(all []program, set Set) []program {
 }
 
 // cache is the place of one version of the binaries. Each appears in it by a rename,
-// so that a file that is there is whole.
+// so that a file that exists is complete.
 type cache struct {
 	dir        string
 	module     string

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Run is the life of the node. The namespaces are there already; the end of linked
+// Run is the life of the node. The namespaces exist already; the end of linked
 // reports that the machine has moved its link in. It returns when a component ends.
 func Run(ctx context.Context, l Layout, linked io.Reader) error {
 	// Nothing of the caller's environment, a proxy's address above all, reaches the components.
