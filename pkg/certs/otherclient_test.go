@@ -50,11 +50,11 @@ func TestSecretOfAnotherClient(t *testing.T) {
 		},
 		"label of another tool": {
 			facts: factsWith(func(s *corev1.Secret) { s.Labels = map[string]string{labelManagedBy: "Helm"} }),
-			phase: bootstrap, trust: "1", message: "bears the label app.kubernetes.io/managed-by=Helm" + notModified,
+			phase: bootstrap, trust: "1", message: "has the label app.kubernetes.io/managed-by=Helm" + notModified,
 		},
 		"label of another operator": {
 			facts: factsWith(func(s *corev1.Secret) { s.Labels = map[string]string{wellknown.LabelOwner: "other.v1"} }),
-			phase: bootstrap, trust: "1", message: "bears the label olm.owner=other.v1" + notModified,
+			phase: bootstrap, trust: "1", message: "has the label olm.owner=other.v1" + notModified,
 		},
 		"owned by a ClusterServiceVersion": {
 			facts: factsWith(func(s *corev1.Secret) {

@@ -16,7 +16,7 @@ import (
 
 // Policy is the configuration of the administrator.
 type Policy struct {
-	// Validity is of CA and leaf: a CA without its key can sign nothing else.
+	// Validity applies to CA and leaf: a CA without its key can sign nothing else.
 	Validity time.Duration
 	// RenewBefore is measured from the expiry; 0 is a third of the validity.
 	RenewBefore time.Duration

@@ -57,7 +57,7 @@ func (m *decider) explain(seen Evidence) string {
 		text += "; calls to it fail until it does"
 	case m.previousExpired():
 	case m.sharesCA():
-		text += "; the previous certificate is of the same CA, and valid at most until " + instant(m.previousExpiresAt)
+		text += "; the previous certificate has the same CA, and is valid at most until " + instant(m.previousExpiresAt)
 	case !m.previousExpiresAt.IsZero():
 		text += "; the previous CA stays trusted, at most until " + instant(m.previousExpiresAt)
 	}

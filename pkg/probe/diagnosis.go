@@ -76,9 +76,9 @@ func flaw(err error, serverName string) string {
 	case errors.As(err, &hostname):
 		return "it is not for " + serverName
 	case lapsed && invalid.Cert.IsCA:
-		return "that CA has ended or not begun"
+		return "that CA has expired or is not yet valid"
 	case lapsed:
-		return "it has ended or not begun"
+		return "it has expired or is not yet valid"
 	default:
 		return err.Error()
 	}

@@ -60,7 +60,7 @@ type Result struct {
 	Reason Reason
 	// Leaf is the hex SHA-256 of the DER form of the presented certificate; empty if not known.
 	Leaf string
-	// NotAfter is when the certificate that is served ends; zero unless Serving.
+	// NotAfter is when the certificate that is served expires; zero unless Serving.
 	NotAfter time.Time
 	// Err is nil for Serving. Else it has the fact, the expectation and the remedy.
 	Err error

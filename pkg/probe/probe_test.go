@@ -152,13 +152,13 @@ func TestUnfitCertificate(t *testing.T) {
 		},
 		"that has ended": {
 			ours.issue(t, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) }),
-			ours.bundle(), "but it has ended or not begun:",
+			ours.bundle(), "but it has expired or is not yet valid:",
 		},
 		"for clients": {
 			ours.issue(t, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }),
 			ours.bundle(), "incompatible key usage",
 		},
-		"of a CA that has ended": {ours.issue(t), ended.bundle(), "but that CA has ended or not begun:"},
+		"of an expired CA": {ours.issue(t), ended.bundle(), "but that CA has expired or is not yet valid:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{c.leaf}})
@@ -212,7 +212,7 @@ func readHello(conn *net.TCPConn) { _, _ = conn.Read(make([]byte, 4096)) }
 // staySilent reads until the client closes the connection.
 func staySilent(conn *net.TCPConn) { _, _ = io.Copy(io.Discard, conn) }
 
-// The connection is there whenever a busy machine gets to it: the time is the handshake's to
+// The connection exists whenever a busy machine gets to it: the time is the handshake's to
 // exceed.
 func TestSilentServerTimesOut(t *testing.T) {
 	silent := serveRaw(t, staySilent)
@@ -321,9 +321,9 @@ func TestResultsKeepTheOrderOfTargets(t *testing.T) {
 	}
 }
 
-// Each handshake waits in the server until a second one is there, so that fewer than
+// Each handshake waits in the server until a second one exists, so that fewer than
 // two at once never end. A third has some time to come, and is counted while its
-// client waits too, so that it is there only if more than two are probed at once.
+// client waits too, so that it exists only if more than two are probed at once.
 func TestTargetsAreProbedInParallelWithinTheBound(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	leaf := ours.issue(t)

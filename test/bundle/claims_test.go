@@ -127,7 +127,7 @@ func deploymentRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	mustRefuse(t, e.createDeployment(t, b))
 }
 
-// serviceRefused makes the Service that OLM v0 makes: a port for each description.
+// serviceRefused creates the Service that OLM v0 creates: a port for each description.
 func serviceRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
 	service := &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "claim", Namespace: testNamespace}}
@@ -137,7 +137,7 @@ func serviceRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	mustRefuse(t, e.create(t.Context(), service, true))
 }
 
-// serviceTaken makes the Service that the manager makes, with a port for each targetPort.
+// serviceTaken creates the Service that the manager creates, with a port for each targetPort.
 func serviceTaken(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
 	csv := b.CSV.DeepCopy()
@@ -238,14 +238,14 @@ func followed(t *testing.T, e *env) {
 	e.eventually(t, "the example's own webhook is called", func() bool { return called(e.tryNamespace(t, control)) })
 }
 
-// ofOneNamespace is what the manager makes the namespaceSelector of a webhook that is
-// installed for one namespace, whose label nothing here bears.
+// ofOneNamespace is the namespaceSelector that the manager sets in a webhook that is
+// installed for one namespace, whose label nothing here has.
 func ofOneNamespace() *metav1.LabelSelector {
 	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{UID: "claim"}, Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{testNamespace}}}
 	return scope.Scope{Group: group}.WebhookSelector()
 }
 
-// calledOutsideItsScope: the webhook is for one namespace, and still called for what lives in none.
+// calledOutsideItsScope: the webhook is for one namespace, and still called for what is in none.
 func calledOutsideItsScope(t *testing.T, e *env, b *bundle.Bundle) {
 	e.registered(t, first(b), ofOneNamespace())
 	e.eventually(t, "writing a PersistentVolume fails", func() bool {

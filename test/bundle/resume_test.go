@@ -50,7 +50,7 @@ func TestUninstallationsResume(t *testing.T) {
 		removeOne(t, c, b, o)
 	}
 	for _, o := range left {
-		installtest.Same(t, deploy.Title(o)+" is there", o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition", e.isThere(t, o))
+		installtest.Same(t, deploy.Title(o)+" exists", o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition", e.isThere(t, o))
 	}
 	if runs < 5 {
 		t.Errorf("it was interrupted %d times only", runs)

@@ -38,7 +38,7 @@ import (
 )
 
 // env is an API server with a manager for all namespaces. Nothing runs, so a webhook is
-// registered when its Deployment is available, which the test says it is.
+// registered when its Deployment is available, which the test sets.
 type env struct {
 	clients.Set
 	dynamic dynamic.Interface
@@ -152,7 +152,7 @@ func (e *env) playDeployments(ctx context.Context, namespace, said string) error
 const unavailable = "Deployment does not have minimum availability."
 
 // wentThrough compares the phase in which pods that never start left OLM v0 with what the
-// ClusterServiceVersion said on its way.
+// ClusterServiceVersion reported in between.
 func wentThrough(t *testing.T, said []operatorsv1alpha1.ClusterServiceVersionStatus, file string) {
 	t.Helper()
 	var last struct {

@@ -158,7 +158,7 @@ func podUIDs(e *env) sets.Set[types.UID] {
 	return uids
 }
 
-// nobodyJudges reports whether a person's pod is refused for want of an answer.
+// nobodyJudges reports whether a person's pod is refused because an answer is missing.
 func nobodyJudges(e *env) bool {
 	return isUnjudged(tryAPod(e, nil))
 }

@@ -25,7 +25,7 @@ func TestBundleDiagnosis(t *testing.T) {
 		prepare func(*env)
 		as      string
 		says    []string
-		// patience is six seconds where not set: a word of the manager stands for four.
+		// patience is six seconds where not set: a report of the manager counts for four.
 		patience string
 	}{
 		"an image that cannot be pulled": {

@@ -42,7 +42,7 @@ func TestProvidersUnderLoad(t *testing.T) {
 		{"another CA of the issuer", e.changeCA},
 		{"cert-manager to none, with the cainjector", e.changeToNone},
 		{"none to manager", e.changeToManager},
-		{"manager to cert-manager, with a CA made for it", e.changeToOwnCA},
+		{"manager to cert-manager, with a CA created for it", e.changeToOwnCA},
 		{"that CA renewed", e.renewOwnCA},
 	} {
 		began := time.Now()
@@ -116,7 +116,7 @@ func (e *env) changeToManager() {
 	provides(e, managerv1alpha1.ProviderManager, 4)
 }
 
-// changeToOwnCA names no issuer: cert-manager makes a CA for the operator.
+// changeToOwnCA names no issuer: cert-manager creates a CA for the operator.
 func (e *env) changeToOwnCA() {
 	e.Helper()
 	choose(e, managerv1alpha1.ProviderCertManager)

@@ -27,7 +27,7 @@ func orderByCommand(e *env) (generation int64) {
 }
 
 // A CA that is compromised is not trusted any more from the order on. The calls that the
-// command reports fail do, until pods follow.
+// command reports fail do, until pods serve the new certificate.
 func TestRotationOfACompromisedCA(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)

@@ -52,7 +52,7 @@ func TestRotationUnderLoad(t *testing.T) {
 		"the Secret deleted":                       {flags: []string{"--reload"}, do: loseCertificate},
 		"the Secret emptied":                       {flags: []string{"--reload"}, do: emptyCertificate, campaign: true},
 		"the Secret foreign":                       {flags: []string{"--reload"}, do: replaceCertificate, campaign: true},
-		"the Secret made again by another client":  {flags: []string{"--reload"}, do: remakeCertificate},
+		"the Secret recreated by another client":   {flags: []string{"--reload"}, do: remakeCertificate},
 	} {
 		if test.campaign && !*allLosses {
 			continue
@@ -62,7 +62,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			e := newEnv(t)
 			e.create(hookCSV("hook.v1", draining(server("hook", test.flags...))))
 			e.succeeds("hook.v1")
-			haveKubeletsLook(e) // by themselves they will not for a minute: nothing but the manager's word, nor what is another client's, reaches pods before
+			haveKubeletsLook(e) // by themselves they do not for a minute
 			load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 			load.goesOn(denied)
 			record := func([]call) {}

@@ -120,7 +120,7 @@ func (before snapshot) changes(after snapshot) []string {
 	return changes
 }
 
-// derived are the names of the objects that the manager made for the Namespace itself.
+// derived are the names of the objects that the manager created for the Namespace itself.
 func (e *env) derived() []string {
 	e.Helper()
 	var names []string

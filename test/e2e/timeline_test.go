@@ -144,7 +144,7 @@ func (l *timeline) note(lane, value string, asked time.Time) {
 
 // leads ends the recording, and fails unless both CAs were trusted before any pod served
 // the new certificate, and until none served the old one. Pods are asked now and then, so
-// the manager may see one follow, and drop the old CA, before the recording sees it.
+// the manager may observe that one serves the new certificate, and drop the old CA, before the recording sees it.
 func (l *timeline) leads(calls []call) {
 	l.Helper()
 	l.stop()

@@ -90,7 +90,7 @@ func TestUninstallCascades(t *testing.T) {
 	}
 }
 
-// labelled are the kinds of objects in the Namespace that bear the labels of an owner,
+// labelled are the kinds of objects in the Namespace that have the labels of an owner,
 // whether they still have one or not.
 func labelled(e *env) []string {
 	e.Helper()

@@ -129,7 +129,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
 	e.create(next)
 	ownedBy := func(version string) {
-		e.eventually("the APIService is of "+version, func() (bool, any) {
+		e.eventually("the APIService belongs to "+version, func() (bool, any) {
 			labels := a.registered().Labels
 			return labels["olm.owner"] == version, labels
 		})
@@ -153,7 +153,7 @@ func TestRepairOfAnAPIService(t *testing.T) {
 			continue
 		}
 		e.must(client(e, o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
-		e.eventually(o.GetKind()+" "+o.GetName()+" is there again", func() (bool, any) {
+		e.eventually(o.GetKind()+" "+o.GetName()+" exists again", func() (bool, any) {
 			return a.registered() != nil && len(delegations(e)) == 2, delegations(e)
 		})
 	}

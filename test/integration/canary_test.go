@@ -148,7 +148,7 @@ func TestCanaryOfAManagerThatDied(t *testing.T) {
 	leavesNoCanary(e)
 }
 
-// A manager that may not take its canary away in time takes it away later.
+// A manager that may not delete its canary in time deletes it later.
 func TestCanaryThatStays(t *testing.T) {
 	e := newOperatorEnv(t)
 	kept := make(chan struct{}, 1)

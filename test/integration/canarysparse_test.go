@@ -36,7 +36,7 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	}
 
 	ca.renew()
-	e.says("because they succeed with the previous certificate as well; the previous certificate is of the same CA, and valid at most until ")
+	e.says("because they succeed with the previous certificate as well; the previous certificate has the same CA, and is valid at most until ")
 	e.says("what is not known to serve it is restarted from ")
 	before := canaries.Load()
 	m.looksAgain("operator.v1")

@@ -259,7 +259,7 @@ func ownPod(e *env, replicaSet string) *corev1.Pod {
 
 type deed = func(context.Context, kubernetes.Interface) error
 
-// creating makes a pod; one without a name only for show.
+// creating creates a pod; one without a name only for show.
 func creating(pod *corev1.Pod) deed {
 	var options metav1.CreateOptions
 	if pod.Name == "" {

@@ -170,7 +170,7 @@ func TestReinstall(t *testing.T) {
 	uid := e.get("operator.v1").UID
 	for _, o := range e.owned(derived) {
 		for _, owner := range o.GetOwnerReferences() {
-			if owner.UID != uid && o.GetKind() != "WebhookRollout" { // which no client misses until it is made again
+			if owner.UID != uid && o.GetKind() != "WebhookRollout" { // which no client misses until it is recreated
 				t.Errorf("%s %s is owned by one that no longer exists", o.GetKind(), o.GetName())
 			}
 		}

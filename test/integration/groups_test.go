@@ -105,7 +105,7 @@ func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
 }
 
 // An installed operator whose group is deleted keeps its webhooks as they are: to take them
-// away would let through what they are there to stop.
+// away would let through what they have to stop.
 func TestGroupIsDeleted(t *testing.T) {
 	e := newParallelEnv(t)
 	group := e.group("og", namespaces(e.namespace))

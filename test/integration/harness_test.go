@@ -49,7 +49,7 @@ type env struct {
 	touches   int  // of a ClusterServiceVersion so far
 }
 
-// newEnv makes a Namespace that no longer exists, with all webhooks of it, after the test.
+// newEnv creates a Namespace that no longer exists, with all webhooks of it, after the test.
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	if !cluster.Audit.Available() {
@@ -166,7 +166,7 @@ func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, s
 		return ok, nil
 	})
 	if err != nil {
-		e.Fatalf("not within %s: %s; last seen: %+v", patience, what, last)
+		e.Fatalf("not within %s: %s; last observed: %+v", patience, what, last)
 	}
 }
 

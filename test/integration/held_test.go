@@ -45,7 +45,7 @@ func newHeld(t *testing.T) held {
 	return h
 }
 
-// ownedAccount makes an account that may read, all of which is deleted with its operator.
+// ownedAccount creates an account that may read, all of which is deleted with its operator.
 func ownedAccount(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVersion) {
 	e.Helper()
 	owned := metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{
@@ -183,7 +183,7 @@ func TestConversionOutlivesItsVersion(t *testing.T) {
 	serviceAccount(h.env, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	h.succeeds("operator.v2")
 	if d := h.deployment("server"); d.UID != uid || !bytes.Equal(h.servingCA(), ca) {
-		t.Error("it was made again")
+		t.Error("it was recreated")
 	}
 	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
 	h.uninstall("operator.v2")

@@ -36,7 +36,7 @@ func mutates(e *env, group, resource, condition, patch string, operations ...adm
 	})
 }
 
-// Nothing is made for a ClusterServiceVersion whose finalizer admission takes back: its webhooks would stay
+// Nothing is created for a ClusterServiceVersion whose finalizer admission takes back: its webhooks would stay
 // registered when it is deleted.
 func TestFinalizerTakenBackByAdmission(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -152,7 +152,7 @@ func TestContestOverKeepers(t *testing.T) {
 	}
 }
 
-// A ClusterServiceVersion that is deleted and created again is marked each time: no client removed the marks of the
+// A ClusterServiceVersion that is deleted and recreated is marked each time: no client removed the marks of the
 // one before it.
 func TestMarksOfWhatIsCreatedAgain(t *testing.T) {
 	e := newOwnNamespaceEnv(t)

@@ -78,7 +78,7 @@ func put(e *env, resource schema.GroupVersionResource, kind string, o metav1.Obj
 	e.must(err)
 }
 
-// labelledObjects are objects that bear the labels of a ClusterServiceVersion: the ones that belong to it
+// labelledObjects are objects that have the labels of a ClusterServiceVersion: the ones that belong to it
 // all the same, and those of others.
 type labelledObjects struct {
 	*env

@@ -97,8 +97,8 @@ func intercepting(group string) func(*operatorsv1alpha1.ClusterServiceVersion) {
 	}
 }
 
-// What a life without mistakes says, in the order in which it says it, and what it says
-// when it comes to grief later.
+// The conditions of a lifecycle without errors, in their order, and the conditions
+// of one that fails later.
 func TestPhasesOfALifecycle(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -151,7 +151,7 @@ func comesToSay(e *env, csv string, want says) {
 	})
 }
 
-// saidInOrder wants these among the conditions, in this order. Conditions continue after
+// saidInOrder expects these among the conditions, in this order. Conditions continue after
 // OLM's message to explain it.
 func saidInOrder(e *env, csv string, wanted ...says) {
 	e.Helper()

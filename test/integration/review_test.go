@@ -26,7 +26,7 @@ func routed(l net.Listener) func(*controller.Options) {
 	}
 }
 
-// onPodTemplates has the webhook called for PodTemplates with a label that none bears.
+// onPodTemplates has the webhook called for PodTemplates with a label that none has.
 func onPodTemplates(c *operatorsv1alpha1.ClusterServiceVersion) {
 	d := &c.Spec.WebhookDefinitions[0]
 	d.Rules[0] = rule([]string{""}, "podtemplates")

@@ -123,7 +123,7 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	e := operating(newEnv(t), allNamespaces) // alone: writes are counted for all ClusterServiceVersions
 	freezeSecrets(e)
 	p, m := runPod(e, graceOf(time.Hour))
-	e.eventually("the Secret was created again once", func() (bool, any) {
+	e.eventually("the Secret was recreated once", func() (bool, any) {
 		s, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
 		return err == nil && s.Immutable != nil && s.Annotations[wellknown.AnnotationRecreatedFor] != "", err
 	})

@@ -144,7 +144,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 	})
 	e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
 	m.looksAgain("operator.v1")
-	none(t, "registrations that were created again", e.owned(clusterScoped))
+	none(t, "registrations that were recreated", e.owned(clusterScoped))
 	e.uninstall("operator.v1")
 }
 

@@ -99,7 +99,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	})
 }
 
-// A new version may fail with all of its webhooks in service, for want of a Deployment that
+// A new version may fail with all of its webhooks in service, because it lacks a Deployment that
 // has none. When it is deleted, those of the old version are registered as they were.
 func TestUpgradeThatFailsLate(t *testing.T) {
 	e := newParallelEnv(t)
@@ -238,7 +238,7 @@ func TestUpgradeWaits(t *testing.T) {
 	}
 }
 
-// A version that is itself replaced before it was installed does not stand in the way
+// A version that is itself replaced before it was installed does not block
 // for ever; one that is skipped is deleted as if it were replaced.
 func TestUpgradeChains(t *testing.T) {
 	e := newOperatorEnv(t)

@@ -80,7 +80,7 @@ func TestProxyPassesWatchEventsAtOnce(t *testing.T) {
 	select {
 	case event := <-watch.ResultChan():
 		if got := event.Object.(*corev1.ConfigMap).Name; got != object.Name {
-			t.Errorf("the event is of %s, want %s", got, object.Name)
+			t.Errorf("the event has %s, want %s", got, object.Name)
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("no event comes through the proxy")

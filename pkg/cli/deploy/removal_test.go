@@ -99,7 +99,7 @@ func TestOwn(t *testing.T) {
 		"created":                              {record: recordOf(true, group, subscription), goes: []string{"OperatorGroup", "Subscription"}},
 		"only changed":                         {record: recordOf(false, group, subscription), told: byHand},
 		"no record":                            {told: byHand},
-		"created again by another":             {record: recordOf(true, group, subscription), group: object(groupkind.OperatorGroup, "3"), goes: []string{"Subscription"}, told: byHand[:1]},
+		"recreated by another":                 {record: recordOf(true, group, subscription), group: object(groupkind.OperatorGroup, "3"), goes: []string{"Subscription"}, told: byHand[:1]},
 		"group of an earlier installation":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, goes: []string{"OperatorGroup", "Subscription"}},
 		"forged record of another package":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, group: object(groupkind.OperatorGroup, "1", "kubectl"), goes: []string{"Subscription"}, told: byHand[:1]},
 		"Subscription of another's record":     {record: recordOf(true, group), earlier: []Record{recordOf(true, subscription)}, goes: []string{"OperatorGroup"}, told: byHand[1:]},

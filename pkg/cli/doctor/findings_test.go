@@ -225,7 +225,7 @@ func TestJudge(t *testing.T) {
 			func(c *cluster) {
 				c.v().Rules[0].Scope = new(admissionregistrationv1.NamespacedScope)
 			}), []found{{Warning, SomePodsFail, 1}}},
-		"a certificate that ends tomorrow": {hooked(fail, "configmaps", answered([]Answer{tomorrow, tomorrow})),
+		"a certificate that expires tomorrow": {hooked(fail, "configmaps", answered([]Answer{tomorrow, tomorrow})),
 			[]found{{Warning, CertificateExpiresSoon, 1}}},
 		"pods that cannot be asked":                    {hooked(fail, "configmaps", answered(nil)), []found{notAsked}},
 		"somewhere outside":                            {hooked(fail, "configmaps", external), []found{notAsked}},
@@ -390,7 +390,7 @@ func TestDoubtsAboutADeadlock(t *testing.T) {
 		"none":                         {unchanged, []func(*Service){withoutPods}, allLost, true},
 		"labels that are known":        {selector, []func(*Service){withoutPods}, allLost, true},
 		"conditions":                   {conditional, []func(*Service){withoutPods}, allLost + ", unless its matchConditions exempt them", true},
-		"labels that are not known":    {selector, []func(*Service){withoutPods, withoutTemplates}, allLost + ", unless those bear labels that an objectSelector leaves out", true},
+		"labels that are not known":    {selector, []func(*Service){withoutPods, withoutTemplates}, allLost + ", unless those have labels that an objectSelector leaves out", true},
 		"pods that exist":              {unchanged, nil, someday, false},
 		"pods that exist, in addition": {conditional, nil, someday + ", unless its matchConditions exempt them", false},
 	} {

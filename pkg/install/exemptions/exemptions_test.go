@@ -86,7 +86,7 @@ func TestSelfDeadlocks(t *testing.T) {
 		"objects without the pods' label":      {[]change{pods, installtest.OfObjects(exists("app", metav1.LabelSelectorOpDoesNotExist))}, nil, []string{"system-workloads"}},
 		"objects with the pods' label":         {[]change{pods, installtest.OfObjects(exists("app", metav1.LabelSelectorOpExists))}, nil, []string{"own-pods", "system-workloads"}},
 		"objects with a label that may come":   {[]change{pods, installtest.OfObjects(exists("pod-template-hash", metav1.LabelSelectorOpExists))}, nil, []string{"own-pods", "system-workloads"}},
-		"bindings bear no label":               {[]change{installtest.AboutRequests(create, "", "pods/binding"), installtest.OfObjects(exists("app", metav1.LabelSelectorOpExists))}, nil, nil},
+		"bindings have no label":               {[]change{installtest.AboutRequests(create, "", "pods/binding"), installtest.OfObjects(exists("app", metav1.LabelSelectorOpExists))}, nil, nil},
 		"bindings match what excludes a label": {[]change{installtest.AboutRequests(create, "", "pods/binding"), installtest.OfObjects(exists("app", metav1.LabelSelectorOpDoesNotExist))}, nil, []string{"own-pods", "system-workloads"}},
 	} {
 		t.Run(name, func(t *testing.T) {

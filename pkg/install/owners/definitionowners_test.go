@@ -57,7 +57,7 @@ func TestKeptOwners(t *testing.T) {
 	tests := map[string]struct {
 		kind, name string
 		labelled   bool
-		has, want  []metav1.OwnerReference // none wanted: nothing is to be written
+		has, want  []metav1.OwnerReference // none: nothing is to be written
 	}{
 		"what converts":                   {"Deployment", "server", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"its Service":                     {"Service", "server-service", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},

@@ -18,7 +18,7 @@ import (
 )
 
 // What the ClusterServiceVersion asks for and its installer has granted, and nothing else,
-// is granted where its group wants it.
+// is granted where its group selects it.
 func TestLift(t *testing.T) {
 	const see = "; get,list,watch namespaces"
 	all := []string{""}

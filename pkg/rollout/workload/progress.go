@@ -72,7 +72,7 @@ func missing(d *appsv1.Deployment, wanted int32, availability *appsv1.Deployment
 	status := d.Status
 	switch {
 	case status.ObservedGeneration < d.Generation:
-		return "the Deployment controller has not seen it yet"
+		return "the Deployment controller has not observed it yet"
 	case availability != nil && availability.Status != corev1.ConditionTrue:
 		return availability.Message
 	case status.UpdatedReplicas < wanted:

@@ -74,7 +74,7 @@ var derived = []schema.GroupVersionResource{
 }
 
 // clear removes what a measurement made, as the garbage collector would, which is not here:
-// the next is of its own objects alone.
+// the next names its own objects alone.
 func (e *env) clear() {
 	e.eachNamespace(func(namespace string) {
 		owned := metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + namespace}

@@ -143,7 +143,7 @@ func (m *manager) reportMemory() {
 }
 
 // requestsSince are all that the manager sent, reads and events included. How they are
-// made up goes to the log.
+// made up is written to the log.
 func (m *manager) requestsSince(place int64) int {
 	m.Helper()
 	n, kinds := 0, map[string]int{}

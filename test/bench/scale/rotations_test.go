@@ -60,7 +60,7 @@ func rotate(b *testing.B, size int) {
 	e.clear()
 }
 
-// rotated is how many certificates are of the second generation, and nothing else is
+// rotated is how many certificates have the second generation, and nothing else is
 // trusted.
 func (e *env) rotated() int {
 	e.Helper()

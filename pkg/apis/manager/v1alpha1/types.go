@@ -238,7 +238,7 @@ type CertificateStatus struct {
 	// provider is who issued it.
 	Provider CertificateProvider `json:"provider"`
 
-	// phase is where it stands in its life.
+	// phase is the phase of its life cycle.
 	Phase CertificatePhase `json:"phase"`
 
 	// secret is the name of the Secret that holds it, in the namespace of this object.
@@ -400,7 +400,7 @@ type WebhookStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// since is when the state was first seen.
+	// since is when the state was first observed.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
@@ -455,7 +455,7 @@ type APIServiceStatus struct {
 	// +optional
 	Lost bool `json:"lost,omitempty"`
 
-	// since is when the state was first seen.
+	// since is when the state was first observed.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }

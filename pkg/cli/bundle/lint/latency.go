@@ -86,7 +86,7 @@ func latency(called []webhook) (total time.Duration, how string) {
 	return total + atOnce, strings.Join(steps, ", then ")
 }
 
-// request is one that a rule names. What an asterisk stands for bears the asterisk as its name.
+// request is one that a rule names. What an asterisk stands for has the asterisk as its name.
 type request struct {
 	operation   admissionregistrationv1.OperationType
 	resource    schema.GroupVersionResource

@@ -57,7 +57,7 @@ in a cluster.`),
 effect in a cluster.`),
 }
 
-// objects asks the validator for OperatorGroups, too, which wants them in their own type.
+// objects asks the validator for OperatorGroups, too, which expects them in their own type.
 var objects validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
 	results := validation.ObjectValidator.Validate(values...)
 	for _, value := range values {

@@ -65,7 +65,7 @@ var libraryMessages = []libraryMessage{
 	{"has an empty description", describedAPI, "describe in a sentence what the API is for"},
 
 	// olm-operatorhub, olm-categories, olm-capabilities
-	{"csv.Spec.Provider.Name", fieldAt("spec.provider.name"), "name who makes the operator"},
+	{"csv.Spec.Provider.Name", fieldAt("spec.provider.name"), "name the provider of the operator"},
 	{"csv.Spec.Maintainers", fieldAt("spec.maintainers"), "write the name and the e-mail address of each"},
 	{"csv.Spec.Links", fieldAt("spec.links"), "write the name and the whole URL of each"},
 	{"csv.Spec.Version", fieldAt("spec.version"), "write the version, such as 1.0.0"},
@@ -81,7 +81,7 @@ func annotation(key string) string { return "metadata.annotations[" + key + "]" 
 func (s *subject) fromLibrary(o *bundle.Object, e errors.Error, level Level) []mistake {
 	e.Detail = shortened(e.Detail)
 	i := slices.IndexFunc(libraryMessages, func(known libraryMessage) bool { return strings.Contains(e.Detail, known.contains) })
-	known := libraryMessage{find: fieldAt(""), remedy: "correct it as it says"} // by a validator newer than this list
+	known := libraryMessage{find: fieldAt(""), remedy: "correct it as the message requires"} // by a validator newer than this list
 	if i >= 0 {
 		known = libraryMessages[i]
 	}

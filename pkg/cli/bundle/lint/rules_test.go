@@ -9,7 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// A namespaceSelector limits Namespaces, and not what lives in none: what is found for an
+// A namespaceSelector limits Namespaces, and not what is in none: what is found for an
 // operator of one namespace.
 func TestBeyondOneNamespace(t *testing.T) {
 	for name, c := range map[string]struct {

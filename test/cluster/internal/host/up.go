@@ -66,7 +66,7 @@ func bringUp(ctx context.Context, l node.Layout, s steps) error {
 	return waitUntilUp(ctx, l, s)
 }
 
-// writeRun makes the folder of the cluster and all that the node finds in it.
+// writeRun creates the folder of the cluster and all that the node finds in it.
 func writeRun(l node.Layout) error {
 	if err := os.MkdirAll(l.Logs(), 0o755); err != nil {
 		return err
