@@ -51,7 +51,7 @@ func (m *decider) awaitPods(seen Evidence) {
 
 // explain reports which endpoints do not serve the current certificate, and what follows.
 func (m *decider) explain(seen Evidence) string {
-	text := fmt.Sprintf("not every endpoint is seen to serve the new certificate (%s): %s", seen, seen.missing())
+	text := fmt.Sprintf("not every endpoint is observed to serve the new certificate (%s): %s", seen, seen.missing())
 	switch {
 	case m.previousExpiresAt.IsZero() && len(m.Registrations) > 0:
 		text += "; calls to it fail until it does"

@@ -169,7 +169,7 @@ func goesBack(e *env, client *caches.Client, files, crd string) {
 	if diff := cmp.Diff(before, client.All(e.T, convert.V1, caches.Authored)); diff != "" {
 		e.Errorf("Caches after the way back (-before +after):\n%.2000s", diff)
 	}
-	// The operator of v1 is at work: it takes the change that only it can have seen.
+	// The operator of v1 is at work: it accepts the change that only it can have observed.
 	e.kubectl("patch", "caches.v1.crdconversion.example.com/pages", "-n", "default", "--type=merge", "-p", `{"spec":{"size":"5x1Gi"}}`)
 	reportsMemory(e, client, "pages", "5Gi")
 }

@@ -5,7 +5,7 @@ import (
 )
 
 // registrationWatch begins with a test, so that a registration that is created and deleted
-// again is seen too.
+// again is observed too.
 type registrationWatch struct {
 	*env
 	watches []watch.Interface

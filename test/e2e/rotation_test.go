@@ -170,7 +170,7 @@ func TestRotationThatLosesCalls(t *testing.T) {
 			change: func(*appsv1.DeploymentSpec) {},
 			says:   "which makes calls fail if it does not drain",
 			act:    awaitRestart,
-			most:   200, // a second for each of the two pods; a few were seen
+			most:   200, // a second for each of the two pods; a few were observed
 		},
 		"Recreate": {
 			change: func(d *appsv1.DeploymentSpec) { d.Strategy.Type = appsv1.RecreateDeploymentStrategyType },

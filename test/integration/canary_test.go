@@ -134,7 +134,7 @@ func TestCanaryThatOneAPIServerHasNotSeen(t *testing.T) {
 	e.webhookIs("", "Refused")
 	registersNothing(e)
 	if unseen.Load() <= 3 {
-		t.Errorf("%d calls were asked for, and the last of them was not seen either", unseen.Load())
+		t.Errorf("%d calls were asked for, and the last of them was not observed either", unseen.Load())
 	}
 	leavesNoCanary(e)
 }

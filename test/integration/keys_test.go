@@ -80,7 +80,7 @@ func (w *keyWatch) holdNoCAKey() {
 		w.Error(where)
 	}
 	if keys < 2 || authorities < 2 {
-		w.Errorf("%d keys and %d CAs were seen: this shows nothing", keys, authorities)
+		w.Errorf("%d keys and %d CAs were found: this shows nothing", keys, authorities)
 	}
 }
 

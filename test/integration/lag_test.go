@@ -29,7 +29,7 @@ func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
 	})
 	e.succeeds("operator.v1")
 	if lag := lag(e); lag == nil || !lag.Unobserved {
-		t.Errorf("no manager has seen its config, and it lags: %+v", lag)
+		t.Errorf("no manager has observed its config, and it lags: %+v", lag)
 	}
 	e.manage()
 	e.eventually("it lags no more", func() (bool, any) { lag := lag(e); return lag == nil, lag })

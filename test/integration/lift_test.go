@@ -130,10 +130,10 @@ func TestLiftRolesNextToARoleOfThatName(t *testing.T) {
 }
 
 // A Role of a target namespace that happens to be called like the operator's Role is never bound to
-// the operator's account, whether it was there before or took the place of the lifted one.
+// the operator's account, whether it existed before or replaced the lifted one.
 func TestLiftRolesNextToARoleOfThatNameInATarget(t *testing.T) {
 	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
-	for name, replaced := range map[string]bool{"that was there before": false, "that replaced the lifted one": true} {
+	for name, replaced := range map[string]bool{"that existed before": false, "that replaced the lifted one": true} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
 			target := newNamespace(e, "", nil)

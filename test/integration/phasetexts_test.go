@@ -127,7 +127,7 @@ func TestPhasesOfALifecycle(t *testing.T) {
 		says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"},
 	)
 
-	const hold = "example.com/hold" // so that the old version can be seen to the end
+	const hold = "example.com/hold" // so that the old version can be observed to the end
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = append(c.Finalizers, hold) })
 	e.create(replacing("operator.v1", csv("operator.v2", "server")))
 	comesToSay(e, "operator.v1", says{"Replacing", "BeingReplaced", "being replaced by csv: operator.v2"})

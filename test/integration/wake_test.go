@@ -55,7 +55,7 @@ func TestWhatAppearsIsSeenWithinASecond(t *testing.T) {
 	steps := lackAll(e)
 	w := watchVersions(e)
 	for _, step := range steps {
-		m.restsFor(5) // so that it is not seen in passing
+		m.restsFor(5) // so that no other reconciliation observes it
 		step.make()
 		m.becomes(w, step.isSeen)
 	}
@@ -96,7 +96,7 @@ func TestNewerKubernetesIsObserved(t *testing.T) {
 	}
 	upgraded.Store(true)
 	m.clock.Step(longestPause)
-	e.eventually("the newer version is seen", func() (bool, any) {
+	e.eventually("the newer version is observed", func() (bool, any) {
 		requirements := e.get("operator.v1").Status.RequirementStatus
 		return len(requirements) == 1 && requirements[0].Status == operatorsv1alpha1.RequirementStatusReasonPresent, requirements
 	})

@@ -80,7 +80,7 @@ func TestLastProgress(t *testing.T) {
 		want             time.Time
 	}{
 		"created":                        {nil, 1, 0, noon},
-		"created, and seen":              {nil, 1, 1, noon},
+		"created, and observed":          {nil, 1, 1, noon},
 		"available since":                {[]appsv1.DeploymentCondition{at(appsv1.DeploymentAvailable, time.Minute, time.Hour)}, 1, 1, noon.Add(time.Minute)},
 		"progressing at":                 {[]appsv1.DeploymentCondition{at(appsv1.DeploymentProgressing, time.Second, 2*time.Minute)}, 1, 1, noon.Add(2 * time.Minute)},
 		"the latest of both":             {[]appsv1.DeploymentCondition{at(appsv1.DeploymentProgressing, 0, time.Second), at(appsv1.DeploymentAvailable, time.Minute, 0)}, 1, 1, noon.Add(time.Minute)},

@@ -377,7 +377,7 @@ type WebhookStatus struct {
 	Intercepts string `json:"intercepts,omitempty"`
 
 	// beyondScope are resources that it intercepts in the whole cluster although its
-	// OperatorGroup covers some namespaces only: their objects live in none.
+	// OperatorGroup covers some namespaces only: their objects are in none.
 	// +optional
 	// +listType=atomic
 	BeyondScope []string `json:"beyondScope,omitempty"`
@@ -424,10 +424,10 @@ type ConversionGap struct {
 	By string `json:"by,omitempty"`
 
 	// from is when that client wrote, to the second: the gap began then or a little later.
-	// Without by it is when the gap was seen, and it began a little earlier.
+	// Without by it is when the gap was observed, and it began a little earlier.
 	From metav1.MicroTime `json:"from"`
 
-	// to is when the conversion was seen to be back. Absent while it is not.
+	// to is when the conversion was observed again. Absent while it is missing.
 	// +optional
 	To *metav1.MicroTime `json:"to,omitempty"`
 }
