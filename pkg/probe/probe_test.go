@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// patience is for probes that are to come to an end by themselves.
+// patience is for probes that are to end by themselves.
 var patience = Options{Parallel: 4, Timeout: time.Minute}
 
 func at(address string) Target {

@@ -49,7 +49,7 @@ func keyOf(r *Rival) string {
 	return r.CSV.Namespace + "/" + r.CSV.Name
 }
 
-// The index comes to the same answer as an evaluation of all groups, and names the groups whose answer a change affects.
+// The index gives the same answer as an evaluation of all groups, and names the groups whose answer a change affects.
 func TestClaims(t *testing.T) {
 	dice := dice{1}
 	for range 200 {

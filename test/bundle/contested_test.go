@@ -247,7 +247,7 @@ func TestUpgradeIsContinued(t *testing.T) {
 	}
 }
 
-// Who may create definitions and no ClusterServiceVersions learns that before the first object is written: without the
+// A user who may create definitions and no ClusterServiceVersions gets this error before the first object is written: without the
 // namespace, no dry run can show it.
 func TestDeniedBeforeTheFirstWrite(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// What fail-on-core reports about writes that no client makes by hand: each comes to a stop with the webhook.
+// What fail-on-core reports about writes that no client makes by hand: each stops with the webhook.
 func TestCoreStandsStill(t *testing.T) {
 	e := newEnv(t)
 	e.namespace(t, testNamespace)

@@ -88,7 +88,7 @@ func (e *env) changeCA() {
 }
 
 // changeToNone lets the administrator's own Certificate, of the same issuer, replace the manager's. No client
-// sees to it then that kubelets look, and they would take a minute.
+// then makes kubelets re-sync, and they would take a minute.
 func (e *env) changeToNone() {
 	e.Helper()
 	before := leaf(e)

@@ -164,7 +164,7 @@ var (
 )
 
 // masked is a transcript without what depends on the clock, on keys that are drawn, and on
-// how often the command looks: of the states that an object passes through, it keeps the last ones.
+// how often the command reads: of the states that an object passes through, it keeps the last ones.
 func masked(transcript string) string {
 	var kept, told []string
 	for line := range strings.Lines(transcript) {

@@ -22,7 +22,7 @@ func TestUninstallUnderLoad(t *testing.T) {
 	e.create(hookCSV("hook.v1", server("hook")))
 	e.succeeds("hook.v1")
 	if made := e.derived(); len(made) < 7 {
-		t.Errorf("the manager made %q, which are fewer than there must be: is this test looking?", made)
+		t.Errorf("the manager made %q, which are fewer than there must be: does this test find anything?", made)
 	}
 
 	load := e.startLoad()

@@ -296,7 +296,7 @@ func (m *manager) changedByAdmission(csv string, fields ...string) {
 	})
 }
 
-// restsWithoutWriting fails when the manager continues to write, independent of what makes it look.
+// restsWithoutWriting fails when the manager continues to write, independent of what triggers its reconciliation.
 func (m *manager) restsWithoutWriting(csv, after string) {
 	m.Helper()
 	m.rests()

@@ -175,7 +175,7 @@ func TestCanaryThatStays(t *testing.T) {
 	leavesNoCanary(e)
 }
 
-// Where the manager dials no endpoint, a rotation comes to its end by what the API server finds
+// Where the manager dials no endpoint, a rotation ends by what the API server finds
 // behind the Service, and not before every pod serves the new certificate.
 func TestRotationThroughTheAPIServer(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -192,7 +192,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 	e.order("once")
 	e.rotationIs("", "0/2 new, 2 old, 0 unknown", "serves another certificate to the API server")
 	if p.get().Annotations[wellknown.AnnotationResyncedAt] == "" {
-		t.Error("the pod's kubelet is not made to look")
+		t.Error("the pod's kubelet is not made to re-sync")
 	}
 	p.reload()
 	m.looksAgain("operator.v1")

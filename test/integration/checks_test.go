@@ -52,8 +52,8 @@ func TestChecksBeforeAnyPhase(t *testing.T) {
 	}
 }
 
-// A manager as it is shipped reports nothing for a while of what continues as it should. Who reads the
-// conditions misses no phase by it, and who waits for a phase in which it stays sees that.
+// A manager as it is shipped reports nothing for a while of what continues as it should. A client
+// that reads the conditions misses no phase by it, and one that waits for a phase in which it stays observes it.
 func TestPhasesOfAPatientManager(t *testing.T) {
 	unknown := says{"Pending", "RequirementsUnknown", "requirements not yet checked"}
 	ready := says{"InstallReady", "AllRequirementsMet", "all requirements found, attempting install"}

@@ -72,7 +72,7 @@ func (p *playedPod) rotatesDespite(order string, n int) (died bool) {
 	return died
 }
 
-// followed lets the pod serve the new certificate, and reports whether the order has come to its end.
+// followed lets the pod serve the new certificate, and reports whether the order is completed.
 func (p *playedPod) followed(order string) bool {
 	p.Helper()
 	if p.follow() {

@@ -146,7 +146,7 @@ func (e *env) must(err error) {
 // other work keeps busy.
 const patience = 3 * time.Minute
 
-// pauses grow from 10 ms to 60 ms: each look costs the API server processor time, of which the
+// pauses grow from 10 ms to 60 ms: each read costs the API server processor time, of which the
 // managers under test have less then.
 var pauses = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.3, Steps: 7}
 

@@ -79,7 +79,7 @@ func (h held) release() {
 	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
 	touch := []byte(`{"metadata":{"labels":{"touched":"yes"}}}`)
 	_, err := h.olm.ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, touch, metav1.PatchOptions{})
-	if !apierrors.IsNotFound(err) { // the manager may have looked by itself
+	if !apierrors.IsNotFound(err) { // the manager may have reconciled by itself
 		h.must(err)
 	}
 	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v1"), nil })

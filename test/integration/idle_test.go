@@ -17,7 +17,7 @@ func TestQuiet(t *testing.T) {
 	m.looksAgain("operator.v1")
 
 	if len(m.reported()) == 0 {
-		t.Error("the manager reported nothing of an installation: is this test looking?")
+		t.Error("the manager reported nothing of an installation: does this test find anything?")
 	}
 	since := auditEnd(e)
 	for _, o := range e.owned(derived) {

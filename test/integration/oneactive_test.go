@@ -131,7 +131,7 @@ func TestPredecessorThatWasNeverInstalled(t *testing.T) {
 	registersNothing(e)
 }
 
-// Who writes another operator's ClusterServiceVersion among the owners of a Deployment does not make it
+// A client that writes another operator's ClusterServiceVersion among the owners of a Deployment does not make it
 // an older version, which would be deleted. A forged record of an upgrade does not, either.
 func TestOwnerReferenceOfAnotherOperator(t *testing.T) {
 	e := newOwnNamespaceEnv(t)

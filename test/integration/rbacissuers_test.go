@@ -31,7 +31,7 @@ func TestPermissionsForIssuers(t *testing.T) {
 	e.install(c)
 	p.start()
 	e.order("once")
-	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
+	e.eventually("the pod's kubelet is made to re-sync", func() (bool, any) {
 		annotations := p.get().Annotations
 		return annotations[wellknown.AnnotationResyncedAt] != "", annotations
 	})

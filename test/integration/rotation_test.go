@@ -104,14 +104,14 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 }
 
 // The previous CA is trusted as long as a pod serves under it, and the pod's kubelet is
-// made to look.
+// made to re-sync.
 func TestRotationWaitsForPods(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e, graceOf(time.Hour))
 	before := e.servingCA()
 	e.order("once")
 	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; the CAs of other certificates that they may serve stay trusted")
-	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
+	e.eventually("the pod's kubelet is made to re-sync", func() (bool, any) {
 		annotations := p.get().Annotations
 		return annotations[wellknown.AnnotationResyncedAt] != "", annotations
 	})

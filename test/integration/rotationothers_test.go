@@ -45,7 +45,7 @@ func frozen(resource string) func(*env) sleeper {
 func paused(e *env) sleeper {
 	g := e.gate(func(r *http.Request, _ []byte) bool { return isRegistration(r.URL.Path) })
 	m := manageThrough(e, g.config, graceOf(time.Hour))
-	e.Cleanup(g.open) // a test that ends early ends the manager, whose writes have to come to an end
+	e.Cleanup(g.open) // a test that ends early ends the manager, whose writes have to end
 	sleep := func() {
 		g.close()
 		kube.Patch(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.registration("v.example.com").Name, types.JSONPatchType,

@@ -151,7 +151,7 @@ func TestUpgradeThroughIntermediates(t *testing.T) {
 	expect(t, webhooks(e), "v.example.com operator.v4 server-service /validate")
 }
 
-// Who orphans what an operator owns keeps it. Its webhook is deleted all the same, and so is
+// What an operator owns is kept when its deletion orphans it. Its webhook is deleted all the same, and so is
 // the manager's record; the operator that is installed again adopts what exists.
 func TestUninstallThatOrphans(t *testing.T) {
 	e := newOperatorEnv(t)

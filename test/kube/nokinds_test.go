@@ -85,7 +85,7 @@ func abandoned(t *testing.T, name string) {
 	})
 }
 
-// readerOfWebhooks is a user of a cluster whose roles speak of no kind that it does not have.
+// readerOfWebhooks is a user of a cluster whose roles name no kind that it does not have.
 func readerOfWebhooks(t *testing.T) *rest.Config {
 	t.Helper()
 	client, read := newClient(t, cluster.Config()), []string{"get", "list", "watch"}

@@ -56,7 +56,7 @@ func TestMessageBuildersAreBrief(t *testing.T) {
 		}
 	}
 	if texts < 500 {
-		t.Errorf("%d texts were found: is this test looking?", texts)
+		t.Errorf("%d texts were found: does this test find anything?", texts)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestWhyItIsHeld(t *testing.T) {
 			why := test.hold.Cause()
 			installtest.Contains(t, why, test.want...)
 			if told := strings.Contains(why, "no manager"); told != strings.Contains(strings.Join(test.want, ""), "no manager") {
-				t.Errorf("it speaks of a manager: %t: %s", told, why)
+				t.Errorf("it names a manager: %t: %s", told, why)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ type WebhookRolloutList struct {
 // WebhookRolloutStatus is the whole answer to "are my webhooks live, and if not, why".
 type WebhookRolloutStatus struct {
 	// observedGeneration is the metadata.generation of the ClusterServiceVersion
-	// that this status speaks of.
+	// that this status refers to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
