@@ -64,7 +64,7 @@ func CA(service string) string { return service + caSuffix }
 // SelfSigned is the name of the Issuer that such a CA signs itself with.
 func SelfSigned(service string) string { return service + selfSignedSuffix }
 
-// Issued is the name of the Secret into which another issuer puts what has a name.
+// Issued is the name of the Secret into which another issuer writes the certificate of that name.
 func Issued(name string) string { return name + issuedSuffix }
 
 // WebhookConfiguration is the name under which a webhook is first registered.
