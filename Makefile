@@ -11,7 +11,7 @@ LINT    := go tool -modfile=$(CURDIR)/hack/tools/lint/go.mod golangci-lint run
 LINTED  := . pkg/hosting pkg/hosting/test examples test/e2e test/cluster test/certmanager test/gitops
 
 # What is outside test/ needs no API server.
-# The longest tests come first: the others run beside them.
+# The longest tests come first: the others run at the same time.
 UNIT := ./pkg/certs ./pkg/cli/bundle/lint $$($(WORKSPACE) go list ./... ./pkg/hosting/... ./examples/... | grep -v /test/)
 
 FUZZTIME ?= 30s
@@ -90,7 +90,7 @@ others := $(if $(and $(wildcard $(BUNDLES)),$(wildcard $(EXPECTED))),corpus)
 .PHONY: test
 test: ## Run all tests: unit, integration, e2e, and corpus where the bundles of others are
 	./hack/test.sh unit integration e2e $(others)
-	@$(if $(others),,echo "=== corpus skipped: there is no $(BUNDLES) or no $(EXPECTED), and nothing is compared with what OLM v0 made of the bundles of others")
+	@$(if $(others),,echo "=== corpus skipped: there is no $(BUNDLES) or no $(EXPECTED), and nothing is compared with what OLM v0 created from the bundles of others")
 
 # These processes, and the servers that they start, end soon: what is left lying in memory costs
 # them less than collecting it.
@@ -129,7 +129,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (30s)
 	./hack/fuzz.sh $(FUZZTIME)
 
 .PHONY: corpus
-corpus: programs ## Try the bundles of others in BUNDLES (NAME/VERSION/...), against what OLM v0 made of them in EXPECTED
+corpus: programs ## Try the bundles of others in BUNDLES (NAME/VERSION/...), against what OLM v0 created from them in EXPECTED
 	@test -d "$(BUNDLES)" -a -d "$(EXPECTED)" || { echo "no $(BUNDLES) or no $(EXPECTED): nothing is compared. Name two folders: make corpus BUNDLES=... EXPECTED=..., see CONTRIBUTING.md"; exit 2; }
 	BUNDLES=$(abspath $(BUNDLES)) EXPECTED=$(abspath $(EXPECTED)) go test -count=1 -timeout=40m -run Bundles ./test/corpus ./test/bundle
 
@@ -140,7 +140,7 @@ campaign: programs ## Run what the ordinary run shortens: 1000 simulated cluster
 	./hack/e2e.sh -run TestRotationUnderLoad -all-losses
 
 .PHONY: bench
-bench: bench-scale bench-pods ## Measure installations beside plain clients, with real pods too, what a pass costs, and hosting against other webhook servers
+bench: bench-scale bench-pods ## Measure installations next to plain clients, with real pods too, what a reconciliation costs, and hosting against other webhook servers
 	go test -run '^$$' -bench . -benchmem ./test/bench
 	go test -run '^$$' -bench OneEvent ./pkg/controller
 	go test -C test/bench/hosting -run '^$$' -bench . -benchtime 100x -count 5
@@ -148,16 +148,16 @@ bench: bench-scale bench-pods ## Measure installations beside plain clients, wit
 # Namespaces have an API server of their own: what it remembers of a thousand of them would
 # weigh on the other measurements.
 .PHONY: bench-scale
-bench-scale: programs ## Measure the installation of 100 and 1,000 CSVs beside plain clients, with 1,000 Namespaces too, memory, idle writes and repairs
+bench-scale: programs ## Measure the installation of 100 and 1,000 CSVs next to plain clients, with 1,000 Namespaces too, memory, idle writes and repairs
 	go test -run '^$$' -bench 'Install|Lag' -benchtime 1x -timeout 60m ./test/bench/scale
 	go test -run '^$$' -bench Namespaces -benchtime 1x -timeout 60m ./test/bench/scale
 
 .PHONY: bench-rotations
-bench-rotations: programs ## Measure a manager that finds 200 certificates due at one moment
+bench-rotations: programs ## Measure a manager that finds 200 certificates due for renewal at one moment
 	go test -run '^$$' -bench Rotations -benchtime 1x -timeout 30m ./test/bench/scale
 
 .PHONY: bench-pods
-bench-pods: ## Measure the installation of 20 CSVs with real pods beside plain clients
+bench-pods: ## Measure the installation of 20 CSVs with real pods next to plain clients
 	./hack/bench-pods.sh
 
 ##@ A real cluster, built from source

@@ -7,7 +7,7 @@ cluster() {
 
 cluster up --install
 KUBECONFIG=$(cluster kubeconfig)
-PATH=$(dirname "$KUBECONFIG")/bin:$PATH # Beside our own cluster's kubeconfig is its kubectl.
+PATH=$(dirname "$KUBECONFIG")/bin:$PATH # The directory of our own cluster's kubeconfig contains its kubectl.
 export KUBECONFIG PATH
 
 if ! command -v kubectl >/dev/null; then

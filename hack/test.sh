@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# test.sh STAGE...: runs make targets one after the other and says how long each took.
+# test.sh STAGE...: runs make targets one after the other and prints how long each took.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -60,7 +60,7 @@ func TestFollowReturnsOnceTheListIsKnown(t *testing.T) {
 
 	select {
 	case err := <-known:
-		t.Fatalf("before the list is there: %v", err)
+		t.Fatalf("before the list exists: %v", err)
 	default:
 	}
 	close(answer)

@@ -106,7 +106,7 @@ func TestRefusals(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.tar")
 			_, err := writeImage(out, imageName, "1:1", tc.binary, tc.extra)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("writeImage = %v, want an error that says %q", err, tc.want)
+				t.Errorf("writeImage = %v, want an error that reports %q", err, tc.want)
 			}
 			if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("there is an archive in spite of the error: %v", err)

@@ -27,7 +27,7 @@ func readProgram(binary string) (file, error) {
 func readMapped(mapping string) (file, error) {
 	host, target, ok := strings.Cut(mapping, "=")
 	if !ok || !path.IsAbs(target) {
-		return file{}, fmt.Errorf("%q does not say which file goes where: HOSTFILE=/path/in/image", mapping)
+		return file{}, fmt.Errorf("%q does not name a file and its path in the image: HOSTFILE=/path/in/image", mapping)
 	}
 	content, err := os.ReadFile(host)
 	return file{path: path.Clean(target), mode: 0o644, content: content}, err

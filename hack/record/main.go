@@ -4,7 +4,7 @@
 //
 // A line of the script that begins with "$ " is a command, one that begins with "> " answers
 // a question of the command before it. A command has to end with exit code 0, or with the one
-// that a line after it says, which begins with "! ".
+// that the next line names, if that begins with "! ".
 package main
 
 import (

@@ -13,7 +13,7 @@ const (
 	fontSize                      = 12
 )
 
-// Columns of the terminal; longer lines go on in the next one.
+// Columns of the terminal; longer lines continue in the next one.
 const columns = 150
 
 func picture(text string) []byte {

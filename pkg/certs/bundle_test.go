@@ -73,7 +73,7 @@ func TestFullBundle(t *testing.T) {
 	for name, c := range map[string]decision{
 		"a rotation request waits for pods": {
 			facts: Facts{Secret: many.Secret, Registrations: one, RotationRequest: "a", Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",
-			message: "another certificate is due and waits for that, because 6 earlier CAs are trusted already: restart or delete what does not serve the new one",
+			message: "another certificate is due for renewal and waits for that, because 6 earlier CAs are trusted already: restart or delete what does not serve the new one",
 		},
 		"no renewal is due": {
 			facts: Facts{Secret: many.Secret, Registrations: one, Live: true, Evidence: seen(ServesUnknown)}, at: after(day), phase: promoting, trust: "9 6 5 4 3 2 1",

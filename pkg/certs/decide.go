@@ -42,7 +42,7 @@ func (m *decider) step() {
 	}
 }
 
-// repair makes the Secret the manager's own and complete. It reports whether a step was necessary.
+// repair adopts the Secret and completes it. It reports whether a step was necessary.
 func (m *decider) repair() bool {
 	switch {
 	case m.blocking != nil:

@@ -28,7 +28,7 @@ func (m *decider) distribute() {
 		return
 	}
 	if waits := counted.writtenForEarlier(m.next.Number); waits != "" {
-		m.d.Message = m.waitMessage(waits, fmt.Sprintf("does not say yet that it trusts certificate generation %d", m.next.Number))
+		m.d.Message = m.waitMessage(waits, fmt.Sprintf("does not report yet that it trusts certificate generation %d", m.next.Number))
 		return
 	}
 	if waits := m.awaitingRepair(); waits != "" {

@@ -111,7 +111,7 @@ func TestRotationRequestsOfOtherIssuers(t *testing.T) {
 		"requested without a valid pair":                         {facts: facts(settled, "a", &Generation{CA: second.CA}), phase: stable, trust: "2"},
 		"compromised":                                            {facts: facts(settled, "compromised a", &issued), phase: stable, trust: "2", reissues: true},
 		"compromised during the promotion":                       {facts: facts(serving, "compromised a", &issued), write: "current 2, promoted", phase: promoting, trust: "2", reissues: true},
-		"compromised, probing pods":                              {facts: probing, phase: promoting, trust: "2", message: "not every endpoint is seen to serve the new certificate (0/1 new, 1 old, 0 unknown): pod a serves another; calls to it fail until it does"},
+		"compromised, probing pods":                              {facts: probing, phase: promoting, trust: "2", message: "not every endpoint is observed to serve the new certificate (0/1 new, 1 old, 0 unknown): pod a serves another; calls to it fail until it does"},
 		"compromised during a rotation":                          {facts: facts(distributing2, "compromised a", &replaced), phase: distributing, trust: "3 2", message: "the key that theirs issued last is compromised as well, and a new one is requested", reissues: true},
 		"compromised during a rotation, and reissue in progress": {facts: facts(distributing2, "compromised a", nil), write: "current 2", phase: stable, trust: "2"},
 		"compromised, and issued":                                {facts: facts(settled, "compromised a", &replaced), write: "current 3, promoted", phase: promoting, trust: "3"},

@@ -50,11 +50,11 @@ func TestSecretOfAnotherClient(t *testing.T) {
 		},
 		"label of another tool": {
 			facts: factsWith(func(s *corev1.Secret) { s.Labels = map[string]string{labelManagedBy: "Helm"} }),
-			phase: bootstrap, trust: "1", message: "bears the label app.kubernetes.io/managed-by=Helm" + notModified,
+			phase: bootstrap, trust: "1", message: "has the label app.kubernetes.io/managed-by=Helm" + notModified,
 		},
 		"label of another operator": {
 			facts: factsWith(func(s *corev1.Secret) { s.Labels = map[string]string{wellknown.LabelOwner: "other.v1"} }),
-			phase: bootstrap, trust: "1", message: "bears the label olm.owner=other.v1" + notModified,
+			phase: bootstrap, trust: "1", message: "has the label olm.owner=other.v1" + notModified,
 		},
 		"owned by a ClusterServiceVersion": {
 			facts: factsWith(func(s *corev1.Secret) {
@@ -135,7 +135,7 @@ func TestImmutableSecret(t *testing.T) {
 			f.Names, f.SecretMeta, f.Registrations = names, blank, []Registration{trusting(first)}
 			d := Decide(f, DefaultPolicy(), after(day))
 			if d.Need != test.need || (d.Write != nil) != (test.sameContent || test.next) || (d.Remove != nil) != (d.Write != nil) || d.Message != "" != (test.message != "") {
-				t.Fatalf("it needs %q, removes %v, writes %q, says %q", d.Need, d.Remove, describe(d.Write), d.Message)
+				t.Fatalf("it needs %q, removes %v, writes %q, reports %q", d.Need, d.Remove, describe(d.Write), d.Message)
 			}
 			if d.Write == nil {
 				return

@@ -53,10 +53,10 @@ func (f Facts) claimedBy() string {
 	}
 	labels := f.Secret.Labels
 	if by := labels[labelManagedBy]; by != "" && by != wellknown.FieldManager {
-		return fmt.Sprintf("bears the label %s=%s", labelManagedBy, by)
+		return fmt.Sprintf("has the label %s=%s", labelManagedBy, by)
 	}
 	if owner := labels[wellknown.LabelOwner]; owner != "" && len(f.Secret.OwnerReferences) == 0 && owner != f.SecretMeta.Labels[wellknown.LabelOwner] {
-		return fmt.Sprintf("bears the label %s=%s", wellknown.LabelOwner, owner)
+		return fmt.Sprintf("has the label %s=%s", wellknown.LabelOwner, owner)
 	}
 	return ""
 }
@@ -79,5 +79,5 @@ func (m *decider) deleteBlocking() {
 }
 
 func keptByFinalizers(secret *corev1.Secret) string {
-	return fmt.Sprintf(", and finalizers keep it from being deleted: %s. Remove them, so that it can be created again", strings.Join(secret.Finalizers, ", "))
+	return fmt.Sprintf(", and finalizers keep it from being deleted: %s. Remove them, so that it can be recreated", strings.Join(secret.Finalizers, ", "))
 }

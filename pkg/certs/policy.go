@@ -16,7 +16,7 @@ import (
 
 // Policy is the configuration of the administrator.
 type Policy struct {
-	// Validity is of CA and leaf: a CA without its key can sign nothing else.
+	// Validity applies to CA and leaf: a CA without its key can sign nothing else.
 	Validity time.Duration
 	// RenewBefore is measured from the expiry; 0 is a third of the validity.
 	RenewBefore time.Duration
@@ -27,7 +27,7 @@ type Policy struct {
 	Settle time.Duration
 	// Grace is how long pods may take to reload a mounted certificate before they are restarted.
 	Grace time.Duration
-	// Parallel is how many certificates are replaced at the same time because they are due.
+	// Parallel is how many certificates are replaced at the same time because they are due for renewal.
 	Parallel int
 }
 
@@ -60,7 +60,7 @@ func (p Policy) renewBefore(chain []*x509.Certificate) time.Duration {
 }
 
 // RenewBefore returns the configured duration, or a third of the validity, but less than the validity: a new
-// certificate would be due at once.
+// certificate would be due for renewal at once.
 func RenewBefore(configured, validity time.Duration) time.Duration {
 	if configured <= 0 {
 		return validity / 3

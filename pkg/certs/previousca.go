@@ -32,7 +32,7 @@ func (m *decider) untrustPrevious() {
 		m.d.PollAt = m.now.Add(m.pause(time.Second, longestPoll))
 	case seen.complete() || allExpired:
 		m.planWrite(editor.endRotation)
-	case servesExpired: // calls to these pods fail already; the rotation goes on until they are restarted
+	case servesExpired: // calls to these pods fail already; the rotation continues until they are restarted
 		m.planWrite(editor.endPreviousTrust)
 	default:
 		m.awaitPods(seen)
@@ -51,18 +51,18 @@ func (m *decider) awaitPods(seen Evidence) {
 
 // explain reports which endpoints do not serve the current certificate, and what follows.
 func (m *decider) explain(seen Evidence) string {
-	text := fmt.Sprintf("not every endpoint is seen to serve the new certificate (%s): %s", seen, seen.missing())
+	text := fmt.Sprintf("not every endpoint is observed to serve the new certificate (%s): %s", seen, seen.missing())
 	switch {
 	case m.previousExpiresAt.IsZero() && len(m.Registrations) > 0:
 		text += "; calls to it fail until it does"
 	case m.previousExpired():
 	case m.sharesCA():
-		text += "; the previous certificate is of the same CA, and valid at most until " + instant(m.previousExpiresAt)
+		text += "; the previous certificate has the same CA, and is valid at most until " + instant(m.previousExpiresAt)
 	case !m.previousExpiresAt.IsZero():
 		text += "; the previous CA stays trusted, at most until " + instant(m.previousExpiresAt)
 	}
 	if m.renewalDue() && m.bundleFull() {
-		text += fmt.Sprintf("; another certificate is due and waits for that, because %d earlier CAs are trusted already: restart or delete what does not serve the new one", len(m.previous))
+		text += fmt.Sprintf("; another certificate is due for renewal and waits for that, because %d earlier CAs are trusted already: restart or delete what does not serve the new one", len(m.previous))
 	}
 	return text
 }

@@ -56,7 +56,7 @@ func TestRejected(t *testing.T) {
 				f.Provider, f.Issued, f.Names, f.SecretMeta = byCertManager, &test.issued, test.names, blank
 				got := Decide(f, DefaultPolicy(), after(20*day)).Rejected
 				if test.flaw == "" && got != nil || test.flaw != "" && (got == nil || got.Reason != test.flaw || !strings.Contains(got.Message, test.message)) {
-					t.Errorf("%s: %+v is rejected, want %q, which says %q", state, got, test.flaw, test.message)
+					t.Errorf("%s: %+v is rejected, want %q, which reports %q", state, got, test.flaw, test.message)
 				}
 			}
 		})

@@ -51,7 +51,7 @@ func (m *decider) mayStart() bool {
 	if *m.Rotating < m.policy.Parallel {
 		return true
 	}
-	m.d.Message = fmt.Sprintf("the certificate is due and waits for its turn: %d others are being replaced", *m.Rotating)
+	m.d.Message = fmt.Sprintf("the certificate is due for renewal and waits for a free rotation slot: %d others are being replaced", *m.Rotating)
 	m.d.PollAt = m.now.Add(10*time.Second + jitter(m.current.chain)%(20*time.Second))
 	return false
 }

@@ -33,12 +33,12 @@ func TestRestart(t *testing.T) {
 		"other certificate, restart fails calls":                     {serves: ServesOther, costs: "of Recreate", waited: tooSoon, message: "pods that do not reload have to be restarted, which makes calls fail because of Recreate: the restart waits until " + mustBe + ", restart them earlier if another time is better"},
 		"other certificate, restart fails calls, at the deadline":    {serves: ServesOther, costs: "of Recreate", waited: must, restarts: true, message: "the restart waits until " + mustBe + ", restart them earlier if another time is better"},
 		"other certificate, paused":                                  {serves: ServesOther, paused: true, waited: time.Second, message: "pods that do not reload have to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"},
-		"other certificate, same CA":                                 {serves: ServesOther, shares: true, waited: 30 * time.Second, restarts: true, message: "the previous certificate is of the same CA, and valid at most until 2026-05-30T12:00:00Z; pods that do not reload are restarted from 2026-04-30T12:00:30Z on, one by one, which makes calls fail if the server does not drain on termination"},
+		"other certificate, same CA":                                 {serves: ServesOther, shares: true, waited: 30 * time.Second, restarts: true, message: "the previous certificate has the same CA, and is valid at most until 2026-05-30T12:00:00Z; pods that do not reload are restarted from 2026-04-30T12:00:30Z on, one by one, which makes calls fail if the server does not drain on termination"},
 		"other certificate, calls fail already":                      {serves: ServesOther, waited: 5 * time.Second, nothing: true, restarts: true, message: "calls to it fail until it does; pods that do not reload are restarted from 2026-04-30T12:00:05Z on, one by one, which makes calls fail if the server does not drain on termination"},
 		"other certificate, calls fail already, restart fails calls": {serves: ServesOther, costs: "of Recreate", waited: 5 * time.Second, nothing: true, restarts: true, message: "pods that do not reload are restarted from 2026-04-30T12:00:05Z on, which makes calls fail because of Recreate"},
 		"unknown":                                        {serves: ServesUnknown, waited: time.Hour, message: "pods that are not known to serve it are restarted from " + mustBe + " on, one by one, which makes calls fail if the server does not drain on termination"},
 		"unknown, at the deadline":                       {serves: ServesUnknown, waited: must, restarts: true, message: "pods that are not known to serve it are restarted from " + mustBe + " on, one by one, which makes calls fail if the server does not drain on termination"},
-		"unknown, same CA, at the deadline":              {serves: ServesUnknown, shares: true, waited: must, restarts: true, message: "the previous certificate is of the same CA, and valid at most until 2026-05-30T12:00:00Z; pods that are not known to serve it are restarted from " + mustBe + " on, one by one, which makes calls fail if the server does not drain on termination"},
+		"unknown, same CA, at the deadline":              {serves: ServesUnknown, shares: true, waited: must, restarts: true, message: "the previous certificate has the same CA, and is valid at most until 2026-05-30T12:00:00Z; pods that are not known to serve it are restarted from " + mustBe + " on, one by one, which makes calls fail if the server does not drain on termination"},
 		"unknown, restart fails calls":                   {serves: ServesUnknown, costs: "of Recreate", waited: tooSoon, message: "pods that are not known to serve it have to be restarted, which makes calls fail because of Recreate: the restart waits until " + mustBe + ", restart them earlier if another time is better"},
 		"unknown, restart fails calls, at the deadline":  {serves: ServesUnknown, costs: "of Recreate", waited: must, restarts: true, message: "the restart waits until " + mustBe + ", restart them earlier if another time is better"},
 		"unknown, paused":                                {serves: ServesUnknown, paused: true, waited: time.Second, message: "pods that are not known to serve it have to be restarted, and spec.paused of its Deployment keeps that from happening: resume it with kubectl rollout resume, or delete such pods one by one"},
@@ -59,7 +59,7 @@ func TestRestart(t *testing.T) {
 			d := Decide(f, DefaultPolicy(), after(due+test.waited))
 			installtest.Same(t, "it restarts", test.restarts, d.Restart)
 			if announced := strings.Contains(d.Message, "restarted"); !strings.HasSuffix(d.Message, test.message) || announced != (test.message != "") {
-				t.Errorf("it says %q, want %q at the end", d.Message, test.message)
+				t.Errorf("it reports %q, want %q at the end", d.Message, test.message)
 			}
 			installtest.Same(t, "the number of pods to re-sync", 1, len(d.ResyncPods))
 			if d.Write != nil {
@@ -139,7 +139,7 @@ func TestNoRestartWithoutDeployment(t *testing.T) {
 		d := Decide(Facts{Secret: promoted.Secret, Names: names, Live: true, Registrations: []Registration{trusting(second, first)},
 			Evidence: &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: []Backend{{Pod: "a", Serves: serves}}}}, DefaultPolicy(), after(due+28*day))
 		if d.Restart || strings.Contains(d.Message, "restarted") {
-			t.Errorf("it restarts: %t, and says %q", d.Restart, d.Message)
+			t.Errorf("it restarts: %t, and reports %q", d.Restart, d.Message)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestRotation(t *testing.T) {
 		},
 		"renewal is due, no free rotation slot": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Rotating: &ten}, at: after(due),
-			phase: stable, trust: "1", message: "waits for its turn: 10 others are being replaced",
+			phase: stable, trust: "1", message: "waits for a free rotation slot: 10 others are being replaced",
 		},
 		"renewal is urgent": {
 			facts: Facts{Secret: secret.Secret, Registrations: []Registration{one}, Rotating: &ten}, at: after(88 * day),
@@ -48,7 +48,7 @@ func TestRotation(t *testing.T) {
 		},
 		"all trust next, and one was last written for the previous generation": {
 			facts: live(distributed, both, Registration{Name: "webhook w", CABundle: both.CABundle, Generation: 1}), at: seconds(1),
-			phase: distributing, trust: "2 1", message: "webhook w does not say yet that it trusts certificate generation 2",
+			phase: distributing, trust: "2 1", message: "webhook w does not report yet that it trusts certificate generation 2",
 		},
 		"all trust next, from caches": {facts: cached(distributed, both), at: seconds(1), need: NeedLive, phase: distributing, trust: "2 1"},
 		"all trust next, and were written for it: the settle time begins": {

@@ -22,7 +22,7 @@ const (
 	rereadPeriod = 10 * time.Second
 )
 
-// SelfSignedTLS keeps the key in memory. It makes a new certificate when a third of the validity is left.
+// SelfSignedTLS keeps the key in memory. It creates a new certificate when a third of the validity is left.
 func SelfSignedTLS(host string) (*tls.Config, error) { return fromItself(host).config() }
 
 // FilesTLS serves two PEM files, read again when they change; the previous ones if they cannot be read.
@@ -56,7 +56,7 @@ func fromFiles(certFile, keyFile string, warn func(error)) *renewed {
 	}
 }
 
-// renewed is a certificate that is replaced when it is due.
+// renewed is a certificate that is replaced when it is due for renewal.
 type renewed struct {
 	make func(now time.Time) (*tls.Certificate, error)
 	due  func(current *tls.Certificate, now time.Time) bool

@@ -26,26 +26,26 @@ func conditionOf(overrides, conditions metav1.ConditionStatus, status []metav1.C
 	}
 }
 
-// The administrator's word counts more than the operator's.
+// The administrator's override has precedence over the operator's condition.
 func TestNotUpgradeable(t *testing.T) {
 	const no = "The operator is not upgradeable: migrating"
 	for name, test := range map[string]struct {
 		condition *operatorsv2.OperatorCondition
 		want      string
 	}{
-		"no OperatorCondition":          {nil, ""},
-		"says nothing":                  {conditionOf("", "", nil), ""},
-		"says yes":                      {conditionOf("", "True", nil), ""},
-		"says no":                       {conditionOf("", "False", nil), no},
-		"does not know":                 {conditionOf("", "Unknown", nil), ""},
-		"no, overridden":                {conditionOf("True", "False", nil), ""},
-		"yes, overridden":               {conditionOf("False", "True", nil), no},
-		"overridden with a question":    {conditionOf("Unknown", "True", nil), no},
-		"said no before, and yes now":   {conditionOf("", "True", upgradeable("False", 1)), ""},
-		"says no in the status":         {conditionOf("", "", upgradeable("False", 2)), no},
-		"says yes in the status":        {conditionOf("", "", upgradeable("True", 2)), ""},
-		"said yes, and was changed":     {conditionOf("", "", upgradeable("True", 1)), `The operatorcondition status "Upgradeable"="True" is outdated`},
-		"said no there, and overridden": {conditionOf("True", "", upgradeable("False", 2)), ""},
+		"no OperatorCondition":              {nil, ""},
+		"reports nothing":                   {conditionOf("", "", nil), ""},
+		"reports yes":                       {conditionOf("", "True", nil), ""},
+		"reports no":                        {conditionOf("", "False", nil), no},
+		"does not know":                     {conditionOf("", "Unknown", nil), ""},
+		"no, overridden":                    {conditionOf("True", "False", nil), ""},
+		"yes, overridden":                   {conditionOf("False", "True", nil), no},
+		"overridden with a question":        {conditionOf("Unknown", "True", nil), no},
+		"reported no before, and yes now":   {conditionOf("", "True", upgradeable("False", 1)), ""},
+		"reports no in the status":          {conditionOf("", "", upgradeable("False", 2)), no},
+		"reports yes in the status":         {conditionOf("", "", upgradeable("True", 2)), ""},
+		"reported yes, and was changed":     {conditionOf("", "", upgradeable("True", 1)), `The operatorcondition status "Upgradeable"="True" is outdated`},
+		"reported no there, and overridden": {conditionOf("True", "", upgradeable("False", 2)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := NotUpgradeable(test.condition); got != test.want {
@@ -55,7 +55,7 @@ func TestNotUpgradeable(t *testing.T) {
 	}
 }
 
-// What operators say is copied with the generation of what was looked at.
+// The condition of an operator is copied with the generation that it was observed at.
 func TestMirrored(t *testing.T) {
 	other := metav1.Condition{Type: "Other", Status: metav1.ConditionTrue}
 	for name, test := range map[string]struct {
@@ -63,12 +63,12 @@ func TestMirrored(t *testing.T) {
 		want      []metav1.Condition
 		differ    bool
 	}{
-		"nothing said":            {conditionOf("", "", []metav1.Condition{other}), []metav1.Condition{other}, false},
-		"said for the first time": {conditionOf("", "False", nil), upgradeable("False", 2), true},
-		"said otherwise":          {conditionOf("", "False", append(upgradeable("True", 1), other)), append(upgradeable("False", 2), other), true},
-		"said again":              {conditionOf("", "False", upgradeable("False", 1)), upgradeable("False", 2), true},
-		"copied already":          {conditionOf("", "False", upgradeable("False", 2)), upgradeable("False", 2), false},
-		"said no more":            {conditionOf("", "", upgradeable("False", 1)), upgradeable("False", 1), false},
+		"nothing reported":            {conditionOf("", "", []metav1.Condition{other}), []metav1.Condition{other}, false},
+		"reported for the first time": {conditionOf("", "False", nil), upgradeable("False", 2), true},
+		"another status reported":     {conditionOf("", "False", append(upgradeable("True", 1), other)), append(upgradeable("False", 2), other), true},
+		"reported again":              {conditionOf("", "False", upgradeable("False", 1)), upgradeable("False", 2), true},
+		"copied already":              {conditionOf("", "False", upgradeable("False", 2)), upgradeable("False", 2), false},
+		"no longer reported":          {conditionOf("", "", upgradeable("False", 1)), upgradeable("False", 1), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, differ := Mirrored(test.condition)

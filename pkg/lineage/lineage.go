@@ -14,9 +14,9 @@ type Namespace struct {
 	Named func(name string) *operatorsv1alpha1.ClusterServiceVersion
 	// Replacing are the versions that replace the one of that name (see Replaced).
 	Replacing func(name string) []*operatorsv1alpha1.ClusterServiceVersion
-	// TookFrom returns the versions that still own a Deployment which this one has taken over.
+	// TookFrom returns the versions that still own a Deployment which this one has adopted.
 	TookFrom func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion
-	// TakenBy returns the versions that have taken over a Deployment which this one still owns.
+	// TakenBy returns the versions that have adopted a Deployment which this one still owns.
 	TakenBy func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion
 }
 

@@ -75,7 +75,7 @@ func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
 	})
 }
 
-// tookFrom are the versions from which one has taken over a Deployment.
+// tookFrom are the versions from which one has adopted a Deployment.
 func tookFrom(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	return strings.Split(csv.Annotations["took"], ",")
 }
@@ -125,7 +125,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// A version takes over from versions that are installed and know that they are replaced.
+// A version adopts from versions that are installed and know that they are replaced.
 func TestOLMRegistrationIsAdopted(t *testing.T) {
 	tests := map[string]struct {
 		older     string
@@ -138,7 +138,7 @@ func TestOLMRegistrationIsAdopted(t *testing.T) {
 		"leaving":                  {"v1 Installing leaving", "", true},
 		"installing":               {"v1 Installing", "v1, which it replaces, is not installed yet", false},
 		"pending":                  {"v1 Pending", "v1, which it replaces, is not installed yet", false},
-		"not looked at":            {"v1", "v1, which it replaces, is not installed yet", false},
+		"not reconciled":           {"v1", "v1, which it replaces, is not installed yet", false},
 		"failed":                   {"v1 Failed/InstallCheckFailed", "v1, which it replaces, has failed (InstallCheckFailed): repair or delete that one, or set spec.upgradeStrategy", false},
 		"not the one it replaces":  {"v0 Failed", "", true},
 		"skipped, and not ready":   {"v0.9 Installing", "v0.9, which it replaces, is not installed yet", false},

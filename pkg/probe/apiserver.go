@@ -8,7 +8,7 @@ import (
 // FromAPIServer is the result of a call that the API server made to a webhook at a path that does not exist.
 // An answer of HTTP means that the handshake succeeded. A nil error means nothing: the API server may not
 // have observed the webhook. Errors are text only: one of Go's HTTP client begins with the method and the
-// URL. Any other failure is an answer only if the text says that the call was made.
+// URL. Any other failure is an answer only if the text shows that the call was made.
 func FromAPIServer(target Target, webhook string, err error) Result {
 	if err == nil {
 		return because(Interrupted, target, "was not proved through the API server, which lets the request for it pass, as one does that has not learned of the webhook: "+

@@ -52,7 +52,7 @@ func TestFromAPIServer(t *testing.T) {
 				t.Errorf("%s: %v, want %s", got.Reason, got.Err, tc.want)
 			}
 			if (got.Err == nil) != (tc.want == Serving) || got.Err != nil && !strings.Contains(got.Err.Error(), tc.says) {
-				t.Errorf("says %v, want %q", got.Err, tc.says)
+				t.Errorf("reports %v, want %q", got.Err, tc.says)
 			}
 		})
 	}
@@ -66,14 +66,14 @@ func TestPathFromAPIServer(t *testing.T) {
 		answer string // empty when the request passed
 		want   Reason
 	}{
-		"it lets the request pass":        {"", Serving},
-		"it denies the request":           {`admission webhook "` + webhook + `" denied the request: no`, Serving},
-		"it cannot judge the object":      {failed + "the server rejected our request for an unknown reason", Serving},
-		"it answers with an error":        {failed + `an error on the server ("broken") has prevented the request from succeeding`, Serving},
-		"another webhook is not found":    {`Internal error occurred: failed calling webhook "other.example.com": failed to call webhook: the server could not find the requested resource`, Serving},
-		"there is nothing at the path":    {failed + "the server could not find the requested resource", PathNotServed},
-		"a server of the library says so": {failed + `there is no webhook at "/validate": webhooks are at "/judge": the server could not find the requested resource`, PathNotServed},
-		"the path takes no such method":   {failed + "the server does not allow this method on the requested resource", PathNotServed},
+		"it lets the request pass":           {"", Serving},
+		"it denies the request":              {`admission webhook "` + webhook + `" denied the request: no`, Serving},
+		"it cannot judge the object":         {failed + "the server rejected our request for an unknown reason", Serving},
+		"it answers with an error":           {failed + `an error on the server ("broken") has prevented the request from succeeding`, Serving},
+		"another webhook is not found":       {`Internal error occurred: failed calling webhook "other.example.com": failed to call webhook: the server could not find the requested resource`, Serving},
+		"there is nothing at the path":       {failed + "the server could not find the requested resource", PathNotServed},
+		"a server of the library reports it": {failed + `there is no webhook at "/validate": webhooks are at "/judge": the server could not find the requested resource`, PathNotServed},
+		"the path takes no such method":      {failed + "the server does not allow this method on the requested resource", PathNotServed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			target := Target{Address: "server-service.shop.svc", What: "the Service", Call: Call{Kind: "AdmissionReview", Path: "/validate"}}

@@ -19,7 +19,7 @@ func TestClientCertificates(t *testing.T) {
 		"it requires one":              {func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }, ours.bundle(), Serving},
 		"it verifies one":              {func(c *tls.Config) { c.ClientAuth = tls.RequireAndVerifyClientCert }, ours.bundle(), Serving},
 		"it takes one":                 {func(c *tls.Config) { c.ClientAuth = tls.RequestClientCert }, ours.bundle(), Serving},
-		"its code wants one":           {func(c *tls.Config) { c.ClientAuth, c.VerifyConnection = tls.RequestClientCert, refuseEach }, ours.bundle(), Serving},
+		"its code requires one":        {func(c *tls.Config) { c.ClientAuth, c.VerifyConnection = tls.RequestClientCert, refuseEach }, ours.bundle(), Serving},
 		"its code refuses all":         {func(c *tls.Config) { c.VerifyConnection = refuseEach }, ours.bundle(), NoReview},
 		"its certificate is another's": {func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }, others.bundle(), ForeignCertificate},
 	} {

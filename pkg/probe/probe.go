@@ -56,11 +56,11 @@ var Reasons = []Reason{Serving, Refused, Unreachable, TimedOut, NotTLS, Handshak
 // Result is what the probe of one target found.
 type Result struct {
 	Target
-	// Reason is Serving, or says what is in the way.
+	// Reason is Serving, or reports what is in the way.
 	Reason Reason
 	// Leaf is the hex SHA-256 of the DER form of the presented certificate; empty if not known.
 	Leaf string
-	// NotAfter is when the certificate that is served ends; zero unless Serving.
+	// NotAfter is when the certificate that is served expires; zero unless Serving.
 	NotAfter time.Time
 	// Err is nil for Serving. Else it has the fact, the expectation and the remedy.
 	Err error

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// patience is for probes that are to come to an end by themselves.
+// patience is for probes that are to end by themselves.
 var patience = Options{Parallel: 4, Timeout: time.Minute}
 
 func at(address string) Target {
@@ -158,7 +158,7 @@ func TestUnfitCertificate(t *testing.T) {
 			ours.issue(t, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }),
 			ours.bundle(), "incompatible key usage",
 		},
-		"of a CA that has ended": {ours.issue(t), ended.bundle(), "but that CA has expired or is not valid yet:"},
+		"of an expired CA": {ours.issue(t), ended.bundle(), "but that CA has expired or is not valid yet:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, _ := serveTLS(t, "127.0.0.1", &tls.Config{Certificates: []tls.Certificate{c.leaf}})
@@ -209,10 +209,10 @@ func TestNoHandshake(t *testing.T) {
 // is not itself a reset.
 func readHello(conn *net.TCPConn) { _, _ = conn.Read(make([]byte, 4096)) }
 
-// staySilent reads until the client goes.
+// staySilent reads until the client closes the connection.
 func staySilent(conn *net.TCPConn) { _, _ = io.Copy(io.Discard, conn) }
 
-// The connection is there whenever a busy machine gets to it: the time is the handshake's to
+// The connection exists whenever a busy machine gets to it: the time is the handshake's to
 // exceed.
 func TestSilentServerTimesOut(t *testing.T) {
 	silent := serveRaw(t, staySilent)
@@ -275,7 +275,7 @@ func TestCancelledProbe(t *testing.T) {
 }
 
 // More targets than there is time for, all of which swallow what is sent to them, cost that time
-// and no more, and none of them is said to have had all the time that one may take.
+// and no more, and none of them is reported to have had the whole time limit of one.
 func TestTheTimeForAllTargetsEnds(t *testing.T) {
 	swallow := func(ctx context.Context, _ string) (net.Conn, error) {
 		<-ctx.Done()
@@ -321,9 +321,9 @@ func TestResultsKeepTheOrderOfTargets(t *testing.T) {
 	}
 }
 
-// Each handshake waits in the server until a second one is there, so that fewer than
+// Each handshake waits in the server until a second one exists, so that fewer than
 // two at once never end. A third has some time to come, and is counted while its
-// client waits too, so that it is there only if more than two are probed at once.
+// client waits too, so that it exists only if more than two are probed at once.
 func TestTargetsAreProbedInParallelWithinTheBound(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	leaf := ours.issue(t)

@@ -87,7 +87,7 @@ func (o Observed) lacksLabels(w render.Webhook) bool {
 
 // missingLabels returns which namespaces of the scope lack its label, and why.
 func (o Observed) missingLabels() (reason, message string) {
-	message = "namespaces of the OperatorGroup do not bear its label yet: " + strings.Join(o.UnlabelledNamespaces, ", ")
+	message = "namespaces of the OperatorGroup do not have its label yet: " + strings.Join(o.UnlabelledNamespaces, ", ")
 	if why := scope.RefusedLabels(o.UnlabelledNamespaces, o.LabelRefusals); why != "" {
 		message += "; " + why
 	}

@@ -58,7 +58,7 @@ func TestRegistrationGates(t *testing.T) {
 		"the Deployment is available and an old replica still runs": {func(c *cluster) { live(c).Status.Replicas = 2 },
 			nil, unavailable + "1 old replicas are not gone yet", 0},
 		"the Deployment's last change is not observed yet": {func(c *cluster) { live(c).Generation++ },
-			nil, unavailable + "the Deployment controller has not seen it yet", 0},
+			nil, unavailable + "the Deployment controller has not observed it yet", 0},
 		"the Deployment is changed in this reconciliation": {
 			func(c *cluster) { c.spec("manager").Spec.Template.Spec.Containers[0].Image = "shop:2" },
 			[]string{`update Deployment shop/manager: metadata.labels.olm.deployment-spec-hash, spec.template.spec.containers[name="manager"].image`},
@@ -77,7 +77,7 @@ func TestRegistrationGates(t *testing.T) {
 			c.Certificates["manager"] = managerv1alpha1.CertificateStatus{Message: "Secret shop/manager-service-cert belongs to another client"}
 		}, nil, "CertificateUnusable: Secret shop/manager-service-cert belongs to another client", 0},
 		"namespaces are not labelled": {func(c *cluster) { c.Observed.UnlabelledNamespaces = []string{"blue", "red"} },
-			nil, "NamespacesNotLabelled: namespaces of the OperatorGroup do not bear its label yet: blue, red", 0},
+			nil, "NamespacesNotLabelled: namespaces of the OperatorGroup do not have its label yet: blue, red", 0},
 		"the Service does not exist": {func(c *cluster) { delete(c.Observed.Services, "manager-service") },
 			[]string{"create Service shop/manager-service"}, "ServiceMissing: service manager-service is being created", 0},
 		"no endpoint is ready":         {func(c *cluster) { c.serve("manager") }, nil, noEndpoint, 0},

@@ -128,7 +128,7 @@ func TestChangedDeployment(t *testing.T) {
 		{
 			when:       "the change is not observed yet",
 			happens:    func() {},
-			wantPhases: []string{`Installing InstallWaiting: installing: waiting for deployment manager to become ready: deployment "manager" not available: the Deployment controller has not seen it yet`},
+			wantPhases: []string{`Installing InstallWaiting: installing: waiting for deployment manager to become ready: deployment "manager" not available: the Deployment controller has not observed it yet`},
 			wantState:  managerv1alpha1.DeploymentProgressing,
 		},
 		{

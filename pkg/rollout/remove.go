@@ -75,7 +75,7 @@ func (x *remover) undelegateStale() {
 }
 
 // removeStale removes unlisted Deployments after all else is complete: until then they may serve webhooks that
-// others take over, or conversions that objects need.
+// others adopt, or conversions that objects need.
 func (x *remover) removeStale() {
 	if len(x.plan.Steps) > 0 {
 		return

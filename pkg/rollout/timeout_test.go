@@ -138,7 +138,7 @@ func TestSettleTimeBeginsWithCreation(t *testing.T) {
 	}
 }
 
-// An installation with awaited versions completes when they are served. Its message says what it
+// An installation with awaited versions completes when they are served. Its message reports what it
 // waits for after the webhooks serve. After the timeout it is Failed, and it still succeeds when
 // the versions are served.
 func TestAwaitedVersions(t *testing.T) {

@@ -83,7 +83,7 @@ func TestRegistrationUpdateHasResourceVersion(t *testing.T) {
 	c.trust.CABundle = []byte("another")
 	for _, step := range c.next().Steps {
 		if step.Object.GetResourceVersion() != step.Live.GetResourceVersion() || step.Live.GetResourceVersion() == "" {
-			t.Errorf("%s %s is of resourceVersion %q, want %q", step.Verb, step.Key(), step.Object.GetResourceVersion(), step.Live.GetResourceVersion())
+			t.Errorf("%s %s has resourceVersion %q, want %q", step.Verb, step.Key(), step.Object.GetResourceVersion(), step.Live.GetResourceVersion())
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestRulesMatchNothing(t *testing.T) {
 		t.Helper()
 		plan := c.reconcile()
 		if len(plan.Steps)+len(plan.Phases) > 0 {
-			t.Errorf("the reconciliation does %q and goes through %q", stepsOf(plan), phasesOf(plan))
+			t.Errorf("the reconciliation does %q and calls %q", stepsOf(plan), phasesOf(plan))
 		}
 		got := meta.FindStatusCondition(plan.Status.Conditions, managerv1alpha1.ConditionRulesMatchNothing)
 		if got == nil {

@@ -45,7 +45,7 @@ func (u Upgrade) Waits() bool {
 func Replaced(csv *operatorsv1alpha1.ClusterServiceVersion, newer string, previous managerv1alpha1.WebhookRolloutStatus, now time.Time) managerv1alpha1.WebhookRolloutStatus {
 	return withoutWebhooks(csv, previous, now, metav1.Condition{
 		Type: managerv1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: string(operatorsv1alpha1.CSVReasonBeingReplaced),
-		Message: newer + " has taken over its webhooks",
+		Message: newer + " has adopted its webhooks",
 	})
 }
 

@@ -29,7 +29,7 @@ func provider(namespace string, age time.Duration, apis []string, covers ...stri
 	return &Rival{Claimant: Claimant{CSV: csv}, Scope: Scope{Group: group, Namespaces: covers}}
 }
 
-// lister is a group whose administrator says what it provides.
+// lister is a group whose administrator lists what it provides.
 func lister(namespace string, apis []string, covers ...string) *Rival {
 	r := provider(namespace, 0, nil, covers...)
 	r.CSV = nil
@@ -49,7 +49,7 @@ func keyOf(r *Rival) string {
 	return r.CSV.Namespace + "/" + r.CSV.Name
 }
 
-// The index comes to the same answer as a look at everybody, and says whose answer a change makes another.
+// The index gives the same answer as an evaluation of all groups, and names the groups whose answer a change affects.
 func TestClaims(t *testing.T) {
 	dice := dice{1}
 	for range 200 {
@@ -92,7 +92,7 @@ func (w *claimsWorld) check(told map[string]bool) string {
 		}
 		got := r.Scope.Conflict(r.Claimant, w.index.Rivals(r.Scope, r.Claimant)) != nil
 		if want := r.Scope.Conflict(r.Claimant, others(w.current, key)) != nil; got != want {
-			return fmt.Sprintf("%s has a conflict: %t by the index, %t by a look at everybody", key, got, want)
+			return fmt.Sprintf("%s has a conflict: %t by the index, %t by an evaluation of all groups", key, got, want)
 		}
 		if before, known := w.answers[key]; known && before != got && !told[key] {
 			return fmt.Sprintf("%s has a conflict now: %t, and the change did not name it", key, got)

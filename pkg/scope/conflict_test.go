@@ -116,7 +116,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// What a ClusterServiceVersion calls a kind says nothing of what it provides: the definition does.
+// What a ClusterServiceVersion calls a kind proves nothing about what it provides: the definition does.
 func TestConflictIsDecidedByTheDefinition(t *testing.T) {
 	for name, test := range map[string]struct {
 		kinds  map[string]string // that exist

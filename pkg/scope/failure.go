@@ -55,7 +55,7 @@ func supportedTypes(modes []operatorsv1alpha1.InstallMode) string {
 	return strings.Join(supported, ", ")
 }
 
-// groupNames lists groups in an order that does not change from one pass to the next.
+// groupNames lists groups in an order that does not change from one reconciliation to the next.
 func groupNames(groups []*operatorsv1.OperatorGroup) string {
 	var names []string
 	for _, group := range groups {

@@ -122,7 +122,7 @@ func LabelOf(group *operatorsv1.OperatorGroup) string {
 	return operatorsv1.OperatorGroupLabelPrefix + string(group.UID)
 }
 
-// GroupLabels returns the labels of OperatorGroups that a Namespace bears.
+// GroupLabels returns the labels of OperatorGroups that a Namespace has.
 func GroupLabels(namespace *corev1.Namespace) []string {
 	var keys []string
 	for key := range namespace.Labels {

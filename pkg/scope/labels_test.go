@@ -74,7 +74,7 @@ func TestNamespaceLabels(t *testing.T) {
 			namespace: namespaceOf("red"),
 		},
 		"a deleted group": {namespace: namespaceOf("red", labelGone, "", "team", "red"), wantOrphaned: []string{labelGone}},
-		"a group created again": {
+		"a group recreated": {
 			groups:    []*operatorsv1.OperatorGroup{groupOf("a", targeting("red"))},
 			namespace: namespaceOf("red", labelGone, ""), wantAdd: []string{labelA},
 			wantOrphaned: []string{labelGone},

@@ -35,7 +35,7 @@ const (
 	ReasonAnnotationRefused = "AnnotationRefused"
 )
 
-// Refused is why changes that go with an OperatorGroup are not made.
+// Refused is why changes that belong to an OperatorGroup are not made.
 type Refused struct {
 	// Labels is why the group's label could not be changed, by Namespace.
 	Labels map[string]string

@@ -59,8 +59,8 @@ func TestGroupStatus(t *testing.T) {
 		before     operatorsv1.OperatorGroupStatus
 		want       operatorsv1.OperatorGroupStatus
 	}{
-		"a new group":                            {group: groupOf("a"), want: statusOf(&at, []string{""})},
-		"nothing to say of a new group but when": {group: groupOf("a", selecting(team("green"))), want: statusOf(&at, nil)},
+		"a new group": {group: groupOf("a"), want: statusOf(&at, []string{""})},
+		"nothing to report about a new group except the time": {group: groupOf("a", selecting(team("green"))), want: statusOf(&at, nil)},
 		"its annotation is refused": {
 			group: groupOf("a"), annotation: "forbidden",
 			want: statusOf(&at, []string{""}, metav1.Condition{
@@ -94,7 +94,7 @@ func TestGroupStatus(t *testing.T) {
 			before: statusOf(&morning, []string{""}, foreign, multiple(morning)),
 			want:   statusOf(&at, []string{""}, foreign),
 		},
-		"a ServiceAccount that is there": {
+		"a ServiceAccount that exists": {
 			group: groupOf("a", targeting("red"), actingAs("installer")), account: installer,
 			before: statusOf(&morning, []string{"red"}, missingAccount(morning)),
 			want: func() operatorsv1.OperatorGroupStatus {
@@ -151,7 +151,7 @@ func TestGroupStatus(t *testing.T) {
 
 			test.group.Status = status
 			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon.Add(time.Hour)); again {
-				t.Error("a second pass changes the status again")
+				t.Error("a second reconciliation changes the status again")
 			}
 		})
 	}

@@ -22,22 +22,22 @@ func TestConcerns(t *testing.T) {
 		before, after *corev1.Namespace
 		want          bool
 	}{
-		"it begins to match":             {reds, blue, red, true},
-		"it ends to match":               {reds, red, other, true},
-		"it comes and matches":           {reds, nil, red, true},
-		"it goes and matched":            {reds, red, nil, true},
-		"it matches and is deleted":      {reds, red, leaving, true},
-		"it matches, with another label": {reds, red, alsoRed, false},
-		"it never matches":               {reds, blue, other, false},
-		"it comes and does not match":    {reds, nil, blue, false},
-		"it goes and did not match":      {reds, blue, nil, false},
-		"it is named":                    {groupOf("og", targeting("b", "a")), red, alsoRed, true},
-		"it is named, and comes":         {groupOf("og", targeting("a")), nil, red, true},
-		"it is not named":                {groupOf("og", targeting("b")), red, blue, false},
-		"names win over a selector":      {groupOf("og", targeting("b"), selecting(team("red"))), blue, red, false},
-		"all":                            {groupOf("og"), nil, red, false},
-		"all, by an empty selector":      {groupOf("og", selecting(metav1.LabelSelector{})), nil, red, false},
-		"a selector that is not valid":   {groupOf("og", selecting(invalidSelector)), nil, red, false},
+		"it begins to match":              {reds, blue, red, true},
+		"it ends to match":                {reds, red, other, true},
+		"it comes and matches":            {reds, nil, red, true},
+		"it is deleted and matched":       {reds, red, nil, true},
+		"it matches and is deleted":       {reds, red, leaving, true},
+		"it matches, with another label":  {reds, red, alsoRed, false},
+		"it never matches":                {reds, blue, other, false},
+		"it comes and does not match":     {reds, nil, blue, false},
+		"it is deleted and did not match": {reds, blue, nil, false},
+		"it is named":                     {groupOf("og", targeting("b", "a")), red, alsoRed, true},
+		"it is named, and comes":          {groupOf("og", targeting("a")), nil, red, true},
+		"it is not named":                 {groupOf("og", targeting("b")), red, blue, false},
+		"names win over a selector":       {groupOf("og", targeting("b"), selecting(team("red"))), blue, red, false},
+		"all":                             {groupOf("og"), nil, red, false},
+		"all, by an empty selector":       {groupOf("og", selecting(metav1.LabelSelector{})), nil, red, false},
+		"a selector that is not valid":    {groupOf("og", selecting(invalidSelector)), nil, red, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			same(t, "concerns the group", test.want, Concerns(test.group, test.before, test.after))

@@ -41,7 +41,7 @@ func BenchmarkPassInstalls(b *testing.B) {
 	})
 }
 
-// BenchmarkPassFindsNothing is the decision that nearly every pass comes to: each live
+// BenchmarkPassFindsNothing is the decision of nearly every reconciliation: each live
 // object is compared with what is desired, and nothing is written.
 func BenchmarkPassFindsNothing(b *testing.B) {
 	eachSize(b, func(b *testing.B, csv *operatorsv1alpha1.ClusterServiceVersion) {
@@ -61,7 +61,7 @@ func eachSize(b *testing.B, measure func(*testing.B, *operatorsv1alpha1.ClusterS
 	}
 }
 
-// pass is what the controller asks the pure packages in one pass, certificates apart.
+// pass is what the controller asks the pure packages in one reconciliation, except for certificates.
 func pass(csv *operatorsv1alpha1.ClusterServiceVersion, observed rollout.Observed) rollout.Plan {
 	return rollout.Next(rollout.Input{
 		CSV: csv, Policy: rollout.DefaultPolicy(), Observed: observed,

@@ -127,7 +127,7 @@ func deploymentRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	mustRefuse(t, e.createDeployment(t, b))
 }
 
-// serviceRefused makes the Service that OLM v0 makes: a port for each description.
+// serviceRefused creates the Service that OLM v0 creates: a port for each description.
 func serviceRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
 	service := &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: "claim", Namespace: testNamespace}}
@@ -137,7 +137,7 @@ func serviceRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	mustRefuse(t, e.create(t.Context(), service, true))
 }
 
-// serviceTaken makes the Service that the manager makes, with a port for each targetPort.
+// serviceTaken creates the Service that the manager creates, with a port for each targetPort.
 func serviceTaken(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
 	csv := b.CSV.DeepCopy()
@@ -174,7 +174,7 @@ func tooBigToSend(t *testing.T, e *env, _ *bundle.Bundle) {
 	b := edited(t, proof{example: admission})
 	must(t, unstructured.SetNestedField(b.CSVObject.Object, strings.Repeat("a", 8<<20), "spec", "maturity"))
 	if err := e.createCSV(t, b, true); !apierrors.IsRequestEntityTooLargeError(err) {
-		t.Errorf("the API server says %v", err)
+		t.Errorf("the API server reports %v", err)
 	}
 }
 
@@ -227,7 +227,7 @@ func neverCalled(t *testing.T, e *env, b *bundle.Bundle) {
 	must(t, e.tryNamespace(t, nil))
 }
 
-// followed waits until the API server goes by all registrations that there are: it learns of
+// followed waits until the API server uses all existing registrations: it learns of
 // them one after the other, and calls the last, which is the whole example's.
 func followed(t *testing.T, e *env) {
 	t.Helper()
@@ -238,14 +238,14 @@ func followed(t *testing.T, e *env) {
 	e.eventually(t, "the example's own webhook is called", func() bool { return called(e.tryNamespace(t, control)) })
 }
 
-// ofOneNamespace is what the manager makes the namespaceSelector of a webhook that is
-// installed for one namespace, whose label nothing here bears.
+// ofOneNamespace is the namespaceSelector that the manager sets in a webhook that is
+// installed for one namespace, whose label nothing here has.
 func ofOneNamespace() *metav1.LabelSelector {
 	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{UID: "claim"}, Spec: operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{testNamespace}}}
 	return scope.Scope{Group: group}.WebhookSelector()
 }
 
-// calledOutsideItsScope: the webhook is for one namespace, and still called for what lives in none.
+// calledOutsideItsScope: the webhook is for one namespace, and still called for what is in none.
 func calledOutsideItsScope(t *testing.T, e *env, b *bundle.Bundle) {
 	e.registered(t, first(b), ofOneNamespace())
 	e.eventually(t, "writing a PersistentVolume fails", func() bool {
@@ -274,7 +274,7 @@ func calledForLabelledNamespaces(t *testing.T, e *env, b *bundle.Bundle) {
 	must(t, e.relabel(t, map[string]string{"other": "label"}))
 }
 
-// relabel says what would become of a change to the labels of the Namespace of the claims.
+// relabel reports what would become of a change to the labels of the Namespace of the claims.
 func (e *env) relabel(t *testing.T, labels map[string]string) error {
 	t.Helper()
 	live := kube.Get(t, e.kube.CoreV1().Namespaces(), testNamespace)

@@ -46,7 +46,7 @@ func (e *env) judgedAlike(t *testing.T, conditions ...admissionregistrationv1.Ma
 		t.Errorf("%v: %v", conditions, err)
 	}
 	if found := finds(b, "match-condition-invalid"); found != (err != nil) {
-		t.Errorf("%v: found is %t, and the API server says %v", conditions, found, err)
+		t.Errorf("%v: found is %t, and the API server reports %v", conditions, found, err)
 	}
 }
 

@@ -67,7 +67,7 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	}
 }
 
-// What the installation created, and Helm has taken over since, is removed only if it is adopted, with all objects of
+// What the installation created, and Helm has adopted since, is removed only if it is adopted, with all objects of
 // the definition.
 func TestTakenOverIsNotRemoved(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func TestTakenOverIsNotRemoved(t *testing.T) {
 	removal := removeInstallation(t, c, prepared(t, c, b, o), true)
 	messages := strings.Join(removal.Messages, "\n")
 	for n, object := range taken {
-		installtest.Contains(t, messages, deploy.Title(object)+" stays: another client has taken it over since this installation created it (written by helm); --adopt "+references[n]+" removes it")
+		installtest.Contains(t, messages, deploy.Title(object)+" stays: another client has adopted it since this installation created it (written by helm); --adopt "+references[n]+" removes it")
 		if !e.isThere(t, object) {
 			t.Errorf("%s is removed", deploy.Title(object))
 		}
@@ -108,7 +108,7 @@ func TestTakenOverIsNotRemoved(t *testing.T) {
 	}
 }
 
-// A definition that the installation created, and that Helm has taken over since, is not changed without a question.
+// A definition that the installation created, and that Helm has adopted since, is not changed without a question.
 func TestDefinitionTakenByAnotherClient(t *testing.T) {
 	t.Parallel()
 	e, c := newEnvWithInstaller(t)
@@ -247,8 +247,8 @@ func TestUpgradeIsContinued(t *testing.T) {
 	}
 }
 
-// Who may create definitions and no ClusterServiceVersions learns that before the first object is written: without the
-// namespace, no dry run can say so.
+// A user who may create definitions and no ClusterServiceVersions gets this error before the first object is written: without the
+// namespace, no dry run can show it.
 func TestDeniedBeforeTheFirstWrite(t *testing.T) {
 	t.Parallel()
 	const user = "definer"

@@ -54,7 +54,7 @@ func conversionRefused(t *testing.T, e *env, b *bundle.Bundle) {
 }
 
 // define creates the bundle's definition under a name of its own, without the limits of
-// its schemas, and takes it away after the test.
+// its schemas, and removes it after the test.
 func (e *env) define(t *testing.T, b *bundle.Bundle, plural string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	crd := b.CRDs()[0].DeepCopy()

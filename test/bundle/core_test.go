@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// What fail-on-core says of writes that no client makes by hand: each comes to a stop with the webhook.
+// What fail-on-core reports about writes that no client makes by hand: each stops with the webhook.
 func TestCoreStandsStill(t *testing.T) {
 	e := newEnv(t)
 	e.namespace(t, testNamespace)
@@ -61,7 +61,7 @@ func (e *env) account(t *testing.T) string {
 	return account.Name
 }
 
-// quota makes the API server count pods, which it does where the status says so.
+// quota makes the API server count pods, which it does where the quota's status has the counts.
 func quota(t *testing.T, e *env) {
 	t.Helper()
 	quotas, many := e.kube.CoreV1().ResourceQuotas(testNamespace), corev1.ResourceList{corev1.ResourcePods: resource.MustParse("1k")}

@@ -22,7 +22,7 @@ import (
 )
 
 // refused are the bundles that cannot be rendered, or whose manifests the API server does not
-// accept: by which finding that is predicted, and what every line of the answer says.
+// accept: by which finding that is predicted, and what every line of the answer contains.
 var refused = map[string]struct{ foretold, says string }{
 	"cluster-aas-operator":     {"not-an-object", "is no Kubernetes object: it has no apiVersion"},
 	"ndb-operator":             {"csv-schema", "spec.customresourcedefinitions.owned[0].resources[0].name: Required value"},
@@ -54,7 +54,7 @@ var update = flag.Bool("update", false, "write what is found in the bundles of o
 // reviewed.
 func TestFindingsOfRealBundles(t *testing.T) {
 	if os.Getenv("BUNDLES") == "" {
-		t.Skip("BUNDLES is not set: no bundles of others to look at")
+		t.Skip("BUNDLES is not set: no bundles of others to check")
 	}
 	var found strings.Builder
 	bundles := corpus(t)
@@ -68,10 +68,10 @@ func TestFindingsOfRealBundles(t *testing.T) {
 				t.Errorf("%s: %s in %s has no line", name, f.Code, f.File)
 			}
 			if f.Remedy == "" {
-				t.Errorf("%s: %s says no way out: %s", name, f.Code, f.What)
+				t.Errorf("%s: %s names no next step: %s", name, f.Code, f.What)
 			}
 			if strings.HasPrefix(f.Code, "olm-") && f.Path == "" {
-				t.Errorf("%s: %s says not where: %s", name, f.Code, f.What)
+				t.Errorf("%s: %s names no field: %s", name, f.Code, f.What)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 				return
 			}
 			if err == nil {
-				t.Fatalf("is accepted, and %s says it is not", want.foretold)
+				t.Fatalf("is accepted, but %s reports that it is not", want.foretold)
 			}
 			for line := range strings.Lines(err.Error()) {
 				installtest.Contains(t, line, want.says)

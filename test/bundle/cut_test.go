@@ -18,7 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// An upgrade that is killed after each of its writes goes on with the same command, and is removed as a whole with
+// An upgrade that is killed after each of its writes continues with the same command, and is removed as a whole with
 // the bundle of either version.
 func TestKilledUpgrades(t *testing.T) {
 	e := newEnv(t)
@@ -30,7 +30,7 @@ func TestKilledUpgrades(t *testing.T) {
 	}{{"old", false, 1}, {"new", false, 2}, {"repeated", true, 2}} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			writes := 1 // The first is of the record.
+			writes := 1 // The first writes the record.
 			for killed := true; killed; writes++ {
 				name := fmt.Sprintf("killed-%s-%d", test.name, writes)
 				versions := map[int]*bundle.Bundle{1: upgradable(t, name, 1), 2: upgradable(t, name, 2)}
@@ -160,6 +160,6 @@ func (e *env) removeWith(t *testing.T, c *installer.Installer, b, latest *bundle
 		left = append(left, class, csv)
 	}
 	for _, object := range left {
-		installtest.Same(t, deploy.Title(object)+" is there", object.GetKind() == "Namespace", e.isThere(t, object))
+		installtest.Same(t, deploy.Title(object)+" exists", object.GetKind() == "Namespace", e.isThere(t, object))
 	}
 }

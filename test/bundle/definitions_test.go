@@ -71,13 +71,13 @@ func TestObjectsFitTheNextSchema(t *testing.T) {
 				t.Errorf("%s as %s: %v", spec, version, err)
 			}
 			if (err != nil) != (len(foretold) > 0) {
-				t.Errorf("%s as %s: the API server says %v, predicted was %q", spec, version, err, foretold)
+				t.Errorf("%s as %s: the API server reports %v, predicted was %q", spec, version, err, foretold)
 			}
 		}
 	}
 }
 
-// An upgrade looks at the objects in a version that is served, wherever they are stored, and
+// An upgrade reads the objects in a version that is served, wherever they are stored, and
 // names no more of them than a client reads.
 func TestDefinitionsAreChecked(t *testing.T) {
 	e := newEnv(t)
@@ -100,7 +100,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	}{
 		"a rule that all break": {schemas["rule"], 11, []string{"Check.bundle.example.com large-0: the next schema of version v2 refuses it", "too large", "change the object first", "2 more objects of checks.bundle.example.com like these"}},
 		"nothing new":           {schemas["anything"], 0, nil},
-		"a stored version less": {"", 1, []string{"version v1 vanishes, and status.storedVersions says that objects may be stored in it"}},
+		"a stored version less": {"", 1, []string{"version v1 vanishes, and status.storedVersions records that objects may be stored in it"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			next := crd.DeepCopy()

@@ -46,14 +46,14 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 		chosen, want []string
 		err          string
 	}{
-		"another, of its own namespaces":   {"checks.v1", []string{"other"}, nil, "OperatorGroup joined/shop is for joined, stock, and so is shop.v1"},
-		"another, of all namespaces":       {"checks.v1", []string{""}, nil, "use another namespace"},
-		"another, without a word":          {"checks.v1", nil, []string{"joined", "stock"}, ""},
-		"another, of the same namespaces":  {"checks.v1", []string{"stock", "joined"}, []string{"stock", "joined"}, ""},
-		"the same again, without a word":   {"shop.v1", nil, []string{"joined", "stock"}, ""},
-		"the same again, of others":        {"shop.v1", []string{"other"}, []string{"other"}, ""},
-		"its next version, of others":      {"shop.v2", []string{"other"}, []string{"other"}, ""},
-		"another's next version, of other": {"checks.v2", []string{"other"}, nil, "so is shop.v1"},
+		"another, of its own namespaces":    {"checks.v1", []string{"other"}, nil, "OperatorGroup joined/shop is for joined, stock, and so is shop.v1"},
+		"another, of all namespaces":        {"checks.v1", []string{""}, nil, "use another namespace"},
+		"another, without a message":        {"checks.v1", nil, []string{"joined", "stock"}, ""},
+		"another, of the same namespaces":   {"checks.v1", []string{"stock", "joined"}, []string{"stock", "joined"}, ""},
+		"the same again, without a message": {"shop.v1", nil, []string{"joined", "stock"}, ""},
+		"the same again, of others":         {"shop.v1", []string{"other"}, []string{"other"}, ""},
+		"its next version, of others":       {"shop.v2", []string{"other"}, []string{"other"}, ""},
+		"another's next version, of other":  {"checks.v2", []string{"other"}, nil, "so is shop.v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &bundle.Bundle{CSV: &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: test.csv}}}
@@ -66,7 +66,7 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 			if !slices.Equal(o.Watch, test.want) {
 				t.Errorf("it watches %q, want %q", o.Watch, test.want)
 			}
-			installtest.Same(t, "a message says that the group is kept", test.chosen == nil, kept != "")
+			installtest.Same(t, "a message reports that the group is kept", test.chosen == nil, kept != "")
 		})
 	}
 }
@@ -91,7 +91,7 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 		resource := e.client(t, object)
 		t.Cleanup(func() { e.remove(t, resource, object.GetName()) })
 	}
-	// No manager is there to go on.
+	// No manager is running to continue.
 	if err == nil || !strings.Contains(err.Error(), "no manager has reconciled") || len(applied) != len(i.Manifests)-2 { // without the group and the Namespace
 		t.Errorf("of %d manifests %d are applied: %v", len(i.Manifests), len(applied), err)
 	}
@@ -100,7 +100,7 @@ func TestInstallationsLeaveAGroupAsItIs(t *testing.T) {
 }
 
 // The last operator of a namespace takes the group along that came with a bundle, and none that
-// a client made by hand, even where the operator was given other namespaces than that had.
+// a client created by hand, even where the operator was given other namespaces than that had.
 func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	groups := e.dynamic.Resource(operatorsv1.GroupVersion.WithResource("operatorgroups"))
@@ -108,7 +108,7 @@ func TestUninstallationsLeaveAGroupMadeByHand(t *testing.T) {
 	b := edited(t, proof{example: admission, edits: []string{"SingleNamespace\n    supported: false", "SingleNamespace\n    supported: true"}})
 	for name, test := range map[string]struct {
 		byHand     string
-		annotation string // what another client says of the group
+		annotation string // what another client reports of the group
 		watch      []string
 		goes       bool
 	}{
@@ -182,7 +182,7 @@ func TestTheLastOperatorRemovesTheGroup(t *testing.T) {
 	}
 }
 
-// A Subscription that a client made by hand is used, and stays: it is said, with the command that
+// A Subscription that a client created by hand is used, and stays: the command reports it, with the command that
 // removes it.
 func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
@@ -206,7 +206,7 @@ func TestUninstallationsLeaveASubscriptionMadeByHand(t *testing.T) {
 			}
 			i = prepared(t, c, b, o)
 			removal := removeInstallation(t, c, i, true)
-			installtest.Same(t, deploy.Title(subscription)+" is there", byHand, e.isThere(t, subscription))
+			installtest.Same(t, deploy.Title(subscription)+" exists", byHand, e.isThere(t, subscription))
 			installtest.Same(t, "a message has the command", byHand, strings.Contains(strings.Join(removal.Messages, "\n"), command))
 		})
 	}

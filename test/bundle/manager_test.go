@@ -73,7 +73,7 @@ func managerWaits(t *testing.T, e *env, b *bundle.Bundle) {
 	e.defined(t, b)
 	foretold := foretoldRequirements(b)
 	if len(foretold) == 0 {
-		t.Fatal("no finding says what keeps the ClusterServiceVersion Pending")
+		t.Fatal("no finding reports what keeps the ClusterServiceVersion Pending")
 	}
 	csv := e.managerSays(t, b, operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
 	e.eventually(t, fmt.Sprintf("missing is %q", foretold), func() bool { return slices.Equal(e.missing(t, csv), foretold) })

@@ -135,7 +135,7 @@ func TestOnlyWhatNamesTheInstallationIsRemoved(t *testing.T) {
 
 			i := prepared(t, c, written(t, name, name+".v1", text(priority, name, "")), bundle.Options{Namespace: name})
 			removeInstallation(t, c, i, false)
-			installtest.Same(t, deploy.Title(class)+" is there", !test.goes, e.isThere(t, class))
+			installtest.Same(t, deploy.Title(class)+" exists", !test.goes, e.isThere(t, class))
 		})
 	}
 }
@@ -169,7 +169,7 @@ func TestTwoCommandsAtOnce(t *testing.T) {
 	i := prepared(t, c, b, o)
 	removeInstallation(t, c, i, false)
 	for _, m := range i.Manifests {
-		installtest.Same(t, deploy.Title(m)+" is there", m.GetKind() == "Namespace", e.isThere(t, m))
+		installtest.Same(t, deploy.Title(m)+" exists", m.GetKind() == "Namespace", e.isThere(t, m))
 	}
 }
 

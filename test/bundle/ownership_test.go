@@ -112,7 +112,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	for object, stays := range map[*unstructured.Unstructured]bool{class: true, same: true, crd: true, {Object: map[string]any{
 		"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": map[string]any{"name": "owners-new"},
 	}}: false} {
-		installtest.Same(t, deploy.Title(object)+" is there", stays, e.isThere(t, object))
+		installtest.Same(t, deploy.Title(object)+" exists", stays, e.isThere(t, object))
 	}
 	_, err := e.kube.CoreV1().ConfigMaps(namespace).Get(t.Context(), deploy.RecordName("owners"), metav1.GetOptions{})
 	if !apierrors.IsNotFound(err) {
@@ -120,7 +120,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	}
 }
 
-// A bundle removes only the version that is installed, and no object that was created again since.
+// A bundle removes only the version that is installed, and no object that was recreated since.
 func TestRemovalsGoByTheRecord(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	o := bundle.Options{Namespace: "recorded"}

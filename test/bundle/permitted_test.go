@@ -36,7 +36,7 @@ func TestStatusOfWhoSeesANamespace(t *testing.T) {
 		return err == nil
 	})
 	if unseen == "" {
-		t.Error("nothing is said of what may not be read")
+		t.Error("nothing is reported about what may not be read")
 	}
 	if _, err := c.Status(t.Context(), metav1.NamespaceAll); !apierrors.IsForbidden(err) {
 		t.Errorf("all namespaces: %v", err)

@@ -41,7 +41,7 @@ func TestPodsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 			}})
 			err := e.createDeployment(t, b)
 			if (err != nil) != c.refused {
-				t.Errorf("the API server says %v", err)
+				t.Errorf("the API server reports %v", err)
 			}
 			if err != nil {
 				mustRefuse(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
-// Who deletes a definition loses its objects in every namespace, independent of who installed the operator there.
+// A client that deletes a definition deletes its objects in every namespace, independent of who installed the operator there.
 func TestObjectsThatGoWithADefinition(t *testing.T) {
 	e := newEnv(t)
 	crd := e.defineVersions(t, "gauges", map[string]string{"v1": schemas["anything"]}, func(crd *apiextensionsv1.CustomResourceDefinition) {

@@ -29,7 +29,7 @@ const (
 	conversion = "crdconversion/bundle-v2"
 )
 
-// proofs are of the checks that predict what a cluster does. What needs a kubelet or
+// proofs prove the checks that predict what a cluster does. What needs a kubelet or
 // the controllers of a cluster, test/e2e proves.
 var proofs = []proof{
 	{"csv-schema", admission, []string{"    sideEffects: None\n", ""}, csvRefused},
@@ -104,7 +104,7 @@ var proofs = []proof{
 	{"conversion-of-one-version", conversion, []string{"  - name: v1\n    served…  - name: v2\n    served", ""}, neverConverts},
 	{"conversion-undeclared", conversion, []string{"  - type: ConversionWebhook\n", "  - type: ValidatingAdmissionWebhook\n"}, cannotBeRead},
 
-	// Of what OLM's validators call errors, the cluster bears out some and takes the rest.
+	// Of what OLM's validators call errors, the cluster confirms some and takes the rest.
 	{"olm-csv", admission, []string{"  name: projectpolicy.v0.1.0", "  name: A Name"}, csvRefused},
 	{"olm-bundle", conversion, []string{"kind: CustomResourceDefinition", "kind: ConfigMap", "apiextensions.k8s.io/v1\n", "v1\n"}, managerWaits},
 	{"olm-bundle", admission, []string{"  version: 0.1.0\n", "  version: 0.1.0\n  release: \"1\"\n"}, taken("ClusterServiceVersion")},
@@ -217,7 +217,7 @@ func TestProofs(t *testing.T) {
 			}
 			for _, f := range lint.Run(b).Findings {
 				if f.Remedy == "" {
-					t.Errorf("%s says no way out: %s", f.Code, f.What)
+					t.Errorf("%s names no next step: %s", f.Code, f.What)
 				}
 			}
 			p.claim(t, e, b)

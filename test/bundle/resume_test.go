@@ -22,8 +22,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A removal that is interrupted after each object goes on wherever the bundle was installed, and
-// says that nothing is left only when nothing is.
+// A removal that is interrupted after each object continues wherever the bundle was installed, and
+// reports that nothing is left only when nothing is.
 func TestUninstallationsResume(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	const namespace = "resumed" // not the one that the bundle suggests
@@ -50,7 +50,7 @@ func TestUninstallationsResume(t *testing.T) {
 		removeOne(t, c, b, o)
 	}
 	for _, o := range left {
-		installtest.Same(t, deploy.Title(o)+" is there", o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition", e.isThere(t, o))
+		installtest.Same(t, deploy.Title(o)+" exists", o.GetKind() == "Namespace" || o.GetKind() == "CustomResourceDefinition", e.isThere(t, o))
 	}
 	if runs < 5 {
 		t.Errorf("it was interrupted %d times only", runs)
@@ -172,14 +172,14 @@ func TestUninstallationsOfNothing(t *testing.T) {
 	newEnv(t)
 	for name, test := range map[string]struct{ flags, says string }{
 		"anywhere":              {"--yes", "projectpolicy.v0.1.0 is not installed; name the namespace of what may be left of it with -n"},
-		"in a namespace":        {"--yes -n nowhere", "projectpolicy.v0.1.0 is not installed in namespace nowhere, and nothing that would go with it is left"},
+		"in a namespace":        {"--yes -n nowhere", "projectpolicy.v0.1.0 is not installed in namespace nowhere, and nothing is left to remove"},
 		"without doing a thing": {"--dry-run -n nowhere", "is not installed in namespace nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			output, err := webhooks(t, append([]string{"bundle", "uninstall", "../../examples/projectpolicy/bundle"}, strings.Fields(test.flags)...)...).CombinedOutput()
 			endsWith(t, err, 1)
 			if said := string(output); !strings.Contains(said, test.says) || strings.Contains(said, "is removed") {
-				t.Errorf("it does not say %q:\n%s", test.says, said)
+				t.Errorf("it does not contain %q:\n%s", test.says, said)
 			}
 		})
 	}

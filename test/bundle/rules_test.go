@@ -25,7 +25,7 @@ func TestRulesAreJudgedAsTheAPIServerDoes(t *testing.T) {
 				t.Errorf("%s: %s: %v", field, list, err)
 			}
 			if found := finds(b, "rule-incomplete"); found != (err != nil) {
-				t.Errorf("%s: %s: found is %t, and the API server says %v", field, list, found, err)
+				t.Errorf("%s: %s: found is %t, and the API server reports %v", field, list, found, err)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
 				continue // a subresource, of another kind; or a definition of another test
 			}
 			if known := groupkind.ClusterScoped(kind); known == r.Namespaced {
-				t.Errorf("%s: known as cluster-scoped: %t; the API server says namespaced: %t", kind, known, r.Namespaced)
+				t.Errorf("%s: known as cluster-scoped: %t; the API server reports namespaced: %t", kind, known, r.Namespaced)
 			}
 			kinds, namespaced[kind] = append(kinds, kind), r.Namespaced
 		}

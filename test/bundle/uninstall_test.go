@@ -22,7 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// short is for what does not go on, long for what does.
+// short is for what does not continue, long for what does.
 const (
 	short = time.Millisecond
 	long  = time.Minute
@@ -77,8 +77,8 @@ func isGone(t *testing.T, resource dynamic.ResourceInterface, name string) bool 
 	return apierrors.IsNotFound(err)
 }
 
-// A ClusterServiceVersion that no manager lets go is not waited for for ever; once one
-// is at work, the removal goes on.
+// The command does not wait forever for a ClusterServiceVersion whose finalizer no manager removes; once one
+// is at work, the removal continues.
 func TestUninstallationsEndWithoutAManager(t *testing.T) {
 	e := newEnv(t)
 	e.namespace(t, testNamespace)
@@ -95,7 +95,7 @@ func TestUninstallationsEndWithoutAManager(t *testing.T) {
 	}
 	e.manage(t)
 	if err := e.uninstall(t, csv, long); err != nil || !isGone(t, resource, "left.v1") {
-		t.Errorf("with a manager it does not go on: %v", err)
+		t.Errorf("with a manager it does not continue: %v", err)
 	}
 }
 
@@ -126,12 +126,12 @@ func TestUninstallationsEndWithObjectsThatAreHeld(t *testing.T) {
 	}
 
 	says(t, e.uninstall(t, crd, short), "CustomResourceDefinition leaves."+group, fmt.Sprintf("Leaf %s (%s)", held, finalizer), "run the same command again")
-	e.eventually(t, "the other object goes", func() bool { return isGone(t, objects, "free-object") })
-	// Run again, it resumes: the API server has said by now what it waits for.
-	says(t, e.uninstall(t, crd, short), "it has 1 object, among them Leaf "+held, "the API server says InstanceDeletion")
+	e.eventually(t, "the other object is deleted", func() bool { return isGone(t, objects, "free-object") })
+	// Run again, it resumes: the API server has reported by now what it waits for.
+	says(t, e.uninstall(t, crd, short), "it has 1 object, among them Leaf "+held, "the API server reports InstanceDeletion")
 	kube.Patch(t, objects, held, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	resource := e.client(t, crd)
 	if err := e.uninstall(t, crd, long); err != nil || !isGone(t, resource, crd.GetName()) {
-		t.Errorf("with nothing in the way it does not go on: %v", err)
+		t.Errorf("with nothing in the way it does not continue: %v", err)
 	}
 }

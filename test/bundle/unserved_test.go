@@ -17,7 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A definition whose objects no server serves does not keep its operator from going: one that was
+// A definition whose objects no server serves does not block the removal of its operator: one that was
 // never served has none.
 func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 	e := newEnv(t)

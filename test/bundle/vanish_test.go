@@ -17,7 +17,7 @@ import (
 
 var quoted = regexp.MustCompile("`kubectl webhooks ([^`]+)`")
 
-// A client that does what a refusal says, to the letter, can upgrade: a version goes that objects were
+// A client that follows a refusal to the letter can upgrade: a version is removed that objects were
 // stored in, and the objects stay.
 func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ spec:
   - {name: v2, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
 
-// An object that an installation has created goes with it, in any version that serves it now. While it
+// An object that an installation has created is deleted with it, in any version that serves it now. While it
 // is not known whether there is one, nothing is removed.
 func TestRemovalAfterAVersionEnded(t *testing.T) {
 	for name, test := range map[string]struct {

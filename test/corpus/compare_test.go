@@ -97,7 +97,7 @@ func (r results) add(object *unstructured.Unstructured) {
 	r[object.GetKind()+" "+name] = canonical(object.Object)
 }
 
-// withoutHashes keeps that there is a hash: what goes into it is each manager's own.
+// withoutHashes keeps that there is a hash: each manager computes its own.
 func withoutHashes(value any) {
 	switch value := value.(type) {
 	case map[string]any:

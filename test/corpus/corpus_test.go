@@ -5,7 +5,7 @@
 // EXPECTED one with NAME/{webhooks,services,conversions,deployments,secrets,status}.yaml, as
 // OLM v0 left them: server-set fields, owner references, caBundles and secret values removed.
 // Everything in it is compared. What has to differ is an improvement, and has a name. Where
-// status.yaml says rejectedByAPIServer, the API server has to say so again.
+// status.yaml reports rejectedByAPIServer, the API server has to reject it again.
 package corpus
 
 import (
@@ -67,7 +67,7 @@ func compareAll(t *testing.T, operators []string, expected string) {
 	for _, result := range results {
 		name := filepath.Base(filepath.Dir(result))
 		if !slices.ContainsFunc(operators, func(manifests string) bool { return operatorOf(manifests) == name }) {
-			t.Errorf("%s is there, and no bundle of %s", result, name)
+			t.Errorf("%s exists, and no bundle of %s", result, name)
 		}
 	}
 }

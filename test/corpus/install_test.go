@@ -38,7 +38,7 @@ import (
 )
 
 // env is an API server with a manager for all namespaces. Nothing runs, so a webhook is
-// registered when its Deployment is available, which the test says it is.
+// registered when its Deployment is available, which the test sets.
 type env struct {
 	clients.Set
 	dynamic dynamic.Interface
@@ -78,7 +78,7 @@ func (e *env) manage(t *testing.T) {
 }
 
 // install does what an installer does, and then plays the Deployment controller until
-// the ClusterServiceVersion succeeds. It returns what that said of itself on the way.
+// the ClusterServiceVersion succeeds. It returns the phases and messages that it had in between.
 func (e *env) install(t *testing.T, namespace string, b bundle) (said []operatorsv1alpha1.ClusterServiceVersionStatus) {
 	t.Helper()
 	ctx := t.Context()
@@ -120,8 +120,8 @@ func (e *env) install(t *testing.T, namespace string, b bundle) (said []operator
 	return said
 }
 
-// playDeployments says of every Deployment of a namespace that its pods do not answer, as OLM
-// v0 saw it, and that they do once the ClusterServiceVersion has said so.
+// playDeployments sets the status of every Deployment of a namespace that its pods do not answer, as OLM
+// v0 saw it, and that they do once the ClusterServiceVersion has reported it.
 func (e *env) playDeployments(ctx context.Context, namespace, said string) error {
 	list, err := e.Kube.AppsV1().Deployments(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -152,7 +152,7 @@ func (e *env) playDeployments(ctx context.Context, namespace, said string) error
 const unavailable = "Deployment does not have minimum availability."
 
 // wentThrough compares the phase in which pods that never start left OLM v0 with what the
-// ClusterServiceVersion said on its way.
+// ClusterServiceVersion reported in between.
 func wentThrough(t *testing.T, said []operatorsv1alpha1.ClusterServiceVersionStatus, file string) {
 	t.Helper()
 	var last struct {
@@ -174,7 +174,7 @@ func wentThrough(t *testing.T, said []operatorsv1alpha1.ClusterServiceVersionSta
 		}
 	}
 	if !found {
-		t.Errorf("OLM v0 got to %s/%s: %s; this manager never said that", last.Phase, last.Reason, last.Message)
+		t.Errorf("OLM v0 got to %s/%s: %s; this manager never reported that", last.Phase, last.Reason, last.Message)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// readRefusal reads what was said, line by line, when a ClusterServiceVersion did not get
+// readRefusal reads the recorded answer, line by line, when a ClusterServiceVersion did not get
 // into the API server; nothing, of one that did.
 func readRefusal(t *testing.T, dir string) []string {
 	t.Helper()
@@ -36,17 +36,17 @@ func (e *env) isRefused(t *testing.T, namespace string, b bundle, want []string)
 	kube.Create(t, e.Kube.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	said := e.refusal(t, namespace, b)
 	if said == "" {
-		t.Fatalf("the API server takes it, and is to say %q", want)
+		t.Fatalf("the API server accepts it, want a refusal with %q", want)
 	}
 	if text := strings.Join(want, "\n"); !strings.Contains(text, said) {
-		t.Errorf("the API server says\n%s\nand is to say\n%s", said, text)
+		t.Errorf("the API server reports\n%s\nwant\n%s", said, text)
 	}
 	if page, err := os.ReadFile("../../docs/admin/compatibility.md"); err != nil || !strings.Contains(string(page), "`"+b.csv.Name+"`") {
 		t.Errorf("docs/admin/compatibility.md does not name %s (%v)", b.csv.Name, err)
 	}
 }
 
-// refusal is what the API server says against the ClusterServiceVersion, by its kind or by
+// refusal is what the API server reports against the ClusterServiceVersion, by its kind or by
 // its fields, as kubectl writes it.
 func (e *env) refusal(t *testing.T, namespace string, b bundle) string {
 	t.Helper()

@@ -19,7 +19,7 @@ import (
 const ownedGroup, ownedVersion = "echo.example.com", "v1"
 
 // An API of the operator's own is registered when its pods serve, a rotation of their
-// certificate costs no request to it, and nothing is left when the operator goes.
+// certificate costs no request to it, and nothing is left when the operator is removed.
 func TestAPIServiceUnderLoad(t *testing.T) {
 	e := newBareEnv(t)
 	clean := e.restingCluster()

@@ -78,7 +78,7 @@ func TestBundleUpgrades(t *testing.T) {
 }
 
 // startReads reads a Cache in the version that it has, which never fails, and in the one that
-// comes by an upgrade, which never does once it is there; neither is ever wrong.
+// comes by an upgrade, which never does once it exists; neither is ever wrong.
 func (t *terminal) startReads(client *caches.Client, name string) (before, after *load) {
 	t.Helper()
 	old := client.Get(t.T, convert.V1, name)
@@ -127,10 +127,10 @@ func TestBundleInstalls(t *testing.T) {
 	chosen := unrecorded.works("", "bundle", "install", bundle, "--dry-run=client", "-o", "yaml", "--certificates=cert-manager", "--issuer=ClusterIssuer/corporate")
 	for _, part := range []string{"olm-webhook-manager.io/certificate-provider: cert-manager", "ClusterIssuer/corporate"} {
 		if !strings.Contains(chosen, part) {
-			t.Errorf("the Subscription does not say %q:\n%s", part, chosen)
+			t.Errorf("the Subscription does not contain %q:\n%s", part, chosen)
 		}
 	}
-	// What is there already is applied again, and what is another is waited for.
+	// What exists already is applied again, and what is another is waited for.
 	term.works("", "bundle", "install", bundle, "--config", "test/e2e/testdata/changed.yaml", "--yes", "-o", "wide")
 	allHave(term.env, "projectpolicy-webhook", "STAGE", "production")
 	term.fails(1, []string{"so is projectpolicy.v0.1.0"}, "bundle", "install", "examples/crdconversion/bundle-v1", "-n", policyNamespace, "--watch-namespaces", "default", "--yes")

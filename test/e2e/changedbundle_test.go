@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// refused runs an upgrade that the cluster's definition stands in the way of, and reports
+// refused runs an upgrade that the cluster's definition blocks, and reports
 // whether it has written anything.
 func (t *terminal) refused(crd, bundle, why string) {
 	t.Helper()

@@ -31,7 +31,7 @@ func TestCRDConversion(t *testing.T) {
 	client := &caches.Client{Dynamic: dynamicClient, Namespace: "default"} // where the samples are
 
 	applyBundle(e, files+"/bundle-v1", "crdconversion.v1.0.0")
-	// It goes while there is a webhook to convert what goes with it.
+	// It is deleted while there is a webhook to convert what is deleted with it.
 	e.Cleanup(func() { e.kubectl("delete", "crd", crd, "--wait", "--ignore-not-found") })
 	e.kubectl("apply", "-f", files+"/samples/cache-v1.yaml")
 	reportsMemory(e, client, "sessions", "1536Mi")
@@ -169,7 +169,7 @@ func goesBack(e *env, client *caches.Client, files, crd string) {
 	if diff := cmp.Diff(before, client.All(e.T, convert.V1, caches.Authored)); diff != "" {
 		e.Errorf("Caches after the way back (-before +after):\n%.2000s", diff)
 	}
-	// The operator of v1 is at work: it takes the change that only it can have seen.
+	// The operator of v1 is at work: it accepts the change that only it can have observed.
 	e.kubectl("patch", "caches.v1.crdconversion.example.com/pages", "-n", "default", "--type=merge", "-p", `{"spec":{"size":"5x1Gi"}}`)
 	reportsMemory(e, client, "pages", "5Gi")
 }

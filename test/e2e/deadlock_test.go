@@ -74,10 +74,10 @@ func staysDownUnguarded(e *env) {
 
 	deletePods(e)
 	_, before := refusedPods(e)
-	e.eventually("no pod is there any more, and none returns in three attempts", func() (bool, any) {
+	e.eventually("no pod exists any more, and none returns in three attempts", func() (bool, any) {
 		said, refused := refusedPods(e)
 		left := e.pods()
-		// What one that was ending has let in goes when it lets in no others. No other client deletes any, so that none is missed.
+		// What an ending webhook admitted is deleted when it admits no others. No other client deletes any, so that none is missed.
 		if len(left) > 0 && (nobodyJudges(e) || slices.ContainsFunc(left, isReady)) {
 			deletePods(e)
 			_, before = refusedPods(e)
@@ -99,8 +99,8 @@ func staysDownUnguarded(e *env) {
 	}
 }
 
-// refusedPods is what the replicaset controller says when the webhook cannot be asked about a
-// pod, and how often it has said so.
+// refusedPods is what the replicaset controller reports when the webhook cannot be asked about a
+// pod, and how often it has reported it.
 func refusedPods(e *env) (said string, times int32) {
 	e.Helper()
 	for _, event := range kube.List(e, kubeClient.CoreV1().Events(e.namespace), metav1.ListOptions{FieldSelector: "involvedObject.kind=ReplicaSet,reason=FailedCreate"}).Items {
@@ -133,7 +133,7 @@ func everything(group string, resources ...string) admissionregistrationv1.RuleW
 }
 
 // deletePodsAtOnce deletes all pods side by side: each deletion is judged by a pod that is
-// about to go, and is asked for again where that one had gone already.
+// about to be deleted, and is requested again where that one was deleted already.
 func deletePodsAtOnce(e *env) {
 	e.Helper()
 	pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{})
@@ -158,7 +158,7 @@ func podUIDs(e *env) sets.Set[types.UID] {
 	return uids
 }
 
-// nobodyJudges reports whether a person's pod is refused for want of an answer.
+// nobodyJudges reports whether a person's pod is refused because an answer is missing.
 func nobodyJudges(e *env) bool {
 	return isUnjudged(tryAPod(e, nil))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// An installation that does not go on ends with exit code 1, and names the cause and the
+// An installation that does not continue ends with exit code 1, and names the cause and the
 // way out.
 func TestBundleDiagnosis(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -25,7 +25,7 @@ func TestBundleDiagnosis(t *testing.T) {
 		prepare func(*env)
 		as      string
 		says    []string
-		// patience is six seconds where not set: a word of the manager stands for four.
+		// patience is six seconds where not set: a report of the manager counts for four.
 		patience string
 	}{
 		"an image that cannot be pulled": {
@@ -133,7 +133,7 @@ func allowInstalling(e *env) {
 	})
 }
 
-// Ctrl-C ends the output and takes nothing back: the same command goes on from there.
+// Ctrl-C ends the output and takes nothing back: the same command continues from there.
 func TestBundleInstallInterrupted(t *testing.T) {
 	t.Parallel()
 	term := &terminal{env: newBareEnv(t)}

@@ -40,10 +40,10 @@ func TestDoctorReportsAnotherCertificate(t *testing.T) {
 	})
 	registered := strangersWebhook(e, served.CA)
 	if said := term.works("", "doctor"); strings.Contains(said, e.namespace) {
-		t.Errorf("nothing is wrong with it, and doctor says\n%s", said)
+		t.Errorf("nothing is wrong with it, and doctor reports\n%s", said)
 	}
 	if said := term.works("", "doctor", "-o", "json"); !strings.Contains(said, `"dialled"`) || strings.Contains(said, `"ready": 0`) {
-		t.Errorf("the result does not say of how many endpoints it was made:\n%s", said)
+		t.Errorf("the result does not report the number of endpoints that it was made from:\n%s", said)
 	}
 
 	registered.Webhooks[0].ClientConfig.CABundle = other.CA

@@ -22,7 +22,7 @@ var colours = map[string]string{
 	"Stable": "#e2e3e5", "Distributing": "#ffe08a", "Promoting": "#f7c59f", "Retiring": "#c5e8c6",
 }
 
-// draw is the timeline as SVG: a lane of bars for each thing that was watched, and under
+// draw is the timeline as SVG: a row of bars for each thing that was watched, and under
 // them the calls.
 func (l *timeline) draw(calls []call) string {
 	length := time.Duration(0)

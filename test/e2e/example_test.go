@@ -80,7 +80,7 @@ func kill(e *env, deployment string) {
 			e.must(err)
 		}
 	}
-	e.eventually("other pods are there for "+deployment, func() (bool, any) {
+	e.eventually("other pods exist for "+deployment, func() (bool, any) {
 		for _, pod := range podsOf(e, deployment) {
 			if killed[pod.UID] {
 				return false, pod.Name

@@ -34,7 +34,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	load := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Content, caches.Versions, "sessions", "pages"))
 	load.goesOn(converted)
 	e.kubectl("delete", "-n", e.namespace, "csv/"+csv, "--cascade=foreground", "--wait=false")
-	e.eventually("the garbage collector is done, and the operator says what holds it", func() (bool, any) {
+	e.eventually("the garbage collector is done, and the operator reports what holds it", func() (bool, any) {
 		c := e.get(csv)
 		return slices.Equal(c.Finalizers, []string{wellknown.FinalizerCSV}) && c.Status.Phase == operatorsv1alpha1.CSVPhaseDeleting &&
 			strings.Contains(c.Status.Message, "describe webhookrollouts "+csv) && strings.Contains(inUse(e, csv), "storage migrate "+crd+" --to v2"), c.Status.Message
@@ -42,7 +42,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	load.goesOn(converted)
 	e.rolledOut(converter) // the pods of the version before have ended
 	e.kubectl("delete", "pod", "-n", e.namespace, podsOf(e, converter)[0].Name)
-	e.rolledOut(converter) // its account is there
+	e.rolledOut(converter) // its account exists
 	e.manager("storage", "migrate", crd, "--to", "v2", "--api-server-request-timeout=5s")
 	load.goesOn(converted)
 	load.end(never)
@@ -59,7 +59,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	})
 }
 
-// inUse is what a WebhookRollout says of conversions that objects need.
+// inUse is what a WebhookRollout reports of conversions that objects need.
 func inUse(e *env, csv string) string {
 	e.Helper()
 	rollout := kube.Get(e, olmClient.WebhookRollouts(e.namespace), csv)
@@ -69,7 +69,7 @@ func inUse(e *env, csv string) string {
 	return ""
 }
 
-// ownAccount lets a ServiceAccount go with a ClusterServiceVersion, and waits until the definition
+// ownAccount has a ServiceAccount deleted with a ClusterServiceVersion, and waits until the definition
 // keeps it.
 func ownAccount(e *env, csv, account string) {
 	e.Helper()

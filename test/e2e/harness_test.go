@@ -72,7 +72,7 @@ type env struct {
 	scraper   string // token of a ServiceAccount that may get the metrics
 }
 
-// newEnv makes a Namespace with an OperatorGroup for itself.
+// newEnv creates a Namespace with an OperatorGroup for itself.
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	e := newBareEnv(t)
@@ -80,7 +80,7 @@ func newEnv(t *testing.T) *env {
 	return e
 }
 
-// newBareEnv makes a Namespace that has nothing to do with operators yet. It no longer exists,
+// newBareEnv creates a Namespace that has nothing to do with operators yet. It no longer exists,
 // with all that was made of it, after the test.
 func newBareEnv(t *testing.T) *env {
 	t.Helper()
@@ -103,7 +103,7 @@ func group(e *env) {
 	})
 }
 
-// clean says why a test that failed did, and removes its Namespace. No registration may
+// clean reports why a test that failed did, and removes its Namespace. No registration may
 // outlive that.
 func (e *env) clean() {
 	e.ctx = context.WithoutCancel(e.ctx)
@@ -117,7 +117,7 @@ func (e *env) clean() {
 	}
 }
 
-// endPods deletes the ClusterServiceVersions and the pods, so that the Namespace goes at once. The
+// endPods deletes the ClusterServiceVersions and the pods, so that the Namespace is deleted at once. The
 // Namespace controller waits 8 s if an object has a finalizer, and half of the longest
 // terminationGracePeriodSeconds of the pods. What is left here, the Namespace deletes.
 func endPods(e *env) {
@@ -170,6 +170,6 @@ func within(e *env, limit time.Duration, what string, condition func() (ok bool,
 		return ok, nil
 	})
 	if err != nil {
-		e.Fatalf("not within %s: %s; last seen: %+v", limit, what, last)
+		e.Fatalf("not within %s: %s; last observed: %+v", limit, what, last)
 	}
 }

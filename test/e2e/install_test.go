@@ -7,7 +7,7 @@ import (
 )
 
 // A webhook goes live without one failed call, and is live when the
-// ClusterServiceVersion says so.
+// ClusterServiceVersion reports it.
 func TestInstallUnderLoad(t *testing.T) {
 	t.Parallel()
 	mutating := hookCSV("hook.v1", server("hook"))

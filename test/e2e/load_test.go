@@ -168,13 +168,13 @@ func (l *load) goesOn(o outcome) {
 	})
 }
 
-// mostSilent bounds the time in which no client calls: a loss in it would not be seen. What goes
+// mostSilent bounds the time in which no client calls: a loss in it would not be observed. What goes
 // wrong with trust goes wrong for the settle time, which is 5 s. Machines that do more than these
-// tests were seen to be silent for up to 0.7 s, so a bound near that would fail for their sake.
+// tests were observed to be silent for up to 0.7 s, so a bound near that would fail for their sake.
 const mostSilent = 2 * time.Second
 
 // leastRate is the part of the calls asked for that must be made. That no loss stays unseen is what mostSilent ensures;
-// a machine that other work keeps busy was seen to make two thirds of the calls, at most 0.7 s apart.
+// a machine that other work keeps busy was observed to make two thirds of the calls, at most 0.7 s apart.
 const leastRate = 0.5
 
 // end stops the load. Every call that was not answered is an error unless it is excused, and so is a load below
@@ -202,11 +202,11 @@ func (l *load) end(excused func(call) bool) {
 		l.Errorf("%.0f calls a second were asked for, and the machine made %.0f: try again when it is less busy", asked, rate)
 	}
 	if silent > mostSilent {
-		l.Errorf("no client called for %s, and a loss in that time would not have been seen: try again when the machine is less busy", silent.Round(time.Millisecond))
+		l.Errorf("no client called for %s, and a loss in that time would not have been observed: try again when the machine is less busy", silent.Round(time.Millisecond))
 	}
 }
 
-// pace is how many calls a second there really were, how long there was none, and says more
+// pace is how many calls a second there really were, how long there was none, and reports more
 // of them.
 func (l *load) pace() (rate float64, silent time.Duration, said string) {
 	took := make([]time.Duration, 0, len(l.calls))

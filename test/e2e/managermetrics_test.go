@@ -63,7 +63,7 @@ func token(e *env, account string) string {
 	return request.Status.Token
 }
 
-// scrape reaches a pod by way of its kubelet: no NetworkPolicy stands in its way.
+// scrape reaches a pod by way of its kubelet: no NetworkPolicy blocks it.
 func scrape(e *env, pod, token string) (code int, body string) {
 	e.Helper()
 	transport, upgrader, err := spdy.RoundTripperFor(config)

@@ -78,14 +78,14 @@ func restartManager(e *env) (leader string) {
 		leader = e.leader()
 		return leader != "" && !before[leader], leader
 	})
-	e.eventually("the new leader has looked at a ClusterServiceVersion", func() (bool, any) {
+	e.eventually("the new leader has reconciled a ClusterServiceVersion", func() (bool, any) {
 		n := passes(e, leader)
 		return n > 0, n
 	})
 	return leader
 }
 
-// stopManager returns when no pod of the manager is left. It is there again for the next test.
+// stopManager returns when no pod of the manager is left. It runs again for the next test.
 func stopManager(e *env) {
 	e.Helper()
 	e.Cleanup(func() {
@@ -119,7 +119,7 @@ func scaleManager(e *env, replicas int) {
 	scale((&env{T: e.T, ctx: e.ctx, namespace: managerNamespace}), managerDeployment, replicas)
 }
 
-// passes is how often a pod of the manager has looked at a ClusterServiceVersion, to
+// passes is how often a pod of the manager has reconciled a ClusterServiceVersion, to
 // the end and without an error.
 func passes(e *env, pod string) int {
 	e.Helper()

@@ -20,7 +20,7 @@ import (
 )
 
 // A webhook that does not serve is never registered, and both the ClusterServiceVersion
-// and the WebhookRollout say what is in the way and what to do about it.
+// and the WebhookRollout report what is in the way and what to do about it.
 func TestNeverRegistered(t *testing.T) {
 	t.Parallel()
 	absent := corev1.LocalObjectReference{Name: "absent"}
@@ -34,9 +34,9 @@ func TestNeverRegistered(t *testing.T) {
 		says   []string
 		// predicted is the finding by which bundle validate knows before.
 		foretold string
-		event    string // what a kubelet says of a pod, where its status says nothing
+		event    string // what a kubelet reports of a pod, where its status reports nothing
 	}{
-		"a foreign certificate": {
+		"another client's certificate": {
 			pod: func(pod *corev1.PodSpec) { pod.Containers[0].Args = []string{"serve", "--foreign"} },
 			why: "ForeignCertificate", says: []string{"presents a certificate that is not signed by the expected CA", "serve the certificate mounted into its container"},
 		},
@@ -177,7 +177,7 @@ func foretells(e *env, csv *operatorsv1alpha1.ClusterServiceVersion, code string
 
 func kubeletSays(e *env, part string) {
 	e.Helper()
-	e.eventually("a kubelet says "+part, func() (bool, any) {
+	e.eventually("a kubelet reports "+part, func() (bool, any) {
 		events := kube.List(e, kubeClient.CoreV1().Events(e.namespace), metav1.ListOptions{FieldSelector: "involvedObject.kind=Pod"})
 		return slices.ContainsFunc(events.Items, func(event corev1.Event) bool { return strings.Contains(event.Message, part) }), events.Items
 	})
@@ -196,7 +196,7 @@ func says(e *env, who string, parts []string, message func() string) {
 		}
 		return true, last
 	})
-	e.Logf("%s says: %s", who, last)
+	e.Logf("%s reports: %s", who, last)
 }
 
 func notReady(e *env, csv string) string {

@@ -283,7 +283,7 @@ func (g *guide) acceptsTheSubscription() {
 }
 
 // leavesTheEmergency: every write in the Namespace fails because of a registration that no ClusterServiceVersion
-// declares, until the commands of the guide delete it. The copy can be created again.
+// declares, until the commands of the guide delete it. The copy can be recreated.
 func (g *guide) leavesTheEmergency() {
 	g.Helper()
 	const name = "blocks-shop"
@@ -325,7 +325,7 @@ func (g *guide) recovers() {
 	callsAre(g.env, denied)
 }
 
-// writesAre waits until a write in the Namespace is possible, or fails for want of an answer.
+// writesAre waits until a write in the Namespace is possible, or fails because an answer is missing.
 func (g *guide) writesAre(possible bool) {
 	g.Helper()
 	g.eventually(fmt.Sprintf("writes are possible: %t", possible), func() (bool, any) {

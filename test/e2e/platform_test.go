@@ -74,7 +74,7 @@ func TestPlatformThatMutates(t *testing.T) {
 	load.end(func(c call) bool { return uncoveredBefore(live)(c) || uncoveredSince(deleted)(c) })
 }
 
-// writesNothingFor fails when the manager writes anything while calls go on for a time.
+// writesNothingFor fails when the manager writes anything while calls continue for a time.
 func writesNothingFor(e *env, quiet time.Duration, log kube.AuditLog, load *load) {
 	e.Helper()
 	start, err := log.End()

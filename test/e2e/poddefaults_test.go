@@ -16,7 +16,7 @@ func TestPodDefaults(t *testing.T) {
 	e.kubectl("apply", "--server-side", "-k", files)
 	e.succeeds("poddefaults.v0.1.0")
 
-	// What the group selects, the manager has covered once it has seen it.
+	// What the group selects, the manager has covered once it has observed it.
 	table.NewNamespace(t, config, map[string]string{"poddefaults.example.com/enabled": "true"}).Check(t)
 
 	e.kubectl("apply", "-f", files+"/samples/namespace.yaml")

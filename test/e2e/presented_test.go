@@ -69,7 +69,7 @@ func (e *env) haveFollowed(want int) {
 	e.eventually(fmt.Sprintf("there are %d pods", want), func() (bool, any) { pods := len(hookPods(e)); return pods == want, pods })
 }
 
-// takeUp waits until so many pods serve the current certificate, and has their kubelets look
+// takeUp waits until so many pods serve the current certificate, and has their kubelets re-sync
 // at once, as the manager does where it is asked to see to certificates.
 func takeUp(e *env, pods int) {
 	e.Helper()

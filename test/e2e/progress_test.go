@@ -58,7 +58,7 @@ func inOrder(said string, parts ...string) bool {
 	return true
 }
 
-// mint makes a certificate for a Service of the Namespace, of a CA of its own.
+// mint creates a certificate for a Service of the Namespace, of a CA of its own.
 func mint(e *env, service string) certs.Generation {
 	e.Helper()
 	name := service + "." + e.namespace + ".svc"

@@ -101,7 +101,7 @@ func (e *env) askForShop(ctx context.Context) call {
 	return c
 }
 
-// bothServersKnow waits until twenty calls in a row are denied: one of the two servers says that
+// bothServersKnow waits until twenty calls in a row are denied: one of the two servers reports that
 // a policy is valid, and the other may hear of it later.
 func bothServersKnow(e *env) {
 	e.Helper()
@@ -189,7 +189,7 @@ func removeDemo(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !auditLog().Available():
-		return fmt.Errorf("namespace %s is there: the policies of its bundle may deny the namespaces of the tests. Remove it as %s/README.md says, or make demo-down does", policyNamespace, policyFiles)
+		return fmt.Errorf("namespace %s exists: the policies of its bundle may deny the namespaces of the tests. Remove it as %s/README.md says, or make demo-down does", policyNamespace, policyFiles)
 	}
 	fmt.Fprintln(os.Stderr, "removing the bundle that make demo installed: its policy would deny the namespaces of the tests")
 	remove, err := webhooksCommand(ctx, "bundle", "uninstall", policyFiles+"/bundle", "--yes")

@@ -42,7 +42,7 @@ func TestProvidersUnderLoad(t *testing.T) {
 		{"another CA of the issuer", e.changeCA},
 		{"cert-manager to none, with the cainjector", e.changeToNone},
 		{"none to manager", e.changeToManager},
-		{"manager to cert-manager, with a CA made for it", e.changeToOwnCA},
+		{"manager to cert-manager, with a CA created for it", e.changeToOwnCA},
 		{"that CA renewed", e.renewOwnCA},
 	} {
 		began := time.Now()
@@ -87,8 +87,8 @@ func (e *env) changeCA() {
 	provides(e, managerv1alpha1.ProviderCertManager, 3)
 }
 
-// changeToNone lets the administrator's own Certificate, of the same issuer, take over. No client
-// sees to it then that kubelets look, and they would take a minute.
+// changeToNone lets the administrator's own Certificate, of the same issuer, replace the manager's. No client
+// then makes kubelets re-sync, and they would take a minute.
 func (e *env) changeToNone() {
 	e.Helper()
 	before := leaf(e)
@@ -101,7 +101,7 @@ func (e *env) changeToNone() {
 		"secretName": hookCertificate, "dnsNames": []any{"hook-service." + e.namespace + ".svc"},
 		"issuerRef": map[string]any{"kind": "Issuer", "name": "internal"},
 	})
-	e.eventually("the administrator's certificate is there", func() (bool, any) { return leaf(e) != before, nil })
+	e.eventually("the administrator's certificate exists", func() (bool, any) { return leaf(e) != before, nil })
 	e.eventually("the cainjector has a hand in the registration", func() (bool, any) {
 		fields := e.registration().ManagedFields
 		return slices.ContainsFunc(fields, func(f metav1.ManagedFieldsEntry) bool { return strings.Contains(f.Manager, "cainjector") }), fields
@@ -116,7 +116,7 @@ func (e *env) changeToManager() {
 	provides(e, managerv1alpha1.ProviderManager, 4)
 }
 
-// changeToOwnCA names no issuer: cert-manager makes a CA for the operator.
+// changeToOwnCA names no issuer: cert-manager creates a CA for the operator.
 func (e *env) changeToOwnCA() {
 	e.Helper()
 	choose(e, managerv1alpha1.ProviderCertManager)

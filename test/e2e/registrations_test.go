@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// registrationWatch begins with a test, so that a registration that comes and goes
-// again is seen too.
+// registrationWatch begins with a test, so that a registration that is created and deleted
+// again is observed too.
 type registrationWatch struct {
 	*env
 	watches []watch.Interface

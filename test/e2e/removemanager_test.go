@@ -87,7 +87,7 @@ func storesACache(e *env) *storedCache {
 }
 
 // holdsTheConversion deletes the Cache, without which the manager leaves all the same, after
-// the manager has stopped and said that it needs its conversion, which goes on.
+// the manager has stopped and reported that it needs its conversion, which continues.
 func (s *storedCache) holdsTheConversion() {
 	s.Helper()
 	(&terminal{env: s.env}).fails(1, []string{

@@ -21,13 +21,13 @@ func orderByCommand(e *env) (generation int64) {
 		return c.Endpoints.String() == stale, c
 	})
 	if said := term.works("", "certificates", "-n", e.namespace); !strings.Contains(said, string(managerv1alpha1.CertificatePromoting)) || !strings.Contains(said, stale) {
-		e.Errorf("certificates does not say that it is Promoting, %s:\n%s", stale, said)
+		e.Errorf("certificates does not report that it is Promoting, %s:\n%s", stale, said)
 	}
 	return 2
 }
 
 // A CA that is compromised is not trusted any more from the order on. The calls that the
-// command says fail do, until pods follow.
+// command reports fail do, until pods serve the new certificate.
 func TestRotationOfACompromisedCA(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -36,7 +36,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	compromised := caBundle(e)
 	said := (&terminal{env: e}).works("", "certificates", "rotate", "hook.v1", "--compromised", "-n", e.namespace)
 	if want := "configmaps.hook.example.com: CREATE of configmaps fails (failurePolicy Fail)"; !strings.Contains(said, want) {
-		t.Errorf("the command does not say %q:\n%s", want, said)
+		t.Errorf("the command does not contain %q:\n%s", want, said)
 	}
 	e.eventually("the CA is not trusted any more", func() (bool, any) {
 		now := caBundle(e)

@@ -52,7 +52,7 @@ func TestRotationUnderLoad(t *testing.T) {
 		"the Secret deleted":                       {flags: []string{"--reload"}, do: loseCertificate},
 		"the Secret emptied":                       {flags: []string{"--reload"}, do: emptyCertificate, campaign: true},
 		"the Secret foreign":                       {flags: []string{"--reload"}, do: replaceCertificate, campaign: true},
-		"the Secret made again by another client":  {flags: []string{"--reload"}, do: remakeCertificate},
+		"the Secret recreated by another client":   {flags: []string{"--reload"}, do: remakeCertificate},
 	} {
 		if test.campaign && !*allLosses {
 			continue
@@ -62,7 +62,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			e := newEnv(t)
 			e.create(hookCSV("hook.v1", draining(server("hook", test.flags...))))
 			e.succeeds("hook.v1")
-			haveKubeletsLook(e) // by themselves they will not for a minute: nothing but the manager's word, nor what is foreign, reaches pods before
+			haveKubeletsLook(e) // by themselves they do not for a minute
 			load := e.startLoadOf(between, func(ctx context.Context) call { return e.call(ctx, true) })
 			load.goesOn(denied)
 			record := func([]call) {}
@@ -108,8 +108,8 @@ func distributing(do func(*env)) func(*env) {
 	}
 }
 
-// rollingUpdate replaces the pods, and that goes on when they are given the next certificate:
-// the previous ones go on serving theirs for as long as they drain.
+// rollingUpdate replaces the pods, and that continues when they are given the next certificate:
+// the previous ones continue to serve theirs for as long as they drain.
 func rollingUpdate(e *env) {
 	e.Helper()
 	before := podUIDs(e)
@@ -130,7 +130,7 @@ func scaleUp(e *env) {
 	e.eventually("there are four pods", func() (bool, any) { pods := len(hookPods(e)); return pods == 4, pods })
 }
 
-// A manager that goes in the middle of a rotation leaves the rest to its successor.
+// A manager that ends in the middle of a rotation leaves the rest to its successor.
 func TestManagerRestartsDuringRotation(t *testing.T) {
 	e := newEnv(t)
 	e.create(hookCSV("hook.v1", draining(server("hook", "--reload"))))
@@ -170,7 +170,7 @@ func TestRotationThatLosesCalls(t *testing.T) {
 			change: func(*appsv1.DeploymentSpec) {},
 			says:   "which makes calls fail if the server does not drain",
 			act:    awaitRestart,
-			most:   200, // a second for each of the two pods; a few were seen
+			most:   200, // a second for each of the two pods; a few were observed
 		},
 		"Recreate": {
 			change: func(d *appsv1.DeploymentSpec) { d.Strategy.Type = appsv1.RecreateDeploymentStrategyType },

@@ -47,7 +47,7 @@ func (e *env) snapshot() snapshot {
 	return all
 }
 
-// restless resources change, come and go by themselves.
+// restless resources change, appear and disappear by themselves.
 var restless = []schema.GroupResource{
 	{Resource: "events"},
 	{Group: "events.k8s.io", Resource: "events"},
@@ -55,7 +55,7 @@ var restless = []schema.GroupResource{
 	{Resource: "componentstatuses"},
 }
 
-// atRest is an object without what says only when and by whom it was last written, and
+// atRest is an object without what reports only when and by whom it was last written, and
 // without a node's own list of images.
 func atRest(o unstructured.Unstructured) map[string]any {
 	unstructured.RemoveNestedField(o.Object, "metadata", "managedFields")
@@ -120,7 +120,7 @@ func (before snapshot) changes(after snapshot) []string {
 	return changes
 }
 
-// derived are the names of the objects that the manager made for the Namespace itself.
+// derived are the names of the objects that the manager created for the Namespace itself.
 func (e *env) derived() []string {
 	e.Helper()
 	var names []string

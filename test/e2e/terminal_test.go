@@ -74,7 +74,7 @@ func (t *terminal) fails(code int, why []string, arguments ...string) {
 	}
 	for _, part := range why {
 		if !strings.Contains(said, part) {
-			t.Errorf("kubectl webhooks %s does not say %q:\n%s", strings.Join(arguments, " "), part, said)
+			t.Errorf("kubectl webhooks %s does not contain %q:\n%s", strings.Join(arguments, " "), part, said)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (r *running) Write(text []byte) (int, error) {
 
 func (r *running) says(text string) {
 	r.Helper()
-	within(r.env, 30*time.Second, "the command says "+text, func() (bool, any) {
+	within(r.env, 30*time.Second, "the command reports "+text, func() (bool, any) {
 		r.mutex.Lock()
 		defer r.mutex.Unlock()
 		return strings.Contains(r.said.String(), text), r.said.String()
@@ -151,7 +151,7 @@ func (t *terminal) golden(name string) {
 	kept, err := os.ReadFile(file)
 	t.must(err)
 	if diff := cmp.Diff(string(kept), said); diff != "" {
-		t.Errorf("%s (-kept +said; -update keeps what is said)\n%s", file, diff)
+		t.Errorf("%s (-kept +printed; -update keeps what is printed)\n%s", file, diff)
 	}
 }
 
@@ -164,7 +164,7 @@ var (
 )
 
 // masked is a transcript without what depends on the clock, on keys that are drawn, and on
-// how often the command looks: of the states that something goes through, it keeps the last ones.
+// how often the command reads: of the states that an object passes through, it keeps the last ones.
 func masked(transcript string) string {
 	var kept, told []string
 	for line := range strings.Lines(transcript) {

@@ -20,19 +20,19 @@ import (
 
 var timelineFile = flag.String("timeline", "", "draw the rotation of a server that reloads into this file, SVG")
 
-// timeline is what a rotation looked like from outside: lanes of values, each from an
+// timeline is what a rotation looked like from outside: rows of values, each from an
 // instant on.
 type timeline struct {
 	*env
 	began time.Time
 	mutex sync.Mutex
-	names []string // of the lanes, in their order
+	names []string // of the rows, in their order
 	lanes map[string][]change
 	stop  func()
 }
 
 // change is from when on something was seen, and when it was last asked for and still so: both
-// since the beginning. What is asked for may change before the answer is there.
+// since the beginning. What is asked for may change before the answer arrives.
 type change struct {
 	at, still time.Duration
 	value     string
@@ -144,7 +144,7 @@ func (l *timeline) note(lane, value string, asked time.Time) {
 
 // leads ends the recording, and fails unless both CAs were trusted before any pod served
 // the new certificate, and until none served the old one. Pods are asked now and then, so
-// the manager may see one follow, and drop the old CA, before the recording sees it.
+// the manager may observe that one serves the new certificate, and drop the old CA, before the recording sees it.
 func (l *timeline) leads(calls []call) {
 	l.Helper()
 	l.stop()

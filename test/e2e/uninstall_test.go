@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// An uninstalled operator leaves nothing, and its going costs no call: its webhook is
+// An uninstalled operator leaves nothing, and its removal costs no call: its webhook is
 // unregistered before its pods end.
 func TestUninstallUnderLoad(t *testing.T) {
 	e := newBareEnv(t)
@@ -22,7 +22,7 @@ func TestUninstallUnderLoad(t *testing.T) {
 	e.create(hookCSV("hook.v1", server("hook")))
 	e.succeeds("hook.v1")
 	if made := e.derived(); len(made) < 7 {
-		t.Errorf("the manager made %q, which are fewer than there must be: is this test looking?", made)
+		t.Errorf("the manager made %q, which are fewer than there must be: does this test find anything?", made)
 	}
 
 	load := e.startLoad()
@@ -40,7 +40,7 @@ func TestUninstallUnderLoad(t *testing.T) {
 	e.clusterIs(before)
 }
 
-// An operator that goes with its Namespace does not stop the Namespace from going, nor
+// An operator that is deleted with its Namespace does not block the deletion of the Namespace, nor
 // does its webhook outlive it.
 func TestNamespaceDeleted(t *testing.T) {
 	t.Parallel()
@@ -50,8 +50,8 @@ func TestNamespaceDeleted(t *testing.T) {
 	removeNamespace(e)
 }
 
-// However the deletion cascades, the webhook goes first, and nothing is left but what was to
-// be orphaned: the operator, whose pods go on to run.
+// However the deletion cascades, the webhook is deleted first, and nothing is left except what was to
+// be orphaned: the operator, whose pods continue to run.
 func TestUninstallCascades(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -90,7 +90,7 @@ func TestUninstallCascades(t *testing.T) {
 	}
 }
 
-// labelled are the kinds of objects in the Namespace that bear the labels of an owner,
+// labelled are the kinds of objects in the Namespace that have the labels of an owner,
 // whether they still have one or not.
 func labelled(e *env) []string {
 	e.Helper()

@@ -26,7 +26,7 @@ func TestLosesAllPods(t *testing.T) {
 	event := warned(e, "hook.v1", "WebhookUnreachable")
 	for _, message := range []string{lost.Message, event} {
 		if !strings.Contains(message, "deployment hook is scaled to 0") {
-			t.Errorf("the message does not say why no endpoint answers: %q", message)
+			t.Errorf("the message does not report why no endpoint answers: %q", message)
 		}
 	}
 	e.eventually("a call that the webhook would allow fails", func() (bool, any) {

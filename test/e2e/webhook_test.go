@@ -68,7 +68,7 @@ func (e *env) registrations() []string {
 	return names
 }
 
-// ours selects the cluster-scoped objects that were made for the Namespace.
+// ours selects the cluster-scoped objects that were created for the Namespace.
 func (e *env) ours() metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace}
 }

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The objects are what kubectl get shows, without what the checks do not look at.
+// The objects are what kubectl get shows, without what the checks do not read.
 const (
 	newCSV = `
 apiVersion: operators.coreos.com/v1alpha1
@@ -20,7 +20,7 @@ kind: ClusterServiceVersion
 metadata: {name: shop.v1, namespace: shop, generation: 1}
 `
 	csvIn = newCSV + `
-status: {lastUpdateTime: "2026-11-21T23:12:25Z", phase: PHASE, reason: InstallSucceeded, message: what there is to say}
+status: {lastUpdateTime: "2026-11-21T23:12:25Z", phase: PHASE, reason: InstallSucceeded, message: the message}
 `
 	newRollout = `
 apiVersion: olm-webhook-manager.io/v1alpha1
@@ -32,7 +32,7 @@ status:
   observedGeneration: 1
   conditions:
   - {type: Contested, status: "False", reason: NobodyElse, message: no other client}
-  - {type: Ready, status: "STATUS", reason: Because, message: what there is to say}
+  - {type: Ready, status: "STATUS", reason: Because, message: the message}
 `
 )
 
@@ -43,13 +43,13 @@ func of(template, placeholder, value string) string {
 func TestArgoCDHealth(t *testing.T) {
 	const csv, rollout = "operators.coreos.com_ClusterServiceVersion", "olm-webhook-manager.io_WebhookRollout"
 	for name, test := range map[string]struct{ kind, object, status, message string }{
-		"a new CSV":                {csv, newCSV, "Progressing", "not looked at yet"},
-		"a CSV that is installing": {csv, of(csvIn, "PHASE", "Installing"), "Progressing", "what there is to say"},
-		"a CSV that succeeded":     {csv, of(csvIn, "PHASE", "Succeeded"), "Healthy", "what there is to say"},
-		"a CSV that failed":        {csv, of(csvIn, "PHASE", "Failed"), "Degraded", "what there is to say"},
-		"a new rollout":            {rollout, newRollout, "Progressing", "not looked at yet"},
-		"a rollout that waits":     {rollout, of(rolloutThatIs, "STATUS", "False"), "Progressing", "what there is to say"},
-		"a rollout that is ready":  {rollout, of(rolloutThatIs, "STATUS", "True"), "Healthy", "what there is to say"},
+		"a new CSV":                {csv, newCSV, "Progressing", "not reconciled yet"},
+		"a CSV that is installing": {csv, of(csvIn, "PHASE", "Installing"), "Progressing", "the message"},
+		"a CSV that succeeded":     {csv, of(csvIn, "PHASE", "Succeeded"), "Healthy", "the message"},
+		"a CSV that failed":        {csv, of(csvIn, "PHASE", "Failed"), "Degraded", "the message"},
+		"a new rollout":            {rollout, newRollout, "Progressing", "not reconciled yet"},
+		"a rollout that waits":     {rollout, of(rolloutThatIs, "STATUS", "False"), "Progressing", "the message"},
+		"a rollout that is ready":  {rollout, of(rolloutThatIs, "STATUS", "True"), "Healthy", "the message"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			script := block(t, "    resource.customizations.health."+test.kind+": |\n")
@@ -153,7 +153,7 @@ func fluxChecks(t *testing.T) map[string]*cel.StatusEvaluator {
 func TestFluxWaitsForAStatus(t *testing.T) {
 	for _, check := range fluxChecks(t) {
 		if result, err := check.Evaluate(t.Context(), decoded(t, newCSV)); err == nil && result.Status != "InProgress" {
-			t.Errorf("an object that no client has looked at is %s", result.Status)
+			t.Errorf("an object that no manager has reconciled is %s", result.Status)
 		}
 	}
 }

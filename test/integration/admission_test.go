@@ -134,7 +134,7 @@ func TestNamespaceLabelTakenBackByAdmission(t *testing.T) {
 	e.group("og", namespaces(target))
 	m := e.manage()
 	since := auditEnd(e)
-	e.eventually("the OperatorGroup says which Namespace is refused", func() (bool, any) {
+	e.eventually("the OperatorGroup reports which Namespace is refused", func() (bool, any) {
 		c := meta.FindStatusCondition(groupStatus(e, "og").Conditions, scope.ConditionLabelRefused)
 		return c != nil && strings.Contains(c.Message, target) && strings.Contains(c.Message, "admission takes back the change"), c
 	})
@@ -227,7 +227,7 @@ func mutatingWebhook(e *env, name string, patch []map[string]any) {
 		}
 		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Patch: text, PatchType: new(admissionv1.PatchTypeJSONPatch)}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing says so
+		_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing reports it
 	})
 	configurations := e.kube.AdmissionregistrationV1().MutatingWebhookConfigurations()
 	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: named(e.namespace + "-" + name), Webhooks: []admissionregistrationv1.MutatingWebhook{{
@@ -250,7 +250,7 @@ func nobodysCA(e *env, name string) certs.Generation {
 }
 
 // inject has clients write their own caBundle into a definition whenever a client writes another one:
-// each in its turn.
+// one after another.
 func inject(e *env, crd string, clients ...string) {
 	e.Helper()
 	definitions := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
@@ -296,7 +296,7 @@ func (m *manager) changedByAdmission(csv string, fields ...string) {
 	})
 }
 
-// restsWithoutWriting fails when the manager goes on to write, independent of what makes it look.
+// restsWithoutWriting fails when the manager continues to write, independent of what triggers its reconciliation.
 func (m *manager) restsWithoutWriting(csv, after string) {
 	m.Helper()
 	m.rests()

@@ -64,7 +64,7 @@ func TestOwnedAPIService(t *testing.T) {
 		t.Errorf("its API cannot be called: %v", err)
 	}
 	if d := e.rollout("operator.v1").Deployments[0]; len(d.APIServices) != 1 || d.APIServices[0].Name != a.name() || d.APIServices[0].State != "Registered" {
-		t.Errorf("the WebhookRollout says of APIServices: %+v", d.APIServices)
+		t.Errorf("the WebhookRollout reports about APIServices: %+v", d.APIServices)
 	}
 	if status := e.rollout("operator.v1"); status.ReadyRegistrations != 2 || status.Registrations != 2 {
 		t.Errorf("%d of %d are ready, want a webhook and an APIService", status.ReadyRegistrations, status.Registrations)
@@ -129,7 +129,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
 	e.create(next)
 	ownedBy := func(version string) {
-		e.eventually("the APIService is of "+version, func() (bool, any) {
+		e.eventually("the APIService belongs to "+version, func() (bool, any) {
 			labels := a.registered().Labels
 			return labels["olm.owner"] == version, labels
 		})
@@ -153,7 +153,7 @@ func TestRepairOfAnAPIService(t *testing.T) {
 			continue
 		}
 		e.must(client(e, o).Delete(e.ctx, o.GetName(), metav1.DeleteOptions{}))
-		e.eventually(o.GetKind()+" "+o.GetName()+" is there again", func() (bool, any) {
+		e.eventually(o.GetKind()+" "+o.GetName()+" exists again", func() (bool, any) {
 			return a.registered() != nil && len(delegations(e)) == 2, delegations(e)
 		})
 	}
@@ -264,7 +264,7 @@ func TestReservedGroupIsNeverRegistered(t *testing.T) {
 }
 
 // Two Namespaces with a Deployment of one name have bindings of two names, though OLM's name
-// says nothing of the Namespace. Webhook servers have none.
+// reports nothing of the Namespace. Webhook servers have none.
 func TestDelegationsOfTwoNamespaces(t *testing.T) {
 	e := newParallelEnv(t)
 	other := *e

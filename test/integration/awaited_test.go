@@ -45,7 +45,7 @@ func TestVersionsThatAreAwaited(t *testing.T) {
 			writes := watchServed(e, crd.Name, "v2")
 			b := e.bundleOf(adding(crd, "v2"), converting("operator.v1", crd.Name))
 			install := installing(e, b, patience)
-			e.eventually("its Deployment is there", func() (bool, any) { return e.deployment("server") != nil, install.said() })
+			e.eventually("its Deployment exists", func() (bool, any) { return e.deployment("server") != nil, install.said() })
 			if awaited := e.get("operator.v1").Annotations[wellknown.AnnotationAwaitedVersions]; awaited != crd.Name+"/v2" || writes.served() {
 				t.Errorf("awaited are %q, v2 is served: %t", awaited, writes.served())
 			}
@@ -168,7 +168,7 @@ func (i *installation) said() string {
 func (i *installation) says(text string) {
 	i.Helper()
 	if !strings.Contains(i.said(), text) {
-		i.Errorf("it does not say %q:\n%s", text, i.said())
+		i.Errorf("it does not contain %q:\n%s", text, i.said())
 	}
 }
 

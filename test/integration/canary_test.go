@@ -50,7 +50,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 		"it serves, and the manager dials no endpoint": {
 			mode: cutOff, handler: permitAtValidate,
 		},
-		"a foreign certificate, and the manager dials no endpoint": {
+		"another client's certificate, and the manager dials no endpoint": {
 			mode: cutOff, serve: func(e *env, l net.Listener) { answer(e, l, foreignCertificate(e), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
@@ -69,7 +69,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			handler: permit,
 			reason:  "Interrupted", message: "lets the request for it pass",
 		},
-		"a foreign certificate": {
+		"another client's certificate": {
 			serve:  func(e *env, l net.Listener) { answer(e, l, foreignCertificate(e), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
@@ -95,7 +95,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			if test.reason == "" {
 				e.succeeds("operator.v1")
 				if w := webhookStatus(e, "operator.v1", "v.example.com"); w.Reason != "ProvedThroughAPIServer" {
-					t.Errorf("the webhook says %s: %s", w.Reason, w.Message)
+					t.Errorf("the webhook reports %s: %s", w.Reason, w.Message)
 				}
 			} else {
 				e.webhookIs("", test.reason, test.message)
@@ -134,7 +134,7 @@ func TestCanaryThatOneAPIServerHasNotSeen(t *testing.T) {
 	e.webhookIs("", "Refused")
 	registersNothing(e)
 	if unseen.Load() <= 3 {
-		t.Errorf("%d calls were asked for, and the last of them was not seen either", unseen.Load())
+		t.Errorf("%d calls were asked for, and the last of them was not observed either", unseen.Load())
 	}
 	leavesNoCanary(e)
 }
@@ -148,7 +148,7 @@ func TestCanaryOfAManagerThatDied(t *testing.T) {
 	leavesNoCanary(e)
 }
 
-// A manager that may not take its canary away in time takes it away later.
+// A manager that may not delete its canary in time deletes it later.
 func TestCanaryThatStays(t *testing.T) {
 	e := newOperatorEnv(t)
 	kept := make(chan struct{}, 1)
@@ -175,7 +175,7 @@ func TestCanaryThatStays(t *testing.T) {
 	leavesNoCanary(e)
 }
 
-// Where the manager dials no endpoint, a rotation comes to its end by what the API server finds
+// Where the manager dials no endpoint, a rotation ends by what the API server finds
 // behind the Service, and not before every pod serves the new certificate.
 func TestRotationThroughTheAPIServer(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -192,7 +192,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 	e.order("once")
 	e.rotationIs("", "0/2 new, 2 old, 0 unknown", "serves another certificate to the API server")
 	if p.get().Annotations[wellknown.AnnotationResyncedAt] == "" {
-		t.Error("the pod's kubelet is not made to look")
+		t.Error("the pod's kubelet is not made to re-sync")
 	}
 	p.reload()
 	m.looksAgain("operator.v1")
@@ -245,7 +245,7 @@ func permit(w http.ResponseWriter, r *http.Request) {
 	}
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing says so
+	_ = json.NewEncoder(w).Encode(review) // an API server that hears nothing reports it
 }
 
 // permitAtValidate serves the path of the webhooks of this package, and no other.

@@ -12,7 +12,7 @@ import (
 )
 
 // Of a certificate that the same CA signed as the previous one, calls through the API server report
-// nothing: none is made, independent of what the manager reconciles, and the status says what comes of it.
+// nothing: none is made, independent of what the manager reconciles, and the status reports what comes of it.
 func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	e := newOperatorEnv(t)
 	ca := runServiceCA(e)
@@ -36,7 +36,7 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	}
 
 	ca.renew()
-	e.says("because they succeed with the previous certificate as well; the previous certificate is of the same CA, and valid at most until ")
+	e.says("because they succeed with the previous certificate as well; the previous certificate has the same CA, and is valid at most until ")
 	e.says("pods that are not known to serve it are restarted from ")
 	before := canaries.Load()
 	m.looksAgain("operator.v1")

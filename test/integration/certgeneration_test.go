@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Rotations go on after the highest number that an annotation can have, and the manager then rests.
+// Rotations continue after the highest number that an annotation can have, and the manager then rests.
 func TestHighestCertificateGeneration(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := runOperator(e)

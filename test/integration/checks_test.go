@@ -14,7 +14,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// What is looked at before any phase, in OLM v0's order: the finalizer, one group, the
+// What is checked before any phase, in OLM v0's order: the finalizer, one group, the
 // annotations, the install modes. Other faults are not checked before.
 func TestChecksBeforeAnyPhase(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -46,14 +46,14 @@ func TestChecksBeforeAnyPhase(t *testing.T) {
 			}
 			same(t, "annotations", got.Annotations, annotations)
 			if got.Status.Reason != test.reason || len(got.Status.RequirementStatus) > 0 {
-				t.Errorf("it says %s, and of its requirements %+v", got.Status.Reason, got.Status.RequirementStatus)
+				t.Errorf("it reports %s, and of its requirements %+v", got.Status.Reason, got.Status.RequirementStatus)
 			}
 		})
 	}
 }
 
-// A manager as it is shipped reports nothing for a while of what goes on as it should. Who reads the
-// conditions misses no phase by it, and who waits for a phase in which it stays sees that.
+// A manager as it is shipped reports nothing for a while of what continues as it should. A client
+// that reads the conditions misses no phase by it, and one that waits for a phase in which it stays observes it.
 func TestPhasesOfAPatientManager(t *testing.T) {
 	unknown := says{"Pending", "RequirementsUnknown", "requirements not yet checked"}
 	ready := says{"InstallReady", "AllRequirementsMet", "all requirements found, attempting install"}
@@ -86,7 +86,7 @@ func TestPhasesOfAPatientManager(t *testing.T) {
 	}
 }
 
-// A definition whose kind another one has is there, and not available.
+// A definition whose kind another one has exists, and is not available.
 func TestDefinitionWhoseKindIsTaken(t *testing.T) {
 	e := newParallelEnv(t)
 	crds := extensions(e).ApiextensionsV1().CustomResourceDefinitions()

@@ -40,7 +40,7 @@ func (e *env) versions(csv string) map[string]string {
 	return versions
 }
 
-// owners are the owners of what bears the label of a ClusterServiceVersion and is written by
+// owners are the owners of what has the label of a ClusterServiceVersion and is written by
 // server-side apply. On a Deployment and a Secret an owner that no longer exists is left to the garbage collector.
 func owners(e *env, csv string) []string {
 	e.Helper()
@@ -97,7 +97,7 @@ func TestNoWebhooks(t *testing.T) {
 		kinds = append(kinds, o.GetKind())
 	}
 	slices.Sort(kinds)
-	if !slices.Equal(kinds, []string{"Deployment", "OperatorCondition", "Role", "RoleBinding"}) { // and who may say its condition
-		t.Errorf("made for it: %v", kinds)
+	if !slices.Equal(kinds, []string{"Deployment", "OperatorCondition", "Role", "RoleBinding"}) { // and who may write its condition
+		t.Errorf("created for it: %v", kinds)
 	}
 }

@@ -46,7 +46,7 @@ func TestRefuseNextToOLM(t *testing.T) {
 			case test.refused == "" && err != nil:
 				t.Errorf("refused: %v", err)
 			case test.refused != "" && (err == nil || !strings.Contains(err.Error(), e.namespace+"/olm-operator is an OLM v0 that watches "+test.refused+" too")):
-				t.Errorf("error %v, want one that says that both watch %s", err, test.refused)
+				t.Errorf("error %v, want one that reports that both watch %s", err, test.refused)
 			}
 		})
 	}

@@ -76,7 +76,7 @@ func TestIntersectingGroups(t *testing.T) {
 }
 
 // An operator does not get at another one's definition by another spelling of its kind, or by another
-// of its versions: the definition's name says what both own.
+// of its versions: the definition's name identifies what both own.
 func TestConflictOverADefinitionByAnotherName(t *testing.T) {
 	for name, misspell := range map[string]func(*operatorsv1alpha1.CRDDescription){
 		"in lower case":        func(d *operatorsv1alpha1.CRDDescription) { d.Kind = "thing" },
@@ -102,7 +102,7 @@ func TestConflictOverADefinitionByAnotherName(t *testing.T) {
 	}
 }
 
-// A group's list goes by the kinds of the definitions as they are.
+// A group's list uses the kinds of the definitions as they are.
 func TestStaticProvidedAPIsByAnotherName(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})

@@ -81,7 +81,7 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	m.looksAgain("operator.v1")
 	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Waiting" || w.LastGap != nil {
-		t.Errorf("the WebhookRollout says %+v, want Waiting, and no gap", w)
+		t.Errorf("the WebhookRollout reports %+v, want Waiting, and no gap", w)
 	}
 	if len(conversion(e, crd.Name).Webhook.ClientConfig.CABundle) > 0 {
 		t.Error("it is made to work before its Deployment is available")
@@ -93,7 +93,7 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 	}
 }
 
-// A version without the webhook takes over once no object can lose a field by it, and says
+// A version without the webhook becomes active once no object can lose a field by it, and reports
 // how to get there.
 func TestUpgradeDropsTheConversion(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -104,12 +104,12 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 	v2 := converting("operator.v2", crd.Name)
 	v2.Spec.Replaces, v2.Spec.WebhookDefinitions, v2.Spec.CustomResourceDefinitions.Owned[0].Version = "operator.v1", nil, "v2"
 	e.create(v2)
-	e.eventually("the new version says what it needs", func() (bool, any) {
+	e.eventually("the new version reports what it needs", func() (bool, any) {
 		explained := csvstatus.Explained(e.get("operator.v2").Status)
 		return strings.Contains(explained, "stored in v2, and serves v1, v2: set served: false in it for v1"), explained
 	})
 	if conversion(e, crd.Name).Strategy != apiextensionsv1.WebhookConverter || len(ownedBy(e, "operator.v2")) > 0 {
-		t.Error("it has taken over, or ended the conversion")
+		t.Error("it has become active, or ended the conversion")
 	}
 
 	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
@@ -150,7 +150,7 @@ func TestUpgradeMovesTheConversion(t *testing.T) {
 	}
 }
 
-// A conversion that a new version ended is there again when that version has failed and been
+// A conversion that a new version ended is restored when that version has failed and been
 // deleted: not before the old one's pods serve, and with what they are trusted by.
 func TestFailedUpgradeDropsTheConversion(t *testing.T) {
 	e := newParallelEnv(t)

@@ -53,7 +53,7 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 	choose(e, managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
 	handsOff(e)
 	ownCertificate(e, "own")
-	e.eventually("the administrator's certificate is there, and his annotation on the definition", func() (bool, any) {
+	e.eventually("the administrator's certificate exists, and his annotation on the definition", func() (bool, any) {
 		definition := kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd)
 		return definition.Annotations[injectFrom] != "" && e.servingCA() != nil && !servingCertificate(e).Leaf.Equal(carried), definition.Annotations
 	})

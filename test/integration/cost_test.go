@@ -65,7 +65,7 @@ func costs(t *testing.T, patience time.Duration, until operatorsv1alpha1.Cluster
 	same(t, "requests", m.requests(since), want)
 }
 
-// untilTheCachesShow has no pass repeat what the previous one wrote, however late the caches are.
+// untilTheCachesShow has no reconciliation repeat what the previous one wrote, however late the caches are.
 func untilTheCachesShow(o *controller.Options) { o.CacheGrace = time.Hour }
 
 // requests are the manager's requests for its ClusterServiceVersions, reads included, as verb and resource in order.

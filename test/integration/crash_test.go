@@ -18,9 +18,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-var allWrites = flag.Bool("all-writes", false, "let managers die at each write in turn, and not at every third one")
+var allWrites = flag.Bool("all-writes", false, "let managers die at each write, one after another, and not at every third one")
 
-// stride is how many writes lie between two at which managers die. make campaign goes through all.
+// stride is how many writes lie between two at which managers die. make campaign tests all.
 func stride() int {
 	if *allWrites {
 		return 1

@@ -34,7 +34,7 @@ func TestCrashDuringRotation(t *testing.T) {
 }
 
 // rotatesDespite orders a rotation, kills the manager that follows the order after its nth write,
-// and lets another one go on. It reports whether the manager died: a rotation has an end.
+// and lets another one continue. It reports whether the manager died: a rotation has an end.
 func (p *playedPod) rotatesDespite(order string, n int) (died bool) {
 	p.Helper()
 	before := generation(p.env)
@@ -72,7 +72,7 @@ func (p *playedPod) rotatesDespite(order string, n int) (died bool) {
 	return died
 }
 
-// followed lets the pod follow, and reports whether the order has come to its end.
+// followed lets the pod serve the new certificate, and reports whether the order is completed.
 func (p *playedPod) followed(order string) bool {
 	p.Helper()
 	if p.follow() {

@@ -48,7 +48,7 @@ func TestSelfDeadlock(t *testing.T) {
 	m.emits("Normal WebhookIntercepts webhook v.example.com intercepts every operation of pods, pods/status, ")
 	m.emits("Normal SelfDeadlockPrevented webhook v.example.com could not become available again while no endpoint answers it: requests of the cluster's own components about its own pods, ")
 	if exempt := webhookStatus(e, "operator.v1", "v.example.com").Exempt; !slices.Contains(exempt, "its own pods") {
-		t.Errorf("the WebhookRollout says that %q pass it by", exempt)
+		t.Errorf("the WebhookRollout reports that %q pass it by", exempt)
 	}
 
 	standing := ownPod(e, "server-6d4cf56db6")
@@ -117,7 +117,7 @@ func TestSelfDeadlockOfDeployments(t *testing.T) {
 	m = e.manage()
 	allBack()
 
-	// As a manager registered it that did not know: the pass goes on to the conditions.
+	// As a manager registered it that did not know: the reconciliation continues to the conditions.
 	m.stop()
 	allGone()
 	withoutConditions(e, w.GenerateName, attempt{user: controllers + "deployment-controller", do: replicaSet(e.namespace, "server")})
@@ -259,7 +259,7 @@ func ownPod(e *env, replicaSet string) *corev1.Pod {
 
 type deed = func(context.Context, kubernetes.Interface) error
 
-// creating makes a pod; one without a name only for show.
+// creating creates a pod; one without a name only for show.
 func creating(pod *corev1.Pod) deed {
 	var options metav1.CreateOptions
 	if pod.Name == "" {

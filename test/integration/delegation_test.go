@@ -63,7 +63,7 @@ func TestHandover(t *testing.T) {
 	carried := servingCertificate(e).Leaf
 
 	choose(e, managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
-	e.eventually("the administrator's annotations are there", func() (bool, any) {
+	e.eventually("the administrator's annotations are set", func() (bool, any) {
 		annotations := e.registration("v.example.com").Annotations
 		return annotations[injectFrom] != "" && e.rollout("operator.v1").Provider == managerv1alpha1.ProviderNone, annotations
 	})

@@ -12,7 +12,7 @@ import (
 )
 
 // runDeployments plays the Deployment controller and its pods: every Deployment of
-// the test's Namespace is available as soon as it is there, except for those named.
+// the test's Namespace is available as soon as it exists, except for those named.
 func (e *env) runDeployments(except ...string) {
 	e.Helper()
 	client := e.kube.AppsV1().Deployments(e.namespace)

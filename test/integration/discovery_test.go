@@ -21,7 +21,7 @@ import (
 const waiting = 40
 
 // A question that the API server does not answer delays no operator in another namespace. Ones that
-// need the answer go on when it comes.
+// need the answer continue when it comes.
 func TestUnansweredDiscovery(t *testing.T) {
 	for name, test := range map[string]struct {
 		path    func(group string) string
@@ -81,11 +81,11 @@ func TestUnansweredDiscovery(t *testing.T) {
 			<-unanswered.asked
 			other.create(csv("operator.v1", "server"))
 			other.succeeds("operator.v1")
-			allReach(e, "say what was not answered", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
+			allReach(e, "report what was not answered", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
 				return test.message == "" || strings.Contains(fmt.Sprint(c.Status.RequirementStatus), test.message)
 			})
 			release()
-			allReach(e, "go on", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
+			allReach(e, "continue", func(c operatorsv1alpha1.ClusterServiceVersion) bool {
 				return c.Status.Phase == operatorsv1alpha1.CSVPhaseInstalling
 			})
 			same(t, "the most questions at once", unanswered.count(0), 1)

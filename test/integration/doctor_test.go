@@ -81,13 +81,13 @@ func TestDoctor(t *testing.T) {
 	slices.Sort(want)
 	same(t, "findings", diagnose(e, userAgent), want)
 	for _, one := range []*env{a, crashing, conditional} {
-		e.eventually("a pod is refused, as is said", func() (bool, any) {
+		e.eventually("a pod is refused, as reported", func() (bool, any) {
 			_, err := one.kube.CoreV1().Pods(one.namespace).Create(one.ctx, aHookPod(), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			return wasCalled(err), err
 		})
 	}
 	if _, err := e.kube.CoreV1().Pods(crashing.namespace).UpdateStatus(e.ctx, pod, metav1.UpdateOptions{}); err != nil {
-		t.Errorf("a pod that is said to restart in place cannot say so: %v", err)
+		t.Errorf("a pod that is reported to restart in place cannot report it: %v", err)
 	}
 	if asked := requests(e, place, userAgent); len(asked) == 0 || len(kube.Writes(asked, userAgent)) > 0 {
 		t.Errorf("it made %d requests, and wrote %+v", len(asked), kube.Writes(asked, userAgent))
@@ -143,7 +143,7 @@ func diagnose(e *env, userAgent string, but ...string) []string {
 	return found
 }
 
-// asReader is a user who may read what doctor looks at but some groups, and nothing else.
+// asReader is a user who may read what doctor reads except for some groups, and nothing else.
 func asReader(e *env, but ...string) *rest.Config {
 	e.Helper()
 	meta, user, read := metav1.ObjectMeta{Name: "reader-" + e.namespace}, "reader-of-"+e.namespace, []string{"get", "list"}

@@ -86,7 +86,7 @@ func TestEditedWebhooks(t *testing.T) {
 				return slices.Equal(got, test.want), got
 			})
 			e.succeeds("operator.v1")
-			e.eventually("the WebhookRollout says that it is ready", func() (bool, any) {
+			e.eventually("the WebhookRollout reports that it is ready", func() (bool, any) {
 				r := e.rollout("operator.v1")
 				return r.ObservedGeneration == 2 && meta.IsStatusConditionTrue(r.Conditions, "Ready"), r
 			})
@@ -129,14 +129,14 @@ func TestReplicas(t *testing.T) {
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(2))
 	})
-	e.eventually("the new number is there", func() (bool, any) {
+	e.eventually("the new number is stored", func() (bool, any) {
 		replicas := *e.deployment("server").Spec.Replicas
 		return replicas == 2, replicas
 	})
 	e.succeeds("operator.v1")
 }
 
-// What the API server does not let an edit change is said, and costs no webhook.
+// What the API server does not let an edit change is reported, and costs no webhook.
 func TestEditThatIsRefused(t *testing.T) {
 	e := newOperatorEnv(t)
 	runOperator(e)
@@ -150,7 +150,7 @@ func TestEditThatIsRefused(t *testing.T) {
 	e.edit("operator.v1", relabel("other"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed)
 	if !strings.HasPrefix(message, "install strategy failed: ") || !strings.Contains(message, "field is immutable") {
-		t.Errorf("message %q does not say, in OLM v0's words, that the selector of a Deployment stays", message)
+		t.Errorf("message %q does not report, in OLM v0's words, that the selector of a Deployment stays", message)
 	}
 	same(t, "status.message, as OLM v0 writes it", e.get("operator.v1").Status.Message, message)
 	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
@@ -170,7 +170,7 @@ func TestReinstall(t *testing.T) {
 	uid := e.get("operator.v1").UID
 	for _, o := range e.owned(derived) {
 		for _, owner := range o.GetOwnerReferences() {
-			if owner.UID != uid && o.GetKind() != "WebhookRollout" { // which no client misses until it is made again
+			if owner.UID != uid && o.GetKind() != "WebhookRollout" { // which no client misses until it is recreated
 				t.Errorf("%s %s is owned by one that no longer exists", o.GetKind(), o.GetName())
 			}
 		}

@@ -138,7 +138,7 @@ func (e *env) surroundings() surroundings {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		e.must(err)
 		for _, r := range list.APIResources {
-			if ofATest.MatchString(gv.Group) || r.Kind == "IPAddress" { // which goes with its Service
+			if ofATest.MatchString(gv.Group) || r.Kind == "IPAddress" { // which is deleted with its Service
 				continue
 			}
 			for _, o := range kube.List(e, e.any.Resource(gv.WithResource(r.Name)), metav1.ListOptions{}).Items {

@@ -33,7 +33,7 @@ func TestEvidenceBehindAnEditedService(t *testing.T) {
 				c := rotation(e)
 				return c.Phase == managerv1alpha1.CertificatePromoting && strings.Contains(c.Message, "server-0 serves another certificate"), c
 			}
-			e.eventually("the pod is seen to serve the certificate before", waits)
+			e.eventually("the pod is observed to serve the previous certificate", waits)
 
 			services := e.kube.CoreV1().Services(e.namespace)
 			service := kube.Get(e, services, "server-service")

@@ -60,7 +60,7 @@ func TestAuthorsServiceHasTheName(t *testing.T) {
 
 	for _, o := range e.owned(derived) {
 		if strings.HasPrefix(o.GetName(), theirs.Name) {
-			t.Errorf("%s %s is of no use", o.GetKind(), o.GetName())
+			t.Errorf("%s %s is useless", o.GetKind(), o.GetName())
 		}
 	}
 

@@ -99,7 +99,7 @@ func converts(e *env, crd, namespace, service, caBundle string) {
 	})
 }
 
-// A definition that is named any number of times is asked about once in each pass.
+// A definition that is named any number of times is asked about once in each reconciliation.
 func TestForeignConversionNamedManyTimes(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "rivets", "v1", "v2").Name

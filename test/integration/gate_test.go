@@ -46,5 +46,5 @@ func (g *gate) close() { g.closed.Store(true) }
 
 func (g *gate) keeps() {
 	g.Helper()
-	g.eventually("a write stands before the gate", func() (bool, any) { return g.arrived.Load() > 0, nil })
+	g.eventually("a write waits before the gate", func() (bool, any) { return g.arrived.Load() > 0, nil })
 }

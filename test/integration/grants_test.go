@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// What an installation grants in the namespaces that an operator watches goes with its version,
+// What an installation grants in the namespaces that an operator watches is deleted with its version,
 // when that is replaced and when it is uninstalled. Nothing else of these namespaces does.
 func TestGrantsAreDeletedWithTheirVersion(t *testing.T) {
 	e := newParallelEnv(t)

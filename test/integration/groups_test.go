@@ -11,7 +11,7 @@ import (
 )
 
 // Without one scope that the operator supports nothing is registered, and the
-// ClusterServiceVersion says why; once there is one, it goes on by itself.
+// ClusterServiceVersion reports why; once there is one, it continues by itself.
 func TestNoScope(t *testing.T) {
 	for name, test := range map[string]struct {
 		groups map[string]operatorsv1.OperatorGroupSpec
@@ -104,8 +104,8 @@ func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
 	})
 }
 
-// An installed operator whose group goes keeps its webhooks as they are: to take them
-// away would let through what they are there to stop.
+// An installed operator whose group is deleted keeps its webhooks as they are: to take them
+// away would let through what they have to stop.
 func TestGroupIsDeleted(t *testing.T) {
 	e := newParallelEnv(t)
 	group := e.group("og", namespaces(e.namespace))

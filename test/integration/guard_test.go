@@ -46,7 +46,7 @@ func TestForbiddenRules(t *testing.T) {
 	}
 	registersNothing(e)
 
-	m.looksAgain(last) // what is said of it is written by a pass that may go on
+	m.looksAgain(last) // its status is written by a reconciliation that may still run
 	since := auditEnd(e)
 	for name := range tests {
 		before := e.get(resourceName(name)).Status
@@ -91,7 +91,7 @@ func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
 	m.looksAgain("operator.v1")
 	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
 	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Registered" || w.Reason != "Held" {
-		t.Errorf("the WebhookRollout says %s/%s, want Registered/Held", w.State, w.Reason)
+		t.Errorf("the WebhookRollout reports %s/%s, want Registered/Held", w.State, w.Reason)
 	}
 
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {

@@ -49,7 +49,7 @@ type env struct {
 	touches   int  // of a ClusterServiceVersion so far
 }
 
-// newEnv makes a Namespace that no longer exists, with all webhooks of it, after the test.
+// newEnv creates a Namespace that no longer exists, with all webhooks of it, after the test.
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	if !cluster.Audit.Available() {
@@ -146,7 +146,7 @@ func (e *env) must(err error) {
 // other work keeps busy.
 const patience = 3 * time.Minute
 
-// pauses grow from 10 ms to 60 ms: each look costs the API server processor time, of which the
+// pauses grow from 10 ms to 60 ms: each read costs the API server processor time, of which the
 // managers under test have less then.
 var pauses = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.3, Steps: 7}
 
@@ -166,12 +166,12 @@ func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, s
 		return ok, nil
 	})
 	if err != nil {
-		e.Fatalf("not within %s: %s; last seen: %+v", patience, what, last)
+		e.Fatalf("not within %s: %s; last observed: %+v", patience, what, last)
 	}
 }
 
 // proxy stands before the API server: it knows a manager's writes in their order, and
-// cuts off the ones that the judge says.
+// cuts off the ones that the judge selects.
 func proxy(e *env, judge kube.Judge) *kube.Proxy {
 	e.Helper()
 	p, err := kube.NewProxy(cluster.Config(), judge)

@@ -45,7 +45,7 @@ func newHeld(t *testing.T) held {
 	return h
 }
 
-// ownedAccount makes an account that may read, all of which goes with its operator.
+// ownedAccount creates an account that may read, all of which is deleted with its operator.
 func ownedAccount(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVersion) {
 	e.Helper()
 	owned := metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{
@@ -60,7 +60,7 @@ func ownedAccount(e *env, name string, csv *operatorsv1alpha1.ClusterServiceVers
 	})
 }
 
-// isHeld waits until the ClusterServiceVersion and its record say what holds it, and in what state the
+// isHeld waits until the ClusterServiceVersion and its record report what holds it, and in what state the
 // conversion is.
 func (h held) isHeld() {
 	h.Helper()
@@ -79,7 +79,7 @@ func (h held) release() {
 	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
 	touch := []byte(`{"metadata":{"labels":{"touched":"yes"}}}`)
 	_, err := h.olm.ClusterServiceVersions(h.namespace).Patch(h.ctx, "operator.v1", types.MergePatchType, touch, metav1.PatchOptions{})
-	if !apierrors.IsNotFound(err) { // the manager may have looked by itself
+	if !apierrors.IsNotFound(err) { // the manager may have reconciled by itself
 		h.must(err)
 	}
 	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v1"), nil })
@@ -141,7 +141,7 @@ func cascade(e *env, csv string, policy metav1.DeletionPropagation) {
 	})
 }
 
-// namespaced is what there is in the Namespace that may go with an operator.
+// namespaced are the objects in the Namespace that may be deleted with an operator.
 func namespaced(e *env) []unstructured.Unstructured {
 	e.Helper()
 	var all []unstructured.Unstructured
@@ -168,7 +168,7 @@ func kindsAndNames(objects []unstructured.Unstructured) []string {
 }
 
 // A client that deletes the old version before the new one has begun leaves what converts to the
-// definition, and the new version takes it over from there.
+// definition, and the new version adopts it from there.
 func TestConversionOutlivesItsVersion(t *testing.T) {
 	h := newHeld(t)
 	h.create(needs(replacing("operator.v1", converting("operator.v2", h.crd.Name)), "account"))
@@ -183,7 +183,7 @@ func TestConversionOutlivesItsVersion(t *testing.T) {
 	serviceAccount(h.env, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	h.succeeds("operator.v2")
 	if d := h.deployment("server"); d.UID != uid || !bytes.Equal(h.servingCA(), ca) {
-		t.Error("it was made again")
+		t.Error("it was recreated")
 	}
 	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
 	h.uninstall("operator.v2")
@@ -212,7 +212,7 @@ func TestConversionOutlivesBothVersions(t *testing.T) {
 }
 
 // Nothing in a Namespace outlives it, but the ClusterServiceVersion that waits for its conversion: it
-// says so, and how it can be let go.
+// reports it, and how its finalizer can be removed.
 func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h := newHeld(t)
 	h.must(h.kube.CoreV1().Namespaces().Delete(h.ctx, h.namespace, metav1.DeleteOptions{}))
@@ -226,9 +226,9 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 		message := h.get("operator.v1").Status.Message
 		return strings.Contains(message, "its Namespace is being deleted") && strings.Contains(message, wellknown.AnnotationForceConversion+"=true"), message
 	}
-	h.eventually("the ClusterServiceVersion says what it waits for", saysWhy)
+	h.eventually("the ClusterServiceVersion reports what it waits for", saysWhy)
 	kube.Patch(h, h.olm.ClusterServiceVersions(h.namespace), "operator.v1", types.MergePatchType, []byte(`{"status":{"message":"nothing"}}`), "status")
-	h.eventually("it still says so when nothing is left that converts", saysWhy)
+	h.eventually("it still reports it when nothing is left that converts", saysWhy)
 	h.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationForceConversion, "true")
 	})

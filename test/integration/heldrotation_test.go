@@ -58,7 +58,7 @@ func TestRotationWhileHeld(t *testing.T) {
 	}
 }
 
-// A version that has taken over, and is not rolled out yet, looks after the certificate.
+// A version that has become active, and is not rolled out yet, looks after the certificate.
 func TestRotationDuringAnUpgrade(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -90,7 +90,7 @@ func TestRotationWhileAConversionIsInUse(t *testing.T) {
 	h.isHeld()
 	before := h.servingCA()
 	h.order("once")
-	h.eventually("the conversion trusts nothing but another CA, and the status says so", func() (bool, any) {
+	h.eventually("the conversion trusts nothing but another CA, and the status reports it", func() (bool, any) {
 		ca, c := h.servingCA(), rotation(h.env)
 		return !bytes.Equal(ca, before) && bytes.Equal(conversion(h.env, h.crd.Name).Webhook.ClientConfig.CABundle, ca) &&
 			c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable, c

@@ -8,7 +8,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// A pass that changes nothing writes nothing and reports nothing, independent of what makes the manager look: a change
+// A reconciliation that changes nothing writes nothing and reports nothing, independent of what triggered it: a change
 // that does not matter to any of its objects, or its own start.
 func TestQuiet(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
@@ -17,7 +17,7 @@ func TestQuiet(t *testing.T) {
 	m.looksAgain("operator.v1")
 
 	if len(m.reported()) == 0 {
-		t.Error("the manager reported nothing of an installation: is this test looking?")
+		t.Error("the manager reported nothing of an installation: does this test find anything?")
 	}
 	since := auditEnd(e)
 	for _, o := range e.owned(derived) {
@@ -33,7 +33,7 @@ func TestQuiet(t *testing.T) {
 
 	m.stop()
 	again := e.manage()
-	again.eventually("the new manager has looked at everything", func() (bool, any) {
+	again.eventually("the new manager has reconciled everything", func() (bool, any) {
 		for _, kind := range []string{"ClusterServiceVersion", "OperatorGroup", "Namespace"} {
 			if again.passes(kind) == 0 {
 				return false, kind

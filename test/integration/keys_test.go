@@ -80,11 +80,11 @@ func (w *keyWatch) holdNoCAKey() {
 		w.Error(where)
 	}
 	if keys < 2 || authorities < 2 {
-		w.Errorf("%d keys and %d CAs were seen: this shows nothing", keys, authorities)
+		w.Errorf("%d keys and %d CAs were found: this shows nothing", keys, authorities)
 	}
 }
 
-// keysOfCAs says where the keys of a Namespace's CAs are, and how many keys and CAs it saw.
+// keysOfCAs reports where the keys of a Namespace's CAs are, and how many keys and CAs it saw.
 func keysOfCAs(secrets []*corev1.Secret, namespace string) (found []string, keys, cas int) {
 	authorities := map[string]*x509.Certificate{}
 	for _, secret := range secrets {
@@ -111,7 +111,7 @@ func keysOfCAs(secrets []*corev1.Secret, namespace string) (found []string, keys
 	return found, keys, len(authorities)
 }
 
-// The search finds a key that is there, wherever it is and however it is written.
+// The search finds a key that exists, wherever it is and however it is written.
 func TestThePrivateKeyOfACAIsFound(t *testing.T) {
 	e := &env{T: t} // without a cluster
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -20,7 +20,7 @@ func TestContestOverALabel(t *testing.T) {
 	ctx, stop := context.WithCancel(e.ctx)
 	removed := removeLabel(ctx, e, target, scope.LabelOf(group))
 	e.manage()
-	e.eventually("the OperatorGroup says who removes its label", func() (bool, any) {
+	e.eventually("the OperatorGroup reports who removes its label", func() (bool, any) {
 		c := meta.FindStatusCondition(groupStatus(e, "og").Conditions, scope.ConditionLabelRefused)
 		return c != nil && strings.Contains(c.Message, "keeps changing metadata.labels."+scope.LabelOf(group)+" back"), c
 	})
@@ -30,7 +30,7 @@ func TestContestOverALabel(t *testing.T) {
 	}
 }
 
-// removeLabel removes a label from a Namespace whenever it is there, and returns how often it did when it ends.
+// removeLabel removes a label from a Namespace whenever it is set, and returns how often it did when it ends.
 func removeLabel(ctx context.Context, e *env, namespace, label string) <-chan int {
 	e.Helper()
 	client, removed := e.kube.CoreV1().Namespaces(), make(chan int, 1)

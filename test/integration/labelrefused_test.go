@@ -14,7 +14,7 @@ import (
 )
 
 // A policy protects the labels of some Namespaces. The others get theirs all the same, the OperatorGroup
-// and its ClusterServiceVersion say what is refused, and go on when it is not any more.
+// and its ClusterServiceVersion report what is refused, and continue when it is not any more.
 func TestANamespaceWhoseLabelIsRefused(t *testing.T) {
 	e := newParallelEnv(t)
 	var protected []string
@@ -32,7 +32,7 @@ func TestANamespaceWhoseLabelIsRefused(t *testing.T) {
 	refused := func() *metav1.Condition {
 		return meta.FindStatusCondition(groupStatus(e, "og").Conditions, scope.ConditionLabelRefused)
 	}
-	e.eventually("the OperatorGroup says which Namespaces are refused", func() (bool, any) {
+	e.eventually("the OperatorGroup reports which Namespaces are refused", func() (bool, any) {
 		c := refused()
 		return c != nil && strings.Contains(c.Message, "and 2 more") && strings.Contains(c.Message, "labels are protected"), c
 	})
@@ -41,7 +41,7 @@ func TestANamespaceWhoseLabelIsRefused(t *testing.T) {
 
 	allow()
 	carriesLabel(e, group, protected, protected...)
-	e.eventually("the OperatorGroup says nothing of it any more", func() (bool, any) { return refused() == nil, refused() })
+	e.eventually("the OperatorGroup reports nothing of it any more", func() (bool, any) { return refused() == nil, refused() })
 	e.succeeds("operator.v1")
 }
 

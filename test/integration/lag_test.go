@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// An operator without webhooks is Succeeded before the manager has looked at another config,
+// An operator without webhooks is Succeeded before the manager has reconciled another config,
 // and while its pods are replaced: its Deployments report whether it has, to every reader.
 func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
@@ -29,7 +29,7 @@ func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
 	})
 	e.succeeds("operator.v1")
 	if lag := lag(e); lag == nil || !lag.Unobserved {
-		t.Errorf("no manager has seen its config, and it lags: %+v", lag)
+		t.Errorf("no manager has observed its config, and it lags: %+v", lag)
 	}
 	e.manage()
 	e.eventually("it lags no more", func() (bool, any) { lag := lag(e); return lag == nil, lag })

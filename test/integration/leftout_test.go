@@ -25,7 +25,7 @@ func TestRemovedConversion(t *testing.T) {
 		c.Spec.WebhookDefinitions, c.Spec.CustomResourceDefinitions.Owned[0].Version = nil, "v2"
 		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{deploymentSpec("other")}
 	})
-	e.eventually("the condition says that the conversion is in use", func() (bool, any) {
+	e.eventually("the condition reports that the conversion is in use", func() (bool, any) {
 		d, condition := e.deployment("other"), meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionConversionInUse)
 		return d != nil && condition != nil, condition
 	})

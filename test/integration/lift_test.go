@@ -74,7 +74,7 @@ func lifted(e *env) []string {
 }
 
 // What the installer granted in the operator's namespace is granted wherever its group
-// targets, for as long as it does and the operator is there.
+// targets, for as long as it does and the operator exists.
 func TestLiftRoles(t *testing.T) {
 	e := newOperatorEnv(t)
 	other := newNamespace(e, "", nil)
@@ -130,10 +130,10 @@ func TestLiftRolesNextToARoleOfThatName(t *testing.T) {
 }
 
 // A Role of a target namespace that happens to be called like the operator's Role is never bound to
-// the operator's account, whether it was there before or took the place of the lifted one.
+// the operator's account, whether it existed before or replaced the lifted one.
 func TestLiftRolesNextToARoleOfThatNameInATarget(t *testing.T) {
 	everything := []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}
-	for name, replaced := range map[string]bool{"that was there before": false, "that replaced the lifted one": true} {
+	for name, replaced := range map[string]bool{"that existed before": false, "that replaced the lifted one": true} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
 			target := newNamespace(e, "", nil)
@@ -184,7 +184,7 @@ func TestLiftedPermissionsSatisfy(t *testing.T) {
 	}
 }
 
-// A newer version takes over what was lifted; when it is deleted before it has replaced the
+// A newer version adopts what was lifted; when it is deleted before it has replaced the
 // older one, that one has it back, and its pods have been granted it all the while.
 func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
 	e := newParallelEnv(t)
@@ -200,7 +200,7 @@ func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
 	}
 
 	e.create(replacing("operator.v1", asking(csv("operator.v2", "slow"), readPods)))
-	e.eventually("the newer version has taken over", func() (bool, any) { taken := liftedBy(e, "operator.v2"); return len(taken) == 2, taken })
+	e.eventually("the newer version has become active", func() (bool, any) { taken := liftedBy(e, "operator.v2"); return len(taken) == 2, taken })
 	e.uninstall("operator.v2")
 	e.succeeds("operator.v1")
 	same(t, "what is lifted", liftedBy(e, "operator.v1"), first)
@@ -221,7 +221,7 @@ func liftedBy(e *env, csv string) map[string]types.UID {
 	return found
 }
 
-// Without the permissions of the overlay the operator waits, and the manager says why.
+// Without the permissions of the overlay the operator waits, and the manager reports why.
 func TestLiftRolesWithoutPermission(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)

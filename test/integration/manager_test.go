@@ -84,7 +84,7 @@ func manageThrough(e *env, config *rest.Config, change ...func(*controller.Optio
 	return m
 }
 
-// logger says nothing unless MANAGER_LOG is set.
+// logger reports nothing unless MANAGER_LOG is set.
 func logger() *logrus.Entry {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
@@ -94,7 +94,7 @@ func logger() *logrus.Entry {
 	return logrus.NewEntry(log)
 }
 
-// passes is how often the manager has looked at something of the kind, to the end or, with the
+// passes is how often the manager has reconciled an object of the kind, to the end or, with the
 // outcome "waiting", no further than to what it wrote before.
 func (m *manager) passes(kind string, but ...string) (n uint64) {
 	m.Helper()
@@ -117,18 +117,18 @@ func (m *manager) passes(kind string, but ...string) (n uint64) {
 	return n
 }
 
-// looksAfter waits until the manager has looked at the test's ClusterServiceVersions, to the end,
+// looksAfter waits until the manager has reconciled the test's ClusterServiceVersions, to the end,
 // because of a change.
 func (m *manager) looksAfter(change func()) {
 	m.Helper()
 	looks := func() uint64 { return m.passes("ClusterServiceVersion", "waiting") }
 	before := looks()
 	change()
-	m.eventually("the manager looks at what has changed", func() (bool, any) { return looks() > before, before })
+	m.eventually("the manager reconciles what has changed", func() (bool, any) { return looks() > before, before })
 }
 
-// looksAgain waits until the manager has looked at a ClusterServiceVersion as it is now:
-// one look may have begun before, and one more be due for an earlier change.
+// looksAgain waits until the manager has reconciled a ClusterServiceVersion as it is now:
+// one reconciliation may have begun before, and one more be queued for an earlier change.
 func (m *manager) looksAgain(csv string) {
 	m.Helper()
 	for range 3 {
@@ -144,14 +144,14 @@ func (m *manager) settles(csv string) {
 	m.writesNothing(since)
 }
 
-// rests waits until nothing that happened has the manager look at a ClusterServiceVersion any
+// rests waits until nothing that happened has the manager reconcile a ClusterServiceVersion any
 // more: it has not for longer than it waits for its own writes to return, independent of what else is done meanwhile.
 func (m *manager) rests(meanwhile ...func()) {
 	m.Helper()
 	m.restsFor(60, meanwhile...)
 }
 
-// restsFor waits until it has not been looked at for so many polls. What is counted are the looks at
+// restsFor waits until it has not been reconciled for so many polls. What is counted are the reconciliations of
 // all ClusterServiceVersions, those of other tests as well.
 func (m *manager) restsFor(while int, meanwhile ...func()) {
 	m.Helper()

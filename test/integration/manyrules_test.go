@@ -40,7 +40,7 @@ func TestRulesOfTooManyCombinations(t *testing.T) {
 }
 
 // A ClusterServiceVersion that lists one Deployment many times, and many webhooks of it, is reported as it is,
-// costs what its text costs, and goes on when it is corrected.
+// costs what its text costs, and continues when it is corrected.
 func TestDeploymentsOfOneName(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	runOperator(e)

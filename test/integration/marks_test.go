@@ -36,7 +36,7 @@ func mutates(e *env, group, resource, condition, patch string, operations ...adm
 	})
 }
 
-// Nothing is made for a ClusterServiceVersion whose finalizer admission takes back: its webhooks would stay
+// Nothing is created for a ClusterServiceVersion whose finalizer admission takes back: its webhooks would stay
 // registered when it is deleted.
 func TestFinalizerTakenBackByAdmission(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -48,7 +48,7 @@ func TestFinalizerTakenBackByAdmission(t *testing.T) {
 		return err == nil && len(c.Finalizers) == 0, err
 	})
 	m := e.manage()
-	e.eventually("the ClusterServiceVersion says what is missing", func() (bool, any) {
+	e.eventually("the ClusterServiceVersion reports what is missing", func() (bool, any) {
 		c := e.get("operator.v1")
 		i := slices.IndexFunc(c.Status.RequirementStatus, func(r operatorsv1alpha1.RequirementStatus) bool {
 			return strings.Contains(r.Message, wellknown.FinalizerCSV) && strings.Contains(r.Message, "admission takes back the change of metadata.finalizers")
@@ -60,7 +60,7 @@ func TestFinalizerTakenBackByAdmission(t *testing.T) {
 	same(t, "the Deployment", e.deployment("server"), nil)
 }
 
-// The status of an OperatorGroup is kept also where admission takes its annotation back, and says so.
+// The status of an OperatorGroup is kept also where admission takes its annotation back, and reports it.
 func TestAnnotationOfAGroupTakenBackByAdmission(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "axles", "v1", "v2").Name
@@ -72,7 +72,7 @@ func TestAnnotationOfAGroupTakenBackByAdmission(t *testing.T) {
 	})
 	e.manage()
 	e.create(converting("operator.v1", crd))
-	e.eventually("the OperatorGroup says what it targets, and what is taken back", func() (bool, any) {
+	e.eventually("the OperatorGroup reports what it targets, and what is taken back", func() (bool, any) {
 		status := groupStatus(e, "og")
 		c := meta.FindStatusCondition(status.Conditions, scope.ConditionAnnotationRefused)
 		return status.LastUpdated != nil && len(status.Namespaces) == 1 && c != nil && strings.Contains(c.Message, "admission takes back the change of metadata.annotations.olm.providedAPIs"), status
@@ -94,7 +94,7 @@ func TestContestOverAnnotations(t *testing.T) {
 	ofGroup := removesAnnotation(ctx, operatorsv1.OperatorGroupProvidedAPIsAnnotationKey, func(patch []byte) (metav1.Object, error) {
 		return groups.Patch(ctx, "og", types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "gitops"})
 	}, func() (metav1.Object, error) { return groups.Get(ctx, "og", metav1.GetOptions{}) })
-	e.eventually("both say so", func() (bool, any) {
+	e.eventually("both report it", func() (bool, any) {
 		contested := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "Contested")
 		refused := meta.FindStatusCondition(groupStatus(e, "og").Conditions, scope.ConditionAnnotationRefused)
 		return contested != nil && strings.Contains(contested.Message, "metadata.annotations.olm.operatorGroup") &&
@@ -108,7 +108,7 @@ func TestContestOverAnnotations(t *testing.T) {
 	}
 }
 
-// removesAnnotation removes an annotation of an object whenever it is there, and returns how often it did when it ends.
+// removesAnnotation removes an annotation of an object whenever it is set, and returns how often it did when it ends.
 func removesAnnotation(ctx context.Context, annotation string, patch func([]byte) (metav1.Object, error), get func() (metav1.Object, error)) <-chan int {
 	removed := make(chan int, 1)
 	go func() {
@@ -152,7 +152,7 @@ func TestContestOverKeepers(t *testing.T) {
 	}
 }
 
-// A ClusterServiceVersion that is deleted and created again is marked each time: no client removed the marks of the
+// A ClusterServiceVersion that is deleted and recreated is marked each time: no client removed the marks of the
 // one before it.
 func TestMarksOfWhatIsCreatedAgain(t *testing.T) {
 	e := newOwnNamespaceEnv(t)

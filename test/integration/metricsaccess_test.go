@@ -16,7 +16,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// Who may scrape the manager is what the API server says of the caller, with no more permissions
+// Who may scrape the manager is what the API server reports of the caller, with no more permissions
 // than manifests/ grant to the manager and to scrapers.
 func TestMetricsAccess(t *testing.T) {
 	e := newParallelEnv(t)

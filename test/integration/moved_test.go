@@ -32,7 +32,7 @@ func TestWebhookThatMovesIsMaintained(t *testing.T) {
 			runOperator(e)
 			before := e.registration("v.example.com")
 			move(e)
-			e.eventually("the other Deployment is there", func() (bool, any) { d := e.deployment("other"); return d != nil, d })
+			e.eventually("the other Deployment exists", func() (bool, any) { d := e.deployment("other"); return d != nil, d })
 
 			weaken := []byte(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}, {"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]`)
 			_, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, before.Name, types.JSONPatchType, weaken, metav1.PatchOptions{FieldManager: "administrator"})
@@ -60,7 +60,7 @@ func TestWebhookThatMovesIsMaintained(t *testing.T) {
 	}
 }
 
-// What an upgrade has not taken over yet keeps the certificate of the Deployment that serves it also
+// What an upgrade has not adopted yet keeps the certificate of the Deployment that serves it also
 // while the newer version, which declares it for another Deployment, is held.
 func TestUpgradeThatIsHeldKeepsWhatIsServed(t *testing.T) {
 	for name, hold := range map[string]func(*env){

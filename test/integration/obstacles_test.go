@@ -135,12 +135,12 @@ func TestObstacles(t *testing.T) {
 			test.prepare(e, c)
 			e.create(c)
 			phase, reason := cmp.Or(test.phase, operatorsv1alpha1.CSVPhaseFailed), cmp.Or(test.reason, operatorsv1alpha1.CSVReasonComponentFailed)
-			e.eventually("the ClusterServiceVersion says what is wrong", func() (bool, any) {
+			e.eventually("the ClusterServiceVersion reports what is wrong", func() (bool, any) {
 				s := e.get("operator.v1").Status
 				return s.Phase == phase && s.Reason == reason && strings.Contains(csvstatus.Explained(s), test.message), csvstatus.Explained(s)
 			})
 			if w := webhookStatus(e, "operator.v1", c.Spec.WebhookDefinitions[0].GenerateName); string(w.State) != test.state || !strings.Contains(w.Message, test.message) {
-				t.Errorf("the WebhookRollout says %s: %s; want %s: %s", w.State, w.Message, test.state, test.message)
+				t.Errorf("the WebhookRollout reports %s: %s; want %s: %s", w.State, w.Message, test.state, test.message)
 			}
 			registersNothing(e)
 			m.looksAgain("operator.v1")

@@ -40,7 +40,7 @@ func TestRotationOrderedAsWithOLM(t *testing.T) {
 			e.eventually("the pods are replaced, and have another certificate", func() (bool, any) {
 				return templateHash(e) != hash && !bytes.Equal(before, e.servingCA()), rotation(e)
 			})
-			e.eventually("the ClusterServiceVersion says the truth again", func() (bool, any) {
+			e.eventually("the ClusterServiceVersion reports the truth again", func() (bool, any) {
 				s := e.get("operator.v1").Status
 				return s.CertsRotateAt.After(time.Now()) && s.Phase == operatorsv1alpha1.CSVPhaseSucceeded, s
 			})
@@ -62,7 +62,7 @@ func TestDueCertificateIsNoOrder(t *testing.T) {
 	hash := templateHash(e)
 	e.age(80 * 24 * time.Hour)
 	m = e.manage()
-	e.eventually("the certificate that is due is replaced", func() (bool, any) {
+	e.eventually("the certificate that is due for renewal is replaced", func() (bool, any) {
 		c := rotation(e)
 		return c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable, c
 	})

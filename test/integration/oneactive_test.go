@@ -20,7 +20,7 @@ import (
 )
 
 // Two versions that replace the same one have its Deployment in mind. The first gets it; the other
-// says so, and nothing is written any more. When the first is deleted, the other goes on.
+// reports it, and nothing is written any more. When the first is deleted, the other continues.
 func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	m := e.manage()
@@ -44,7 +44,7 @@ func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
 		other = "operator.v3"
 	}
 	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
-	e.eventually("the other one says who has the Deployment", func() (bool, any) {
+	e.eventually("the other one reports who has the Deployment", func() (bool, any) {
 		s := e.get(other).Status
 		return s.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet && strings.Contains(csvstatus.Explained(s), "Deployment server belongs to ClusterServiceVersion "+winner), csvstatus.Explained(s)
 	})
@@ -131,7 +131,7 @@ func TestPredecessorThatWasNeverInstalled(t *testing.T) {
 	registersNothing(e)
 }
 
-// Who writes another operator's ClusterServiceVersion among the owners of a Deployment does not make it
+// A client that writes another operator's ClusterServiceVersion among the owners of a Deployment does not make it
 // an older version, which would be deleted. A forged record of an upgrade does not, either.
 func TestOwnerReferenceOfAnotherOperator(t *testing.T) {
 	e := newOwnNamespaceEnv(t)

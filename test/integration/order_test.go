@@ -83,7 +83,7 @@ func TestInstallTimeout(t *testing.T) {
 }
 
 // A live webhook that no endpoint answers stays as it is: to unregister it, or to ignore its
-// failures, would let through what it is there to stop.
+// failures, would let through what it has to stop.
 func TestUnreachable(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)

@@ -6,7 +6,7 @@ import (
 )
 
 // A certificate that expired while no manager was running, or that a clock which was set back has not
-// begun, is of no use: the next one is given to pods as soon as it is trusted.
+// begun, is useless: the next one is given to pods as soon as it is trusted.
 func TestCertificateOfAnotherTime(t *testing.T) {
 	for name, age := range map[string]time.Duration{"it ended": 91 * 24 * time.Hour, "it has not begun": -24 * time.Hour} {
 		t.Run(name, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// A read that fails is neither an object that is there nor one that is not: the pass
+// A read that fails is neither an object that exists nor one that does not: the reconciliation
 // ends, and another one begins a while later.
 func TestReadsThatFail(t *testing.T) {
 	for resource, test := range map[string]struct{ before, asks, after func(*env) }{

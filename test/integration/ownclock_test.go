@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 )
 
-// ownClock is a manager whose clock goes on when the test says so: within a second by that
+// ownClock is a manager whose clock advances when the test sets it: within a second by that
 // clock it does the same on a machine that is busy with something else.
 type ownClock struct {
 	*manager
@@ -31,7 +31,7 @@ const (
 	untilRest = 15 // ticks, longer than an answer of the API server about itself is good for
 )
 
-// flows has the clock go on like that on the wall, until it is asked to stop.
+// flows has the clock advance like that on the wall, until it is asked to stop.
 func (m ownClock) flows() (stop func()) {
 	ctx, cancel := context.WithCancel(m.ctx)
 	var flowing wait.Group
@@ -39,7 +39,7 @@ func (m ownClock) flows() (stop func()) {
 	return func() { cancel(); flowing.Wait() }
 }
 
-// withinASecond waits for what a watch is to show, while the clock goes on by a second in all: by
+// withinASecond waits for what a watch is to show, while the clock advances by a second in all: by
 // a quarter whenever the manager has rested for a while. On the wall it may take longer.
 func (m ownClock) withinASecond(w watch.Interface, shows func(watch.Event) (ok bool, seen any)) {
 	m.Helper()
@@ -66,7 +66,7 @@ func (m ownClock) withinASecond(w watch.Interface, shows func(watch.Event) (ok b
 				quarters, rested = quarters+1, 0
 			}
 		case <-patient:
-			m.Fatalf("not within a second of the manager's clock, nor %s on the wall; last seen: %+v", patience, last)
+			m.Fatalf("not within a second of the manager's clock, nor %s on the wall; last observed: %+v", patience, last)
 		}
 	}
 }

@@ -28,7 +28,7 @@ import (
 
 var installPlans sync.Mutex
 
-// plan plays a catalog: an InstallPlan says what became of its steps.
+// plan plays a catalog: an InstallPlan reports what became of its steps.
 func plan(e *env, csv string, steps map[string]operatorsv1alpha1.StepStatus) {
 	e.Helper()
 	defineInstallPlans(e)
@@ -78,7 +78,7 @@ func put(e *env, resource schema.GroupVersionResource, kind string, o metav1.Obj
 	e.must(err)
 }
 
-// labelledObjects are objects that bear the labels of a ClusterServiceVersion: the ones that belong to it
+// labelledObjects are objects that have the labels of a ClusterServiceVersion: the ones that belong to it
 // all the same, and those of others.
 type labelledObjects struct {
 	*env
@@ -180,7 +180,7 @@ func (l labelledObjects) own(csv string) {
 	}
 }
 
-// What bears the labels of a ClusterServiceVersion goes with it when more than the labels says that it
+// What has the labels of a ClusterServiceVersion is deleted with it when more than the labels proves that it
 // belongs to it. What others labelled stays, neither changed nor deleted, and an event lists it.
 func TestOnlyOwnObjectsAreDeleted(t *testing.T) {
 	e := newOperatorEnv(t)

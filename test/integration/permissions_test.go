@@ -92,7 +92,7 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 				m.looksAfter(func() { test.inVain(e) })
 				m.looksAgain("operator.v1")
 				if s := e.get("operator.v1").Status; s.Phase != operatorsv1alpha1.CSVPhasePending || !strings.Contains(csvstatus.Explained(s), test.message) {
-					t.Errorf("it is %s and says %q, want it Pending and %q", s.Phase, csvstatus.Explained(s), test.message)
+					t.Errorf("it is %s and reports %q, want it Pending and %q", s.Phase, csvstatus.Explained(s), test.message)
 				}
 				dependsOn(e, test.rule, operatorsv1alpha1.DependentStatusReasonNotSatisfied)
 			}
@@ -112,7 +112,7 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 	}
 }
 
-// dependsOn wants this to be said of the only rule that the only account is to have.
+// dependsOn checks the message of the only rule that the only account needs.
 func dependsOn(e *env, rule string, status operatorsv1alpha1.StatusReason) {
 	e.Helper()
 	same(e, "dependents", e.get("operator.v1").Status.RequirementStatus[0].Dependents, []operatorsv1alpha1.DependentStatus{

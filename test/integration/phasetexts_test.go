@@ -97,8 +97,8 @@ func intercepting(group string) func(*operatorsv1alpha1.ClusterServiceVersion) {
 	}
 }
 
-// What a life without mistakes says, in the order in which it says it, and what it says
-// when it comes to grief later.
+// The conditions of a lifecycle without errors, in their order, and the conditions
+// of one that fails later.
 func TestPhasesOfALifecycle(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -127,7 +127,7 @@ func TestPhasesOfALifecycle(t *testing.T) {
 		says{"Succeeded", "InstallSucceeded", "install strategy completed with no errors"},
 	)
 
-	const hold = "example.com/hold" // so that the old version can be seen to the end
+	const hold = "example.com/hold" // so that the old version can be observed to the end
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = append(c.Finalizers, hold) })
 	e.create(replacing("operator.v1", csv("operator.v2", "server")))
 	comesToSay(e, "operator.v1", says{"Replacing", "BeingReplaced", "being replaced by csv: operator.v2"})
@@ -144,14 +144,14 @@ func TestPhasesOfALifecycle(t *testing.T) {
 
 func comesToSay(e *env, csv string, want says) {
 	e.Helper()
-	e.eventually(fmt.Sprintf("%s says %v", csv, want), func() (bool, any) {
+	e.eventually(fmt.Sprintf("%s reports %v", csv, want), func() (bool, any) {
 		s := e.get(csv).Status
 		got := says{s.Phase, s.Reason, s.Message}
 		return got == want, got
 	})
 }
 
-// saidInOrder wants these among the conditions, in this order. Conditions go on after
+// saidInOrder expects these among the conditions, in this order. Conditions continue after
 // OLM's message to explain it.
 func saidInOrder(e *env, csv string, wanted ...says) {
 	e.Helper()

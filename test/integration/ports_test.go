@@ -21,7 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// servicePorts says where the ports of server-service lead, and which one the webhook calls.
+// servicePorts returns the target of each port of server-service, and which one the webhook calls.
 func servicePorts(e *env) string {
 	e.Helper()
 	service := kube.Get(e, e.kube.CoreV1().Services(e.namespace), "server-service")

@@ -76,7 +76,7 @@ func provides(e *env, provider managerv1alpha1.CertificateProvider) {
 
 func (e *env) says(text string) {
 	e.Helper()
-	e.eventually("the WebhookRollout says "+text, func() (bool, any) {
+	e.eventually("the WebhookRollout reports "+text, func() (bool, any) {
 		s := e.rollout("operator.v1")
 		if len(s.Deployments) == 0 || s.Deployments[0].Certificate == nil {
 			return false, s
@@ -94,7 +94,7 @@ func TestCertManagerIsNotInstalled(t *testing.T) {
 	e.create(csv("operator.v1", "server"))
 	e.says("cert-manager is not installed")
 	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.Reason != "CertificateUnusable" || !strings.Contains(w.Message, "install cert-manager") {
-		t.Errorf("the webhook says %+v", w)
+		t.Errorf("the webhook reports %+v", w)
 	}
 	registersNothing(e)
 	e.certManager()
@@ -102,7 +102,7 @@ func TestCertManagerIsNotInstalled(t *testing.T) {
 	e.succeeds("operator.v1")
 }
 
-// A certificate of cert-manager is signed by a CA, goes the way of any other, and leaves
+// A certificate of cert-manager is signed by a CA, is rotated like any other, and leaves
 // nothing behind that no garbage collector would remove.
 func TestCertManagerIssues(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -124,7 +124,7 @@ func TestCertManagerIssues(t *testing.T) {
 }
 
 // Providers change while the webhook is live, each into each of the others, and at every
-// moment it trusts what its pods may serve. What the previous one was asked for goes.
+// moment it trusts what its pods may serve. What was requested from the previous one is deleted.
 func TestProvidersChange(t *testing.T) {
 	const manager, none = managerv1alpha1.ProviderManager, managerv1alpha1.ProviderNone
 	all := managerv1alpha1.CertificateProviders()
@@ -153,7 +153,7 @@ func TestProvidersChange(t *testing.T) {
 			t.Errorf("from %s to %s: that the certificate is signed by the previous CA is %t", tour[i], next, same)
 		}
 		e.eventually("only "+string(next)+" is asked", func() (bool, any) { return asked(e, next) })
-		e.eventually("the ClusterServiceVersion says when "+string(next)+" renews, if it reports that", func() (bool, any) {
+		e.eventually("the ClusterServiceVersion reports when "+string(next)+" renews, if it reports that", func() (bool, any) {
 			s := e.get("operator.v1").Status
 			return s.CertsLastUpdated != nil && (s.CertsRotateAt != nil) == (next == manager || issuingControllers[next].reportsRenewal), s.CertsRotateAt
 		})
@@ -162,7 +162,7 @@ func TestProvidersChange(t *testing.T) {
 	e.succeeds("operator.v1")
 }
 
-// handsOff waits until the administrator's annotations are there, and the certificate is
+// handsOff waits until the administrator's annotations are set, and the certificate is
 // what it was, and trusted.
 func handsOff(e *env) {
 	e.Helper()

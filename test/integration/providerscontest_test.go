@@ -26,7 +26,7 @@ func TestContestOverACertificate(t *testing.T) {
 	changeCertificates(ctx, e)
 	since, m := auditEnd(e), e.manage()
 	e.create(csv("operator.v1", "server"))
-	e.eventually("the status says that the Certificate is contested", func() (bool, any) {
+	e.eventually("the status reports that the Certificate is contested", func() (bool, any) {
 		c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionContested)
 		return c != nil && strings.Contains(c.Message, "Certificate "+e.namespace+"/"), c
 	})
@@ -57,7 +57,7 @@ func TestCertificateChangedByAdmission(t *testing.T) {
 	})
 	since, m := auditEnd(e), e.manage()
 	e.create(csv("operator.v1", "server"))
-	e.eventually("the status says what admission changed", func() (bool, any) {
+	e.eventually("the status reports what admission changed", func() (bool, any) {
 		conditions := e.rollout("operator.v1").Conditions
 		c := meta.FindStatusCondition(conditions, managerv1alpha1.ConditionChangedByAdmission)
 		return c != nil && strings.Contains(c.Message, "Certificate "+e.namespace+"/") && strings.Contains(c.Message, "spec.privateKey.rotationPolicy"), conditions

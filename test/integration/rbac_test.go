@@ -100,7 +100,7 @@ func permissionsFor(event auditv1.Event) []permission {
 }
 
 // grant gives the manager's account what manifests/ grants it in the whole cluster, and waits
-// until the API server goes by it.
+// until the API server applies it.
 func grant(e *env) sets.Set[permission] {
 	e.Helper()
 	role, binding := &rbacv1.ClusterRole{}, &rbacv1.ClusterRoleBinding{}

@@ -31,7 +31,7 @@ func TestPermissionsForIssuers(t *testing.T) {
 	e.install(c)
 	p.start()
 	e.order("once")
-	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
+	e.eventually("the pod's kubelet is made to re-sync", func() (bool, any) {
 		annotations := p.get().Annotations
 		return annotations[wellknown.AnnotationResyncedAt] != "", annotations
 	})
@@ -48,7 +48,7 @@ func TestPermissionsForIssuers(t *testing.T) {
 	choose(e, managerv1alpha1.ProviderNone, injectFrom, e.namespace+"/own")
 	handsOff(e)
 	ownCertificate(e, "own")
-	e.eventually("the administrator's certificate is there", func() (bool, any) {
+	e.eventually("the administrator's certificate exists", func() (bool, any) {
 		return e.servingCA() != nil && !servingCertificate(e).Leaf.Equal(carried), nil
 	})
 	choose(e, managerv1alpha1.ProviderManager)

@@ -65,7 +65,7 @@ func convertAndValidate(e *env) (crd string) {
 }
 
 // losesAlone waits until the validating webhook trusts what pods are given, and the definition is
-// said to be lost.
+// reported as lost.
 func losesAlone(e *env, crd string, generation int64) {
 	e.Helper()
 	e.eventually("pods are given another certificate, which the definition does not trust", func() (bool, any) {

@@ -54,7 +54,7 @@ func TestManagerRemoved(t *testing.T) {
 		"operator.v1: without the conversion webhook objects would lose fields: ", crd.Name + " has 1 object, stored in v2", wellknown.AnnotationForceConversion + "=true", "then run the command again",
 	} {
 		if err == nil || !strings.Contains(err.Error(), said) {
-			t.Errorf("the error does not say %q: %v", said, err)
+			t.Errorf("the error does not contain %q: %v", said, err)
 		}
 	}
 	registersNothing(e)
@@ -194,7 +194,7 @@ func TestRefuseOtherManagers(t *testing.T) {
 		e.Helper()
 		for _, w := range want {
 			if !strings.Contains(got, w) {
-				e.Errorf("%s: %q does not say %q", what, got, w)
+				e.Errorf("%s: %q does not contain %q", what, got, w)
 			}
 		}
 		if len(want) == 0 && got != "" {
@@ -226,7 +226,7 @@ func TestRefuseOtherManagers(t *testing.T) {
 	says("a Deployment of a manager of all namespaces", refusal(true), "deployment "+other.namespace+"/all is a manager of namespaces "+e.namespace, "scale deployment all --replicas=0")
 }
 
-// A manager that is limited to some namespaces does not modify, when it goes, what an OLM v0 looks after
+// A manager that is limited to some namespaces does not modify, when it is removed, what an OLM v0 looks after
 // in others: it has the same labels and the same finalizer.
 func TestLimitedManagerRemoved(t *testing.T) {
 	e := newOwnNamespaceEnv(t)

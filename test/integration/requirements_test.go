@@ -53,7 +53,7 @@ func requires(e *env, want operatorsv1alpha1.RequirementStatus) {
 	same(e, "status.requirementStatus", got, []operatorsv1alpha1.RequirementStatus{want}, ignored)
 }
 
-// Each is held before anything of it is installed, and goes on once it is repaired.
+// Each is held before anything of it is installed, and continues once it is repaired.
 func TestUnmetRequirements(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil   func(*env, *operatorsv1alpha1.ClusterServiceVersion)

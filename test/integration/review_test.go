@@ -26,7 +26,7 @@ func routed(l net.Listener) func(*controller.Options) {
 	}
 }
 
-// onPodTemplates has the webhook called for PodTemplates with a label that none bears.
+// onPodTemplates has the webhook called for PodTemplates with a label that none has.
 func onPodTemplates(c *operatorsv1alpha1.ClusterServiceVersion) {
 	d := &c.Spec.WebhookDefinitions[0]
 	d.Rules[0] = rule([]string{""}, "podtemplates")
@@ -72,7 +72,7 @@ func TestPathNotServed(t *testing.T) {
 			})
 			endpoint(e, listener)
 			e.webhookIs("Waiting", test.reason, test.message)
-			e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
+			e.eventually("the ClusterServiceVersion reports it, too", func() (bool, any) {
 				s := e.get("operator.v1").Status
 				return s.Phase == "Installing" && strings.Contains(s.Message, test.message), s.Message
 			})

@@ -76,7 +76,7 @@ func TestRotation(t *testing.T) {
 		t.Error("the CA is the previous one")
 	}
 	same(t, "the template of pods, none of which serves the previous certificate", templateHash(e), template)
-	e.eventually("the ClusterServiceVersion says when its certificates were renewed and are due", func() (bool, any) {
+	e.eventually("the ClusterServiceVersion reports when its certificates were renewed and are due for renewal for renewal", func() (bool, any) {
 		s := e.get("operator.v1").Status
 		return began != nil && due != nil && !s.CertsLastUpdated.Time.Before(ordered) && !s.CertsRotateAt.Equal(due) && s.CertsRotateAt.After(s.CertsLastUpdated.Time), s
 	})
@@ -96,7 +96,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 		ca := e.servingCA()
 		return !trusts(e, before) && trusts(e, ca) && !bytes.Equal(before, ca), string(ca)
 	})
-	e.eventually("the status says what that costs", func() (bool, any) {
+	e.eventually("the status reports what that costs", func() (bool, any) {
 		return strings.Contains(rotation(e).Message, "calls to it fail until it does"), rotation(e)
 	})
 	p.reload()
@@ -104,14 +104,14 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 }
 
 // The previous CA is trusted as long as a pod serves under it, and the pod's kubelet is
-// made to look.
+// made to re-sync.
 func TestRotationWaitsForPods(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e, graceOf(time.Hour))
 	before := e.servingCA()
 	e.order("once")
 	m.emits("Normal CertificatePromoting the pods of deployment server are given certificate generation 2; the CAs of other certificates that they may serve stay trusted")
-	e.eventually("the pod's kubelet is made to look", func() (bool, any) {
+	e.eventually("the pod's kubelet is made to re-sync", func() (bool, any) {
 		annotations := p.get().Annotations
 		return annotations[wellknown.AnnotationResyncedAt] != "", annotations
 	})

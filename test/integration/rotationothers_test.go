@@ -20,7 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
-// sleeper is a manager that led, and does not see what happens, or does not go on, until it
+// sleeper is a manager that led, and does not see what happens, or does not continue, until it
 // wakes up.
 type sleeper struct {
 	*manager
@@ -45,7 +45,7 @@ func frozen(resource string) func(*env) sleeper {
 func paused(e *env) sleeper {
 	g := e.gate(func(r *http.Request, _ []byte) bool { return isRegistration(r.URL.Path) })
 	m := manageThrough(e, g.config, graceOf(time.Hour))
-	e.Cleanup(g.open) // a test that ends early ends the manager, whose writes have to come to an end
+	e.Cleanup(g.open) // a test that ends early ends the manager, whose writes have to end
 	sleep := func() {
 		g.close()
 		kube.Patch(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.registration("v.example.com").Name, types.JSONPatchType,
@@ -104,7 +104,7 @@ func TestRotationWithAnEarlierLeader(t *testing.T) {
 	}
 }
 
-// wakesIn wakes the manager in a phase, and waits until it has looked at what there is. From
+// wakesIn wakes the manager in a phase, and waits until it has reconciled what exists. From
 // then on it is a manager like any other.
 func (s sleeper) wakesIn(phase managerv1alpha1.CertificatePhase) {
 	s.Helper()
@@ -128,7 +128,7 @@ func promotes(e *env) {
 	})
 }
 
-// storedPhase is what the Secret says, independent of what managers report.
+// storedPhase is the phase in the Secret, independent of what managers report.
 func storedPhase(e *env) managerv1alpha1.CertificatePhase {
 	e.Helper()
 	secret := certificate(e)

@@ -8,7 +8,7 @@ import (
 )
 
 // A pod that comes while others take the next certificate up may have mounted the previous one: that
-// stays trusted until it has shown what it serves, when all others have long followed.
+// stays trusted until it has shown what it serves, when all others have long served the new certificate.
 func TestScaleUpWhilePodsTakeItUp(t *testing.T) {
 	e := newOperatorEnv(t)
 	p, m := runPod(e, graceOf(time.Hour))

@@ -12,7 +12,7 @@ import (
 )
 
 // What an OperatorGroup targets, on what its operators' webhooks are registered, and
-// what is said about it.
+// what is reported about it.
 func TestScope(t *testing.T) {
 	for name, test := range map[string]struct {
 		spec    func(own, other string) operatorsv1.OperatorGroupSpec

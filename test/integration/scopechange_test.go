@@ -22,7 +22,7 @@ func TestScopeShrinks(t *testing.T) {
 	e.runDeployments()
 	runOperator(e)
 	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec.TargetNamespaces = []string{e.namespace} })
-	e.eventually("the group says so", func() (bool, any) {
+	e.eventually("the group reports it", func() (bool, any) {
 		got := groupStatus(e, "og").Namespaces
 		return slices.Equal(got, []string{e.namespace}), got
 	})

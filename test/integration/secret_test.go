@@ -28,12 +28,12 @@ func TestSecretIsLost(t *testing.T) {
 		"deleted": func(e *env) {
 			e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 		},
-		"without its key":          patchSecret(`{"data": {"tls.key": ""}}`),
-		"without its certificate":  patchSecret(`{"data": {"tls.crt": "", "ca.crt": null, "olmCAKey": null}}`),
-		"spoiled":                  patchSecret(`{"data": {"tls.crt": "c3BvaWxlZA=="}}`),
-		"made again by another":    makeAnew(func(*corev1.Secret) {}),
-		"made again, unchangeable": makeAnew(func(s *corev1.Secret) { s.Immutable = new(true) }),
-		"of another type":          makeAnew(func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }),
+		"without its key":         patchSecret(`{"data": {"tls.key": ""}}`),
+		"without its certificate": patchSecret(`{"data": {"tls.crt": "", "ca.crt": null, "olmCAKey": null}}`),
+		"spoiled":                 patchSecret(`{"data": {"tls.crt": "c3BvaWxlZA=="}}`),
+		"recreated by another":    makeAnew(func(*corev1.Secret) {}),
+		"recreated, unchangeable": makeAnew(func(s *corev1.Secret) { s.Immutable = new(true) }),
+		"of another type":         makeAnew(func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
@@ -86,8 +86,8 @@ func TestSecretLosesItsLabel(t *testing.T) {
 	}
 }
 
-// A Secret that another client lays claim to is not modified, and said to
-// be in the way; the webhook goes on with the certificate that its pods have.
+// A Secret that belongs to another client is not modified, and reported as
+// an obstacle; the webhook continues with the certificate that its pods have.
 func TestSecretIsClaimed(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := runOperator(e)
@@ -95,7 +95,7 @@ func TestSecretIsClaimed(t *testing.T) {
 
 	since := auditEnd(e)
 	patchSecret(`{"metadata": {"labels": {"olm.managed": null, "app.kubernetes.io/managed-by": "Helm"}}}`)(e)
-	e.says(servingSecret + " bears the label app.kubernetes.io/managed-by=Helm, so it belongs to another client")
+	e.says(servingSecret + " has the label app.kubernetes.io/managed-by=Helm, so it belongs to another client")
 	m.looksAgain("operator.v1")
 	m.looksAgain("operator.v1")
 	none(t, "changes by the manager", slices.DeleteFunc(m.changes(since), func(w string) bool { return strings.Contains(w, "/status ") }))

@@ -40,7 +40,7 @@ func TestSecretReplacedWithoutAnnotations(t *testing.T) {
 		return key != corev1.TLSCertKey && key != corev1.TLSPrivateKeyKey && key != "ca.crt"
 	})
 	kube.Update(e, e.kube.CoreV1().Secrets(e.namespace), &corev1.Secret{ObjectMeta: named(secret.Name), Type: secret.Type, Data: secret.Data})
-	e.eventually("the Secret says again what pods may serve", func() (bool, any) {
+	e.eventually("the Secret lists again what pods may serve", func() (bool, any) {
 		return bytes.Contains(certificate(e).Data["previous-ca.crt"], before), rotation(e)
 	})
 	m.looksAgain("operator.v1")
@@ -123,7 +123,7 @@ func TestEverySecretIsImmutable(t *testing.T) {
 	e := operating(newEnv(t), allNamespaces) // alone: writes are counted for all ClusterServiceVersions
 	freezeSecrets(e)
 	p, m := runPod(e, graceOf(time.Hour))
-	e.eventually("the Secret was created again once", func() (bool, any) {
+	e.eventually("the Secret was recreated once", func() (bool, any) {
 		s, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
 		return err == nil && s.Immutable != nil && s.Annotations[wellknown.AnnotationRecreatedFor] != "", err
 	})

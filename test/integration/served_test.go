@@ -60,7 +60,7 @@ func (w *trustWatch) trustsAllServed(p *playedPod) {
 		still(math.MaxInt)
 	}
 	if len(p.served) < 2 || checked < 2*len(p.served) {
-		w.Errorf("of %d certificates that were served %d states of registrations were looked at: this shows nothing", len(p.served), checked)
+		w.Errorf("of %d certificates that were served %d states of registrations were compared: this shows nothing", len(p.served), checked)
 	}
 }
 

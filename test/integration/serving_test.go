@@ -34,7 +34,7 @@ func TestNoEndpointServes(t *testing.T) {
 			serve:  func(e *env, l net.Listener) { e.must(l.Close()) },
 			reason: "Refused", message: "server-0",
 		},
-		"a foreign certificate": {
+		"another client's certificate": {
 			serve:  func(e *env, l net.Listener) { serve(e, l, foreignCertificate(e)) },
 			reason: "ForeignCertificate", message: "server-0",
 		},
@@ -54,7 +54,7 @@ func TestNoEndpointServes(t *testing.T) {
 				endpoint(e, listener)
 			}
 			e.webhookIs("Waiting", test.reason, test.message)
-			e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
+			e.eventually("the ClusterServiceVersion reports it, too", func() (bool, any) {
 				s := e.get("operator.v1").Status
 				return s.Phase == "Installing" && s.Reason == "InstallWaiting" && strings.Contains(s.Message, test.message), s.Message
 			})

@@ -41,7 +41,7 @@ func reconfigure(e *env, change func(*operatorsv1alpha1.SubscriptionConfig)) {
 }
 
 // What the administrator configures reaches what is derived; a change rolls out, and what
-// is not configured any more goes.
+// is no longer configured is removed.
 func TestSubscriptionConfig(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{
@@ -67,7 +67,7 @@ func TestSubscriptionConfig(t *testing.T) {
 	refused := conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused")
 	for _, want := range []string{"spec.config.volumes[0] has the name webhook-cert", "has cert-manager.io/inject-ca-from"} {
 		if !strings.Contains(refused.Message, want) {
-			t.Errorf("ConfigRefused says %q, want %q", refused.Message, want)
+			t.Errorf("ConfigRefused reports %q, want %q", refused.Message, want)
 		}
 	}
 
@@ -92,7 +92,7 @@ func TestSubscriptionConfig(t *testing.T) {
 	})
 }
 
-// annotated wants the team's annotation on all that is derived, and nothing else of it.
+// annotated expects the team's annotation on all that is derived, and nothing else of it.
 func annotated(e *env, team string) {
 	e.Helper()
 	for what, annotations := range annotations(e) {
@@ -106,7 +106,7 @@ func annotated(e *env, team string) {
 
 func comesToBear(e *env, team string) {
 	e.Helper()
-	e.eventually("all that is derived bears "+team, func() (bool, any) {
+	e.eventually("all that is derived has "+team, func() (bool, any) {
 		found := annotations(e)
 		for _, annotations := range found {
 			if annotations["example.com/team"] != team {
@@ -136,7 +136,7 @@ func conditionIn(conditions []metav1.Condition, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// A converted definition bears what is configured, as long as it is; what it has of its own
+// A converted definition has what is configured, as long as it is; what it has of its own
 // stays as it was.
 func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -158,7 +158,7 @@ func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
 func definitionBears(e *env, crd string, want map[string]string) {
 	e.Helper()
 	want["olm-webhook-manager.io/certificate-generation"] = "1"
-	e.eventually(fmt.Sprintf("%s bears %v", crd, want), func() (bool, any) {
+	e.eventually(fmt.Sprintf("%s has %v", crd, want), func() (bool, any) {
 		c := kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd)
 		return maps.Equal(c.Annotations, want), c.Annotations
 	})
@@ -200,7 +200,7 @@ func TestSwitchWebhookOff(t *testing.T) {
 }
 
 // Each field, with OLM v0's rule for it, in every container; and the Subscription is found by
-// what it says is installed.
+// what it reports is installed.
 func TestSubscriptionConfigFieldByField(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	subscribeInstalled(e, "operator.v1", &operatorsv1alpha1.SubscriptionConfig{

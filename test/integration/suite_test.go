@@ -88,7 +88,7 @@ func TestStatusIsSetBack(t *testing.T) {
 	}
 }
 
-// A Deployment that an edit renames is made under its new name, and then goes under the
+// A Deployment that an edit renames is created under its new name, and then deleted under the
 // old one; one that stays is not touched.
 func TestDeploymentIsRenamed(t *testing.T) {
 	e := newParallelEnv(t)
@@ -104,7 +104,7 @@ func TestDeploymentIsRenamed(t *testing.T) {
 		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0] = deploymentSpec("after")
 		c.Spec.WebhookDefinitions[0].DeploymentName = "after"
 	})
-	e.eventually("the new one is there", func() (bool, any) { return e.deployment("after") != nil, nil })
+	e.eventually("the new one exists", func() (bool, any) { return e.deployment("after") != nil, nil })
 	m.looksAgain("operator.v1")
 	expect(t, webhooks(e), "v.example.com operator.v1 before-service /validate")
 	if e.deployment("before") == nil {
@@ -151,15 +151,15 @@ func TestUpgradeThroughIntermediates(t *testing.T) {
 	expect(t, webhooks(e), "v.example.com operator.v4 server-service /validate")
 }
 
-// Who orphans what an operator owns keeps it. Its webhook goes all the same, and so does
-// the manager's record; the operator that comes again takes over what is there.
+// What an operator owns is kept when its deletion orphans it. Its webhook is deleted all the same, and so is
+// the manager's record; the operator that is installed again adopts what exists.
 func TestUninstallThatOrphans(t *testing.T) {
 	e := newOperatorEnv(t)
 	runOperator(e)
 	uid := e.deployment("server").UID
 	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
-	e.eventually("the manager has let it go", func() (bool, any) {
+	e.eventually("the manager has removed its finalizer", func() (bool, any) {
 		finalizers := e.get("operator.v1").Finalizers
 		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
 	})
@@ -175,12 +175,12 @@ func TestUninstallThatOrphans(t *testing.T) {
 	expect(t, kept, "Deployment", "OperatorCondition", "Role", "Role", "RoleBinding", "RoleBinding", "Secret", "Service")
 	e.install(csv("operator.v1", "server"))
 	if now := e.deployment("server"); now.UID != uid || len(now.OwnerReferences) != 1 {
-		t.Errorf("the Deployment is %s, owned by %v; want %s, taken over", now.UID, now.OwnerReferences, uid)
+		t.Errorf("the Deployment is %s, owned by %v; want %s, adopted", now.UID, now.OwnerReferences, uid)
 	}
 }
 
 // The garbage collector orphans what an operator owns before the manager's cache shows that the operator is
-// deleted. The manager does not make the operator its owner again: it would go with the operator.
+// deleted. The manager does not make the operator its owner again: it would be deleted with the operator.
 func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	frozen := e.freezer("clusterserviceversions")
@@ -193,7 +193,7 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
 	before := m.passes("ClusterServiceVersion")
 	disown(e)
-	e.eventually("the manager looks at what has changed", func() (bool, any) {
+	e.eventually("the manager reconciles what has changed", func() (bool, any) {
 		now := m.passes("ClusterServiceVersion")
 		return now > before+2, now
 	})
@@ -204,7 +204,7 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 		t.Error("the cache was not stale")
 	}
 	frozen.thaw()
-	e.eventually("the manager has let it go", func() (bool, any) {
+	e.eventually("the manager has removed its finalizer", func() (bool, any) {
 		finalizers := e.get("operator.v1").Finalizers
 		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
 	})

@@ -126,7 +126,7 @@ func number(resourceVersion string) int {
 }
 
 // neverWithout fails when a registration, or a conversion, did not trust, at any time, what
-// its pods were given, or what they were given before and the Secret does not say is over.
+// its pods were given, or what they were given before and the Secret does not record as ended.
 func (w *trustWatch) neverWithout(served ...[]byte) {
 	w.Helper()
 	required := served[:1] // what pods serve from the start on
@@ -155,7 +155,7 @@ func (w *trustWatch) neverWithout(served ...[]byte) {
 	}
 }
 
-// givenBy are the CAs of what pods are given by a Secret, and of what it says that they may
+// givenBy are the CAs of what pods are given by a Secret, and of what it reports that they may
 // serve still; none for what does not give them anything.
 func givenBy(secret *corev1.Secret) [][]byte {
 	if secret.Name != servingSecret || len(secret.Data[corev1.TLSCertKey]) == 0 || secret.Annotations[wellknown.AnnotationFingerprint] == "" {

@@ -56,7 +56,7 @@ func TestUninstallWaitsForAPIServers(t *testing.T) {
 	}
 }
 
-// Webhooks go before anything else does: once their backends go, they could refuse the
+// Webhooks are deleted before anything else: once their backends are deleted, they could refuse the
 // rest. A ClusterServiceVersion stays as long as one of them cannot be unregistered.
 func TestUninstallWaitsForUnregistration(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
@@ -82,7 +82,7 @@ func TestUninstallWaitsForUnregistration(t *testing.T) {
 }
 
 // A registration that the API server refuses to delete keeps the finalizer, but not the other
-// registrations. The ClusterServiceVersion and its record say so, and the certificate is renewed.
+// registrations. The ClusterServiceVersion and its record report it, and the certificate is renewed.
 func TestUnregistrationIsRefused(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	e.manage()
@@ -158,8 +158,8 @@ func TestManagerRemovalIsRefused(t *testing.T) {
 	e.must(uninstall.Manager(e.ctx, set, logger(), e.namespace))
 }
 
-// Nothing can be created in a Namespace that is being deleted, and its pods may go at
-// any time: its webhooks go at once. The Namespace's controller deletes the rest.
+// Nothing can be created in a Namespace that is being deleted, and its pods may be deleted at
+// any time: its webhooks are deleted at once. The Namespace's controller deletes the rest.
 func TestNamespaceIsDeleted(t *testing.T) {
 	e := newOwnNamespaceEnv(t)
 	m := e.manage()
@@ -171,7 +171,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 	})
 	e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
 	m.looksAgain("operator.v1")
-	none(t, "registrations that were created again", e.owned(clusterScoped))
+	none(t, "registrations that were recreated", e.owned(clusterScoped))
 	e.uninstall("operator.v1")
 }
 

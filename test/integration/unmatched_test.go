@@ -35,7 +35,7 @@ func TestRulesThatMatchNothing(t *testing.T) {
 		`spec.webhookdefinitions[0].rules[1]: API group "app" is not served; write "apps" in apiGroups`,
 		`spec.webhookdefinitions[0].rules[2]: API group "` + group + `" is not served`,
 	} {
-		e.eventually("the WebhookRollout says: "+words, func() (bool, any) { return strings.Contains(said(), words), said() })
+		e.eventually("the WebhookRollout reports: "+words, func() (bool, any) { return strings.Contains(said(), words), said() })
 	}
 	m.emits("Warning RulesMatchNothing")
 

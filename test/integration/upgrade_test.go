@@ -41,7 +41,7 @@ func versions() (v1, v2 *operatorsv1alpha1.ClusterServiceVersion) {
 	return v1, v2
 }
 
-// An unchanged webhook keeps its registration and its certificate; the old version goes
+// An unchanged webhook keeps its registration and its certificate; the old version is deleted
 // when the new one has succeeded, through OLM's phases, and leaves nothing.
 func TestUpgrade(t *testing.T) {
 	e := newOperatorEnv(t)
@@ -74,7 +74,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	e.manage()
 	v1, v2 := versions()
 	e.create(v1)
-	e.eventually("the first Deployment is there", func() (bool, any) { return e.deployment("server") != nil, nil })
+	e.eventually("the first Deployment exists", func() (bool, any) { return e.deployment("server") != nil, nil })
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
 	before, unchanged := webhooks(e), e.registration("same.example.com")
@@ -99,7 +99,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	})
 }
 
-// A new version may fail with all of its webhooks in service, for want of a Deployment that
+// A new version may fail with all of its webhooks in service, because it lacks a Deployment that
 // has none. When it is deleted, those of the old version are registered as they were.
 func TestUpgradeThatFailsLate(t *testing.T) {
 	e := newParallelEnv(t)
@@ -123,8 +123,8 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
 }
 
-// A new version that has taken over, and taken a webhook out of service, may fail half-way. The
-// administrator then has a third one replace it, which goes on with what is the same all along.
+// A new version that has become active, and unregistered a webhook, may fail half-way. The
+// administrator then has a third one replace it, which continues with what is the same all along.
 func TestUpgradeFailsForward(t *testing.T) {
 	e := newParallelEnv(t)
 	e.group("og", allNamespaces)
@@ -226,11 +226,11 @@ func TestUpgradeWaits(t *testing.T) {
 			test.prepare(e, v1, v2)
 			e.create(v1)
 			e.create(v2)
-			e.eventually("the new version says what it waits for", func() (bool, any) {
+			e.eventually("the new version reports what it waits for", func() (bool, any) {
 				s := e.get("operator.v2").Status
 				return s.Phase == operatorsv1alpha1.CSVPhasePending && s.Reason == test.reason && strings.Contains(csvstatus.Explained(s), test.message), csvstatus.Explained(s)
 			})
-			none(t, "objects taken over", ownedBy(e, "operator.v2"))
+			none(t, "objects adopted", ownedBy(e, "operator.v2"))
 			test.release(e)
 			e.succeeds("operator.v2")
 			e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
@@ -238,8 +238,8 @@ func TestUpgradeWaits(t *testing.T) {
 	}
 }
 
-// A version that is itself replaced before it was installed does not stand in the way
-// for ever; one that is skipped goes as if it were replaced.
+// A version that is itself replaced before it was installed does not block
+// for ever; one that is skipped is deleted as if it were replaced.
 func TestUpgradeChains(t *testing.T) {
 	e := newOperatorEnv(t)
 	e.manage()
@@ -258,14 +258,14 @@ func TestUpgradeChains(t *testing.T) {
 }
 
 // An operator that minds is upgraded once it does not any more, which the manager watches
-// for. What it says is copied to the status.
+// for. What it reports is copied to the status.
 func TestUpgradeableAgain(t *testing.T) {
 	e := newOperatorEnv(t)
 	m := e.manage()
 	v1, v2 := versions()
 	e.install(v1)
 	mind(e, "False")
-	e.eventually("what the operator says is observed", func() (bool, any) {
+	e.eventually("what the operator reports is observed", func() (bool, any) {
 		said, seen := condition(e, "operator.v1"), metav1.Condition{}
 		for _, c := range said.Status.Conditions {
 			seen = c
@@ -347,7 +347,7 @@ func certificate(e *env) *corev1.Secret {
 	return kube.Get(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
 }
 
-// collect plays the garbage collector, once: what has no owner left goes, and ClusterServiceVersions
+// collect plays the garbage collector, once: what has no owner left is deleted, and ClusterServiceVersions
 // that no longer exist are forgotten.
 func collect(e *env) {
 	e.Helper()

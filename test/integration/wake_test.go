@@ -33,8 +33,8 @@ func TestWhatAppearsWakes(t *testing.T) {
 			m.rests(func() { clock.Step(time.Minute) })
 		}
 		step.make()
-		e.eventually("it is seen that there is "+cmp.Or(step.appears, "less"), func() (bool, any) {
-			clock.Step(time.Second) // an API that is there may have to be asked again whether it serves
+		e.eventually("it is observed that there is "+cmp.Or(step.appears, "less"), func() (bool, any) {
+			clock.Step(time.Second) // an API that exists may have to be asked again whether it serves
 			requirements := e.get("operator.v1").Status.RequirementStatus
 			return step.isSeen(requirements), requirements
 		})
@@ -55,7 +55,7 @@ func TestWhatAppearsIsSeenWithinASecond(t *testing.T) {
 	steps := lackAll(e)
 	w := watchVersions(e)
 	for _, step := range steps {
-		m.restsFor(5) // so that it is not seen in passing
+		m.restsFor(5) // so that no other reconciliation observes it
 		step.make()
 		m.becomes(w, step.isSeen)
 	}
@@ -96,7 +96,7 @@ func TestNewerKubernetesIsObserved(t *testing.T) {
 	}
 	upgraded.Store(true)
 	m.clock.Step(longestPause)
-	e.eventually("the newer version is seen", func() (bool, any) {
+	e.eventually("the newer version is observed", func() (bool, any) {
 		requirements := e.get("operator.v1").Status.RequirementStatus
 		return len(requirements) == 1 && requirements[0].Status == operatorsv1alpha1.RequirementStatusReasonPresent, requirements
 	})
@@ -118,7 +118,7 @@ func watchVersions(e *env) watch.Interface {
 	return w
 }
 
-// becomes waits a second, without asking, for what the status says of requirements.
+// becomes waits a second, without asking, for what the status reports of requirements.
 func (m ownClock) becomes(w watch.Interface, so func([]operatorsv1alpha1.RequirementStatus) bool) {
 	m.Helper()
 	m.withinASecond(w, func(event watch.Event) (bool, any) {
@@ -130,10 +130,10 @@ func (m ownClock) becomes(w watch.Interface, so func([]operatorsv1alpha1.Require
 	})
 }
 
-// appearance is a step after which the status of a ClusterServiceVersion says how many of its
+// appearance is a step after which the status of a ClusterServiceVersion reports how many of its
 // requirements are not there, and how many rules of its ServiceAccount are satisfied.
 type appearance struct {
-	appears   string // empty where something goes
+	appears   string // empty where something is deleted
 	make      func()
 	lacks     int
 	satisfied int

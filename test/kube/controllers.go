@@ -11,7 +11,7 @@ import (
 // the cluster stops or the function that it returns is called. The cluster must be the package's own.
 func (c *Cluster) StartControllers(names []string, flags ...string) (stop func() error, err error) {
 	if c.server == nil {
-		return nil, errors.New("a cluster that is there already has its controllers: unset KUBECONFIG")
+		return nil, errors.New("a cluster that exists already has its controllers: unset KUBECONFIG")
 	}
 	p, err := startProcess(filepath.Join(c.server.bin, "kube-controller-manager"), c.server.path("kube-controller-manager.log"), append([]string{
 		"--kubeconfig=" + c.Kubeconfig,

@@ -4,7 +4,7 @@ import (
 	"os"
 )
 
-// Etcd is where the API server stores its objects, for tests that look at them as they
+// Etcd is where the API server stores its objects, for tests that read them as they
 // are stored; empty when the cluster is not the package's own.
 func (c *Cluster) Etcd() string {
 	if c.server == nil {

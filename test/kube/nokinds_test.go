@@ -21,7 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
 )
 
-// A cluster without OLM's kinds and the manager's is looked at as any other, and the reader
+// A cluster without OLM's kinds and the manager's is read as any other, and the reader
 // gets a note. This package's API server is the one that has none of them.
 func TestClustersWithoutTheKinds(t *testing.T) {
 	if cluster.server == nil {
@@ -50,7 +50,7 @@ func TestClustersWithoutTheKinds(t *testing.T) {
 				status.Of(all, metav1.NamespaceAll, time.Now()).Print(output.New(&printed), false, time.Now())
 				for _, want := range []string{"does not know the kind ClusterServiceVersion", "v.abandoned.example.com"} {
 					if !strings.Contains(printed.String(), want) {
-						t.Errorf("status does not say %q:\n%s", want, printed.String())
+						t.Errorf("status does not contain %q:\n%s", want, printed.String())
 					}
 				}
 				return seen
@@ -85,7 +85,7 @@ func abandoned(t *testing.T, name string) {
 	})
 }
 
-// readerOfWebhooks is a user of a cluster whose roles speak of no kind that it does not have.
+// readerOfWebhooks is a user of a cluster whose roles name no kind that it does not have.
 func readerOfWebhooks(t *testing.T) *rest.Config {
 	t.Helper()
 	client, read := newClient(t, cluster.Config()), []string{"get", "list", "watch"}

@@ -61,7 +61,7 @@ func (p *process) endError() error {
 	}
 }
 
-// kill does not ask: a server that has nothing to save need not say good-bye to clients.
+// kill does not ask: a server that has nothing to save need not close connections cleanly.
 func (p *process) kill() {
 	if p.cmd.Process != nil {
 		_ = p.cmd.Process.Kill() // it may have ended already

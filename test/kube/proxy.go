@@ -26,11 +26,11 @@ const (
 	DropAfter
 )
 
-// Judge decides about a write, counted from 1, before it goes on its way.
+// Judge decides about a write, counted from 1, before it is forwarded.
 type Judge func(n int, r *http.Request) Verdict
 
 // Proxy stands between a client and an API server. It counts the client's writes, in the
-// sense of Writes, and cuts off the ones that the judge says, so that a test can end
+// sense of Writes, and cuts off the ones that the judge selects, so that a test can end
 // a controller at each of its steps.
 type Proxy struct {
 	server *httptest.Server

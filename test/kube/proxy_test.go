@@ -58,7 +58,7 @@ func TestProxyCutsOffWrites(t *testing.T) {
 			}
 			_, err = direct.CoreV1().ConfigMaps("default").Get(t.Context(), second.Name, metav1.GetOptions{})
 			if there := err == nil; there != tc.wantThere {
-				t.Errorf("the object is there: %v (%v), want %v", there, err, tc.wantThere)
+				t.Errorf("the object exists: %v (%v), want %v", there, err, tc.wantThere)
 			}
 			if diff := cmp.Diff([]int{1, 2}, judged); diff != "" {
 				t.Errorf("the writes are not each judged once (-want +got):\n%s", diff)
@@ -80,7 +80,7 @@ func TestProxyPassesWatchEventsAtOnce(t *testing.T) {
 	select {
 	case event := <-watch.ResultChan():
 		if got := event.Object.(*corev1.ConfigMap).Name; got != object.Name {
-			t.Errorf("the event is of %s, want %s", got, object.Name)
+			t.Errorf("the event has %s, want %s", got, object.Name)
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("no event comes through the proxy")

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// A client that finalizes an object and looks at it no more until it changes is made to look.
+// A client that finalizes an object and reads it again only when it changes is made to read it.
 func TestAwaitRemoval(t *testing.T) {
 	t.Parallel()
 	client := newClient(t, cluster.Config()).CoreV1().ConfigMaps("default")

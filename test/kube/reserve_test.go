@@ -13,7 +13,7 @@ func TestReserve(t *testing.T) {
 	if _, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("a connection to it ends with %v", err)
 	}
-	// Who is given any port is given a free one, unlike who asks for a certain one.
+	// A process that asks for any port gets a free one, unlike one that asks for a certain port.
 	alone := net.ListenConfig{Control: func(_, _ string, conn syscall.RawConn) (err error) {
 		return errors.Join(conn.Control(func(fd uintptr) {
 			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 0)

@@ -44,7 +44,7 @@ func startServer(ctx context.Context, bin string, flags []string) (_ *server, er
 	return s, s.waitUntilReady(ctx)
 }
 
-// waitUntilReady returns when the API server serves and has made the namespace that
+// waitUntilReady returns when the API server serves and has created the namespace that
 // every test may use.
 func (s *server) waitUntilReady(ctx context.Context) error {
 	const limit = 2 * time.Minute // about twenty times what it takes on two cores

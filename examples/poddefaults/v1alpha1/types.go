@@ -33,7 +33,7 @@ type PodDefault struct {
 type PodDefaultSpec struct {
 	// Selector is matched against the labels of the pod; an empty one matches all pods.
 	Selector metav1.LabelSelector `json:"selector"`
-	// Desc says to people what the PodDefault is for.
+	// Desc describes what the PodDefault is for.
 	Desc string `json:"desc,omitempty"`
 	// Labels and Annotations are added to the pod.
 	Labels      map[string]string `json:"labels,omitempty"`

@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 			namespace: policy.Namespace{Name: "n", Labels: map[string]string{"team": "shop\nbank"}},
 			want:      []string{"lines: metadata.labels[team] is \"shop\\nbank\", must match `(?m)shop$` as a whole"},
 		},
-		"labels that are there": {
+		"labels that exist": {
 			policies:  compile(t, "owned", owned),
 			namespace: policy.Namespace{Name: "n", Labels: map[string]string{"team": "", "cost-centre": "4711"}},
 		},
@@ -136,7 +136,7 @@ func TestIntroduced(t *testing.T) {
 		"one of two faults is put right": {
 			after: map[string]string{"team": "shop"},
 		},
-		"a required label goes": {
+		"a required label is removed": {
 			before: map[string]string{"team": "shop"},
 			want:   []string{"metadata.labels[team]"},
 		},

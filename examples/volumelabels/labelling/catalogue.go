@@ -45,7 +45,7 @@ func ParseCatalogue(text []byte) (Catalogue, error) {
 		if entry.Driver == "" || entry.Handle == "" {
 			mistake(": driver and handle must both be set")
 		} else if _, isThere := catalogue[volume]; isThere {
-			mistake(": %s is there twice", volume)
+			mistake(": %s is listed twice", volume)
 		}
 		for _, key := range slices.Sorted(maps.Keys(entry.Labels)) {
 			for _, problem := range labelProblems(key, entry.Labels[key]) {

@@ -94,7 +94,7 @@ volumes:
 - {driver: d, handle: i, labels: {zone: "north 1", -zone: north}}
 `))
 	const want = `volumes[1]: driver and handle must both be set
-volumes[2]: volume "h" of d is there twice
+volumes[2]: volume "h" of d is listed twice
 volumes[3].labels[-zone]: the key is not valid: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')
 volumes[3].labels[zone]: "north 1" is not valid: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`
 	if err == nil || err.Error() != want {

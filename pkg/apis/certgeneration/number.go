@@ -1,7 +1,7 @@
 // Package certgeneration counts certificate generations. Their numbers are noted in annotations and
 // in the subjects of CAs, where another client can change them. So no number is the last: after
-// 2^32-1 comes 1. And a number that is far from another says nothing about it: a count that was
-// edited goes on from where it is, and what was noted before is written again.
+// 2^32-1 comes 1. And a number that is far from another proves nothing about it: a count that was
+// edited continues from where it is, and what was noted before is written again.
 package certgeneration
 
 import (

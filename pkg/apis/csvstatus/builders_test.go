@@ -24,7 +24,7 @@ const (
 
 var verb = regexp.MustCompile(`%(\[\d+\])?[+#]?[a-z]`)
 
-// Every message builder leaves room for the words in front of it: what it says fits into a
+// Every message builder leaves room for the words in front of it: what it reports fits into a
 // condition whole, unless a value in it is long.
 func TestMessageBuildersAreBrief(t *testing.T) {
 	texts := 0
@@ -56,7 +56,7 @@ func TestMessageBuildersAreBrief(t *testing.T) {
 		}
 	}
 	if texts < 500 {
-		t.Errorf("%d texts were found: is this test looking?", texts)
+		t.Errorf("%d texts were found: does this test find anything?", texts)
 	}
 }
 

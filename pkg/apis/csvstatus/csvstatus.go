@@ -1,6 +1,6 @@
 // Package csvstatus writes the phase of a ClusterServiceVersion where OLM v0's users look for
 // it. Scripts and tests compare status.message as a whole, so it is OLM's to the letter;
-// the newest of status.conditions says the same, and then the cause and the way out.
+// the newest of status.conditions contains the same text, then the cause and the next step.
 package csvstatus
 
 import (
@@ -35,7 +35,7 @@ var complete = regexp.MustCompile("^(?:" + strings.Join([]string{
 	"CRD version not served",
 }, "|") + "): ")
 
-// Words are what OLM v0 would say of it: the message itself, when it would say the same.
+// Words are OLM v0's message for it: the message itself, when both are equal.
 func Words(message string) string {
 	if words := complete.FindString(message); words != "" {
 		return strings.TrimSuffix(words, ": ")
@@ -43,7 +43,7 @@ func Words(message string) string {
 	return message
 }
 
-// Set brings a ClusterServiceVersion into a phase. Conditions keep what was said first, as
+// Set brings a ClusterServiceVersion into a phase. Conditions keep the first message, as
 // OLM v0's do; only a cause in them is replaced by another.
 func Set(csv *operatorsv1alpha1.ClusterServiceVersion, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason, message string, now metav1.Time) {
 	csv.SetPhase(phase, reason, Words(message), &now)

@@ -62,7 +62,7 @@ func TestExplainedElsewhere(t *testing.T) {
 	}
 }
 
-// What OLM v0 says itself of a cause stays as it was said first.
+// A message that OLM v0 itself reports for a cause stays as it was first written.
 func TestSetKeepsWhatWasSaidFirst(t *testing.T) {
 	var csv operatorsv1alpha1.ClusterServiceVersion
 	now := metav1.Now()
@@ -70,7 +70,7 @@ func TestSetKeepsWhatWasSaidFirst(t *testing.T) {
 		Set(&csv, operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting, "installing: waiting for "+cause, now)
 	}
 	if got := csv.Status.Conditions[0].Message; got != "installing: waiting for a" {
-		t.Errorf("the condition says %q", got)
+		t.Errorf("the condition reports %q", got)
 	}
 	if got := Explained(csv.Status); got != "installing: waiting for b" {
 		t.Errorf("explained by %q", got)

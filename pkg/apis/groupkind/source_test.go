@@ -24,7 +24,7 @@ const reader = "pkg/cli/bundle/read.go"
 
 var comparison = regexp.MustCompile(`GetKind\(\) *[!=]=|[!=]= *[\w.()]*GetKind\(\)|switch .*GetKind\(\) *\{`)
 
-// A kind without its group can be of a tenant. Another file that reads it has to be added with a reason.
+// A kind without its group can belong to a tenant. Another file that reads it has to be added with a reason.
 func TestNoKindIsReadWithoutItsGroup(t *testing.T) {
 	unused := len(callers)
 	for name, text := range sourcetest.Files(t, "pkg/cli") {

@@ -64,7 +64,7 @@ func CA(service string) string { return service + caSuffix }
 // SelfSigned is the name of the Issuer that such a CA signs itself with.
 func SelfSigned(service string) string { return service + selfSignedSuffix }
 
-// Issued is the name of the Secret into which another issuer puts what bears a name.
+// Issued is the name of the Secret into which another issuer writes the certificate of that name.
 func Issued(name string) string { return name + issuedSuffix }
 
 // WebhookConfiguration is the name under which a webhook is first registered.
@@ -89,7 +89,7 @@ func Lifted(namespace, role string) string {
 }
 
 // subdomain replaces what no name of an object has, so that one whose source is not
-// valid gets as far as the API server, which says what is wrong with the source.
+// valid gets as far as the API server, which reports what is wrong with the source.
 func subdomain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -94,6 +94,6 @@ func TestBindingsTellNamespacesApart(t *testing.T) {
 	}
 	long := strings.Repeat("n", 63)
 	if name := AuthDelegatorIn(long, Service(strings.Repeat("d", 253))); len(name) > 253 || !strings.HasSuffix(name, "-system:auth-delegator") {
-		t.Errorf("%q does not fit, or does not say what it is", name)
+		t.Errorf("%q does not fit, or does not name its purpose", name)
 	}
 }

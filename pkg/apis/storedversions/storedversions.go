@@ -90,8 +90,8 @@ func Recorded(crd *apiextensionsv1.CustomResourceDefinition) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' })
 }
 
-// Migrated reports whether a StorageVersionMigration was started that no storage migration of
-// this project has followed. The condition does not report whether every object was rewritten.
+// Migrated reports whether a StorageVersionMigration was started after the last storage migration of
+// this project. The condition does not report whether every object was rewritten.
 func Migrated(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return slices.ContainsFunc(crd.Status.Conditions, IsMigrating)
 }

@@ -14,7 +14,7 @@ func TestChoiceOf(t *testing.T) {
 	for name, tc := range map[string]struct {
 		annotations map[string]string
 		want        Choice
-		wrong       string // what the error says
+		wrong       string // what the error reports
 	}{
 		"no annotation": {want: Choice{Provider: managerv1alpha1.ProviderManager}},
 		"another annotation": {
@@ -48,7 +48,7 @@ func TestChoiceOf(t *testing.T) {
 			got, err := ChoiceOf(tc.annotations)
 			installtest.Same(t, "choice", tc.want, got)
 			if (err != nil) != (tc.wrong != "") || err != nil && !strings.Contains(err.Error(), tc.wrong) {
-				t.Errorf("error is %v, want one that says %q", err, tc.wrong)
+				t.Errorf("error is %v, want one that reports %q", err, tc.wrong)
 			}
 		})
 	}

@@ -51,7 +51,7 @@ func TestFromCertManager(t *testing.T) {
 	for name, tc := range map[string]struct {
 		facts     CertManagerFacts
 		published bool
-		problem   string // what it says, or nothing
+		problem   string // what it reports, or nothing
 	}{
 		"issued": {
 			facts:     CertManagerFacts{Installed: true, Request: request(own), Issuer: ready, Objects: map[string]*unstructured.Unstructured{leaf: ready}, Secret: whole},

@@ -41,7 +41,7 @@ func faults(list string, e entry) []fault {
 	check, known := valueChecks[list][e.Type]
 	switch {
 	case e.Type == "":
-		return []fault{{"", "has no type, which says what its value means", "write it"}}
+		return []fault{{"", "has no type, which defines what its value means", "write it"}}
 	case len(e.Value) == 0:
 		return []fault{{"", "has no value", "write it"}}
 	case known:
@@ -157,7 +157,7 @@ func constraintFaults(path string, c constraints.Constraint) []fault {
 		}
 	}
 	if sorts != 1 {
-		wrong = append(wrong, fault{path, fmt.Sprintf("has %d of all, any, cel, gvk, not and package, and OLM goes by one", sorts), "write one, and several below all"})
+		wrong = append(wrong, fault{path, fmt.Sprintf("has %d of all, any, cel, gvk, not and package, and OLM evaluates one", sorts), "write one, and several below all"})
 	}
 	return wrong
 }

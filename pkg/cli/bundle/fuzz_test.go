@@ -45,7 +45,7 @@ func FuzzUnpack(f *testing.F) {
 			}
 		}
 		if size != b.Size || size > maxSize || len(b.files) > maxFiles {
-			t.Errorf("takes %d files of %d bytes, and says %d", len(b.files), size, b.Size)
+			t.Errorf("takes %d files of %d bytes, and reports %d", len(b.files), size, b.Size)
 		}
 	})
 }
@@ -61,7 +61,7 @@ func FuzzMetadata(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	celEnvironment() // It is made once.
+	celEnvironment() // It is created once.
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > maxInput {
 			return

@@ -131,7 +131,7 @@ func sparseArchive(t testing.TB) []byte {
 	return bytes.ReplaceAll(out.Bytes(), []byte("XXX.sparse."), []byte("GNU.sparse.")) // the Writer refuses this name
 }
 
-// sized is an image whose manifest says something else about a layer's size.
+// sized is an image whose manifest reports something else about a layer's size.
 type sized struct {
 	v1.Image
 	size int64

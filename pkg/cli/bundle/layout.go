@@ -161,7 +161,7 @@ func imageIn(index v1.ImageIndex) (v1.Image, v1.Hash, error) {
 		for _, d := range images {
 			all = append(all, strings.TrimSuffix(fmt.Sprintf("%s %s", d.Digest, platform(d)), " "))
 		}
-		return nil, v1.Hash{}, fmt.Errorf("is an index of %d images, none of them for %s (%s): name one by its digest, or make a layout with that one alone", len(images), defaultPlatform, strings.Join(all, ", "))
+		return nil, v1.Hash{}, fmt.Errorf("is an index of %d images, none of them for %s (%s): name one by its digest, or create a layout with that one alone", len(images), defaultPlatform, strings.Join(all, ", "))
 	}
 	image, err := index.Image(images[taken].Digest)
 	return image, images[taken].Digest, err

@@ -38,7 +38,7 @@ spec:
 `
 )
 
-// files is a bundle of the CSV and what is given; "" takes a file away.
+// files is a bundle of the CSV and what is given; "" removes a file.
 func files(more map[string]string) fstest.MapFS {
 	all := map[string]string{"metadata/annotations.yaml": annotationsText, "manifests/csv.yaml": csvText}
 	for name, text := range more {

@@ -18,7 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// A registry with a certificate of its own, and one without any, are taken when it is said so.
+// A registry with a certificate of its own, and one without any, are accepted when an option selects it.
 func TestRegistries(t *testing.T) {
 	secure := httptest.NewUnstartedServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -47,8 +47,8 @@ func TestRegistries(t *testing.T) {
 		"no TLS, unexpectedly": {without, Registry{}, "server gave HTTP response to HTTPS client"},
 		"no TLS, on a local address, although a CA is given": {onLoopback, Registry{CA: ca}, "no request is sent without TLS; if the registry has none: --plain-http"},
 		"no TLS, on a local address":                         {onLoopback, Registry{}, "no request is sent without TLS"},
-		"no TLS, on a local address, as it is said":          {onLoopback, Registry{PlainHTTP: true}, ""},
-		"no TLS, as it is said":                              {without, Registry{PlainHTTP: true}, ""},
+		"no TLS, on a local address, as the option selects":  {onLoopback, Registry{PlainHTTP: true}, ""},
+		"no TLS, as the option selects":                      {without, Registry{PlainHTTP: true}, ""},
 		"no TLS asked of one with":                           {withTLS, Registry{CA: ca, PlainHTTP: true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

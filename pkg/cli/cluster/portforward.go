@@ -108,7 +108,7 @@ type forwarded struct {
 
 var errForwarding = errors.New("the kubelet could not connect")
 
-// Read says why the other side ended the connection, if it says.
+// Read reports why the other side ended the connection, if that is known.
 func (f *forwarded) Read(b []byte) (int, error) {
 	n, err := f.Stream.Read(b)
 	if errors.Is(err, io.EOF) {

@@ -23,7 +23,7 @@ func (c *Cluster) Watch(ctx context.Context, namespace string, atLeast time.Dura
 	note := func() {
 		select {
 		case changed <- struct{}{}:
-		default: // A look is due already.
+		default: // A call of look is pending already.
 		}
 	}
 	handler := cache.ResourceEventHandlerFuncs{

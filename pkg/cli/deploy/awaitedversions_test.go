@@ -24,14 +24,14 @@ func TestServingAwaitedVersions(t *testing.T) {
 		awaits     string
 	}{
 		"it serves":                       {available, "", registered, 2, "CA", true, ""},
-		"it was not looked at":            {available, "", registered, 1, "CA", false, ""},
+		"it was not reconciled":           {available, "", registered, 1, "CA", false, ""},
 		"the version before serves":       {progressing, "Updating", registered, 2, "CA", false, ""},
 		"the conversion is not written":   {available, "", waits, 2, "", false, ""},
 		"a client removed it":             {available, "", registered, 2, "", false, ""},
 		"its pods run and do not answer":  {progressing, "PodNotReady", waits, 2, "", false, "manager"},
 		"its pods end again and again":    {progressing, "CrashLoopBackOff", waits, 2, "", false, "manager"},
 		"its image is not there":          {progressing, "ImagePullFailed", waits, 2, "", false, ""},
-		"its pods are yet to be made":     {progressing, "WaitingForReplicas", waits, 2, "", false, ""},
+		"its pods are yet to be created":  {progressing, "WaitingForReplicas", waits, 2, "", false, ""},
 		"a webhook of others is deployed": {managerv1alpha1.DeploymentPending, "EarlierDeployment", waits, 2, "", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

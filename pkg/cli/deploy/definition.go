@@ -117,7 +117,7 @@ func Refusals(live, next *apiextensionsv1.CustomResourceDefinition) []string {
 
 func mayBeStored(live *apiextensionsv1.CustomResourceDefinition, version string) string {
 	if storedversions.Claimed(live, version) {
-		return "status.storedVersions says that objects may be stored in it"
+		return "status.storedVersions records that objects may be stored in it"
 	}
 	return "objects may be stored in it, although status.storedVersions lacks it: no storage migration has been completed since a StorageVersionMigration"
 }

@@ -102,7 +102,7 @@ func TestOpening(t *testing.T) {
 		"two versions without conversion":            {nil, crd("v2", "v1"), plain, "v2* v1 by none", "v2* v1 by none", "v2* v1 by none"},
 		"a version without conversion":               {live("", "v1"), crd("v2", "v1"), plain, "v2 v1* by none", "v2 v1* by none", "v2* v1 by none"},
 		"a version that has to be converted":         {live("", "v1"), crd("v2", "v1"), converting(), "(v2) v1* by none", "v2 v1* by shop/manager-service", "v2* v1 by none"},
-		"one that is there and not served":           {hidden, crd("v2", "v1"), converting(), "(v2) v1* by none", "v2 v1* by shop/manager-service", "v2* v1 by none"},
+		"one that exists and is not served":          {hidden, crd("v2", "v1"), converting(), "(v2) v1* by none", "v2 v1* by shop/manager-service", "v2* v1 by none"},
 		"a version more, with a conversion in place": {live("CA", "v1", "v0"), crd("v2", "v1", "v0"), converting(), "(v2) v1* v0 by noneCA", "v2 v1* v0 by noneCA", "v2* v1 v0 by noneCA"},
 		"versions that were relabelled":              {live("", "v1", "v2"), crd("v2", "v1"), converting(), "v2 v1* by shop/manager-service", "v2 v1* by shop/manager-service", "v2* v1 by none"},
 		"the stored version vanishes":                {live("", "v0"), crd("v1"), plain, "v1* by none", "v1* by none", "v1* by none"},
@@ -136,18 +136,18 @@ func TestRefusals(t *testing.T) {
 		live, next *apiextensionsv1.CustomResourceDefinition
 		want       []string
 	}{
-		"a migration is incomplete":          {trimmed, crd("v2"), []string{"version v1 vanishes, and objects may be stored in it, although status.storedVersions lacks it: no storage migration has been completed since a StorageVersionMigration: " + migrate}},
-		"another client's migration failed":  {failed, crd("v2"), []string{"version v1 vanishes, and objects may be stored in it, although"}},
-		"a first version":                    {nil, crd("v1"), nil},
-		"a version more":                     {live("", "v1"), crd("v2", "v1"), nil},
-		"a version less, that is not stored": {live("", "v2", "v1"), crd("v2"), nil},
-		"the stored version goes":            {live("", "v1"), crd("v2"), []string{"version v1 vanishes, and status.storedVersions says that objects may be stored in it: upgrade first to a bundle that serves both v1 and v2 and converts between them, then " + migrate + ", then upgrade to this bundle"}},
-		"it goes where another is served":    {live("CA", "v1", "v3", "v2"), crd("v2", "v3"), []string{"be stored in it: " + migrate + ", then"}},
-		"another is served, and no more":     {live("CA", "v1", "v3"), crd("v2"), []string{"upgrade first to a bundle that serves both v1 and v2"}},
-		"another is there, and not served":   {hidden, crd("v2"), []string{"upgrade first to a bundle that serves both v1 and v2"}},
-		"it is stored in no more":            {before, crd("v3", "v2", "v1"), []string{"version v0 vanishes, and status.storedVersions says that objects may be stored in it: " + migrate}},
-		"no webhook would convert":           {unlike, crd("v2"), []string{"install the operator that brings its conversion webhook first, objects would lose fields; then " + migrate}},
-		"another scope":                      {live("", "v1"), cluster, []string{"spec.scope cannot change"}},
+		"a migration is incomplete":             {trimmed, crd("v2"), []string{"version v1 vanishes, and objects may be stored in it, although status.storedVersions lacks it: no storage migration has been completed since a StorageVersionMigration: " + migrate}},
+		"another client's migration failed":     {failed, crd("v2"), []string{"version v1 vanishes, and objects may be stored in it, although"}},
+		"a first version":                       {nil, crd("v1"), nil},
+		"a version more":                        {live("", "v1"), crd("v2", "v1"), nil},
+		"a version less, that is not stored":    {live("", "v2", "v1"), crd("v2"), nil},
+		"the stored version is removed":         {live("", "v1"), crd("v2"), []string{"version v1 vanishes, and status.storedVersions records that objects may be stored in it: upgrade first to a bundle that serves both v1 and v2 and converts between them, then " + migrate + ", then upgrade to this bundle"}},
+		"it is removed where another is served": {live("CA", "v1", "v3", "v2"), crd("v2", "v3"), []string{"be stored in it: " + migrate + ", then"}},
+		"another is served, and no more":        {live("CA", "v1", "v3"), crd("v2"), []string{"upgrade first to a bundle that serves both v1 and v2"}},
+		"another exists, and is not served":     {hidden, crd("v2"), []string{"upgrade first to a bundle that serves both v1 and v2"}},
+		"it is stored in no more":               {before, crd("v3", "v2", "v1"), []string{"version v0 vanishes, and status.storedVersions records that objects may be stored in it: " + migrate}},
+		"no webhook would convert":              {unlike, crd("v2"), []string{"install the operator that brings its conversion webhook first, objects would lose fields; then " + migrate}},
+		"another scope":                         {live("", "v1"), cluster, []string{"spec.scope cannot change"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			installtest.ContainsEach(t, Refusals(test.live, test.next), test.want)

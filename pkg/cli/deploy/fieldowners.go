@@ -42,7 +42,7 @@ func ConflictsWith(answer error, managers []string) bool {
 	})
 }
 
-// ownManagers are the field managers of the commands, the manager and Kubernetes. They take nothing over.
+// ownManagers are the field managers of the commands, the manager and Kubernetes. They adopt nothing.
 var ownManagers = []string{
 	FieldManager, wellknown.FieldManager, wellknown.FieldManagerOwnerReferences,
 	"kube-apiserver", "kube-controller-manager", "clusterrole-aggregation-controller",
@@ -52,7 +52,7 @@ var ownManagers = []string{
 // TakenBy returns the other clients that own a field of a live object that the manifest has, too. Metadata and status
 // decide nothing, and neither does what a client has added, such as a key of a ConfigMap or an entry of a list. The
 // question of a removal names the operator itself: its ClusterServiceVersion, OperatorGroup and Subscription are not
-// taken over.
+// adopted.
 func TakenBy(manifest, live *unstructured.Unstructured) []string {
 	if slices.Contains(ofOperator, groupkind.Of(live)) {
 		return nil

@@ -28,7 +28,7 @@ func takenBy(o *unstructured.Unstructured, manager, subresource, fields string) 
 	return o
 }
 
-// An object is taken over by a client that owns a field of its content, and by no metadata, status or added field.
+// An object is adopted by a client that owns a field of its content, and by no metadata, status or added field.
 func TestTakenBy(t *testing.T) {
 	const (
 		role               = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: a}, rules: [{verbs: [get]}]}"
@@ -84,7 +84,7 @@ func TestTakenBy(t *testing.T) {
 	}
 }
 
-// What the installation created, and another client has taken over since, is removed only if it is adopted. The line
+// What the installation created, and another client has adopted since, is removed only if it is adopted. The line
 // names that client.
 func TestRemovalOfWhatAnotherClientTook(t *testing.T) {
 	const reference = "ClusterRole.rbac.authorization.k8s.io/a"
@@ -102,7 +102,7 @@ func TestRemovalOfWhatAnotherClientTook(t *testing.T) {
 		messages []string
 	}{
 		"as it was written": {live: live, line: "ClusterRole a"},
-		"taken over":        {live: taken, messages: []string{"ClusterRole a stays: another client has taken it over since this installation created it (written by helm); --adopt " + reference + " removes it"}},
+		"adopted":           {live: taken, messages: []string{"ClusterRole a stays: another client has adopted it since this installation created it (written by helm); --adopt " + reference + " removes it"}},
 		"and adopted":       {live: taken, adopted: []string{reference}, line: "ClusterRole a (written by helm)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestRemovalOfWhatAnotherClientTook(t *testing.T) {
 			for _, o := range r.Delete {
 				line += r.Line(o)
 			}
-			installtest.Same(t, "what goes", c.line, line)
+			installtest.Same(t, "what is removed", c.line, line)
 			installtest.Same(t, "messages", c.messages, r.Messages)
 		})
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // Watched are the namespaces that an operator watches where its own namespace may have a group already: those of the
-// group, unless others are chosen and no other operator is there: a group's namespaces apply to all its operators.
+// group, unless others are chosen and no other operator exists: a group's namespaces apply to all its operators.
 // kept is the message that the group is kept.
 func Watched(groups []operatorsv1.OperatorGroup, chosen, others []string) (watch []string, kept string, err error) {
 	switch len(groups) {

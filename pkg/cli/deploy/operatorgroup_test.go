@@ -23,12 +23,12 @@ func TestAdoptGroup(t *testing.T) {
 		want     string
 		ofBundle bool
 	}{
-		"none":                          {nil, "shop", true},
-		"one of a bundle":               {[]operatorsv1.OperatorGroup{group("mall", ofBundle)}, "mall", true},
-		"one made by hand":              {[]operatorsv1.OperatorGroup{group("mall", nil)}, "mall", false},
-		"one that says something else":  {[]operatorsv1.OperatorGroup{group("mall", map[string]string{wellknown.AnnotationCreatedBy: "me"})}, "mall", false},
-		"two, and its name is by hand":  {[]operatorsv1.OperatorGroup{group("mall", ofBundle), group("shop", nil)}, "shop", false},
-		"two, and its name is a bundle": {[]operatorsv1.OperatorGroup{group("mall", nil), group("shop", ofBundle)}, "shop", true},
+		"none":                            {nil, "shop", true},
+		"one of a bundle":                 {[]operatorsv1.OperatorGroup{group("mall", ofBundle)}, "mall", true},
+		"one created by hand":             {[]operatorsv1.OperatorGroup{group("mall", nil)}, "mall", false},
+		"one that reports something else": {[]operatorsv1.OperatorGroup{group("mall", map[string]string{wellknown.AnnotationCreatedBy: "me"})}, "mall", false},
+		"two, and its name is by hand":    {[]operatorsv1.OperatorGroup{group("mall", ofBundle), group("shop", nil)}, "shop", false},
+		"two, and its name is a bundle":   {[]operatorsv1.OperatorGroup{group("mall", nil), group("shop", ofBundle)}, "shop", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			adopted := object("", "", "")

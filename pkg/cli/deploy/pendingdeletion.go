@@ -29,7 +29,7 @@ func (h PendingDeletion) Remaining() string {
 
 const finalizerObjects = "customresourcecleanup.apiextensions.k8s.io"
 
-// Cause says who keeps it, and what to do about that.
+// Cause reports who keeps it, and what to do about that.
 func (h PendingDeletion) Cause() string {
 	var all []string
 	for _, finalizer := range h.Finalizers {
@@ -65,7 +65,7 @@ func (h PendingDeletion) remainingObjects() string {
 		text += fmt.Sprintf(", among them %s: check that the controllers that set these finalizers run, or remove the finalizers by hand, which skips their cleanup", strings.Join(slices.Sorted(slices.Values(h.Finalized)), ", "))
 	}
 	if h.APIServerMessage != "" {
-		text += "; the API server says " + h.APIServerMessage
+		text += "; the API server reports " + h.APIServerMessage
 	}
 	return text
 }

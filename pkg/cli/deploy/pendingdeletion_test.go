@@ -19,14 +19,14 @@ func TestWhyItIsHeld(t *testing.T) {
 		"no manager":                  {PendingDeletion{Namespace: "shop", Finalizers: []string{wellknown.FinalizerCSV}}, []string{wellknown.FinalizerCSV, "no manager has removed it", "include shop"}},
 		"a manager that was removed":  {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, LeaseMessage: "no manager has held Lease a/b"}, []string{"no manager has removed it", "; no manager has held Lease a/b"}},
 		"a manager that waits":        {PendingDeletion{Finalizers: []string{wellknown.FinalizerCSV}, ManagerMessage: "v2 is stored"}, []string{"v2 is stored"}},
-		"objects that are held":       {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: 2, Finalized: []string{"b (y)", "a (x)"}, APIServerMessage: "Check"}, []string{"it has 2 objects, among them a (x), b (y): check", "; the API server says Check"}},
+		"objects that are held":       {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: 2, Finalized: []string{"b (y)", "a (x)"}, APIServerMessage: "Check"}, []string{"it has 2 objects, among them a (x), b (y): check", "; the API server reports Check"}},
 		"objects that cannot be read": {PendingDeletion{Finalizers: []string{finalizerObjects}, Objects: UnknownCount}, []string{"cannot be read now"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			why := test.hold.Cause()
 			installtest.Contains(t, why, test.want...)
 			if told := strings.Contains(why, "no manager"); told != strings.Contains(strings.Join(test.want, ""), "no manager") {
-				t.Errorf("it speaks of a manager: %t: %s", told, why)
+				t.Errorf("it names a manager: %t: %s", told, why)
 			}
 		})
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // An operator without webhooks is installed when its Deployments are as they were applied
-// last, and not when the phase still says so of what was there before.
+// last, and not when the phase is still that of the previous object.
 func TestLagOf(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", Annotations: map[string]string{
 		"olm.operatorGroup": "og", "olm.operatorNamespace": "shop", "olm.targetNamespaces": "a,b",
@@ -43,7 +43,7 @@ func TestLagOf(t *testing.T) {
 		"as it was applied":                {written(now, 2, 2, 2), "", false},
 		"gone":                             {nil, "no manager has written it", true},
 		"with the config before":           {written(before, 2, 2, 2), "no manager has written it", true},
-		"not seen by its controller":       {unobserved, "has not observed it yet", false},
+		"not observed by its controller":   {unobserved, "has not observed it yet", false},
 		"with an old pod for each new one": {written(now, 2, 3, 3), "1 old pods are pending termination", false},
 		"with one new pod":                 {written(now, 1, 3, 2), "1 of 2 pods are new", false},
 		"with a pod that is not ready":     {written(now, 2, 2, 1), "1 of 2 pods are available", false},

@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// What a Deployment says is said once.
+// What a Deployment reports is printed once.
 func TestProgressIsNotRepeated(t *testing.T) {
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "shop.v1"}}
 	csv.Status.Phase, csv.Status.Message = operatorsv1alpha1.CSVPhaseInstalling, "waiting for manager: no image"
@@ -26,10 +26,10 @@ func TestProgressIsNotRepeated(t *testing.T) {
 		rollout *managerv1alpha1.WebhookRollout
 		want    []string
 	}{
-		"after a Deployment":      {csv, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
-		"said a moment ago":       {earlier, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
-		"with nothing before it":  {csv, &managerv1alpha1.WebhookRollout{}, []string{"shop.v1 is Installing: waiting for manager: no image"}},
-		"before it was looked at": {csv, nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
+		"after a Deployment":       {csv, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
+		"reported a moment ago":    {earlier, rollout, []string{"Deployment manager is Progressing: no image", "shop.v1 is Installing"}},
+		"with nothing before it":   {csv, &managerv1alpha1.WebhookRollout{}, []string{"shop.v1 is Installing: waiting for manager: no image"}},
+		"before it was reconciled": {csv, nil, []string{"shop.v1 is Installing: waiting for manager: no image"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			installtest.Same(t, "output", test.want, ProgressOf(Observation{CSV: test.csv, Rollout: test.rollout}).Lines)
@@ -47,7 +47,7 @@ func TestProgressOfACertificate(t *testing.T) {
 		"none":                 {nil, nil},
 		"nothing known of it":  {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap}, nil},
 		"not issued yet":       {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateBootstrap, Message: "the Secret is empty"}, []string{"certificate of manager: Bootstrap: the Secret is empty"}},
-		"it is there":          {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, NotAfter: &ends}, []string{"certificate of manager, until 2026-03-04: Stable"}},
+		"it exists":            {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, NotAfter: &ends}, []string{"certificate of manager, until 2026-03-04: Stable"}},
 		"it is being replaced": {&managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificatePromoting, NotAfter: &ends, Message: "pod a serves the old one"}, []string{"certificate of manager, until 2026-03-04: Promoting: pod a serves the old one"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,11 +99,11 @@ func TestProgressOf(t *testing.T) {
 		trouble string
 	}{
 		"deleted by another client":               {look: Observation{}, certain: true, trouble: "the ClusterServiceVersion that this command applied was deleted"},
-		"not looked at yet":                       {look: Observation{CSV: csv("", "", "")}, trouble: unseen},
-		"looked at as it was before":              {look: Observation{CSV: csv(succeeded, "", ""), Rollout: before}, trouble: unseen},
-		"its config was not looked at":            {look: Observation{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, ""), Subscription: subscription}, trouble: unseen},
-		"its config was another when seen":        {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("shop", 3), Subscription: subscription}, trouble: unseen},
-		"its config was seen":                     {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("shop", 4), Subscription: subscription}, done: true},
+		"not reconciled yet":                      {look: Observation{CSV: csv("", "", "")}, trouble: unseen},
+		"reconciled as it was before":             {look: Observation{CSV: csv(succeeded, "", ""), Rollout: before}, trouble: unseen},
+		"its config was not reconciled":           {look: Observation{CSV: csv(succeeded, "", ""), Rollout: rollout("", yes, ""), Subscription: subscription}, trouble: unseen},
+		"its config was another when observed":    {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("shop", 3), Subscription: subscription}, trouble: unseen},
+		"its config was observed":                 {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("shop", 4), Subscription: subscription}, done: true},
 		"another Subscription counts":             {look: Observation{CSV: csv(succeeded, "", ""), Rollout: following("other", 1), Subscription: subscription}, done: true},
 		"on its way":                              {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("WaitingForReplicas", no, "")}},
 		"it starts, without warnings":             {look: Observation{CSV: csv(installing, "", ""), Rollout: rollout("PodNotReady", no, ""), Warnings: map[string]string{}}},

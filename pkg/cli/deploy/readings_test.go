@@ -20,16 +20,16 @@ func TestReadings(t *testing.T) {
 		csv        *operatorsv1alpha1.ClusterServiceVersion
 		want       []Reading
 	}{
-		"the same version":                        {live("", "v1"), crd("v1"), plain, []Reading{{"v1", []string{"v1"}}}},
-		"one more, which is relabelled":           {live("", "v1"), crd("v2", "v1"), plain, []Reading{{"v1", []string{"v2", "v1"}}}},
-		"one more, which a webhook converts":      {live("", "v1"), crd("v2", "v1"), converting(), []Reading{{"v1", []string{"v1"}}}},
-		"two that were relabelled, until now":     {live("", "v1", "v0"), crd("v1", "v0"), converting(), []Reading{{"v1", []string{"v1", "v0"}}}},
-		"two that a webhook converts":             {live("CA", "v1", "v0"), crd("v2", "v1", "v0"), converting(), []Reading{{"v1", []string{"v1"}}, {"v0", []string{"v0"}}}},
-		"the stored one is listed last":           {later, crd("v2", "v1", "v3"), converting(), []Reading{{"v3", []string{"v3"}}, {"v1", []string{"v1"}}, {"v2", []string{"v2"}}}},
-		"the stored one is not served":            {hidden, crd("v1", "v0"), plain, []Reading{{"v0", []string{"v1", "v0"}}}},
-		"the stored one goes, and a webhook came": {live("", "v1", "v0"), crd("v0"), converting(), []Reading{{"v1", []string{"v0"}}}},
-		"no version is served":                    {nothing, crd("v1"), plain, nil},
-		"no version stays":                        {live("CA", "v1"), crd("v2"), converting(), nil},
+		"the same version":                                  {live("", "v1"), crd("v1"), plain, []Reading{{"v1", []string{"v1"}}}},
+		"one more, which is relabelled":                     {live("", "v1"), crd("v2", "v1"), plain, []Reading{{"v1", []string{"v2", "v1"}}}},
+		"one more, which a webhook converts":                {live("", "v1"), crd("v2", "v1"), converting(), []Reading{{"v1", []string{"v1"}}}},
+		"two that were relabelled, until now":               {live("", "v1", "v0"), crd("v1", "v0"), converting(), []Reading{{"v1", []string{"v1", "v0"}}}},
+		"two that a webhook converts":                       {live("CA", "v1", "v0"), crd("v2", "v1", "v0"), converting(), []Reading{{"v1", []string{"v1"}}, {"v0", []string{"v0"}}}},
+		"the stored one is listed last":                     {later, crd("v2", "v1", "v3"), converting(), []Reading{{"v3", []string{"v3"}}, {"v1", []string{"v1"}}, {"v2", []string{"v2"}}}},
+		"the stored one is not served":                      {hidden, crd("v1", "v0"), plain, []Reading{{"v0", []string{"v1", "v0"}}}},
+		"the stored one is removed, and a webhook is added": {live("", "v1", "v0"), crd("v0"), converting(), []Reading{{"v1", []string{"v0"}}}},
+		"no version is served":                              {nothing, crd("v1"), plain, nil},
+		"no version stays":                                  {live("CA", "v1"), crd("v2"), converting(), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			installtest.Same(t, "readings", test.want, Readings(test.live, test.next, test.csv))

@@ -57,7 +57,7 @@ func TestStepOf(t *testing.T) {
 		"changed by the installation":               {live: object("Class", "", "1", "terraform", FieldManager), changes: true, record: record("1", false, ""), want: Update},
 		"of another owner, the same":                {live: object("Class", "", "1", "terraform"), want: Keep},
 		"of another owner, different":               {live: object("Class", "", "1", "terraform"), changes: true, want: Overwrite},
-		"created again by another owner":            {live: object("Class", "", "2", "terraform"), changes: true, record: record("1", true, ""), want: Overwrite},
+		"recreated by another owner":                {live: object("Class", "", "2", "terraform"), changes: true, record: record("1", true, ""), want: Overwrite},
 		"a record that names another's object":      {live: object("Class", "", "1", FieldManager), changes: true, record: record("1", true, ""), want: Overwrite},
 		"of another installation":                   {live: naming("mall/stock", object("Class", "", "1", FieldManager)), changes: true, record: record("1", true, ""), want: Overwrite},
 		"changed, of another installation":          {live: naming("mall/stock", object("Class", "", "1", FieldManager)), changes: true, record: record("1", false, ""), want: Overwrite},
@@ -82,7 +82,7 @@ func TestStepOf(t *testing.T) {
 	}
 }
 
-// A step is carried out only on the object that it was decided about; what else is there is named.
+// A step is carried out only on the object that it was decided about; what else exists is named.
 func TestOutdated(t *testing.T) {
 	edited := object("Class", "", "1", "terraform")
 	edited.Object["value"] = "new"
@@ -126,7 +126,7 @@ func TestMarked(t *testing.T) {
 	}
 }
 
-// A record without an installed version is of an interrupted installation, or of what a removal has kept.
+// A record without an installed version belongs to an interrupted installation, or to what a removal has kept.
 func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 	interrupted := Record{Next: "shop.v1"}
 	installtest.Must(t, CheckRemoval(interrupted, "shop.v1", "mall"))
@@ -164,7 +164,7 @@ func TestRecordOfAnUpgrade(t *testing.T) {
 	}
 	r.End()
 	if r.Has("shop.v1") || !r.Has("shop.v2") {
-		t.Errorf("after the upgrade the record is of %q", r.CSV)
+		t.Errorf("after the upgrade the record names %q", r.CSV)
 	}
 }
 
@@ -243,10 +243,10 @@ func TestRefuseInstall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := CheckInstall(test.csv, "shop", []Installed{test.there}); (err != nil) != test.refused {
-				t.Errorf("install says %v", err)
+				t.Errorf("install reports %v", err)
 			}
 			if err := CheckUpgrade(test.csv, "shop", []Installed{test.there}, []string{test.adopted}); (err != nil) != test.noUpgrade {
-				t.Errorf("upgrade says %v", err)
+				t.Errorf("upgrade reports %v", err)
 			}
 		})
 	}

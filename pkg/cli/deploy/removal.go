@@ -151,7 +151,7 @@ func (r *Removal) names(o *unstructured.Unstructured) bool {
 }
 
 // Removes reports whether a removal may delete the live object of a manifest: the installation has created it, and no
-// other client has taken it over, or it is adopted.
+// other client has adopted it, or --adopt names it.
 func (r Record) Removes(manifest, live *unstructured.Unstructured, adopted []string) bool {
 	return slices.Contains(adopted, Reference(live)) || r.Created(live) && len(TakenBy(manifest, live)) == 0
 }
@@ -186,7 +186,7 @@ func (r Record) KeptMessage(manifest, live *unstructured.Unstructured) string {
 		return fmt.Sprintf("Subscription %s stays%s", live.GetName(), manualDeletion(live, "subscription.operators.coreos.com"))
 	}
 	if r.Created(live) {
-		return fmt.Sprintf("%s stays: another client has taken it over since this installation created it%s; --adopt %s removes it", Title(live), writers(TakenBy(manifest, live)), Reference(live))
+		return fmt.Sprintf("%s stays: another client has adopted it since this installation created it%s; --adopt %s removes it", Title(live), writers(TakenBy(manifest, live)), Reference(live))
 	}
 	return fmt.Sprintf("%s stays: this installation did not create it%s; --adopt %s removes it", Title(live), writtenBy(live), Reference(live))
 }

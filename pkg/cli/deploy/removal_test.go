@@ -40,7 +40,7 @@ func TestRemovalOf(t *testing.T) {
 			[]string{"CustomResourceDefinition shop stays, with no objects", namespaceStays}},
 		"they cannot be counted": {counted(nil), "", nil, false, all,
 			[]string{"CustomResourceDefinition shop stays, with an unknown number of objects, which cannot be read now", namespaceStays}},
-		"definitions go": {counted(ObjectCounts{"a": 1, "b": 2}), "", nil, true, append([]string{"CustomResourceDefinition"}, all...),
+		"definitions are deleted": {counted(ObjectCounts{"a": 1, "b": 2}), "", nil, true, append([]string{"CustomResourceDefinition"}, all...),
 			[]string{"CustomResourceDefinition shop is deleted, with 3 objects in namespaces: 2 in b, 1 in a", namespaceStays}},
 		"definitions went before": {nil, "", nil, true, all, []string{namespaceStays}},
 		"another operator stays": {nil, "", []string{"mall.v1"}, false, []string{"ClusterServiceVersion", "Role", "Subscription"},
@@ -56,10 +56,10 @@ func TestRemovalOf(t *testing.T) {
 					definitions++
 				}
 			}
-			installtest.Same(t, "what goes", test.goes, goes)
+			installtest.Same(t, "what is removed", test.goes, goes)
 			installtest.Same(t, "output", test.told, r.Messages)
 			if r.Definitions != definitions {
-				t.Errorf("%d definitions are said to go, and %d do", r.Definitions, definitions)
+				t.Errorf("%d definitions are listed as deleted, and %d are", r.Definitions, definitions)
 			}
 		})
 	}
@@ -99,7 +99,7 @@ func TestOwn(t *testing.T) {
 		"created":                              {record: recordOf(true, group, subscription), goes: []string{"OperatorGroup", "Subscription"}},
 		"only changed":                         {record: recordOf(false, group, subscription), told: byHand},
 		"no record":                            {told: byHand},
-		"created again by another":             {record: recordOf(true, group, subscription), group: object(groupkind.OperatorGroup, "3"), goes: []string{"Subscription"}, told: byHand[:1]},
+		"recreated by another":                 {record: recordOf(true, group, subscription), group: object(groupkind.OperatorGroup, "3"), goes: []string{"Subscription"}, told: byHand[:1]},
 		"group of an earlier installation":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, goes: []string{"OperatorGroup", "Subscription"}},
 		"forged record of another package":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, group: object(groupkind.OperatorGroup, "1", "kubectl"), goes: []string{"Subscription"}, told: byHand[:1]},
 		"Subscription of another's record":     {record: recordOf(true, group), earlier: []Record{recordOf(true, subscription)}, goes: []string{"OperatorGroup"}, told: byHand[1:]},
@@ -118,7 +118,7 @@ func TestOwn(t *testing.T) {
 			for _, o := range r.Delete {
 				goes = append(goes, o.GetKind())
 			}
-			installtest.Same(t, "what goes", test.goes, goes)
+			installtest.Same(t, "what is removed", test.goes, goes)
 			installtest.Same(t, "output", test.told, r.Messages)
 		})
 	}

@@ -23,9 +23,9 @@ func TestAdoptSubscription(t *testing.T) {
 	}{
 		"none":                     {nil, "shop", true},
 		"one of a bundle":          {[]operatorsv1alpha1.Subscription{subscription("mall", "shop", ofBundle)}, "mall", true},
-		"one made by hand":         {[]operatorsv1alpha1.Subscription{subscription("mall", "shop", nil)}, "mall", false},
+		"one created by hand":      {[]operatorsv1alpha1.Subscription{subscription("mall", "shop", nil)}, "mall", false},
 		"one of another package":   {[]operatorsv1alpha1.Subscription{subscription("mall", "stock", nil)}, "shop", true},
-		"one that says nothing":    {[]operatorsv1alpha1.Subscription{{ObjectMeta: metav1.ObjectMeta{Name: "mall"}}}, "shop", true},
+		"one that reports nothing": {[]operatorsv1alpha1.Subscription{{ObjectMeta: metav1.ObjectMeta{Name: "mall"}}}, "shop", true},
 		"two, of which one counts": {[]operatorsv1alpha1.Subscription{subscription("stock", "stock", ofBundle), subscription("mall", "shop", nil)}, "mall", false},
 	} {
 		t.Run(name, func(t *testing.T) {

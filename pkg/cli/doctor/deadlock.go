@@ -76,7 +76,7 @@ func deadlocks(f Facts, broken map[int]bool) []Finding {
 	now := findBlocked(f, down, recoveryPathsNow, perhaps)
 	for _, cycle := range now.cyclesExcept(certain) {
 		findings = append(findings, Finding{Warning, PossibleDeadlock, namesOf(f, cycle),
-			"none of its pods is called, and none can become ready: " + cycleText(f, cycle) + cmp.Or(conditions(f, cycle), ", unless those bear labels that an objectSelector leaves out"), unblock(f, cycle)})
+			"none of its pods is called, and none can become ready: " + cycleText(f, cycle) + cmp.Or(conditions(f, cycle), ", unless those have labels that an objectSelector leaves out"), unblock(f, cycle)})
 	}
 	possible := findBlocked(f, allLost, recoveryPathsAfterLoss, perhaps)
 	for _, cycle := range possible.cyclesExcept(now) {

@@ -20,7 +20,7 @@ type Facts struct {
 	// Namespaces are the labels of all.
 	Namespaces   map[string]map[string]string
 	ControlPlane ControlPlane
-	// Owners are the ClusterServiceVersions that are there, as labels name them.
+	// Owners are the existing ClusterServiceVersions, as labels name them.
 	Owners map[types.NamespacedName]bool
 	NoCSVs bool
 	// Answers are those of the endpoints of a webhook, by its String. Others were not asked.

@@ -193,7 +193,7 @@ func namesOf(f Facts, at []int) []string {
 	return all
 }
 
-// Level says how bad a finding is.
+// Level reports how bad a finding is.
 type Level string
 
 const (

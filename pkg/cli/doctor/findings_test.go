@@ -216,16 +216,16 @@ func TestJudge(t *testing.T) {
 		"a caBundle of noise": {hooked(fail, "configmaps", func(c *cluster) {
 			c.v().ClientConfig.CABundle = []byte("noise")
 		}), []found{{Error, "CABundleUnreadable", 1}}},
-		"a foreign certificate": {hooked(fail, "configmaps", others), []found{foreign}},
-		"one pod of two with a foreign certificate": {hooked(fail, "configmaps", answered(answering(2, "pod b presents another"))),
+		"another client's certificate": {hooked(fail, "configmaps", others), []found{foreign}},
+		"one pod of two with another client's certificate": {hooked(fail, "configmaps", answered(answering(2, "pod b presents another"))),
 			[]found{{Error, SomePodsFail, 1}}},
-		"one pod of two with a foreign certificate, and ignored": {hooked(ignore, "configmaps", answered(answering(2, "pod b presents another"))),
+		"one pod of two with another client's certificate, and ignored": {hooked(ignore, "configmaps", answered(answering(2, "pod b presents another"))),
 			[]found{{Warning, SomePodsFail, 1}}},
-		"one pod of two with a foreign certificate, for no namespace": {hooked(fail, "configmaps", answered(answering(2, "pod b presents another")), namespaces(with("team", "nobody")),
+		"one pod of two with another client's certificate, for no namespace": {hooked(fail, "configmaps", answered(answering(2, "pod b presents another")), namespaces(with("team", "nobody")),
 			func(c *cluster) {
 				c.v().Rules[0].Scope = new(admissionregistrationv1.NamespacedScope)
 			}), []found{{Warning, SomePodsFail, 1}}},
-		"a certificate that ends tomorrow": {hooked(fail, "configmaps", answered([]Answer{tomorrow, tomorrow})),
+		"a certificate that expires tomorrow": {hooked(fail, "configmaps", answered([]Answer{tomorrow, tomorrow})),
 			[]found{{Warning, CertificateExpiresSoon, 1}}},
 		"pods that cannot be asked":                    {hooked(fail, "configmaps", answered(nil)), []found{notAsked}},
 		"somewhere outside":                            {hooked(fail, "configmaps", external), []found{notAsked}},
@@ -266,10 +266,10 @@ func TestJudge(t *testing.T) {
 			c.Answers["APIService v1.shop.io"] = nil
 		}, []found{notAsked}},
 
-		"it is called for its own pods":                        {hooked(fail, "pods"), []found{possible}},
-		"for its own pods, which are lost":                     {hooked(fail, "pods", lost), []found{down, deadlock}},
-		"for its own pods, which crash: they restart in place": {hooked(fail, "pods", crashed), []found{down, possible}},
-		"for its own pods, which serve a foreign certificate":  {hooked(fail, "pods", others), []found{foreign, possible}},
+		"it is called for its own pods":                              {hooked(fail, "pods"), []found{possible}},
+		"for its own pods, which are lost":                           {hooked(fail, "pods", lost), []found{down, deadlock}},
+		"for its own pods, which crash: they restart in place":       {hooked(fail, "pods", crashed), []found{down, possible}},
+		"for its own pods, which serve another client's certificate": {hooked(fail, "pods", others), []found{foreign, possible}},
 		"for its own pods, which are being deleted and serve till then": {hooked(fail, "pods",
 			served(withoutPods, func(s *Service) { s.Ready, s.Ports = 2, map[int32]int{443: 2} })), []found{possible}},
 		"for all pods, and no Service": {hooked(fail, "pods", func(c *cluster) {
@@ -277,14 +277,14 @@ func TestJudge(t *testing.T) {
 		}), []found{missing}},
 		"for its own pods, of which one is missing and one crashes": {hooked(fail, "pods",
 			served(withoutPods, withPod(Pod{Placed: true, Started: true}))), []found{down, possible}},
-		"for what pods that crash say": {hooked(fail, "pods/status", crashed), []found{down, deadlock}},
-		"for what pods that crash say, one of which it leaves out": {hooked(fail, "pods/status",
+		"for messages of pods that crash": {hooked(fail, "pods/status", crashed), []found{down, deadlock}},
+		"for messages of pods that crash, one of which it leaves out": {hooked(fail, "pods/status",
 			objects(with("app", "shop")), served(withPod(Pod{Placed: true, Started: true}))), []found{down, possible}},
-		"for the endpoints of pods that crash":                      {hooked(fail, "endpointslices", crashed), []found{down, deadlock}},
-		"for endpoints":                                             {hooked(fail, "endpointslices"), []found{possible}},
-		"for endpoints, with pods that serve a foreign certificate": {hooked(fail, "endpointslices", others), []found{foreign, possible}},
-		"for endpoints that are made, and are there":                {hooked(fail, "endpointslices", creations, lost), []found{down}},
-		"for endpoints that are made, and are not there": {hooked(fail, "endpointslices", creations, served(withoutPods, withoutSlices)),
+		"for the endpoints of pods that crash": {hooked(fail, "endpointslices", crashed), []found{down, deadlock}},
+		"for endpoints":                        {hooked(fail, "endpointslices"), []found{possible}},
+		"for endpoints, with pods that serve another client's certificate": {hooked(fail, "endpointslices", others), []found{foreign, possible}},
+		"for endpoints that are created, and exist":                        {hooked(fail, "endpointslices", creations, lost), []found{down}},
+		"for endpoints that are created, and do not exist": {hooked(fail, "endpointslices", creations, served(withoutPods, withoutSlices)),
 			[]found{down, deadlock}},
 		"for the tokens of pods that crash: they have theirs": {hooked(fail, "serviceaccounts/token", crashed), []found{down, possible}},
 		"for the tokens of pods that have not started": {hooked(fail, "serviceaccounts/token", served(withoutPods, withPod(Pod{Placed: true}))),
@@ -301,13 +301,13 @@ func TestJudge(t *testing.T) {
 		"for lost pods that nothing makes":                      {hooked(fail, "pods", workloadsLost), []found{down, deadlock}},
 		"for lost pods that nothing makes, without a label": {hooked(fail, "pods", objects(unhashed), workloadsLost),
 			[]found{down, possible}},
-		"for what lost pods say that nothing makes, without a label": {hooked(fail, "pods/status", objects(unhashed), workloadsLost),
+		"for messages of lost pods that nothing recreates, without a label": {hooked(fail, "pods/status", objects(unhashed), workloadsLost),
 			[]found{down, possible}},
-		"for lost pods, and what makes them may not be read": {hooked(fail, "pods", served(withoutPods, withoutTemplates, mayNotRead("replicasets"))),
+		"for lost pods, and what creates them may not be read": {hooked(fail, "pods", served(withoutPods, withoutTemplates, mayNotRead("replicasets"))),
 			[]found{down, deadlock, {Unknown, WorkloadsUnread, 1}}},
-		"for its own pods, and something that makes pods may not be read": {hooked(fail, "pods", served(withoutPods, mayNotRead("daemonsets"))),
+		"for its own pods, and something that creates pods may not be read": {hooked(fail, "pods", served(withoutPods, mayNotRead("daemonsets"))),
 			[]found{down, deadlock}},
-		"one without required requests, and what makes its pods may not be read": {hooked(ignore, "pods",
+		"one without required requests, and what creates its pods may not be read": {hooked(ignore, "pods",
 			served(withoutPods, withoutTemplates, mayNotRead("replicasets"))), []found{ignoredDown}},
 		"endpoints without pods": {hooked(fail, "pods", served(withoutPods, func(s *Service) {
 			s.ExternalEndpoints, s.Templates, s.Selector = true, nil, nil
@@ -348,7 +348,7 @@ func TestJudge(t *testing.T) {
 			for _, f := range c.judge() {
 				got = append(got, found{f.Level, f.Code, len(f.Webhooks)})
 				if f.Message == "" || f.Remedy == "" {
-					t.Errorf("%s says nothing: %+v", f.Code, f)
+					t.Errorf("%s reports nothing: %+v", f.Code, f)
 				}
 			}
 			installtest.Same(t, "findings", test.want, got)
@@ -373,7 +373,7 @@ func TestDeadlockOfManyWebhooks(t *testing.T) {
 	installtest.Same(t, "webhooks of the deadlock", many, deadlocked)
 }
 
-// What is certain is said as such, and what else could be so as well.
+// What is certain is reported as such, and what else is possible, too.
 func TestDoubtsAboutADeadlock(t *testing.T) {
 	const (
 		allLost = "none of its pods is called, and none can become ready: it intercepts what the pods behind its own Service shop/hook need to start"
@@ -390,9 +390,9 @@ func TestDoubtsAboutADeadlock(t *testing.T) {
 		"none":                         {unchanged, []func(*Service){withoutPods}, allLost, true},
 		"labels that are known":        {selector, []func(*Service){withoutPods}, allLost, true},
 		"conditions":                   {conditional, []func(*Service){withoutPods}, allLost + ", unless its matchConditions exempt them", true},
-		"labels that are not known":    {selector, []func(*Service){withoutPods, withoutTemplates}, allLost + ", unless those bear labels that an objectSelector leaves out", true},
-		"pods that are there":          {unchanged, nil, someday, false},
-		"pods that are there, besides": {conditional, nil, someday + ", unless its matchConditions exempt them", false},
+		"labels that are not known":    {selector, []func(*Service){withoutPods, withoutTemplates}, allLost + ", unless those have labels that an objectSelector leaves out", true},
+		"pods that exist":              {unchanged, nil, someday, false},
+		"pods that exist, in addition": {conditional, nil, someday + ", unless its matchConditions exempt them", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()

@@ -11,7 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// Rules are named without their combinations being made: a few of them, and how many there are.
+// Rules are named without building their combinations: a few of them, and how many there are.
 func TestIntercepts(t *testing.T) {
 	items := func(n int, text string) (all []string) {
 		for i := range n {

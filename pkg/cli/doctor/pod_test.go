@@ -24,16 +24,16 @@ func TestStaying(t *testing.T) {
 		given []func(*corev1.Pod)
 		want  []Pod
 	}{
-		"made":                           {nil, []Pod{{Labels: labels}}},
-		"placed":                         {[]func(*corev1.Pod){placed}, []Pod{{Labels: labels, Placed: true}}},
-		"ready":                          {[]func(*corev1.Pod){placed, in(corev1.PodRunning), is(corev1.PodReadyToStartContainers, corev1.ConditionTrue), is(corev1.PodReady, corev1.ConditionTrue)}, []Pod{{labels, true, true, true}}},
-		"crashed":                        {[]func(*corev1.Pod){placed, in(corev1.PodRunning), is(corev1.PodReadyToStartContainers, corev1.ConditionTrue), is(corev1.PodReady, corev1.ConditionFalse)}, []Pod{{labels, true, true, false}}},
-		"on a new boot":                  {[]func(*corev1.Pod){placed, in(corev1.PodRunning), is(corev1.PodReadyToStartContainers, corev1.ConditionFalse)}, []Pod{{labels, true, false, false}}},
-		"pulled":                         {[]func(*corev1.Pod){placed, in(corev1.PodPending), is(corev1.PodReadyToStartContainers, corev1.ConditionTrue)}, []Pod{{labels, true, true, false}}},
-		"of a kubelet that does not say": {[]func(*corev1.Pod){placed, in(corev1.PodRunning)}, []Pod{{labels, true, true, false}}},
-		"deleted":                        {[]func(*corev1.Pod){placed, in(corev1.PodRunning), func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(now)) }}, nil},
-		"evicted":                        {[]func(*corev1.Pod){placed, in(corev1.PodFailed)}, nil},
-		"ended":                          {[]func(*corev1.Pod){placed, in(corev1.PodSucceeded)}, nil},
+		"made":                                 {nil, []Pod{{Labels: labels}}},
+		"placed":                               {[]func(*corev1.Pod){placed}, []Pod{{Labels: labels, Placed: true}}},
+		"ready":                                {[]func(*corev1.Pod){placed, in(corev1.PodRunning), is(corev1.PodReadyToStartContainers, corev1.ConditionTrue), is(corev1.PodReady, corev1.ConditionTrue)}, []Pod{{labels, true, true, true}}},
+		"crashed":                              {[]func(*corev1.Pod){placed, in(corev1.PodRunning), is(corev1.PodReadyToStartContainers, corev1.ConditionTrue), is(corev1.PodReady, corev1.ConditionFalse)}, []Pod{{labels, true, true, false}}},
+		"on a new boot":                        {[]func(*corev1.Pod){placed, in(corev1.PodRunning), is(corev1.PodReadyToStartContainers, corev1.ConditionFalse)}, []Pod{{labels, true, false, false}}},
+		"pulled":                               {[]func(*corev1.Pod){placed, in(corev1.PodPending), is(corev1.PodReadyToStartContainers, corev1.ConditionTrue)}, []Pod{{labels, true, true, false}}},
+		"of a kubelet that does not report it": {[]func(*corev1.Pod){placed, in(corev1.PodRunning)}, []Pod{{labels, true, true, false}}},
+		"deleted":                              {[]func(*corev1.Pod){placed, in(corev1.PodRunning), func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(now)) }}, nil},
+		"evicted":                              {[]func(*corev1.Pod){placed, in(corev1.PodFailed)}, nil},
+		"ended":                                {[]func(*corev1.Pod){placed, in(corev1.PodSucceeded)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
@@ -54,13 +54,13 @@ func TestLeftOver(t *testing.T) {
 		pods []corev1.Pod
 		want bool
 	}{
-		"of a pod that is there until it ends": {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0", UID: "second"}, pod(corev1.PodRunning), false},
-		"of a pod of which no more is said":    {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodRunning), false},
-		"of a pod that no longer exists":       {&corev1.ObjectReference{Kind: "Pod", Name: "hook-1"}, pod(corev1.PodRunning), true},
-		"of the pod before, of the same name":  {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0", UID: "first"}, pod(corev1.PodRunning), true},
-		"of a pod that was evicted":            {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodFailed), true},
-		"of something else":                    {&corev1.ObjectReference{Kind: "Machine", Name: "hook-1"}, nil, false},
-		"without a target":                     {nil, nil, false},
+		"of a pod that exists until it ends":  {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0", UID: "second"}, pod(corev1.PodRunning), false},
+		"of a pod with no other message":      {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodRunning), false},
+		"of a pod that no longer exists":      {&corev1.ObjectReference{Kind: "Pod", Name: "hook-1"}, pod(corev1.PodRunning), true},
+		"of the pod before, of the same name": {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0", UID: "first"}, pod(corev1.PodRunning), true},
+		"of a pod that was evicted":           {&corev1.ObjectReference{Kind: "Pod", Name: "hook-0"}, pod(corev1.PodFailed), true},
+		"of something else":                   {&corev1.ObjectReference{Kind: "Machine", Name: "hook-1"}, nil, false},
+		"without a target":                    {nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			installtest.Same(t, "left over", test.want, LeftOver(test.of, test.pods))

@@ -147,7 +147,7 @@ func availability(w Webhook, _ Facts, _ time.Time) Reach {
 }
 
 func inspectCondition(w Webhook) string {
-	return fmt.Sprintf("look at its condition Available, and for a NetworkPolicy between API servers and the pods: kubectl describe apiservice %s", w.Object)
+	return fmt.Sprintf("read its condition Available, and look for a NetworkPolicy between API servers and the pods: kubectl describe apiservice %s", w.Object)
 }
 
 func answers(w Webhook, f Facts, _ time.Time) Reach {
@@ -156,7 +156,7 @@ func answers(w Webhook, f Facts, _ time.Time) Reach {
 	if len(bad) == 0 || len(bad) < max(len(all), f.Services[w.Service].Ports[w.Port]) {
 		return Reach{}
 	}
-	return Reach{bad[0].Reason, bad[0].Message, "the message says what to check; the certificate that the pods serve must be signed by a CA of the caBundle"}
+	return Reach{bad[0].Reason, bad[0].Message, "the message reports what to check; the certificate that the pods serve must be signed by a CA of the caBundle"}
 }
 
 func failed(all []Answer) []Answer {

@@ -75,7 +75,7 @@ func (a applier) contested(ctx context.Context, s deploy.Step, next *unstructure
 	return s, nil
 }
 
-// define writes a definition as it was read: server-side apply would take fields away
+// define writes a definition as it was read: server-side apply would remove fields
 // that the manager has set since. Another definition than the one that was decided about is not written.
 func (d definitionStore) define(ctx context.Context, s deploy.Step, next func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition, dryRun ...string) (written *apiextensionsv1.CustomResourceDefinition, err error) {
 	stale := func(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }

@@ -123,7 +123,7 @@ func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle)
 		case namespace == "":
 			namespace = s.Namespace
 		case namespace != s.Namespace:
-			return "", fmt.Errorf("%s is not installed, and Subscriptions for it are left in the namespaces %s and %s: say which with -n", b.CSV.Name, namespace, s.Namespace)
+			return "", fmt.Errorf("%s is not installed, and Subscriptions for it are left in the namespaces %s and %s: select one with -n", b.CSV.Name, namespace, s.Namespace)
 		}
 	}
 	return namespace, nil
@@ -132,7 +132,7 @@ func (c *Installer) subscriptionNamespace(ctx context.Context, b *bundle.Bundle)
 func (c *Installer) installedWith(ctx context.Context, found []operatorsv1alpha1.ClusterServiceVersion, b *bundle.Bundle, o *bundle.Options) error {
 	for _, other := range found[1:] {
 		if other.Namespace != found[0].Namespace {
-			return fmt.Errorf("%s is installed in the namespaces %s and %s: say which with -n", found[0].Name, found[0].Namespace, other.Namespace)
+			return fmt.Errorf("%s is installed in the namespaces %s and %s: select one with -n", found[0].Name, found[0].Namespace, other.Namespace)
 		}
 	}
 	o.Namespace = found[0].Namespace

@@ -32,7 +32,7 @@ func (v *watch) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServ
 	for _, spec := range csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
 		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
 		if err != nil {
-			continue // the API server refuses such a Deployment and says why
+			continue // the API server refuses such a Deployment and reports why
 		}
 		var newest time.Time
 		for _, pod := range pods.Items {

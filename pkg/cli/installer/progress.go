@@ -26,10 +26,10 @@ type watch struct {
 	applied      []*unstructured.Unstructured
 	subscription managerv1alpha1.SubscriptionReference
 	awaited      map[string][]string // versions of definitions that are not served yet
-	printed      map[string]bool     // lines, at the last look
+	printed      map[string]bool     // lines, at the last observation
 	began        time.Time
 	problemSince time.Time // since when; zero while nothing is in the way
-	unobserved   bool      // no manager had looked, at the last look
+	unobserved   bool      // no manager had reconciled, at the last observation
 }
 
 // staleStatus is how long a status may predate the command.
@@ -40,7 +40,7 @@ const managerTimeout = 5 * time.Second
 
 var errDone = errors.New("done")
 
-// ErrInterrupted says that nothing is lost.
+// ErrInterrupted states that nothing is lost.
 var ErrInterrupted = errors.New("interrupted: nothing is undone; run the same command again to continue")
 
 func (v *watch) wait(ctx context.Context) error {

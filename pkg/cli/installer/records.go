@@ -122,7 +122,7 @@ func (s recordStore) save(ctx context.Context, r *deploy.Record, dryRun ...strin
 	return nil
 }
 
-// errOtherCommand says that two commands are at work at once.
+// errOtherCommand means that two commands run at once.
 var errOtherCommand = errors.New("it was written or deleted by another command since it was read: wait until that one has ended, then run the same command again")
 
 func (s recordStore) store(ctx context.Context, r deploy.Record, data map[string]string, dryRun ...string) (*corev1.ConfigMap, error) {

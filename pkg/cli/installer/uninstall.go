@@ -22,7 +22,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// Removal is what goes with an operator that is installed, and what stays.
+// Removal is what is deleted with an operator that is installed, and what stays.
 func (c *Installer) Removal(ctx context.Context, i Installation, definitions bool) (deploy.Removal, error) {
 	objects, stored, err := c.countObjects(ctx, i)
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *Installer) Removal(ctx context.Context, i Installation, definitions boo
 			return deploy.Removal{}, err
 		}
 		if crd != nil && !record.Removes(o, crd, i.Adopted) {
-			delete(objects, o.GetName()) // It does not go, and neither do they.
+			delete(objects, o.GetName()) // It is not deleted, and neither are they.
 			kept = append(kept, record.KeptMessage(o, crd))
 		}
 	}
@@ -123,7 +123,7 @@ func (c *Installer) countObjects(ctx context.Context, i Installation) (counts ma
 		switch {
 		case err == nil:
 			counts[crd.Name] = population
-		case apierrors.IsInternalError(err): // A conversion that fails does not keep its operator from going.
+		case apierrors.IsInternalError(err): // A conversion that fails does not block the deletion of its operator.
 		case apierrors.IsNotFound(err): // Nor does a version that is served in a moment.
 		default:
 			return nil, nil, err
@@ -152,7 +152,7 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 	if len(removal.Delete) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is not installed in namespace %s, and nothing that would go with it is left", i.Bundle.CSV.Name, i.Namespace())
+	return fmt.Errorf("%s is not installed in namespace %s, and nothing is left to remove", i.Bundle.CSV.Name, i.Namespace())
 }
 
 // Uninstall deletes each object after the previous one no longer exists. It returns the existing ones.

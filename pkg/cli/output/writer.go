@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Writer writes text for people. It is no io.Writer, so that no text gets past its encoding.
+// Writer writes text for people. It is no io.Writer, so that all text is encoded.
 type Writer struct{ to io.Writer }
 
 // New returns a Writer that writes to a stream.

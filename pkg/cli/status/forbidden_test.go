@@ -13,7 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// What may not be read is not said to be missing.
+// What may not be read is not reported as missing.
 func TestUnseenRegistrations(t *testing.T) {
 	f := facts()
 	f.Facts, f.RegistrationsUnread = doctor.Facts{}, "customresourcedefinitions is forbidden"

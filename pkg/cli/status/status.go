@@ -108,7 +108,7 @@ func notInstalled(f Facts) string {
 	case f.NoCSVs:
 		return "This cluster does not know the kind ClusterServiceVersion: no operator in it declares webhooks to this manager, or to an OLM."
 	case f.NoRollouts:
-		return "This cluster does not know the kind WebhookRollout: the manager is not installed, and what is said of webhooks is what their registrations show."
+		return "This cluster does not know the kind WebhookRollout: the manager is not installed, and webhooks are shown only by their registrations."
 	default:
 		return ""
 	}

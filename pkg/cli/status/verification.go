@@ -28,7 +28,7 @@ type registration struct {
 	webhook    *doctor.Webhook
 }
 
-// registrations are the objects by which a WebhookRollout says that a webhook is registered.
+// registrations are the objects by which a WebhookRollout reports that a webhook is registered.
 func registrations(w managerv1alpha1.WebhookStatus, f doctor.Facts) []registration {
 	names := w.CRDs
 	if w.Type != operatorsv1alpha1.ConversionWebhook {
@@ -109,7 +109,7 @@ func notRegistered(csv operatorsv1alpha1.ClusterServiceVersion) string {
 	return fmt.Sprintf("its ClusterServiceVersion is %s: %s", csv.Status.Phase, csvstatus.Explained(csv.Status))
 }
 
-// registrationsOf are the objects that register a webhook, regardless of the client that made them.
+// registrationsOf are the objects that register a webhook, regardless of the client that created them.
 func registrationsOf(csv operatorsv1alpha1.ClusterServiceVersion, d operatorsv1alpha1.WebhookDescription, f doctor.Facts) []registration {
 	var all []registration
 	for i, w := range f.Webhooks {

@@ -52,7 +52,7 @@ func serverProblem(ctx context.Context, c Cluster, crd *apiextensionsv1.CustomRe
 	case errors.Is(err, ErrNoAddresses):
 		return "", err
 	case err != nil:
-		return err.Error(), nil //nolint:nilerr // it is asked again until the patience ends
+		return err.Error(), nil //nolint:nilerr // it is asked again until --patience ends
 	case slices.ContainsFunc(hashes, func(hash string) bool { return hash != Hash(crd, to) }):
 		return "an API server still stores objects in another version", nil
 	default:

@@ -65,7 +65,7 @@ func TestKilledAfterEachWrite(t *testing.T) {
 	}
 }
 
-// proves fails the test where a run says that it is done, or the definition that only v2 is
+// proves fails the test where a run reports that it is done, or the definition that only v2 is
 // stored, while an object is stored in v1.
 func (c *cluster) proves(t *testing.T, err error) {
 	t.Helper()

@@ -24,7 +24,7 @@ type Cluster interface {
 	// Restore sets status.storedVersions.
 	Restore(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, versions []string) error
 	Store(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) error
-	// Hashes are what each API server says about how it stores the objects now.
+	// Hashes are what each API server reports about how it stores the objects now.
 	Hashes(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version string) ([]string, error)
 	// Page reads some objects in a version: those after the token of the page before.
 	Page(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, version, after string) (*unstructured.UnstructuredList, error)

@@ -31,7 +31,7 @@ type cluster struct {
 	crd     *apiextensionsv1.CustomResourceDefinition
 	writes  string // the version that the API server stores in: it learns late of a change
 	late    int    // how often it is asked before it has learned
-	silent  error  // why another API server does not say how it stores
+	silent  error  // why another API server does not report how it stores
 	stored  map[string]string
 	answers map[string]error // to a write, by name
 	denies  bool             // each of these answers is admission's, and nothing has become of the object
@@ -289,7 +289,7 @@ func TestMigrate(t *testing.T) {
 		"denied with other codes": {denies(http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout),
 			"4 objects of things.example.com cannot be rewritten", "v1 v2", "a b c d"},
 		"the user is unknown": {func(c *cluster) { c.answers["a"] = apierrors.NewUnauthorized("who?"); c.denies = true }, "a: who?", "v1 v2", "a c d e"},
-		"the API server goes": {func(c *cluster) { c.answers["c"] = errors.New("connection refused") }, "c: connection refused", "v1 v2", "c e"},
+		"the API server ends": {func(c *cluster) { c.answers["c"] = errors.New("connection refused") }, "c: connection refused", "v1 v2", "c e"},
 		"one cannot be read":  {func(c *cluster) { c.unread = errors.New("conversion webhook for things failed") }, "cannot all be read in v2, and the storage version is unchanged; repair what fails, such as its conversion webhook: conversion webhook for things failed", "v1", "a b c d e"},
 		"one API server is silent": {func(c *cluster) { c.silent = errors.New("API server https://10.0.0.3:6443: connection refused") },
 			"not every API server stores the objects of things.example.com in v2: API server https://10.0.0.3:6443: connection refused: nothing was rewritten. Run the command where each", "v1 v2", "a b c d e"},
@@ -304,7 +304,7 @@ func TestMigrate(t *testing.T) {
 			}
 		}, "", "v2", ""},
 		"its CA is replaced":         {func(c *cluster) { c.between = func() { c.crd.Generation++ } }, "", "v2", ""},
-		"its conversion goes":        {func(c *cluster) { c.paging = func() { c.crd.Generation++; c.crd.Spec.Conversion = nil } }, "has the conversion None", "v1 v2", "c d e"},
+		"its conversion is removed":  {func(c *cluster) { c.paging = func() { c.crd.Generation++; c.crd.Spec.Conversion = nil } }, "has the conversion None", "v1 v2", "c d e"},
 		"its conversion was away":    {func(c *cluster) { c.paging = func() { c.crd.Generation += 2 } }, "", "v2", ""},
 		"the definition is replaced": {func(c *cluster) { c.between = func() { c.crd.UID = "other" } }, "was changed while its objects were rewritten", "v1 v2", ""},
 	}

@@ -35,7 +35,7 @@ func TestLimitedTo(t *testing.T) {
 				t.Errorf("%q, %v; want %q", got, err, test.want)
 			}
 			if err != nil && !strings.Contains(err.Error(), "deployment olm-webhook-manager/manager has the argument --namespaces=$(WATCHED)") {
-				t.Errorf("the error says %v", err)
+				t.Errorf("the error reports %v", err)
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func (r *run) refuseOrphaned(ctx context.Context, steps []rollout.Step) error {
 }
 
 // dryRun asks, once for an object that the process has not written, whether admission changed it. Webhooks that
-// do not take part in dry runs are seen in the write itself.
+// do not take part in dry runs are observed in the write itself.
 func (r *run) dryRun(ctx context.Context, steps []rollout.Step) (accepted bool) {
 	for _, step := range steps {
 		if !step.NeedsDryRun || r.dryRuns[step.Key()] {

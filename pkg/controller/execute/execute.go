@@ -151,10 +151,10 @@ func (r *run) execute(ctx context.Context, plan decide.Plan) (learned bool, err 
 // Processors limits concurrent rendering to what can run at once. More would only hold memory while they wait.
 type Processors chan struct{}
 
-// NewProcessors returns one place for each processor.
+// NewProcessors returns one slot for each processor.
 func NewProcessors() Processors { return make(Processors, runtime.GOMAXPROCS(0)) }
 
-// take waits for a free place, which the caller keeps until it calls free.
+// take waits for a free slot, which the caller keeps until it calls free.
 func (p Processors) take() (free func()) {
 	p <- struct{}{}
 	return func() { <-p }

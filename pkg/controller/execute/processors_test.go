@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 )
 
-// Who comes when all places are taken waits for one that is free.
+// A caller waits for a free slot when all slots are taken.
 func TestProcessors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := make(Processors, 2)
@@ -17,11 +17,11 @@ func TestProcessors(t *testing.T) {
 			took = true
 		}()
 		if synctest.Wait(); took {
-			t.Fatal("a third place of two was taken")
+			t.Fatal("a third slot of two was taken")
 		}
 		free()
 		if synctest.Wait(); !took {
-			t.Error("a place that is free is not taken")
+			t.Error("a free slot is not taken")
 		}
 	})
 }

@@ -81,7 +81,7 @@ func ownedBy[T drift.Object](csv *operatorsv1alpha1.ClusterServiceVersion, cache
 	return all
 }
 
-// inNamespace are the objects of a namespace: what was lifted is called like what it was made of.
+// inNamespace are the objects of a namespace: what was lifted has the name of its source.
 func inNamespace[T drift.Object](namespace string, objects []T) []T {
 	return slices.DeleteFunc(slices.Clone(objects), func(o T) bool { return o.GetNamespace() != namespace })
 }
@@ -91,7 +91,7 @@ func podsByDeployment(csv *operatorsv1alpha1.ClusterServiceVersion, pods []*core
 	for _, spec := range csvspec.Deployments(csv) {
 		selector, err := metav1.LabelSelectorAsSelector(spec.Spec.Selector)
 		if err != nil {
-			continue // the API server refuses such a Deployment and says why
+			continue // the API server refuses such a Deployment and reports why
 		}
 		for _, pod := range pods {
 			if selector.Matches(labels.Set(pod.Labels)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 )
 
-// A pod that lost its annotation counts as re-synced at the recorded time, and the message says so.
+// A pod that lost its annotation counts as re-synced at the recorded time, and the message reports it.
 func TestLostResyncAnnotation(t *testing.T) {
 	annotated := time.Unix(1_000_000, 0)
 	for written, lost := range map[time.Time]bool{{}: false, annotated: false, annotated.Add(-time.Second): false, annotated.Add(time.Second): true} {

@@ -104,5 +104,5 @@ func answerOf(r probe.Result) backends.Answer {
 	return backends.Answer{Reason: string(r.Reason), Message: r.Err.Error()}
 }
 
-// PassTimeout ends a pass that waits for an API server that does not answer.
+// PassTimeout ends a reconciliation that waits for an API server that does not answer.
 const PassTimeout = time.Minute

@@ -64,7 +64,7 @@ func (f *FieldContests) Wrote(object FieldObject, fields map[string]string, now 
 	f.known[object] = contest
 }
 
-// sweep removes what no pause needs any longer. It goes through all objects, so it does once a minute.
+// sweep removes what no pause needs any longer. It reads all objects, so it runs once a minute.
 func (f *FieldContests) sweep(now time.Time) {
 	if now.Sub(f.swept) < time.Minute {
 		return

@@ -33,7 +33,7 @@ func TestFieldContests(t *testing.T) {
 		t.Errorf("elsewhere: held %v", held)
 	}
 	if held, _, _ := f.Held(FieldObject{"Namespace shop", "3"}, add, now); len(held) > 0 {
-		t.Errorf("created again: held %v", held)
+		t.Errorf("recreated: held %v", held)
 	}
 	if held, _, _ := f.Held(shop, add, now.Add(2*time.Minute)); len(held) > 0 {
 		t.Errorf("held for ever: %v", held)

@@ -32,13 +32,13 @@ func TestSlotLimit(t *testing.T) {
 		return n
 	}
 	if n := count(now); n != 3 {
-		t.Errorf("%d go on at once, want the one under way and 2 more", n)
+		t.Errorf("%d continue at once, want the one under way and 2 more", n)
 	}
 	if !ask(0, now) || !ask(1, now) || ask(3, now) {
-		t.Error("a place is not kept for whom it was given, or given twice")
+		t.Error("a slot is not kept for its holder, or given twice")
 	}
 	if n := count(now.Add(slotKept)); n != 3 || ask(31, now.Add(slotKept)) {
-		t.Errorf("%d go on when places that were not taken are free again, want 3", n)
+		t.Errorf("%d continue when slots that were not taken are free again, want 3", n)
 	}
 }
 

@@ -40,7 +40,7 @@ func (r *Reporter) UpdateCSV(ctx context.Context, k queue.Key, csv *operatorsv1a
 	}
 	written, err := r.writeCSVStatus(ctx, updated)
 	if err != nil && tooLarge(err) {
-		updated.SetRequirementStatus(nil) // The phase says which are not met.
+		updated.SetRequirementStatus(nil) // The phase reports which are not met.
 		if equality.Semantic.DeepEqual(csv.Status, updated.Status) {
 			return rollout.Requeue{}, nil
 		}

@@ -126,7 +126,7 @@ func dryRun(step rollout.Step) []string {
 	return nil
 }
 
-// Apply applies a whole object, and takes over its fields from other clients.
+// Apply applies a whole object, and becomes the owner of all its fields.
 func Apply[T drift.Object](ctx context.Context, client Resource[T], object T, dryRun []string) (T, error) {
 	body, err := json.Marshal(object)
 	if err != nil {

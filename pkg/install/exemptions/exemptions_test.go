@@ -86,7 +86,7 @@ func TestSelfDeadlocks(t *testing.T) {
 		"objects without the pods' label":      {[]change{pods, installtest.OfObjects(exists("app", metav1.LabelSelectorOpDoesNotExist))}, nil, []string{"system-workloads"}},
 		"objects with the pods' label":         {[]change{pods, installtest.OfObjects(exists("app", metav1.LabelSelectorOpExists))}, nil, []string{"own-pods", "system-workloads"}},
 		"objects with a label that may come":   {[]change{pods, installtest.OfObjects(exists("pod-template-hash", metav1.LabelSelectorOpExists))}, nil, []string{"own-pods", "system-workloads"}},
-		"bindings bear no label":               {[]change{installtest.AboutRequests(create, "", "pods/binding"), installtest.OfObjects(exists("app", metav1.LabelSelectorOpExists))}, nil, nil},
+		"bindings have no label":               {[]change{installtest.AboutRequests(create, "", "pods/binding"), installtest.OfObjects(exists("app", metav1.LabelSelectorOpExists))}, nil, nil},
 		"bindings match what excludes a label": {[]change{installtest.AboutRequests(create, "", "pods/binding"), installtest.OfObjects(exists("app", metav1.LabelSelectorOpDoesNotExist))}, nil, []string{"own-pods", "system-workloads"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -118,13 +118,13 @@ func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 		call
 		called bool
 	}{
-		"made by the manager":              {call{name: "plain", user: installtest.ManagerUser}, false},
-		"repaired by the manager":          {call{name: "plain", operation: admission.Update, user: installtest.ManagerUser}, false},
-		"made by the manager, elsewhere":   {call{name: "plain", namespace: "red", user: installtest.ManagerUser}, true},
-		"another one, made by the manager": {call{name: "other", user: installtest.ManagerUser}, true},
-		"made by a tenant":                 {call{name: "plain", user: tenant}, true},
-		"its status, by a controller":      {call{name: "plain", subresource: "status", operation: admission.Update, user: "system:kube-controller-manager"}, true},
-		"its ReplicaSet":                   {call{resource: "replicasets", object: controlledBy("Deployment", "plain"), user: "system:kube-controller-manager"}, true},
+		"created by the manager":              {call{name: "plain", user: installtest.ManagerUser}, false},
+		"repaired by the manager":             {call{name: "plain", operation: admission.Update, user: installtest.ManagerUser}, false},
+		"created by the manager, elsewhere":   {call{name: "plain", namespace: "red", user: installtest.ManagerUser}, true},
+		"another one, created by the manager": {call{name: "other", user: installtest.ManagerUser}, true},
+		"created by a tenant":                 {call{name: "plain", user: tenant}, true},
+		"its status, by a controller":         {call{name: "plain", subresource: "status", operation: admission.Update, user: "system:kube-controller-manager"}, true},
+		"its ReplicaSet":                      {call{resource: "replicasets", object: controlledBy("Deployment", "plain"), user: "system:kube-controller-manager"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.group = "apps"
@@ -143,10 +143,10 @@ func TestSelfDeadlocksOfAPIServices(t *testing.T) {
 		group    []func(*operatorsv1.OperatorGroup)
 		want     []string
 	}{
-		"registered":        {"apiservices", nil, []string{"own-apiservices"}},
-		"said to be there":  {"apiservices/status", nil, []string{"own-apiservices"}},
-		"of a narrow group": {"*", []func(*operatorsv1.OperatorGroup){installtest.Targeting("red")}, []string{"own-apiservices"}},
-		"something besides": {"others", nil, nil},
+		"registered":            {"apiservices", nil, []string{"own-apiservices"}},
+		"reported as existing":  {"apiservices/status", nil, []string{"own-apiservices"}},
+		"of a narrow group":     {"*", []func(*operatorsv1.OperatorGroup){installtest.Targeting("red")}, []string{"own-apiservices"}},
+		"something in addition": {"others", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Update, "apiregistration.k8s.io", test.resource))

@@ -132,10 +132,10 @@ func TestConditions(t *testing.T) {
 		call
 		called bool
 	}{
-		// What brings its pods back gets past it.
+		// What recreates its pods is excluded by matchConditions.
 		"its pod is created":                       {call{resource: "pods", object: ours}, false},
 		"its pod is placed":                        {call{resource: "pods", subresource: "binding", name: standing.Name, object: nobody, user: "system:kube-scheduler"}, false},
-		"its pod says how it is":                   {call{resource: "pods", subresource: "status", name: standing.Name, operation: admission.Update, object: standing, oldObject: standing, user: kubelet, groups: nodes}, false},
+		"its pod reports how it is":                {call{resource: "pods", subresource: "status", name: standing.Name, operation: admission.Update, object: standing, oldObject: standing, user: kubelet, groups: nodes}, false},
 		"its pod no longer exists":                 {call{resource: "pods", name: standing.Name, operation: admission.Delete, oldObject: standing, user: kubelet, groups: nodes}, false},
 		"its pod is evicted by the cluster":        {call{resource: "pods", subresource: "eviction", name: standing.Name, object: nobody, user: "system:kube-controller-manager"}, false},
 		"its pod is adopted":                       {call{resource: "pods", name: standing.Name, operation: admission.Update, oldObject: onlyLabels, object: standing}, false},
@@ -153,7 +153,7 @@ func TestConditions(t *testing.T) {
 		"the Role of its OperatorCondition":        {call{group: rbacGroup, resource: "roles", name: "shop.v1", object: permissionOf(csvspec.OwnerLabels(installtest.Operator(nil))), user: installtest.ManagerUser}, false},
 		"its Role is repaired":                     {call{group: rbacGroup, resource: "roles", name: "shop.v1", operation: admission.Update, oldObject: nobody, object: permissionOf(csvspec.OwnerLabels(installtest.Operator(nil))), user: installtest.ManagerUser}, false},
 		"its binding in kube-system":               {call{group: rbacGroup, resource: "rolebindings", namespace: "kube-system", name: "manager-service-auth-reader", object: permissionOf(csvspec.OwnerLabels(installtest.Operator(nil))), user: installtest.ManagerUser}, false},
-		"its ClusterRoleBinding goes":              {call{group: rbacGroup, resource: "clusterrolebindings", namespace: "-", name: "any", operation: admission.Delete, oldObject: permissionOf(csvspec.OwnerLabels(installtest.Operator(nil))), user: installtest.ManagerUser}, false},
+		"its ClusterRoleBinding is deleted":        {call{group: rbacGroup, resource: "clusterrolebindings", namespace: "-", name: "any", operation: admission.Delete, oldObject: permissionOf(csvspec.OwnerLabels(installtest.Operator(nil))), user: installtest.ManagerUser}, false},
 		"what was lifted for the version before":   {call{group: rbacGroup, resource: "clusterroles", namespace: "-", name: "any", operation: admission.Delete, oldObject: permissionOf(liftedBefore), user: installtest.ManagerUser}, false},
 		"its order of a certificate":               {call{group: Orders[0].Group, resource: "certificates", name: "manager-service-cert", object: nobody, user: installtest.ManagerUser}, false},
 		"its order of a CA is withdrawn":           {call{group: Orders[0].Group, resource: "issuers", name: "manager-service-selfsigned", operation: admission.Delete, oldObject: nobody, user: installtest.ManagerUser}, false},

@@ -57,7 +57,7 @@ func TestKeptOwners(t *testing.T) {
 	tests := map[string]struct {
 		kind, name string
 		labelled   bool
-		has, want  []metav1.OwnerReference // none wanted: nothing is to be written
+		has, want  []metav1.OwnerReference // none: nothing is to be written
 	}{
 		"what converts":                   {"Deployment", "server", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"its Service":                     {"Service", "server-service", true, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
@@ -68,8 +68,8 @@ func TestKeptOwners(t *testing.T) {
 		"handed over":                     {"Deployment", "server", true, []metav1.OwnerReference{theirs, ours}, []metav1.OwnerReference{theirs, ours, things}},
 		"another Deployment":              {"Deployment", "other", true, []metav1.OwnerReference{ours}, nil},
 		"one that does not any more":      {"Deployment", "other", true, []metav1.OwnerReference{ours, things}, []metav1.OwnerReference{ours}},
-		"for a definition made again":     {"Deployment", "server", true, []metav1.OwnerReference{ours, definitionOwner(installtest.Definition("former"))}, []metav1.OwnerReference{ours, things}},
-		"owned by a definition besides":   {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours, owner(definitionKind, "things.example.com")}, nil},
+		"for a recreated definition":      {"Deployment", "server", true, []metav1.OwnerReference{ours, definitionOwner(installtest.Definition("former"))}, []metav1.OwnerReference{ours, things}},
+		"owned by a definition, too":      {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours, owner(definitionKind, "things.example.com")}, nil},
 		"its account":                     {"ServiceAccount", "account", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"another account":                 {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours}, nil},
 		"an account that no client owns":  {"ServiceAccount", "account", false, nil, nil},
@@ -121,7 +121,7 @@ func TestFateOf(t *testing.T) {
 		"kept, without":                     {true, []metav1.OwnerReference{things}, Delete, Release, nil},
 		"kept for what is declared no more": {true, []metav1.OwnerReference{levers}, Delete, Release, nil},
 		"another version owns it, too":      {true, []metav1.OwnerReference{ours, things, theirs}, Ignore, Ignore, nil},
-		"a definition owns it besides":      {true, []metav1.OwnerReference{ours, things, owner(definitionKind, "levers.example.com")}, Release, Release, nil},
+		"a definition owns it, too":         {true, []metav1.OwnerReference{ours, things, owner(definitionKind, "levers.example.com")}, Release, Release, nil},
 		"another client owns it, too":       {true, []metav1.OwnerReference{ours, things, stranger}, Release, Release, nil},
 		"an account":                        {false, []metav1.OwnerReference{ours, things}, Delete, Release, nil},
 		"an account, without its owner":     {false, []metav1.OwnerReference{things}, Delete, Release, nil},
@@ -154,7 +154,7 @@ func TestOrphans(t *testing.T) {
 		"in the background":                   {"", owned, false},
 		"in the foreground":                   {metav1.FinalizerDeleteDependents, owned, false},
 		"in the foreground, later":            {"", nil, false},
-		"in the foreground, made again":       {"", owned, false},
+		"in the foreground, recreated":        {"", owned, false},
 		"orphaning":                           {metav1.FinalizerOrphanDependents, owned, true},
 		"orphaning, later":                    {"", lost, true},
 		"orphaning, and nothing was recorded": {metav1.FinalizerOrphanDependents, nil, true},

@@ -18,7 +18,7 @@ import (
 )
 
 // What the ClusterServiceVersion asks for and its installer has granted, and nothing else,
-// is granted where its group wants it.
+// is granted where its group selects it.
 func TestLift(t *testing.T) {
 	const see = "; get,list,watch namespaces"
 	all := []string{""}
@@ -158,7 +158,7 @@ func TestAccessWithLifted(t *testing.T) {
 	}
 	installtest.Same(t, "access", want, before.With("shop", lifted), cmpopts.EquateEmpty())
 	if len(before.Everywhere["manager"]) != 1 || len(before.In["blue"]["manager"]) != 1 || len(before.In) != 1 {
-		t.Error("the access that it was made of has changed")
+		t.Error("the access that it was created from has changed")
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
-// What OLM v0 makes of an owned APIService, with an owner for what has none there.
+// What OLM v0 creates for an owned APIService, with an owner for what has none there.
 func TestAPIServiceIsOLMs(t *testing.T) {
 	in := inputOf(installtest.Owning(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"))), "Pond", "manager", 0))
 	in.Delegations = map[string]permissions.Delegation{"manager": permissions.UsualDelegation("manager-service")}

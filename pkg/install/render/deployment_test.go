@@ -62,7 +62,7 @@ func TestContainersKnowTheirOperatorCondition(t *testing.T) {
 }
 
 func TestOneOldReplicaSetIsKept(t *testing.T) {
-	for name, author := range map[string]*int32{"none said": nil, "ten": new(int32(10)), "none": new(int32(0))} {
+	for name, author := range map[string]*int32{"none named": nil, "ten": new(int32(10)), "none": new(int32(0))} {
 		t.Run(name, func(t *testing.T) {
 			spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) { d.RevisionHistoryLimit = author })
 			limit := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec)))).Object.Spec.RevisionHistoryLimit

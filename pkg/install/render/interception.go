@@ -73,13 +73,13 @@ func whereabouts(in Input, r rules.Reach) []string {
 	if everywhere {
 		add(r.Unknown, "everywhere")
 	} else {
-		add(r.Unknown, namespaces+", and everywhere if they live in no namespace")
+		add(r.Unknown, namespaces+", and everywhere if they are in no namespace")
 	}
 	add(r.ClusterScoped, "in the whole cluster")
 	if r.Namespaces && everywhere {
 		parts = append(parts, "Namespaces")
 	} else if r.Namespaces {
-		parts = append(parts, "Namespaces that bear the group's labels")
+		parts = append(parts, "Namespaces that have the group's labels")
 	}
 	if len(parts) == 0 {
 		return []string{"nothing"}

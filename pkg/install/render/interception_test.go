@@ -34,13 +34,13 @@ func TestInterceptionOf(t *testing.T) {
 		"nodes, under a narrow group": {[]change{installtest.AboutRequests(everything, "", "nodes")}, narrow, Interception{
 			Text: "every operation of nodes in the whole cluster", BeyondScope: []string{"nodes"}, Exempt: []string{"the status of nodes"}}},
 		"all of core, under a narrow group": {[]change{installtest.AboutRequests(create, "", "*"), open}, narrow, Interception{
-			Text: "CREATE of * in the namespaces of OperatorGroup group, and everywhere if they live in no namespace, and of Namespaces that bear the group's labels", BeyondScope: []string{"nodes", "persistentvolumes"}}},
+			Text: "CREATE of * in the namespaces of OperatorGroup group, and everywhere if they are in no namespace, and of Namespaces that have the group's labels", BeyondScope: []string{"nodes", "persistentvolumes"}}},
 		"Namespaces, under a narrow group": {[]change{installtest.AboutRequests(create, "", "namespaces")}, narrow, Interception{
-			Text: "CREATE of Namespaces that bear the group's labels"}},
+			Text: "CREATE of Namespaces that have the group's labels"}},
 		"Namespaces": {[]change{installtest.AboutRequests(create, "", "namespaces")}, everywhere, Interception{Text: "CREATE of Namespaces"}},
 		"several": {[]change{installtest.AboutRequests(create, "apps", "deployments/scale"), two, installtest.OfObjects(metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}})}, narrow, Interception{
 			Text: "CREATE of deployments.apps/scale in the namespaces of OperatorGroup group; " +
-				"CREATE, UPDATE of orders.shop.example.com, orders.shop.example.com/status in the namespaces of OperatorGroup group, and everywhere if they live in no namespace; " +
+				"CREATE, UPDATE of orders.shop.example.com, orders.shop.example.com/status in the namespaces of OperatorGroup group, and everywhere if they are in no namespace; " +
 				"only objects with the labels a=b"}},
 		"what is nowhere": {[]change{installtest.AboutRequests(create, "", "nodes"), installtest.InScope(admissionregistrationv1.NamespacedScope)}, everywhere, Interception{Text: "CREATE of nothing"}},
 		"conversion": {[]change{func(d *operatorsv1alpha1.WebhookDescription) {

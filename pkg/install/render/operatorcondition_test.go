@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// An operator may say what it has to say with any of the accounts that its bundle names.
+// An operator may write its condition with any of the accounts that its bundle names.
 func TestCondition(t *testing.T) {
 	permissions := func(accounts ...string) (all []operatorsv1alpha1.StrategyDeploymentPermissions) {
 		for _, account := range accounts {

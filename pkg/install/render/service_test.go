@@ -148,7 +148,7 @@ func TestServiceName(t *testing.T) {
 }
 
 // For every name of a Deployment, its Service has a name of its own that the API
-// server accepts, and Secret, mounts and registrations all speak of that name.
+// server accepts, and Secret, mounts and registrations all use that name.
 func TestNamesOfAwkwardDeployments(t *testing.T) {
 	long := strings.Repeat("long-", 12) // 60 characters
 	awkward := []string{"a.b", "a-b", "1st", long + "a", long + "b", long + "a.b"}

@@ -47,7 +47,7 @@ func TestConfigurationsOfABareDescription(t *testing.T) {
 	installtest.Same(t, "mutating", wantMutating, mutatingOf(d.Webhooks[1]).Webhooks)
 }
 
-// What the author says is taken one to one.
+// What the author sets is copied unchanged.
 func TestConfigurationOfAFullDescription(t *testing.T) {
 	full := installtest.ServedBy("manager", onPort(8443, "https"), func(d *operatorsv1alpha1.WebhookDescription) {
 		d.Type, d.GenerateName = installtest.Mutating, "m.example.com"
@@ -160,7 +160,7 @@ func TestConfigurationSelectsTheScope(t *testing.T) {
 	}
 }
 
-// A Deployment without a certificate has nothing to trust yet, and says so with
+// A Deployment without a certificate has nothing to trust yet, and reports it with
 // generation 0, which is never written over another.
 func TestConfigurationBeforeTheCertificate(t *testing.T) {
 	in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
@@ -171,7 +171,7 @@ func TestConfigurationBeforeTheCertificate(t *testing.T) {
 	installtest.Same(t, "caBundle", "", string(got.Webhooks[0].ClientConfig.CABundle))
 	installtest.Same(t, "the generation", "0", got.Annotations["olm-webhook-manager.io/certificate-generation"])
 	if hash, found := d.Object.Spec.Template.Annotations["olmcahash"]; found {
-		t.Errorf("the pods bear the hash %q of a CA that does not exist", hash)
+		t.Errorf("the pods have the hash %q of a CA that does not exist", hash)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestPolicyRules(t *testing.T) {
 				`NotSatisfied cluster rule:{"verbs":["get"],"apiGroups":[""],"resources":["c"]}`, `NotSatisfied cluster rule:{"verbs":["get"],"apiGroups":[""],"resources":["d"]}`,
 				`NotSatisfied cluster rule:{"verbs":["get"],"apiGroups":[""],"resources":["e"]}`,
 			},
-			message: unmet + "it may not get a, nor get b, nor get c and 2 more (all stand in status.requirementStatus)" + clusterWay,
+			message: unmet + "it may not get a, nor get b, nor get c and 2 more (all are in status.requirementStatus)" + clusterWay,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -122,7 +122,7 @@ func inWords(rule rbacv1.PolicyRule) string {
 func fewRules(all []string) string {
 	rules := few(all, ", nor ")
 	if len(all) > readable {
-		rules += " (all stand in status.requirementStatus)"
+		rules += " (all are in status.requirementStatus)"
 	}
 	return rules
 }

@@ -58,8 +58,8 @@ func TestOwnedAPIServices(t *testing.T) {
 		status     operatorsv1alpha1.StatusReason
 		passes     bool
 	}{
-		"a Deployment that is there": {"manager", "DeploymentFound", true},
-		"a Deployment that is not":   {"manger", "DeploymentNotFound", false},
+		"a Deployment that exists": {"manager", "DeploymentFound", true},
+		"a Deployment that is not": {"manger", "DeploymentNotFound", false},
 	} {
 		t.Run(title, func(t *testing.T) {
 			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")))

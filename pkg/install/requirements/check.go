@@ -41,10 +41,10 @@ type Facts struct {
 	Now       time.Time
 	// Kubernetes is the version of the API server. It is empty if the API server has not answered.
 	Kubernetes string
-	// Neighbours are operators of the namespace that own the same CRD or APIService. Began is of this CSV.
+	// Neighbours are operators of the namespace that own the same CRD or APIService. Began is when this CSV began.
 	Neighbours []scope.Claimant
 	Began      bool
-	// Contenders are operators of the namespace with the same Deployment. Active is of this version.
+	// Contenders are operators of the namespace with the same Deployment. Active is set if this version is active.
 	Contenders  []scope.Claimant
 	Active      bool
 	Deployments map[string]*appsv1.Deployment

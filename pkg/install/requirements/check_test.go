@@ -29,7 +29,7 @@ func TestRequirements(t *testing.T) {
 		unmet    string
 	}{
 		"none": {csv: installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager"))},
-		"a ServiceAccount that is there": {
+		"a ServiceAccount that exists": {
 			csv: permitting("shop"), accounts: []*corev1.ServiceAccount{installtest.AccountOf("shop")},
 			want: []operatorsv1alpha1.RequirementStatus{account(present, "uid-of-shop", "")},
 		},
@@ -115,7 +115,7 @@ func TestMinKubeVersion(t *testing.T) {
 		"newer":            {"1.37.0", "v1.36.3", false, "CSV version requirement not met: minKubeVersion (1.37.0) > server version (1.36.3)"},
 		"two numbers":      {"1.20", "v1.36.3", false, `CSV version parsing error: write spec.minKubeVersion as major.minor.patch, not "1.20"`},
 		"no answer":        {"1.20.0", "", false, "the API server has not answered which version it is: see kubectl get --raw /version"},
-		"a strange server": {"1.20.0", "unknown", false, `Server version parsing error: the API server says that it is "unknown"`},
+		"a strange server": {"1.20.0", "unknown", false, `Server version parsing error: the API server reports that it is "unknown"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			csv := installtest.Operator(nil)

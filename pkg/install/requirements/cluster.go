@@ -33,7 +33,7 @@ func requiredKubernetes(f Facts) []operatorsv1alpha1.RequirementStatus {
 	release, _, _ := strings.Cut(f.Kubernetes, "-")
 	served, err := version.ParseSemantic(release)
 	if err != nil {
-		result.Message = fmt.Sprintf("Server version parsing error: the API server says that it is %q", f.Kubernetes)
+		result.Message = fmt.Sprintf("Server version parsing error: the API server reports that it is %q", f.Kubernetes)
 		return []operatorsv1alpha1.RequirementStatus{result}
 	}
 	wanted, err := version.ParseSemantic(least)

@@ -15,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// One ClusterServiceVersion has a Deployment; each of any two comes to the same answer.
+// One ClusterServiceVersion has a Deployment; each of any two gets the same answer.
 func TestOneActiveVersionForEachDeployment(t *testing.T) {
 	elder, younger := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"))), installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")))
 	elder.Name, elder.UID, elder.CreationTimestamp = "elder", "1", metav1.Unix(1000, 0)

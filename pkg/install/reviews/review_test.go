@@ -29,7 +29,7 @@ func reviewed(t *testing.T, csv *operatorsv1alpha1.ClusterServiceVersion, d oper
 	var review admissionv1.AdmissionReview
 	installtest.Must(t, json.Unmarshal([]byte(r.Body), &review))
 	if review.APIVersion != r.APIVersion || review.Kind != r.Kind || review.Request.UID != types.UID(r.UID) {
-		t.Errorf("the body is %s of %s with the uid %s, the review says %+v", review.Kind, review.APIVersion, review.Request.UID, r)
+		t.Errorf("the body is %s of %s with the uid %s, the review reports %+v", review.Kind, review.APIVersion, review.Request.UID, r)
 	}
 	return r, *review.Request
 }
@@ -166,7 +166,7 @@ func TestTheConversionUnderReview(t *testing.T) {
 	}
 }
 
-// The review has to go to the path that API servers call, which their client makes of what is
+// The review has to be sent to the path that API servers call, which their client derives from what is
 // registered.
 func TestPathsUnderReview(t *testing.T) {
 	for _, path := range []string{"/validate", "/validate/", "/validate//", "/", "", "/a/../b/", "/with space/", "/a%2Fb/"} {
@@ -177,7 +177,7 @@ func TestPathsUnderReview(t *testing.T) {
 		for _, d := range []operatorsv1alpha1.WebhookDescription{admits, converts} {
 			d.WebhookPath = &path
 			if got, called := For(shop(), d, installtest.SomeCatalog()).Path, client.Post().URL().Path; got != called {
-				t.Errorf("%s with webhookPath %q: the review goes to %q, API servers call %q", d.Type, path, got, called)
+				t.Errorf("%s with webhookPath %q: the review is sent to %q, API servers call %q", d.Type, path, got, called)
 			}
 		}
 	}

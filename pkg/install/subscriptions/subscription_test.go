@@ -59,7 +59,7 @@ func TestSubscriptionOf(t *testing.T) {
 	}
 }
 
-// subscriptionsIn finds them by looking at all.
+// subscriptionsIn finds them by reading all.
 func subscriptionsIn(subscriptions []*operatorsv1alpha1.Subscription, csvs []*operatorsv1alpha1.ClusterServiceVersion) Lister {
 	return Lister{
 		Naming: func(csv string) []*operatorsv1alpha1.Subscription {

@@ -90,7 +90,7 @@ func (a Adopter) apiServiceRefusal(live *apiregistrationv1.APIService) string {
 	case called == nil:
 		return fmt.Sprintf("%s is what the API server serves itself: the group and the version in spec.apiservicedefinitions.owned must be others", drift.KeyOf(live))
 	case a.hasOwnerLabels(live):
-		return fmt.Sprintf("%s bears the labels of this ClusterServiceVersion and sends requests to Service %s/%s, which is not its own: delete the APIService first", drift.KeyOf(live), called.Namespace, called.Name)
+		return fmt.Sprintf("%s has the labels of this ClusterServiceVersion and sends requests to Service %s/%s, which is not its own: delete the APIService first", drift.KeyOf(live), called.Namespace, called.Name)
 	case owner != "":
 		return fmt.Sprintf("%s belongs to ClusterServiceVersion %s: delete that one first", drift.KeyOf(live), owner)
 	case orphaned(live), called.Namespace == a.Versions[0].Namespace && a.Calls(called.Name):

@@ -102,7 +102,7 @@ func TestLabelsAreNoProof(t *testing.T) {
 	live.Spec.Service = &apiregistrationv1.ServiceReference{Namespace: "elsewhere", Name: "s"}
 	for proved, want := range map[bool]string{
 		true:  "",
-		false: "APIService v1.shop.example.com bears the labels of this ClusterServiceVersion and sends requests to Service elsewhere/s, which is not its own: delete the APIService first",
+		false: "APIService v1.shop.example.com has the labels of this ClusterServiceVersion and sends requests to Service elsewhere/s, which is not its own: delete the APIService first",
 	} {
 		adopter := Adopter{
 			Versions: []*operatorsv1alpha1.ClusterServiceVersion{csv}, Proves: func(drift.Object) bool { return proved },

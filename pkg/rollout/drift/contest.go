@@ -64,7 +64,7 @@ func (r otherClient) repaired(field string, now time.Time) otherClient {
 	return r
 }
 
-// limit returns how many repairs make a contest.
+// limit returns after how many repairs an object is contested.
 func (r otherClient) limit() int {
 	if r.by == ByAnyClient {
 		return contestAfterAll
@@ -143,7 +143,7 @@ func (r otherClient) concerns(object, live Object, drift Drift) bool {
 	}
 }
 
-// Message returns who reverts which field of an object, and the remedy. After the pause it says when the
+// Message returns who reverts which field of an object, and the remedy. After the pause it reports when the
 // record ends.
 func (c Contest) Message(key string, now time.Time) string {
 	var all []string

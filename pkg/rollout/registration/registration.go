@@ -174,5 +174,5 @@ func clientOf(s *apiregistrationv1.APIService) admissionregistrationv1.WebhookCl
 	return client
 }
 
-// DescriptionHash returns the hash of the webhook description that a registration was made from.
+// DescriptionHash returns the hash of the webhook description that a registration was created from.
 func DescriptionHash(o drift.Object) string { return o.GetLabels()[wellknown.LabelWebhookHash] }

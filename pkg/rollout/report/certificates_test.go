@@ -65,7 +65,7 @@ func TestCertificateEvents(t *testing.T) {
 		"a promotion with a compromised CA": {stable, promoting, 1,
 			"CertificatePromoting: the pods of deployment manager are given certificate generation 2; no CA but its own is trusted, so that calls fail to pods that serve a certificate of another"},
 		"a promotion ends": {promoting, retiring, 1,
-			"CertificateRetiring: the webhooks of deployment manager are made to trust the CA of certificate generation 2 alone; no pod is known to serve another certificate that has not ended"},
+			"CertificateRetiring: the webhooks of deployment manager are made to trust the CA of certificate generation 2 alone; no pod is known to serve another certificate that has not expired"},
 		"another client added a CA": {stable, retiring, 1,
 			"CertificateRetiring: the webhooks of deployment manager are made to trust the CA of certificate generation 2 alone; pods are given nothing that another CA signed"},
 		"a rotation ends":             {retiring, stable, 1, "CertificateStable: deployment manager has certificate generation 2, and nothing else is trusted"},

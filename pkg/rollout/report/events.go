@@ -112,7 +112,7 @@ func trustMessage(now managerv1alpha1.CertificateStatus) string {
 
 func soleTrustMessage(before managerv1alpha1.CertificateStatus) string {
 	if before.Phase == managerv1alpha1.CertificatePromoting {
-		return "no pod is known to serve another certificate that has not ended"
+		return "no pod is known to serve another certificate that has not expired"
 	}
 	return "pods are given nothing that another CA signed"
 }

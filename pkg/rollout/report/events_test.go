@@ -63,7 +63,7 @@ func TestEvents(t *testing.T) {
 		"it intercepted them before":   {intercepting("CREATE of pods", nil, nil), intercepting("CREATE of pods", nil, nil), nil},
 		"it intercepts other requests": {intercepting("CREATE of nodes", nil, nil), intercepting("CREATE of pods", nil, nil), []Event{interceptsPods}},
 		"it intercepts cluster-scoped resources": {status(waiting), intercepting("CREATE of nodes", []string{"nodes"}, nil), []Event{
-			{true, "WebhookIntercepts", "webhook v.example.com intercepts CREATE of nodes; nodes live in no namespace: the OperatorGroup does not limit who is intercepted"},
+			{true, "WebhookIntercepts", "webhook v.example.com intercepts CREATE of nodes; nodes are in no namespace: the OperatorGroup does not limit who is intercepted"},
 		}},
 		"it could block its own pods": {status(waiting), intercepting("CREATE of pods", nil, []string{"its own pods"}), []Event{
 			interceptsPods, {false, "SelfDeadlockPrevented", cannotBecomeAvailable + "its own pods pass it by"},
@@ -85,7 +85,7 @@ func TestEvents(t *testing.T) {
 func TestLongEventsAreCut(t *testing.T) {
 	w := managerv1alpha1.WebhookStatus{GenerateName: "v.example.com", Intercepts: strings.Repeat("CREATE of pods; ", 100)}
 	message := interceptionEvents(nil, w)[0].Message
-	if len(message) > 1000 || !strings.HasSuffix(message, "(the WebhookRollout says it all)") {
+	if len(message) > 1000 || !strings.HasSuffix(message, "(the WebhookRollout reports it all)") {
 		t.Errorf("%d characters end in %q", len(message), message[len(message)-40:])
 	}
 }

@@ -17,7 +17,7 @@ func interceptionEvents(before *managerv1alpha1.WebhookStatus, w managerv1alpha1
 	if w.Intercepts != "" && w.Intercepts != old.Intercepts {
 		message := fmt.Sprintf("webhook %s intercepts %s", w.GenerateName, w.Intercepts)
 		if len(w.BeyondScope) > 0 {
-			message += fmt.Sprintf("; %s live in no namespace: the OperatorGroup does not limit who is intercepted", strings.Join(w.BeyondScope, ", "))
+			message += fmt.Sprintf("; %s are in no namespace: the OperatorGroup does not limit who is intercepted", strings.Join(w.BeyondScope, ", "))
 		}
 		events = append(events, Event{Warning: len(w.BeyondScope) > 0, Reason: managerv1alpha1.EventWebhookIntercepts, Message: shortened(message)})
 	}
@@ -31,7 +31,7 @@ func interceptionEvents(before *managerv1alpha1.WebhookStatus, w managerv1alpha1
 
 // shortened cuts a message to the length of an event. The WebhookRollout has all of it.
 func shortened(message string) string {
-	const longest, rest = 1000, "... (the WebhookRollout says it all)"
+	const longest, rest = 1000, "... (the WebhookRollout reports it all)"
 	if len(message) <= longest {
 		return message
 	}

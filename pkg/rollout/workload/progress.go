@@ -72,7 +72,7 @@ func missing(d *appsv1.Deployment, wanted int32, availability *appsv1.Deployment
 	status := d.Status
 	switch {
 	case status.ObservedGeneration < d.Generation:
-		return "the Deployment controller has not seen it yet"
+		return "the Deployment controller has not observed it yet"
 	case availability != nil && availability.Status != corev1.ConditionTrue:
 		return availability.Message
 	case status.UpdatedReplicas < wanted:
@@ -94,7 +94,7 @@ func condition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) *appsv
 	return &d.Status.Conditions[i]
 }
 
-// A status of an earlier generation says nothing about this one.
+// A status of an earlier generation reports nothing about this one.
 func lastProgress(d *appsv1.Deployment) time.Time {
 	if seen := d.Status.ObservedGeneration; seen > 0 && seen < d.Generation {
 		return time.Time{}

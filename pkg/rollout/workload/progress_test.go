@@ -40,7 +40,7 @@ func TestProgress(t *testing.T) {
 	}{
 		"absent":       {nil, "Progressing Creating: the Deployment is being created", false},
 		"rolled out":   {deploymentWith(func(*appsv1.Deployment) {}), "Available : ", true},
-		"not observed": {deploymentWith(func(d *appsv1.Deployment) { d.Generation = 3 }), "Progressing WaitingForReplicas: " + notAvailable + "the Deployment controller has not seen it yet", true},
+		"not observed": {deploymentWith(func(d *appsv1.Deployment) { d.Generation = 3 }), "Progressing WaitingForReplicas: " + notAvailable + "the Deployment controller has not observed it yet", true},
 		"unavailable":  {deploymentWith(conditionSet(appsv1.DeploymentAvailable, corev1.ConditionFalse, "Deployment does not have minimum availability.")), "Progressing WaitingForReplicas: " + notAvailable + "Deployment does not have minimum availability.", false},
 		"half updated": {deploymentWith(func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 1 }),
 			"Progressing WaitingForReplicas: " + notAvailable + "1 of 2 replicas are updated", true},
@@ -80,7 +80,7 @@ func TestLastProgress(t *testing.T) {
 		want             time.Time
 	}{
 		"created":                        {nil, 1, 0, noon},
-		"created, and seen":              {nil, 1, 1, noon},
+		"created, and observed":          {nil, 1, 1, noon},
 		"available since":                {[]appsv1.DeploymentCondition{at(appsv1.DeploymentAvailable, time.Minute, time.Hour)}, 1, 1, noon.Add(time.Minute)},
 		"progressing at":                 {[]appsv1.DeploymentCondition{at(appsv1.DeploymentProgressing, time.Second, 2*time.Minute)}, 1, 1, noon.Add(2 * time.Minute)},
 		"the latest of both":             {[]appsv1.DeploymentCondition{at(appsv1.DeploymentProgressing, 0, time.Second), at(appsv1.DeploymentAvailable, time.Minute, 0)}, 1, 1, noon.Add(time.Minute)},

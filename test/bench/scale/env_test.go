@@ -74,7 +74,7 @@ var derived = []schema.GroupVersionResource{
 }
 
 // clear removes what a measurement made, as the garbage collector would, which is not here:
-// the next is of its own objects alone.
+// the next names its own objects alone.
 func (e *env) clear() {
 	e.eachNamespace(func(namespace string) {
 		owned := metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + namespace}
@@ -182,7 +182,7 @@ func (e *env) allSucceed(csvs []*operatorsv1alpha1.ClusterServiceVersion) {
 	}
 }
 
-// touchGroup makes the manager look at everything in a Namespace.
+// touchGroup makes the manager reconcile everything in a Namespace.
 func (e *env) touchGroup(namespace string) {
 	kube.Patch(e, e.olm.OperatorGroups(namespace), "own", types.MergePatchType,
 		fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, time.Now().UnixNano()))

@@ -30,7 +30,7 @@ type result struct {
 	deployment    *appsv1.Deployment
 	configuration *admissionregistrationv1.ValidatingWebhookConfiguration
 
-	condition *unstructured.Unstructured // in which the operator may say something, and what lets it
+	condition *unstructured.Unstructured // in which the operator may write its condition, and what permits it
 	mayRead   *rbacv1.Role
 	reader    *rbacv1.RoleBinding
 }

@@ -31,7 +31,7 @@ func (g *gauge) most() int {
 	return g.peak
 }
 
-// watchRotations counts the Secrets that say that their certificate is being replaced, in
+// watchRotations counts the Secrets that record that their certificate is being replaced, in
 // every state of theirs.
 func (e *env) watchRotations() *gauge {
 	e.Helper()

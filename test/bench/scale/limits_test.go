@@ -23,7 +23,7 @@ func staysBelow(b *testing.B, limit, measured float64, what, unit string) {
 }
 
 // installedWithin reports installations of one kind, each in floors, and holds the middle one
-// to the limit: one alone says as much of the machine as of the manager.
+// to the limit: one alone shows as much about the machine as about the manager.
 func installedWithin(b *testing.B, floors []float64) {
 	b.Helper()
 	sorted := slices.Sorted(slices.Values(floors))

@@ -121,7 +121,7 @@ func (m *manager) value(name string) float64 {
 }
 
 // reportUse reports what the installation took of the processor, in milliseconds for each, and in
-// how many passes.
+// how many reconciliations.
 func (m *manager) reportUse(size int) (processor float64) {
 	m.Helper()
 	processor = 1000 * m.value("process_cpu_seconds_total") / float64(size)
@@ -143,7 +143,7 @@ func (m *manager) reportMemory() {
 }
 
 // requestsSince are all that the manager sent, reads and events included. How they are
-// made up goes to the log.
+// made up is written to the log.
 func (m *manager) requestsSince(place int64) int {
 	m.Helper()
 	n, kinds := 0, map[string]int{}

@@ -105,7 +105,7 @@ func (e *env) selectByLabel(more int) []string {
 	return others
 }
 
-// selects has a Namespace's group select it by label, and others that bear it.
+// selects has a Namespace's group select it by label, and others that have it.
 func (e *env) selects(namespace string) error {
 	labelled := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, labelSelectedBy, namespace)
 	if _, err := e.kube.CoreV1().Namespaces().Patch(e.ctx, namespace, types.MergePatchType, labelled, metav1.PatchOptions{}); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkRotations lets a manager that was down for long find two hundred certificates
-// due at one moment. Every other server reloads; the rest have to be restarted.
+// due for renewal at one moment. Every other server reloads; the rest have to be restarted.
 func BenchmarkRotations(b *testing.B) {
 	for b.Loop() {
 		rotate(b, 200)
@@ -60,7 +60,7 @@ func rotate(b *testing.B, size int) {
 	e.clear()
 }
 
-// rotated is how many certificates are of the second generation, and nothing else is
+// rotated is how many certificates have the second generation, and nothing else is
 // trusted.
 func (e *env) rotated() int {
 	e.Helper()

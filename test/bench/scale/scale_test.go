@@ -77,13 +77,13 @@ func measure(b *testing.B, size int, replicas int32, delay time.Duration) cost {
 	return cost{processor, installing.Seconds() / floor.Seconds()}
 }
 
-// idles counts what the manager writes when it looks at everything again and nothing has
+// idles counts what the manager writes when it reconciles everything again and nothing has
 // changed.
 func (e *env) idles(m *manager, size int) {
 	e.quiet(m)
 	since := e.auditEnd()
 	e.eachNamespace(e.touchGroup)
-	e.eventually("every ClusterServiceVersion was looked at again", func() (bool, error) {
+	e.eventually("every ClusterServiceVersion was reconciled again", func() (bool, error) {
 		return m.passes() >= m.passesBefore+size, nil
 	})
 	e.quiet(m)

@@ -37,7 +37,7 @@ func TestCluster(t *testing.T) {
 	})
 	t.Run("up again leaves it as it is", func(t *testing.T) {
 		if out := c.run(t, "up"); !strings.Contains(out, "the cluster is up already") {
-			t.Errorf("up says:\n%s", out)
+			t.Errorf("up reports:\n%s", out)
 		}
 	})
 	t.Run("a webhook in a pod denies", func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestCluster(t *testing.T) {
 	})
 	t.Run("up again after a component has ended", func(t *testing.T) {
 		must(t, syscall.Kill(kubeletPID(t, c), syscall.SIGTERM))
-		eventually(t, "the status says what has ended", func() bool {
+		eventually(t, "the status reports what has ended", func() bool {
 			out, err := c.try(t, "status")
 			return err != nil && strings.Contains(out, "kubelet ended")
 		})
@@ -63,7 +63,7 @@ func TestCluster(t *testing.T) {
 	})
 	t.Run("down again finds nothing", func(t *testing.T) {
 		if out := c.run(t, "down"); !strings.Contains(out, "No cluster is up") {
-			t.Errorf("down says:\n%s", out)
+			t.Errorf("down reports:\n%s", out)
 		}
 	})
 }

@@ -47,7 +47,7 @@ func (c tool) kubectl(t *testing.T, arguments ...string) {
 	output(t, filepath.Join(c.layout.BinLink(), "kubectl"), append([]string{"--kubeconfig", c.layout.Kubeconfig()}, arguments...)...)
 }
 
-// apply returns what the API server says, whether it takes the object or not.
+// apply returns the API server's answer, whether it accepts the object or not.
 func (c tool) apply(t *testing.T, arguments []string, object string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(c.layout.BinLink(), "kubectl"),

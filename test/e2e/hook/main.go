@@ -5,7 +5,7 @@
 //	                         an APIService sends there
 //	  --foreign              … with a certificate of its own making
 //	  --reload               … with the certificate that is mounted now, not that of its start
-//	  --drain                … and goes on for a while when it is asked to end
+//	  --drain                … and continues for a while when it is asked to end
 //	hook await               gets ready when the webhook denies
 package main
 
@@ -43,7 +43,7 @@ func handlers() http.Handler {
 
 // perConnection is how many calls there are for each connection. API servers keep theirs for
 // as long as they may, and a wrong certificate, or a wrong trust, shows in a handshake only.
-// The answer says that it is the last one, so that no client writes to what is being closed.
+// The answer reports that it is the last one, so that no client writes to what is being closed.
 const perConnection = 4
 
 var answers atomic.Int64

@@ -55,7 +55,7 @@ func load(certificate, key string) (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// leave ends connections one by one: the answer to a connection's next call says that it
+// leave ends connections one by one: the answer to a connection's next call reports that it
 // was the last. To close the ones that are idle at the moment would lose the calls that are
 // being written to them.
 type leave struct {
@@ -74,7 +74,7 @@ func (l *leave) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.next.ServeHTTP(w, r)
 }
 
-// drain goes on serving until no client calls this pod any more: kube-proxy learns a little
+// drain continues to serve until no client calls this pod any more: kube-proxy learns a little
 // late that the pod ends.
 func drain(server *http.Server, leaving *leave, drained chan<- struct{}) {
 	defer close(drained)

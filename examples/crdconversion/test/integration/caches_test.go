@@ -69,6 +69,6 @@ func (e *env) eventually(condition func() (ok bool, seen any)) {
 		return ok, nil
 	})
 	if err != nil {
-		e.Fatalf("not within 30 s; last seen: %v", last)
+		e.Fatalf("not within 30 s; last observed: %v", last)
 	}
 }

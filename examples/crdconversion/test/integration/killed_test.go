@@ -72,7 +72,7 @@ func (e envWithRefusals) killAfterEachWrite(check func(when string), prepare fun
 		}
 		when := "killed after " + strings.Join(writes, ", ")
 		if strings.Contains(when, "storageversionmigrations") {
-			e.Errorf("%s: its migration would go on, and the API server would remove v2 from status.storedVersions", when)
+			e.Errorf("%s: its migration would continue, and the API server would remove v2 from status.storedVersions", when)
 		}
 		if strings.Contains(output, "all objects are stored in") {
 			e.Errorf("%s, the output is:\n%s", when, output)

@@ -110,6 +110,6 @@ func eventually(t *testing.T, condition func() (ok bool, seen any)) {
 		return ok, nil
 	})
 	if err != nil {
-		t.Fatalf("not within 30 s; last seen: %v", last)
+		t.Fatalf("not within 30 s; last observed: %v", last)
 	}
 }

@@ -1,4 +1,4 @@
-// Package v1alpha1 is the manager's own API: what it says about the webhooks of
+// Package v1alpha1 is the manager's own API: what it reports about the webhooks of
 // a ClusterServiceVersion.
 //
 // +k8s:deepcopy-gen=package

@@ -3,7 +3,7 @@ package v1alpha1
 import operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 // APIServiceType is the type of an owned APIService among the webhooks: it is called through
-// the same Service, under the same trust, and has to go in and out of service in the same
+// the same Service, under the same trust, and has to be registered and unregistered in the same
 // order. So it is described, registered and looked after as one of them, and its generateName is
 // its name.
 const APIServiceType operatorsv1alpha1.WebhookAdmissionType = "APIService"

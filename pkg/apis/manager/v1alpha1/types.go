@@ -44,7 +44,7 @@ type WebhookRolloutList struct {
 // WebhookRolloutStatus is the whole answer to "are my webhooks live, and if not, why".
 type WebhookRolloutStatus struct {
 	// observedGeneration is the metadata.generation of the ClusterServiceVersion
-	// that this status speaks of.
+	// that this status refers to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -145,7 +145,7 @@ const (
 	// ConditionChangedByAdmission is True while objects are as a mutating webhook or a
 	// MutatingAdmissionPolicy made them of what the manager wrote.
 	ConditionChangedByAdmission = "ChangedByAdmission"
-	// ConditionConversionInUse is True while a conversion webhook that should go cannot,
+	// ConditionConversionInUse is True while a conversion webhook that should be removed cannot be,
 	// because objects would lose fields without it.
 	ConditionConversionInUse = "ConversionInUse"
 	// ConditionUnregistrationRefused is True while the API server refuses to remove registrations,
@@ -161,7 +161,7 @@ const (
 	ConditionCertificateRejected = "CertificateRejected"
 )
 
-// DeploymentState says where a Deployment stands in the rollout.
+// DeploymentState is the step of the rollout that a Deployment has reached.
 // +kubebuilder:validation:Enum=Pending;Progressing;Available
 type DeploymentState string
 
@@ -181,14 +181,14 @@ type DeploymentStatus struct {
 	// name is the Deployment's.
 	Name string `json:"name"`
 
-	// state says where the Deployment stands in the rollout.
+	// state is the step of the rollout that the Deployment has reached.
 	State DeploymentState `json:"state"`
 
 	// reason is one CamelCase word for the state.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// message says what the Deployment waits for, and what to do about it.
+	// message reports what the Deployment waits for, and what to do about it.
 	// +optional
 	Message string `json:"message,omitempty"`
 
@@ -221,7 +221,7 @@ type CertificatePhase string
 const (
 	// CertificateBootstrap has no usable certificate and nothing that would trust one.
 	CertificateBootstrap CertificatePhase = "Bootstrap"
-	// CertificateStable serves one generation that is not due.
+	// CertificateStable serves one generation that is not due for renewal.
 	CertificateStable CertificatePhase = "Stable"
 	// CertificateDistributing has a next generation, which no pod can serve before every
 	// registration trusts it.
@@ -238,7 +238,7 @@ type CertificateStatus struct {
 	// provider is who issued it.
 	Provider CertificateProvider `json:"provider"`
 
-	// phase is where it stands in its life.
+	// phase is the phase of its life cycle.
 	Phase CertificatePhase `json:"phase"`
 
 	// secret is the name of the Secret that holds it, in the namespace of this object.
@@ -269,7 +269,7 @@ type CertificateStatus struct {
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 
-	// rotatesAt is when it is due to be replaced.
+	// rotatesAt is when it is due for renewal.
 	// +optional
 	RotatesAt *metav1.Time `json:"rotatesAt,omitempty"`
 
@@ -284,7 +284,7 @@ type CertificateStatus struct {
 	Endpoints *CertificateEndpoints `json:"endpoints,omitempty"`
 
 	// lostRegistrations are the registrations that cannot be written, and that do not trust the
-	// certificate that pods are given: their calls fail. The message says why.
+	// certificate that pods are given: their calls fail. The message reports why.
 	// +optional
 	// +listType=atomic
 	LostRegistrations []string `json:"lostRegistrations,omitempty"`
@@ -293,7 +293,7 @@ type CertificateStatus struct {
 	// +optional
 	Rejected *RejectedCertificate `json:"rejected,omitempty"`
 
-	// message says what is wrong with it, or what its phase waits for, and what to do about
+	// message reports what is wrong with it, or what its phase waits for, and what to do about
 	// it. Empty when nothing is.
 	// +optional
 	Message string `json:"message,omitempty"`
@@ -326,7 +326,7 @@ type RejectedCertificate struct {
 	// reason is one word for what is wrong with it.
 	Reason string `json:"reason"`
 
-	// message says what is wrong with it, and what to do about it.
+	// message reports what is wrong with it, and what to do about it.
 	Message string `json:"message"`
 }
 
@@ -336,7 +336,7 @@ type WebhookState string
 
 // The states of a webhook.
 const (
-	// WebhookWaiting is not registered yet; reason and message say what it waits for.
+	// WebhookWaiting is not registered yet; reason and message report what it waits for.
 	WebhookWaiting WebhookState = "Waiting"
 	// WebhookRegistered is called by the API server.
 	WebhookRegistered WebhookState = "Registered"
@@ -372,12 +372,12 @@ type WebhookStatus struct {
 	// +optional
 	Calls string `json:"calls,omitempty"`
 
-	// intercepts says which requests the API server asks the webhook about.
+	// intercepts reports which requests the API server asks the webhook about.
 	// +optional
 	Intercepts string `json:"intercepts,omitempty"`
 
 	// beyondScope are resources that it intercepts in the whole cluster although its
-	// OperatorGroup covers some namespaces only: their objects live in none.
+	// OperatorGroup covers some namespaces only: their objects are in none.
 	// +optional
 	// +listType=atomic
 	BeyondScope []string `json:"beyondScope,omitempty"`
@@ -396,11 +396,11 @@ type WebhookStatus struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// message says what the webhook waits for, and what to do about it.
+	// message reports what the webhook waits for, and what to do about it.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// since is when the state was first seen.
+	// since is when the state was first observed.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
@@ -424,10 +424,10 @@ type ConversionGap struct {
 	By string `json:"by,omitempty"`
 
 	// from is when that client wrote, to the second: the gap began then or a little later.
-	// Without by it is when the gap was seen, and it began a little earlier.
+	// Without by it is when the gap was observed, and it began a little earlier.
 	From metav1.MicroTime `json:"from"`
 
-	// to is when the conversion was seen to be back. Absent while it is not.
+	// to is when the conversion was observed again. Absent while it is missing.
 	// +optional
 	To *metav1.MicroTime `json:"to,omitempty"`
 }
@@ -439,14 +439,14 @@ type APIServiceStatus struct {
 	Name string `json:"name"`
 
 	// state reports whether API requests reach the APIService. Registered is one that the API
-	// server finds available; Unreachable one that is there and not available.
+	// server finds available; Unreachable one that exists and is not available.
 	State WebhookState `json:"state"`
 
 	// reason is one CamelCase word for the state.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// message says what the APIService waits for, and what to do about it.
+	// message reports what the APIService waits for, and what to do about it.
 	// +optional
 	Message string `json:"message,omitempty"`
 
@@ -455,7 +455,7 @@ type APIServiceStatus struct {
 	// +optional
 	Lost bool `json:"lost,omitempty"`
 
-	// since is when the state was first seen.
+	// since is when the state was first observed.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 }

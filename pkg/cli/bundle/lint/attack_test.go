@@ -119,7 +119,7 @@ func numbered(n int, format string) string {
 
 // Each attack is validated, rendered and shown within the limits, and what is not checked is a finding.
 func TestAttacks(t *testing.T) {
-	all(t, bundle.InspectFS(fstest.MapFS{"manifests/a.yaml": {Data: []byte(smallCSV + smallDefinition)}}, "warm")) // Schemas and environments are made once.
+	all(t, bundle.InspectFS(fstest.MapFS{"manifests/a.yaml": {Data: []byte(smallCSV + smallDefinition)}}, "warm")) // Schemas and environments are created once.
 	for name, attack := range attacks {
 		t.Run(name, func(t *testing.T) {
 			files := fstest.MapFS{"manifests/a.yaml": {Data: []byte(attack.text)}}

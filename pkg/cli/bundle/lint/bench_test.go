@@ -65,7 +65,7 @@ func validateByLibrary(found []string) {
 	for _, metadata := range found {
 		read, err := manifests.GetBundleFromDir(filepath.Dir(metadata))
 		if err != nil {
-			continue // two of its own rules refuse what the checks go on with
+			continue // two of its own rules refuse what the checks continue with
 		}
 		validators.Validate(read.ObjectsToValidate()...)
 	}

@@ -16,7 +16,7 @@ const maxRejected = 200
 // each error of a list with each other, which takes minutes for a list of 10,000.
 type rejections struct{ all field.ErrorList }
 
-// validators are made once for each schema of a list: by *apiextensions.JSONSchemaProps.
+// validators are created once for each schema of a list: by *apiextensions.JSONSchemaProps.
 var validators sync.Map
 
 func validatorOf(s *apiextensions.JSONSchemaProps) schemavalidation.SchemaValidator {

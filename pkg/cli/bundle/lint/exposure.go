@@ -36,8 +36,8 @@ not need. Waive this finding for the rest, with the reason, and document it for 
 		Code: "privileged-namespace", Level: Warning, Basis: Policy,
 		Explain: `The suggested namespace has the label
 pod-security.kubernetes.io/enforce=privileged. Pod Security admits every pod there. Every client
-that may create pods in the namespace may then control nodes. Suggest restricted or baseline. An
-operator whose pods need more has to say so to administrators: waive this finding with the reason.`,
+that may create pods in the namespace may then control nodes. Suggest restricted or baseline. If
+pods of the operator need more, waive this finding with the reason, for administrators.`,
 		find: privilegedNamespace,
 	},
 	{

@@ -10,7 +10,7 @@ import (
 
 // FuzzValidate runs the steps of the commands on arbitrary files of a bundle. Nothing
 // of it may panic, what is found in a file names a line of it and the way out, and what can be
-// installed is rendered, or it is said why not.
+// installed is rendered, or the reason why not is returned.
 func FuzzValidate(f *testing.F) {
 	// Small ones: whole examples would keep the fuzzer busy with their prose.
 	for _, text := range []string{
@@ -25,7 +25,7 @@ func FuzzValidate(f *testing.F) {
 	} {
 		f.Add([]byte(smallCSV), []byte(annotations))
 	}
-	all(f, bundle.InspectFS(fstest.MapFS{"manifests/a.yaml": {Data: []byte(smallCSV + smallDefinition)}}, "warm")) // Schemas and environments are made once.
+	all(f, bundle.InspectFS(fstest.MapFS{"manifests/a.yaml": {Data: []byte(smallCSV + smallDefinition)}}, "warm")) // Schemas and environments are created once.
 	f.Fuzz(func(t *testing.T, text, annotations []byte) {
 		if len(text)+len(annotations) > need.MaxInput {
 			return
@@ -42,7 +42,7 @@ func FuzzValidate(f *testing.F) {
 				t.Errorf("%s has no line: %s", found.Code, found.What)
 			}
 			if found.Remedy == "" {
-				t.Errorf("%s says no way out: %s", found.Code, found.What)
+				t.Errorf("%s names no next step: %s", found.Code, found.What)
 			}
 		}
 		if b.Err() == nil && b.CSV == nil {

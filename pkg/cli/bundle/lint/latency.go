@@ -32,7 +32,7 @@ object do not add up.`,
 	find: addedLatency,
 }}
 
-// addedLatency looks at each request that the rules name, and says the same of several once.
+// addedLatency examines each request that the rules name, and reports requests with the same result once.
 func addedLatency(s *subject) []mistake {
 	delayed, first := map[string][]string{}, map[string]webhook{}
 	calls := callsOf(s.admission())
@@ -86,14 +86,14 @@ func latency(called []webhook) (total time.Duration, how string) {
 	return total + atOnce, strings.Join(steps, ", then ")
 }
 
-// request is one that a rule names. What an asterisk stands for bears the asterisk as its name.
+// request is one that a rule names. What an asterisk stands for has the asterisk as its name.
 type request struct {
 	operation   admissionregistrationv1.OperationType
 	resource    schema.GroupVersionResource
 	subresource string
 }
 
-// maxRequests is how many requests are looked at. Each is compared with the rules that may name it.
+// maxRequests is how many requests are examined. Each is compared with the rules that may name it.
 const maxRequests = 2000
 
 // requests returns the distinct requests that the rules match, at most one more than maxRequests.

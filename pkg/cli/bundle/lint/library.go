@@ -57,7 +57,7 @@ in a cluster.`),
 effect in a cluster.`),
 }
 
-// objects asks the validator for OperatorGroups, too, which wants them in their own type.
+// objects asks the validator for OperatorGroups, too, which expects them in their own type.
 var objects validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
 	results := validation.ObjectValidator.Validate(values...)
 	for _, value := range values {
@@ -66,14 +66,14 @@ var objects validator.Validator = validator.ValidatorFunc(func(values ...any) []
 			continue
 		}
 		group := &operatorsv1.OperatorGroup{}
-		group.SetAnnotations(object.GetAnnotations()) // all that it looks at
+		group.SetAnnotations(object.GetAnnotations()) // all that it checks
 		results = append(results, validation.OperatorGroupValidator.Validate(group)...)
 	}
 	return results
 })
 
-// removedAPIs calls an object of an API that no longer exists an error: the library, which goes by
-// spec.minKubeVersion, has older clusters in mind than this manager. It leaves out what olm-csv says.
+// removedAPIs calls an object of an API that no longer exists an error: the library, which depends on
+// spec.minKubeVersion, has older clusters in mind than this manager. It leaves out what olm-csv reports.
 var removedAPIs validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
 	results := validation.AlphaDeprecatedAPIsValidator.Validate(values...)
 	for i := range results {
@@ -90,7 +90,7 @@ var removedAPIs validator.Validator = validator.ValidatorFunc(func(values ...any
 	return results
 })
 
-// operatorHub leaves out what olm-removed-apis and olm-csv say, in the same words.
+// operatorHub leaves out what olm-removed-apis and olm-csv report, in the same words.
 var operatorHub validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
 	results := validation.OperatorHubV2Validator.Validate(values...)
 	said := func(e errors.Error) bool {
@@ -103,7 +103,7 @@ var operatorHub validator.Validator = validator.ValidatorFunc(func(values ...any
 	return results
 })
 
-// library is a check that reports what a validator says. Its errors have the given level.
+// library is a check that returns the errors of a validator. Its errors have the given level.
 func library(code string, basis Basis, level Level, v validator.Validator, parts func(*subject) []part, explain string) Check {
 	return Check{Code: code, Level: level, Basis: basis, Explain: explain, find: func(s *subject) []mistake {
 		var all []mistake
@@ -131,7 +131,7 @@ func (s *subject) allFromLibrary(o *bundle.Object, found []errors.Error, level L
 	return all
 }
 
-// part is what a validator looks at, and the object that it then speaks of: it does not say.
+// part is what a validator checks, and the object of its errors: the validator does not name it.
 type part struct {
 	values []any
 	object *bundle.Object

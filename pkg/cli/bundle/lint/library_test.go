@@ -9,7 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// Every sentence of OLM's library is said of the field that it is about, with the way out.
+// Every sentence of OLM's library is reported for the field that it is about, with the next step.
 func TestLibraryFindingsSayWhere(t *testing.T) {
 	const (
 		csv         = "manifests/crdconversion.clusterserviceversion.yaml"
@@ -126,7 +126,7 @@ func TestLibraryFindingsSayWhere(t *testing.T) {
 	}
 	for _, known := range libraryMessages {
 		if !covered[known.contains] {
-			t.Errorf("nothing makes the library say %q", known.contains)
+			t.Errorf("nothing makes the library report %q", known.contains)
 		}
 	}
 }

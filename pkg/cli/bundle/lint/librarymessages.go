@@ -11,7 +11,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
-// libraryMessage is a sentence of OLM's library, which mostly says neither where nor what to do.
+// libraryMessage is a sentence of OLM's library, which mostly names neither the field nor the next step.
 type libraryMessage struct {
 	contains string // some words of it
 	find     locator
@@ -41,7 +41,7 @@ var libraryMessages = []libraryMessage{
 	{"duplicate CRD", definitionOf, "keep one definition of the kind"},
 	{"not found in bundle", ownedAPI, "add the definition to the bundle, or remove the entry"},
 	{"but not defined in CSV", definitionOf, "name it in spec.customresourcedefinitions.owned, or remove it from the bundle"},
-	{"invalid service account", serviceAccount, "remove the object: the account is made from the permissions of the ClusterServiceVersion"},
+	{"invalid service account", serviceAccount, "remove the object: the account is created from the permissions of the ClusterServiceVersion"},
 	{"maximum bundle compressed size", largest, "shorten the largest definitions: descriptions of fields take most"},
 	{"bundle name with release", fieldAt("metadata.name"), "name it so, or leave spec.release out"},
 	{"relatedImages[", valueAsPath, "write the name of an image, with its tag or digest"},
@@ -62,10 +62,10 @@ var libraryMessages = []libraryMessage{
 	{"csv.metadata.Name", fieldAt("metadata.name"), "end it in .v and a semantic version, such as shop.v1.0.0"},
 	{"channel(s)", channels, "begin the names of channels with candidate, fast or stable"},
 	{"permissions to create CRD", createsDefinitions, "let the bundle bring the definitions"},
-	{"has an empty description", describedAPI, "say in a sentence what the API is for"},
+	{"has an empty description", describedAPI, "describe in a sentence what the API is for"},
 
 	// olm-operatorhub, olm-categories, olm-capabilities
-	{"csv.Spec.Provider.Name", fieldAt("spec.provider.name"), "name who makes the operator"},
+	{"csv.Spec.Provider.Name", fieldAt("spec.provider.name"), "name the provider of the operator"},
 	{"csv.Spec.Maintainers", fieldAt("spec.maintainers"), "write the name and the e-mail address of each"},
 	{"csv.Spec.Links", fieldAt("spec.links"), "write the name and the whole URL of each"},
 	{"csv.Spec.Version", fieldAt("spec.version"), "write the version, such as 1.0.0"},
@@ -81,7 +81,7 @@ func annotation(key string) string { return "metadata.annotations[" + key + "]" 
 func (s *subject) fromLibrary(o *bundle.Object, e errors.Error, level Level) []mistake {
 	e.Detail = shortened(e.Detail)
 	i := slices.IndexFunc(libraryMessages, func(known libraryMessage) bool { return strings.Contains(e.Detail, known.contains) })
-	known := libraryMessage{find: fieldAt(""), remedy: "correct it as it says"} // by a validator newer than this list
+	known := libraryMessage{find: fieldAt(""), remedy: "correct it as the message requires"} // by a validator newer than this list
 	if i >= 0 {
 		known = libraryMessages[i]
 	}
@@ -97,7 +97,7 @@ func (s *subject) fromLibrary(o *bundle.Object, e errors.Error, level Level) []m
 	return all
 }
 
-// maxSentence is how many bytes of what the library says are reported: it may list all objects in each error.
+// maxSentence limits the bytes of each error of the library: it may list all objects in each error.
 const maxSentence = 4 << 10
 
 func shortened(text string) string {

@@ -1,4 +1,4 @@
-// Package lint says what is wrong with a bundle: what keeps it from being read, what an
+// Package lint reports what is wrong with a bundle: what keeps it from being read, what an
 // API server or the manager would refuse, what would be accepted and not work, and what
 // an administrator would rather not have.
 package lint
@@ -37,7 +37,7 @@ const (
 	Broken Basis = "does not work"
 	// UnderOLM is what OLM v0 does not get to work, and this manager does.
 	UnderOLM Basis = "does not work under OLM v0"
-	// Library is what the validators of operator-framework/api say of more than policy. A cluster bears out some of it.
+	// Library is what the validators of operator-framework/api report about more than policy. A cluster confirms some of it.
 	Library Basis = "operator-framework/api"
 	// Policy is what works, and is better done otherwise.
 	Policy Basis = "policy"
@@ -66,7 +66,7 @@ type Finding struct {
 	Waived string `json:"waived,omitempty"`
 }
 
-// Report is all that there is to say about a bundle.
+// Report contains all findings of a bundle.
 type Report struct {
 	Bundle   string    `json:"bundle"`
 	Findings []Finding `json:"findings"`
@@ -105,7 +105,7 @@ func Run(b *bundle.Bundle, waivers ...Waiver) Report {
 	return Report{Bundle: b.Source, Findings: waive(sorted(found), waivers)}
 }
 
-// facts are what the manager sees once all is there that an installer brings.
+// facts are what the manager sees once everything exists that an installer creates.
 func facts(b *bundle.Bundle) requirements.Facts {
 	facts := requirements.Facts{CSV: b.CSV, ServiceAccounts: accountsOf(b), CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
 	for name, crd := range definitionsOf(b) {

@@ -15,7 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
-// What findings say that OLM makes of files, its own loader makes of them.
+// OLM's own loader handles files as findings report.
 func TestOLMReadsItSo(t *testing.T) {
 	const (
 		csv     = "manifests/projectpolicy.clusterserviceversion.yaml"
@@ -29,7 +29,7 @@ func TestOLMReadsItSo(t *testing.T) {
 	for name, test := range map[string]struct {
 		code    string // of the finding; empty for none
 		change  func(texts)
-		refuses string                       // what OLM's loader says; empty where it takes the bundle
+		refuses string                       // what OLM's loader reports; empty where it accepts the bundle
 		takes   func(*manifests.Bundle) bool // what it makes of it then
 	}{
 		"a whole bundle":       {"", func(f texts) { f["manifests/a.yaml"] = account }, "", hasAccount},

@@ -82,7 +82,7 @@ func annotationCheck(name string, check func(s *subject, value string) (what, re
 	}
 }
 
-// versioned is the end of an image's name that says which version: a tag, behind the last slash, or a digest.
+// versioned is the end of an image's name that names the version: a tag, behind the last slash, or a digest.
 var versioned = regexp.MustCompile(`(:[^/:]+|@sha256:[0-9a-f]+)$`)
 
 func imagesWithoutVersion(s *subject) []mistake {
@@ -115,7 +115,7 @@ first release.`,
 func packageMistakes(s *subject) []mistake {
 	name := s.Package()
 	if name == "" {
-		return nil // another finding says so
+		return nil // another finding reports it
 	}
 	refused := func(what string, reasons []string, remedy string) []mistake {
 		return []mistake{{
@@ -154,7 +154,7 @@ func suggestionMistakes(s *subject) []mistake {
 	template, leftOut, err := s.NamespaceTemplate()
 	inTemplate, name := annotation(bundle.NamespaceTemplateAnnotation), s.SuggestedNamespace()
 	if err != nil {
-		return []mistake{s.inCSV(inTemplate, fmt.Sprintf("%v: the namespace is made without the labels and annotations that it asks for, under the name %s", err, name),
+		return []mistake{s.inCSV(inTemplate, fmt.Sprintf("%v: the namespace is created without the labels and annotations that it asks for, under the name %s", err, name),
 			"write one object: a Namespace with apiVersion, kind and metadata")}
 	}
 	var all []mistake

@@ -33,7 +33,7 @@ func (r Report) Print(out output.Writer) {
 	out.Printf("%s: %s\n", r.Bundle, r.summary())
 }
 
-// name is the code, and says which findings a cluster need not bear out.
+// name is the code, and marks the findings that a cluster need not confirm.
 func (f Finding) name() string {
 	if f.Basis == Policy || f.Basis == Library {
 		return f.Code + " (" + string(f.Basis) + ")"

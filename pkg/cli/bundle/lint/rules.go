@@ -48,7 +48,7 @@ nor changes a request. Add its rules.`,
 			if len(w.Rules) > 0 {
 				return "", "", ""
 			}
-			return "", "the webhook is registered and never called: it has no rules", "say what it intercepts, or remove it"
+			return "", "the webhook is registered and never called: it has no rules", "name what it intercepts, or remove it"
 		}),
 	},
 	{

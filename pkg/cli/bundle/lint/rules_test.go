@@ -9,7 +9,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
 
-// A namespaceSelector limits Namespaces, and not what lives in none: what is found for an
+// A namespaceSelector limits Namespaces, and not what is in none: what is found for an
 // operator of one namespace.
 func TestBeyondOneNamespace(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -40,7 +40,7 @@ func TestBeyondOneNamespace(t *testing.T) {
 	}
 }
 
-// What an asterisk stands for is said as the API server reads it.
+// The meaning of an asterisk is reported as the API server reads it.
 func TestWildcardsAreReadAsTheAPIServerDoes(t *testing.T) {
 	const newer = ", also for resources of newer versions"
 	for name, c := range map[string]struct {

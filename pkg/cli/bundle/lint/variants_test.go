@@ -440,7 +440,7 @@ var breakages = []breakage{
 		}
 	}), "no-readiness-probe"},
 	{"one replica that converts", converting, func(f files) {
-		f.webhook()["failurePolicy"] = "Ignore" // which says nothing about a conversion
+		f.webhook()["failurePolicy"] = "Ignore" // which does not concern a conversion
 		f.deploymentSpec()["replicas"] = 1
 	}, "one-replica"},
 	{"no budget for what converts", converting, func(f files) { f.remove("PodDisruptionBudget") }, "no-disruption-budget"},
@@ -489,7 +489,7 @@ func mustNameARemedy(t *testing.T, r Report) {
 	t.Helper()
 	for _, f := range r.Findings {
 		if f.Remedy == "" {
-			t.Errorf("%s says no way out: %s", f.Code, f.What)
+			t.Errorf("%s names no next step: %s", f.Code, f.What)
 		}
 	}
 }
@@ -502,7 +502,7 @@ func (r Report) without(other Report) Report {
 	return r
 }
 
-// TestEveryCheckFindsSomething: a check that no breakage trips says nothing.
+// TestEveryCheckFindsSomething: a check that no breakage trips reports nothing.
 func TestEveryCheckFindsSomething(t *testing.T) {
 	elsewhere := []string{
 		// Broken by the text of a file: see TestOLMReadsItSo.

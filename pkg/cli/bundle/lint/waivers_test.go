@@ -16,14 +16,14 @@ func TestWaivers(t *testing.T) {
 		waiver Waiver
 		waived bool
 	}{
-		"by code":                     {Waiver{Code: "one-replica", Reason: "because"}, true},
-		"of another code":             {Waiver{Code: "no-rules", Reason: "because"}, false},
-		"of the field":                {Waiver{Code: "one-replica", Path: "spec.a[0]", Reason: "because"}, true},
-		"of another field":            {Waiver{Code: "one-replica", Path: "spec.a[1]", Reason: "because"}, false},
-		"of the file":                 {Waiver{Code: "one-replica", File: "a.yaml", Reason: "because"}, true},
-		"of another file":             {Waiver{Code: "one-replica", File: "b.yaml", Reason: "because"}, false},
-		"of findings that say so":     {Waiver{Code: "one-replica", What: "one pod", Reason: "because"}, true},
-		"of findings that say others": {Waiver{Code: "one-replica", What: "two pods", Reason: "because"}, false},
+		"by code":                       {Waiver{Code: "one-replica", Reason: "because"}, true},
+		"of another code":               {Waiver{Code: "no-rules", Reason: "because"}, false},
+		"of the field":                  {Waiver{Code: "one-replica", Path: "spec.a[0]", Reason: "because"}, true},
+		"of another field":              {Waiver{Code: "one-replica", Path: "spec.a[1]", Reason: "because"}, false},
+		"of the file":                   {Waiver{Code: "one-replica", File: "a.yaml", Reason: "because"}, true},
+		"of another file":               {Waiver{Code: "one-replica", File: "b.yaml", Reason: "because"}, false},
+		"of findings with that text":    {Waiver{Code: "one-replica", What: "one pod", Reason: "because"}, true},
+		"of findings with another text": {Waiver{Code: "one-replica", What: "two pods", Reason: "because"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report := Report{Bundle: "b", Findings: waive([]Finding{finding}, []Waiver{c.waiver})}
@@ -59,7 +59,7 @@ func TestReadWaivers(t *testing.T) {
 			waivers, err := ReadWaivers(file)
 			for _, f := range waive(nil, waivers) {
 				if f.File != file || f.artifact("bundle") != file {
-					t.Errorf("a waiver that matches nothing is said to be in %q, and to programs in %q", f.File, f.artifact("bundle"))
+					t.Errorf("a waiver that matches nothing is reported in %q, and to programs in %q", f.File, f.artifact("bundle"))
 				}
 			}
 			installtest.Error(t, c.want, err)

@@ -49,7 +49,7 @@ declare NoneOnDryRun.`,
 				return "", "", ""
 			}
 			return "sideEffects", fmt.Sprintf("the API server refuses to register a webhook with sideEffects %s: dry runs could not be answered", shown(w.SideEffects)),
-				"write None, or NoneOnDryRun and look at request.dryRun"
+				"write None, or NoneOnDryRun and check request.dryRun"
 		}),
 	},
 	{

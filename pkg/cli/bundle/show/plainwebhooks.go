@@ -52,7 +52,7 @@ func plainWebhook(kind, object string, w admissionregistrationv1.ValidatingWebho
 }
 
 func policyRow(kind, name string, matches *admissionregistrationv1.MatchResources, on *admissionregistrationv1.FailurePolicyType, crds []*apiextensionsv1.CustomResourceDefinition) Webhook {
-	row := Webhook{Type: "Policy", Name: name, Object: kind + " " + name, Where: "as its bindings say", OnFailure: string(ptr.Deref(on, admissionregistrationv1.Fail))}
+	row := Webhook{Type: "Policy", Name: name, Object: kind + " " + name, Where: "as its bindings list", OnFailure: string(ptr.Deref(on, admissionregistrationv1.Fail))}
 	if matches == nil {
 		return row
 	}

@@ -47,7 +47,7 @@ Webhooks
 
 Permissions
 `
-	// Only the beginning: what follows is of the same making, and the example's own affair.
+	// Only the beginning: what follows has the same form, and depends on the example.
 	if diff := cmp.Diff(fields(want), fields(got.String())[:len(fields(want))]); diff != "" {
 		t.Errorf("(-want +got)\n%s\n%s", diff, got.String())
 	}

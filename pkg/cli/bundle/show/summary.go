@@ -1,4 +1,4 @@
-// Package show says what an installation of a bundle brings, for people who are about to agree to
+// Package show describes what an installation of a bundle creates, for people who are about to agree to
 // it. Everything shown is read from the final objects, which are also what is applied.
 package show
 

@@ -26,7 +26,7 @@ type Webhook struct {
 	Intercepts []string `json:"intercepts"` // "CREATE,UPDATE pods"
 	Where      string   `json:"where"`
 	OnFailure  string   `json:"onFailure"` // Fail or Ignore
-	// TimeoutSeconds is how long a request waits at most. 0 is not said.
+	// TimeoutSeconds is how long a request waits at most. 0 is not shown.
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 }
 

@@ -93,9 +93,9 @@ func rotate(ctx context.Context, out output.Writer, client *olmclient.Client, of
 
 func remedy(compromised bool) string {
 	again := ""
-	where := "replace them where they are made"
+	where := "replace them where they are created"
 	if compromised {
-		where = "replace them where they are made, under another CA, and remove the old one from what is injected as caBundle, which makes calls fail until pods follow"
+		where = "replace them where they are created, under another CA, and remove the old one from what is injected as caBundle, which makes calls fail until pods serve the new certificate"
 		again = ", and request the rotation again once it does"
 	}
 	return fmt.Sprintf("%s; or have the manager issue them, with %s: %s in spec.config.annotations of the Subscription%s",

@@ -72,7 +72,7 @@ func TestRotate(t *testing.T) {
 		"the manager's, compromised":   {provider: "manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, loses}},
 		"cert-manager's":               {provider: "cert-manager", order: "2026-03-01T12:00:00Z", says: []string{ordered, asked}},
 		"cert-manager's, compromised":  {provider: "cert-manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, asked, loses, stays}},
-		"the administrator's":          {provider: "none", fails: []string{"nothing was requested", "the administrator manages its certificates", "replace them where they are made; or have the manager issue them, with olm-webhook-manager.io/certificate-provider: manager in spec.config.annotations of the Subscription"}},
+		"the administrator's":          {provider: "none", fails: []string{"nothing was requested", "the administrator manages its certificates", "replace them where they are created; or have the manager issue them, with olm-webhook-manager.io/certificate-provider: manager in spec.config.annotations of the Subscription"}},
 		"of no ClusterServiceVersion":  {csv: "shop.v2", fails: []string{"ClusterServiceVersion shop/shop.v2"}},
 		"the administrator's, at once": {provider: "none", compromised: true, fails: []string{"nothing was requested", "under another CA, and remove the old one from what is injected as caBundle", "have the manager issue them", "and request the rotation again once it does"}},
 	} {

@@ -75,7 +75,7 @@ type report struct {
 	Endpoints dialled          `json:"endpoints"`
 }
 
-// dialled is of how many endpoints the findings were made.
+// dialled is from how many endpoints the findings come.
 type dialled struct {
 	Ready   int  `json:"ready"`   // endpoints of Services that webhooks call
 	Dialled int  `json:"dialled"` // of these

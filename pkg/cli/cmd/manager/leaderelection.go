@@ -52,7 +52,7 @@ func newIdentity() (string, error) {
 	return host + "_" + string(uuid.NewUUID()), nil
 }
 
-// run gives up the lead only after the last pass is finished, so that two replicas never work at once.
+// run gives up the lead only after the last reconciliation is finished, so that two replicas never work at once.
 func (e *elector) run(ctx context.Context) error {
 	if e.lock == nil {
 		e.work(ctx)

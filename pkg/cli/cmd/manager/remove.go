@@ -151,7 +151,7 @@ func (o removeOptions) lookedAfter(d *appsv1.Deployment, gone bool) ([]string, e
 	case o.limited:
 		return o.namespaces, nil
 	case gone:
-		return nil, fmt.Errorf("deployment %s/%s does not exist, and only its arguments say which namespaces the manager was limited to: name the Deployment with -n and --deployment, or the namespaces with --%s (--%[3]s= for all)",
+		return nil, fmt.Errorf("deployment %s/%s does not exist, and only its arguments list the namespaces that the manager was limited to: name the Deployment with -n and --deployment, or the namespaces with --%s (--%[3]s= for all)",
 			o.namespace, o.deployment, coexistence.NamespacesFlag)
 	default:
 		return coexistence.LimitedTo(*d)

@@ -34,11 +34,11 @@ func TestNamespacesOfARemovedManager(t *testing.T) {
 		want    []string
 		err     string
 	}{
-		"as the flag says":       {removeOptions{limited: true, namespaces: []string{"shop"}}, deploymentOf("--namespaces=mall"), false, []string{"shop"}, ""},
-		"all, as the flag says":  {removeOptions{limited: true}, nil, true, nil, ""},
-		"as the Deployment says": {removeOptions{}, deploymentOf("--namespaces=mall,stock"), false, []string{"mall", "stock"}, ""},
-		"all by default":         {removeOptions{}, deploymentOf(), false, nil, ""},
-		"no Deployment":          {removeOptions{namespace: "olm", deployment: "manager"}, nil, true, nil, "deployment olm/manager does not exist"},
+		"as the flag says":              {removeOptions{limited: true, namespaces: []string{"shop"}}, deploymentOf("--namespaces=mall"), false, []string{"shop"}, ""},
+		"all, as the flag says":         {removeOptions{limited: true}, nil, true, nil, ""},
+		"as the Deployment's arguments": {removeOptions{}, deploymentOf("--namespaces=mall,stock"), false, []string{"mall", "stock"}, ""},
+		"all by default":                {removeOptions{}, deploymentOf(), false, nil, ""},
+		"no Deployment":                 {removeOptions{namespace: "olm", deployment: "manager"}, nil, true, nil, "deployment olm/manager does not exist"},
 	} {
 		got, err := test.options.lookedAfter(test.d, test.gone)
 		installtest.Same(t, name, fmt.Sprint(test.want), fmt.Sprint(got))

@@ -18,7 +18,7 @@ import (
 // (pkg/controlplane/apiserver/server.go of Kubernetes). Their names are derived from host names.
 const identitySelector = "apiserver.kubernetes.io/identity=kube-apiserver"
 
-// maxRenewalLag is how much older than the newest renewal a renewal may be without a second look. The duration of these
+// maxRenewalLag is how much older than the newest renewal a renewal may be without a second read. The duration of these
 // Leases, one hour, is too long: it includes API servers that have been replaced.
 const maxRenewalLag = time.Minute
 

@@ -102,7 +102,7 @@ func windowsOf(t *testing.T, namespace, version string) dynamic.ResourceInterfac
 func create(t *testing.T, windows dynamic.ResourceInterface, fields map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	var made *unstructured.Unstructured
-	hostingtest.Eventually(t, "a Window is made", func() bool {
+	hostingtest.Eventually(t, "a Window is created", func() bool {
 		object := &unstructured.Unstructured{Object: fields}
 		object.SetKind("Window")
 		object.SetAPIVersion("house.example.com/v2")

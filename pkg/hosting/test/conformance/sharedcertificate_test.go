@@ -103,7 +103,7 @@ func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 	store(func(s *corev1.Secret) { s.Data["ca.crt"], s.Immutable = []byte{}, ptr.To(true) })
 	hostingtest.Eventually(t, "the immutable Secret is replaced", restored)
 	hostingtest.Must(t, secrets.Delete(t.Context(), namespace+"-hooks-certificate", metav1.DeleteOptions{}))
-	hostingtest.Eventually(t, "the Secret is created again", restored)
+	hostingtest.Eventually(t, "the Secret is recreated", restored)
 	load.another(t, 50)
 	load.wantNoneFailed(t)
 }

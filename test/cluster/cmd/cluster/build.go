@@ -9,7 +9,7 @@ import (
 )
 
 func buildCommand() *cobra.Command {
-	return binariesCommand("build", "Build all binaries into the cache, unless they are there, and print their directory",
+	return binariesCommand("build", "Build all binaries into the cache, unless they exist, and print their directory",
 		func(command *cobra.Command, set binaries.Set) (string, error) {
 			return binaries.Build(command.Context(), set, command.ErrOrStderr())
 		})

@@ -1,5 +1,5 @@
 // Command cluster builds a single-node Kubernetes from source and runs it on this
-// machine. Where KUBECONFIG names a cluster of the caller's, it says so and leaves that
+// machine. Where KUBECONFIG names a cluster of the caller's, it reports that and leaves that
 // cluster alone.
 package main
 

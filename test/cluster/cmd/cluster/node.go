@@ -20,7 +20,7 @@ func nodeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			const inherited = 3 // the first file that a process gets besides its standard ones
+			const inherited = 3 // the first file that a process gets in addition to its standard ones
 			return node.Run(command.Context(), layout, os.NewFile(inherited, "linked"))
 		},
 	}

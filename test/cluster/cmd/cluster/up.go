@@ -27,7 +27,7 @@ func upCommand() *cobra.Command {
 				return err
 			}
 			l := node.Layout{Run: run}
-			fmt.Fprintf(out, "Look at it with:\n  export KUBECONFIG=%s PATH=$PATH:%s\n  kubectl get pods -A\n", l.Kubeconfig(), l.BinLink())
+			fmt.Fprintf(out, "Inspect it with:\n  export KUBECONFIG=%s PATH=$PATH:%s\n  kubectl get pods -A\n", l.Kubeconfig(), l.BinLink())
 			return nil
 		},
 	}

@@ -39,7 +39,7 @@ func New(server, authorityFile, certFile, keyFile string) (*Client, error) {
 		server: server,
 		http: http.Client{
 			Timeout: 2 * time.Second,
-			// No proxy: the address exists on this machine only, independent of what HTTPS_PROXY says.
+			// No proxy: the address exists on this machine only, independent of the value of HTTPS_PROXY.
 			Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust, Certificates: []tls.Certificate{pair}}},
 		},
 	}, nil

@@ -10,7 +10,7 @@ const pollEvery = 100 * time.Millisecond
 
 // Poll asks until the answer is nil or the context ends. Then it returns what ended
 // the context, if that was given as its cause, and else the last answer that came in
-// time: both say more than that the time was over.
+// time: both explain more than that the time was over.
 func Poll(ctx context.Context, ask func(context.Context) error) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Set says which programs are wanted.
+// Set names the programs to build.
 type Set int
 
 const (
@@ -86,7 +86,7 @@ func wanted(all []program, set Set) []program {
 }
 
 // cache is the place of one version of the binaries. Each appears in it by a rename,
-// so that a file that is there is whole.
+// so that a file that exists is complete.
 type cache struct {
 	dir        string
 	module     string
@@ -166,7 +166,7 @@ func (c cache) add(ctx context.Context, b *build) error {
 	return nil
 }
 
-// lock holds the cache against other builds. The kernel lets go of it when the
+// lock holds the cache against other builds. The kernel releases it when the
 // process ends, however it ends.
 func (c cache) lock(progress io.Writer) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(c.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)

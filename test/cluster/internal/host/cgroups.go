@@ -17,7 +17,7 @@ func podCgroups() []string {
 }
 
 // removeCgroups removes the control groups of pods that have ended. The kernel
-// refuses for a moment while the last process goes.
+// refuses for a moment while the last process ends.
 func removeCgroups() error {
 	return within(10*time.Second, "control groups of pods at /sys/fs/cgroup cannot be removed", func() bool {
 		trees := podCgroups()
@@ -29,7 +29,7 @@ func removeCgroups() error {
 }
 
 // removeTree removes folders from the leaves up. The files in them are the kernel's
-// and go with them.
+// and are removed with them.
 func removeTree(root string) {
 	var dirs []string
 	_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

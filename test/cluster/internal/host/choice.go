@@ -1,5 +1,5 @@
 // Package host is the outside of the cluster: what happens on the machine so that
-// a node comes up in namespaces of its own, is found again, and goes without a trace.
+// a node comes up in namespaces of its own, is found again, and is removed completely.
 package host
 
 import (
@@ -9,7 +9,7 @@ import (
 )
 
 // RunDir is where everything of the running cluster is. It is one fixed place, for a
-// machine has one cluster, and a path that can be said to another client.
+// machine has one cluster, and a path that can be given to another client.
 func RunDir(getenv func(string) string) string {
 	if dir := getenv("OWM_RUN"); dir != "" {
 		return filepath.Clean(dir)

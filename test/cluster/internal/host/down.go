@@ -30,7 +30,7 @@ func TakeDown(ctx context.Context, run string, out io.Writer) error {
 	return nil
 }
 
-// takeDown goes through all its steps, also when one fails, so that what can go no longer exists.
+// takeDown runs all its steps, also when one fails, so that it removes what it can.
 func takeDown(ctx context.Context, run string) error {
 	var errs []error
 	if pid := findNode(run); pid != 0 {

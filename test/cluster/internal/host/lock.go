@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// lock makes sure that a cluster does not come up and go down at the same time. It
+// lock ensures that a cluster is not started and stopped at the same time. It
 // holds the folder above the cluster's, so that no file is left of it.
 func lock(run string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(run), 0o755); err != nil {

@@ -53,7 +53,7 @@ func thisMachine() machine {
 	}
 }
 
-// aptInstall shows what apt says only if it fails.
+// aptInstall shows what apt reports only if it fails.
 func aptInstall(ctx context.Context, packages []string) error {
 	for _, arguments := range [][]string{
 		{"update", "--quiet"}, // a fresh machine may know of no package at all

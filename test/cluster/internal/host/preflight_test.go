@@ -60,6 +60,6 @@ func TestDescribeMissing(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, "iproute2") {
-		t.Errorf("the message names a package that is there:\n%s", got)
+		t.Errorf("the message names a package that is installed:\n%s", got)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // findNode looks for the node's process among all of the machine, and returns 0 if
-// there is none. No file can say it as well: a file outlives the process, and does not
+// there is none. No file can prove it as well: a file outlives the process, and does not
 // yet exist when the process begins.
 func findNode(run string) int {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is well formed

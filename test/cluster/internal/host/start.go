@@ -27,7 +27,7 @@ func startNode(ctx context.Context, l node.Layout, ended func(error)) error {
 		return err
 	}
 	defer linked.Close()
-	defer link.Close() // what the node waits for, whether the link is there or is not to be
+	defer link.Close() // what the node waits for, whether the link exists or is not to be
 	cmd := &exec.Cmd{
 		Path:       "/proc/self/exe",
 		Args:       node.Args(l.Run),

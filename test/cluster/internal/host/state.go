@@ -12,7 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/node"
 )
 
-// Phase is what can be said of the cluster in a word.
+// Phase is the state of the cluster in one word.
 type Phase string
 
 const (
@@ -32,7 +32,7 @@ type State struct {
 	Layout node.Layout
 }
 
-// Observe looks at the processes, the files and the API server.
+// Observe reads the processes, the files and the API server.
 func Observe(ctx context.Context, run string) State {
 	layout, unopened := node.Open(run)
 	state := State{Phase: Down, PID: findNode(run), Layout: layout}
@@ -56,7 +56,7 @@ func Observe(ctx context.Context, run string) State {
 	return state
 }
 
-// remains reports whether there is anything of a cluster. The control groups of pods say
+// remains reports whether there is anything of a cluster. The control groups of pods show
 // nothing: they might be another kubelet's.
 func remains(run string) bool {
 	_, err := os.Stat(run)
@@ -87,7 +87,7 @@ func healthy(ctx context.Context, state State) error {
 	})
 }
 
-// lastWords is the last line that the node wrote, where it says why it ended.
+// lastWords is the last line that the node wrote, which contains the reason why it ended.
 func lastWords(l node.Layout) string {
 	log, err := os.ReadFile(l.Log("node"))
 	if err != nil || len(log) == 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// steps says what has been done, and how long after the beginning.
+// steps reports what has been done, and how long after the beginning.
 type steps struct {
 	out   io.Writer
 	start time.Time

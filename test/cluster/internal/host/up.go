@@ -46,7 +46,7 @@ func BringUp(ctx context.Context, run string, install bool, out io.Writer) error
 		return fmt.Errorf("another kubelet has %s on this machine, where two cannot be: set KUBECONFIG to use its cluster", foreign[0])
 	}
 	if err := bringUp(ctx, l, s); err != nil {
-		return fmt.Errorf("%w\nthe logs are in %s; what is left of the cluster goes when it is taken down, or brought up again", err, l.Logs())
+		return fmt.Errorf("%w\nthe logs are in %s; what is left of the cluster is removed when it is taken down, or brought up again", err, l.Logs())
 	}
 	s.say("the cluster is up")
 	return nil
@@ -66,7 +66,7 @@ func bringUp(ctx context.Context, l node.Layout, s steps) error {
 	return waitUntilUp(ctx, l, s)
 }
 
-// writeRun makes the folder of the cluster and all that the node finds in it.
+// writeRun creates the folder of the cluster and all that the node finds in it.
 func writeRun(l node.Layout) error {
 	if err := os.MkdirAll(l.Logs(), 0o755); err != nil {
 		return err

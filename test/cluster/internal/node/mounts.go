@@ -61,7 +61,7 @@ func keepReachable(dirs []string, cover, then func() error) error {
 	return then()
 }
 
-// feignSysctls shows the kubelet three settings of the whole machine as it wants
+// feignSysctls shows the kubelet three settings of the whole machine as it expects
 // them, so that it leaves the machine's own as they are.
 func feignSysctls() error {
 	for name, value := range map[string]string{

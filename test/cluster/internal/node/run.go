@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Run is the life of the node. The namespaces are there already; the end of linked
-// says that the machine has moved its link in. It returns when a component ends.
+// Run is the life of the node. The namespaces exist already; the end of linked
+// reports that the machine has moved its link in. It returns when a component ends.
 func Run(ctx context.Context, l Layout, linked io.Reader) error {
 	// Nothing of the caller's environment, a proxy's address above all, reaches the components.
 	os.Clearenv()

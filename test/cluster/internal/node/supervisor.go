@@ -35,7 +35,7 @@ func (s *supervisor) start(components ...component) error {
 }
 
 // wait returns when a component has ended: then the cluster is broken, and to end all
-// of it is the plainest way to say so.
+// of it is the simplest way to state it.
 func (s *supervisor) wait() error {
 	for {
 		var status syscall.WaitStatus

@@ -11,7 +11,7 @@ import (
 )
 
 // answerWithin bounds how long a component may take until it answers. Far more than
-// it needs: a component that fails ends, and that is seen at once.
+// it needs: a component that fails ends, and that is detected at once.
 const answerWithin = 2 * time.Minute
 
 // poll asks until the component answers, fails it, or any component ends.

@@ -1,4 +1,4 @@
-// Package pki makes the certificates of a cluster: one authority, and a pair of
+// Package pki creates the certificates of a cluster: one authority, and a pair of
 // certificate and key for each server and client.
 package pki
 

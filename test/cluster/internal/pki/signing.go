@@ -8,7 +8,7 @@ import (
 	"encoding/pem"
 )
 
-// SigningKey makes the key pair that service account tokens are signed with and
+// SigningKey creates the key pair that service account tokens are signed with and
 // verified by: no certificate, the two halves of a key.
 func SigningKey() (private, public []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,5 +1,5 @@
 // Command hook is the webhook of the proof: /validate denies what is labelled
-// deny=true, and /api returns what the API server says to the pod's own account.
+// deny=true, and /api returns the API server's answer to the pod's own account.
 package main
 
 import (
