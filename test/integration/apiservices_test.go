@@ -104,7 +104,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 
 	ended := a.callAllTheTime()
 	e.install(replacing("operator.v1", a.csv("operator.v2")))
-	e.eventually("the replaced version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	ended(1)
 	after := a.registered()
 	if after.UID != before.UID || after.Labels["olm.owner"] != "operator.v2" || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
@@ -118,9 +118,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 // A version that has taken the APIService over and fails gives it back, and it is in service all the
 // while.
 func TestFailedUpgradeOfAnAPIService(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments("last")
+	e := newOperatorEnv(t, "last")
 	a := runAPI(e)
 	before := a.registered()
 

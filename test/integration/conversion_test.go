@@ -114,7 +114,7 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 
 	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
 	e.succeeds("operator.v2")
-	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	same(t, "the conversion strategy", conversion(e, crd.Name).Strategy, apiextensionsv1.NoneConverter)
 }
 

@@ -77,10 +77,11 @@ func newParallelEnv(t *testing.T) *env {
 	return e
 }
 
-// newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces. All its Deployments become available.
-func newOperatorEnv(t *testing.T) *env {
+// newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces. All its Deployments become available,
+// except for some.
+func newOperatorEnv(t *testing.T, except ...string) *env {
 	t.Helper()
-	return operating(newParallelEnv(t), allNamespaces)
+	return operating(newParallelEnv(t), allNamespaces, except...)
 }
 
 // newOwnNamespaceEnv is newOperatorEnv with an OperatorGroup for the test's Namespace alone.
@@ -90,11 +91,11 @@ func newOwnNamespaceEnv(t *testing.T) *env {
 	return operating(e, namespaces(e.namespace))
 }
 
-// operating adds an OperatorGroup. All Deployments of the test become available.
-func operating(e *env, spec operatorsv1.OperatorGroupSpec) *env {
+// operating adds an OperatorGroup. All Deployments of the test become available, except for some.
+func operating(e *env, spec operatorsv1.OperatorGroupSpec, except ...string) *env {
 	e.Helper()
 	e.group("og", spec)
-	e.runDeployments()
+	e.runDeployments(except...)
 	return e
 }
 

@@ -1,12 +1,15 @@
 package integration
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -15,6 +18,10 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -248,7 +255,7 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 	annotated(e, "red")
 	rolledOut(e, "last", "operator.v2", true)
 	e.succeeds("operator.v2")
-	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	m.looksAgain("operator.v2")
 	annotated(e, "red")
 	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })
@@ -315,4 +322,51 @@ func spread(key string) *corev1.PodAntiAffinity {
 
 func together(key string) *corev1.PodAffinity {
 	return &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: key}}}
+}
+
+// What a Subscription chooses for its operator's certificate is served, and its risks are reported.
+func TestCertificateAsTheSubscriptionChooses(t *testing.T) {
+	e := newOperatorEnv(t)
+	choose(e, managerv1alpha1.ProviderManager, wellknown.AnnotationCertificateKey, "ed25519", wellknown.AnnotationCertificateValidity, "240h")
+	runOperator(e)
+	leaf := servingCertificate(e).Leaf
+	if _, ok := leaf.PublicKey.(ed25519.PublicKey); !ok {
+		t.Errorf("the key is a %T, want Ed25519", leaf.PublicKey)
+	}
+	if life, want := leaf.NotAfter.Sub(leaf.NotBefore), 240*time.Hour+certs.DefaultPolicy().ClockSkew; life != want {
+		t.Errorf("the certificate is valid for %s, want %s", life, want)
+	}
+	e.says("Ed25519 keys are refused by API servers and webhook servers that were built with a FIPS 140 module")
+}
+
+// An operator without webhooks is Succeeded before the manager has looked at another config,
+// and while its pods are replaced: its Deployments report whether it has, to every reader.
+func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
+	e := newOwnNamespaceEnv(t)
+	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{})
+	m := e.manage()
+	c := csv("operator.v1", "server")
+	c.Spec.WebhookDefinitions = nil
+	e.install(c)
+	same(t, "the lag of an installed one", lag(e), nil)
+
+	m.stop()
+	reconfigure(e, func(config *operatorsv1alpha1.SubscriptionConfig) {
+		config.Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
+	})
+	e.succeeds("operator.v1")
+	if lag := lag(e); lag == nil || !lag.Unobserved {
+		t.Errorf("no manager has seen its config, and it lags: %+v", lag)
+	}
+	e.manage()
+	e.eventually("it lags no more", func() (bool, any) { lag := lag(e); return lag == nil, lag })
+	if env := e.deployment("server").Spec.Template.Spec.Containers[0].Env; len(env) == 0 || env[0].Name != "A" {
+		t.Errorf("it has the variables %+v", env)
+	}
+}
+
+func lag(e *env) *deploy.PendingDeployment {
+	e.Helper()
+	subscription := kube.Get(e, e.olm.Subscriptions(e.namespace), "operator")
+	return deploy.FirstPendingDeployment(e.get("operator.v1"), subscription, map[string]*appsv1.Deployment{"server": e.deployment("server")})
 }

@@ -81,7 +81,7 @@ func TestUnregistrationIsRefused(t *testing.T) {
 	})
 	accept()
 	touch(e, "operator.v1")
-	e.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	leavesNothing(e)
 }
 
