@@ -1,13 +1,17 @@
 package integration
 
 import (
+	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/storedversions"
@@ -122,4 +126,54 @@ func (e *env) setStorage(version string) {
 		_, err := e.crds.ApiextensionsV1().CustomResourceDefinitions().Update(e.Context(), crd, metav1.UpdateOptions{})
 		return err == nil, err
 	})
+}
+
+// killer is an address of the API server that kills a command after a number of its writes.
+type killer struct {
+	*apiServer
+	kubeconfig string
+
+	mu      sync.Mutex
+	command *command
+	limit   int
+	writes  []string
+}
+
+func (e *env) startKiller() *killer {
+	e.Helper()
+	k := &killer{apiServer: e.startAPIServer()}
+	k.guard.Store(new(k.permits))
+	config, err := clientcmd.LoadFromFile(e.trusting(k.apiServer))
+	e.must(err)
+	for _, c := range config.Clusters {
+		c.Server, c.TLSServerName = k.URL, "kubernetes.default.svc"
+	}
+	k.kubeconfig = filepath.Join(e.TempDir(), "kubeconfig")
+	e.must(clientcmd.WriteToFile(*config, k.kubeconfig))
+	return k
+}
+
+// permits reports whether a request may pass. The first write above the limit kills the command.
+func (k *killer) permits(r *http.Request) bool {
+	if r.Method == http.MethodGet {
+		return true
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.writes) >= k.limit {
+		_ = k.command.Process.Kill() // An earlier write may have killed it.
+		return false
+	}
+	k.writes = append(k.writes, r.Method+" "+r.URL.Path)
+	return true
+}
+
+func (k *killer) migrate(limit int) (output string, killed bool) {
+	k.Helper()
+	k.mu.Lock()
+	k.limit, k.writes = limit, nil
+	k.command = k.startMigrate("--kubeconfig="+k.kubeconfig, "--api-servers="+k.address().String())
+	k.mu.Unlock()
+	_ = k.command.Wait() // It fails in each case: it is killed, or an object is refused.
+	return k.command.output.String(), !k.command.ProcessState.Exited()
 }
