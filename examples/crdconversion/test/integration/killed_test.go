@@ -23,14 +23,7 @@ const upTo = 4
 // TestKilledAfterEachWrite kills the command after each of its writes, while a webhook refuses one object. No run
 // reports success while the object is stored in v2, and the API server does not permit to remove v2.
 func TestKilledAfterEachWrite(t *testing.T) {
-	if cluster.Etcd() == "" {
-		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
-	}
-	e := newEnv(t)
-	e.installCRD("bundle-v2")
-	e.startWebhook()
-	e.removeCRD()
-	e.served(convert.V1, convert.V2)
+	e := newConvertedEnv(t)
 	e.Fill(t, upTo)
 	allow := e.refuse()
 	k := e.startKiller()

@@ -24,14 +24,7 @@ import (
 // status.storedVersions. The command restores v2, so that the API server refuses to remove it from
 // the definition, and reports success only after it has rewritten every object.
 func TestMigrationOfAnotherClient(t *testing.T) {
-	if cluster.Etcd() == "" {
-		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
-	}
-	e := newEnv(t)
-	e.installCRD("bundle-v2")
-	e.startWebhook()
-	e.removeCRD()
-	e.served(convert.V1, convert.V2)
+	e := newConvertedEnv(t)
 	e.Fill(t, upTo)
 	allow := e.refuse()
 	defer e.startMigrator()()
