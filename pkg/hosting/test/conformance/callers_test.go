@@ -135,9 +135,7 @@ func TestCallersWithCertificates(t *testing.T) {
 			response, err := (&http.Client{Transport: transport}).Get(h.url("/judge"))
 			hostingtest.Must(t, err)
 			defer response.Body.Close()
-			if response.StatusCode != test.want {
-				t.Errorf("HTTP %d, want %d", response.StatusCode, test.want)
-			}
+			hostingtest.Same(t, "the status", test.want, response.StatusCode)
 		})
 	}
 }

@@ -46,9 +46,7 @@ func TestReplicasShareACertificate(t *testing.T) {
 	}
 	client, _ := newClient(t)
 	secret := certificateSecret(t, client, namespace)
-	if keys := slices.Sorted(maps.Keys(secret.Data)); !slices.Equal(keys, []string{"ca.crt", "tls.crt", "tls.key"}) {
-		t.Errorf("the Secret has %v", keys)
-	}
+	hostingtest.Same(t, "the keys of the Secret", []string{"ca.crt", "tls.crt", "tls.key"}, slices.Sorted(maps.Keys(secret.Data)))
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
 	hostingtest.Must(t, err)
 	cas, err := cert.ParseCertsPEM(secret.Data["ca.crt"])
@@ -150,9 +148,7 @@ func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
 		code, body := h.get(t, "/readyz")
 		return code != 200 && strings.Contains(body, "[+]certificate ok") && strings.Contains(body, "[-]registrations failed: ValidatingWebhookConfiguration "+namespace+"-judge: ")
 	})
-	if after := caBundleOf(t, client, namespace); !bytes.Equal(before, after) {
-		t.Errorf("the caBundle has changed to\n%s", after)
-	}
+	hostingtest.Same(t, "the caBundle", string(before), string(caBundleOf(t, client, namespace)))
 	grant("get", "create", "update")
 	h.waitUntilReady(t)
 	after := caBundleOf(t, client, namespace)
