@@ -127,10 +127,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
 	e.create(next)
 	ownedBy := func(version string) {
-		e.eventually("the APIService is of "+version, func() (bool, any) {
-			labels := a.registered().Labels
-			return labels["olm.owner"] == version, labels
-		})
+		becomes(e, "the APIService is of "+version, func() string { return a.registered().Labels["olm.owner"] }, version)
 	}
 	ownedBy("operator.v2")
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
@@ -294,10 +291,7 @@ func TestDelegationsOfTwoNamespaces(t *testing.T) {
 		t.Errorf("bindings left: %v, of the other Namespace: %v", left, others)
 	}
 	other.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.APIServiceDefinitions.Owned = nil })
-	other.eventually("a server of webhooks alone has no bindings", func() (bool, any) {
-		found := delegations(&other)
-		return len(found) == 0, found
-	})
+	becomes(&other, "a server of webhooks alone has no bindings", func() []string { return delegations(&other) }, nil)
 	other.succeeds("operator.v1")
 }
 

@@ -208,10 +208,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 
 func leavesNoCanary(e *env) {
 	e.Helper()
-	e.eventually("no canary is left", func() (bool, any) {
-		left := canaries(e)
-		return len(left) == 0, left
-	})
+	becomes(e, "no canary is left", func() []types.UID { return canaries(e) }, nil)
 }
 
 // removesCanaries waits until each canary that exists now is deleted. Where the manager asks again and

@@ -40,9 +40,7 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 				n++
 			}
 		}
-		if n != 2 {
-			t.Errorf("the definition was written %d times in a rotation, want twice: %v", n, m.writes(since))
-		}
+		same(t, "the number of writes of the definition in a rotation", n, 2)
 	}
 	writes(func() { e.order("once"); rotates(e, 2) })
 	signingCA(e, "internal-ca", 1)

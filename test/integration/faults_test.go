@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -85,10 +85,7 @@ func TestDuplicatesInADeployment(t *testing.T) {
 	server.Env = append(server.Env, corev1.EnvVar{Name: "VARIABLE", Value: "2"})
 	server.Ports = append(server.Ports, corev1.ContainerPort{Name: "again", ContainerPort: 8080, Protocol: corev1.ProtocolTCP})
 	kube.Update(e, e.kube.AppsV1().Deployments(e.namespace), edited)
-	e.eventually("the Deployment is as it was", func() (bool, any) {
-		difference := gocmp.Diff(installed.Spec, e.deployment("server").Spec)
-		return difference == "", difference
-	})
+	becomes(e, "the Deployment is as it was", func() appsv1.DeploymentSpec { return e.deployment("server").Spec }, installed.Spec)
 	e.succeeds("operator.v1")
 	m.looksAgain("operator.v1")
 	same(t, "repairs", e.deployment("server").Generation-installed.Generation-1, 1)

@@ -3,7 +3,6 @@ package integration
 import (
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -101,10 +100,7 @@ func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
 		})
 	}
 	e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
-	e.eventually("og has no condition any more", func() (bool, any) {
-		conditions := groupStatus(e, "og").Conditions
-		return len(conditions) == 0, conditions
-	})
+	becomes(e, "og has no condition any more", func() []metav1.Condition { return groupStatus(e, "og").Conditions }, nil)
 }
 
 // An installed operator whose group goes keeps its webhooks as they are: to take them
@@ -124,10 +120,7 @@ func TestGroupIsDeleted(t *testing.T) {
 	again := e.group("og", namespaces(e.namespace))
 	e.succeeds("operator.v1")
 	carriesLabel(e, again, []string{e.namespace}, e.namespace)
-	e.eventually("the registration selects by the label of the new group", func() (bool, any) {
-		got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
-		return gocmp.Equal(got, selectorOf(again)), got
-	})
+	becomes(e, "the registration selects by the label of the new group", func() *metav1.LabelSelector { return selected(e) }, selectorOf(again))
 }
 
 func TestProvidedAPIs(t *testing.T) {
@@ -166,10 +159,9 @@ func provide(e *env, apis string) {
 
 func tellsOf(e *env, apis string) {
 	e.Helper()
-	e.eventually("the group reports "+apis, func() (bool, any) {
-		group := kube.Get(e, e.olm.OperatorGroups(e.namespace), "og")
-		return group.Annotations["olm.providedAPIs"] == apis, group.Annotations
-	})
+	becomes(e, "the group reports "+apis, func() string {
+		return kube.Get(e, e.olm.OperatorGroups(e.namespace), "og").Annotations["olm.providedAPIs"]
+	}, apis)
 }
 
 func TestServiceAccountOfAGroup(t *testing.T) {

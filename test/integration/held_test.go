@@ -105,10 +105,7 @@ func TestConversionInUse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHeld(t)
-			h.eventually("the definition keeps what converts", func() (bool, any) {
-				kept := kindsAndNames(keptBy(h.env, h.crd))
-				return slices.Equal(kept, needed), kept
-			})
+			becomes(h.env, "the definition keeps what converts", func() []string { return kindsAndNames(keptBy(h.env, h.crd)) }, needed)
 			h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
 			cascade(h.env, "operator.v1", test.policy)
 			h.isHeld()

@@ -144,7 +144,5 @@ func TestUpkeepWithoutARequirement(t *testing.T) {
 	m.writesNothing(quiet)
 	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
 	e.succeeds("operator.v1")
-	if len(registered(e)) != 2 {
-		t.Errorf("registered are %q", webhooks(e))
-	}
+	same(t, "the number of registrations", len(registered(e)), 2)
 }

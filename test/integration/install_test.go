@@ -114,10 +114,9 @@ func TestOrderIsRelaxed(t *testing.T) {
 
 	setAvailable(e, "first", true)
 	e.succeeds("operator.v1")
-	e.eventually("the order is not relaxed any more", func() (bool, any) {
-		conditions := e.rollout("operator.v1").Conditions
-		return meta.FindStatusCondition(conditions, "OrderRelaxed") == nil, conditions
-	})
+	becomes(e, "the order is not relaxed any more", func() *metav1.Condition {
+		return meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "OrderRelaxed")
+	}, nil)
 }
 
 func TestInstallTimeout(t *testing.T) {

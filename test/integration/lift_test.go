@@ -253,10 +253,7 @@ func TestGrantsAreDeletedWithTheirVersion(t *testing.T) {
 	}
 	granted := func(want ...string) {
 		t.Helper()
-		e.eventually("there are only the grants of "+strings.Join(want, ", "), func() (bool, any) {
-			got := granted(e, "operator.v1", "operator.v2")
-			return slices.Equal(got, want), got
-		})
+		becomes(e, "there are only the grants of "+strings.Join(want, ", "), func() []string { return granted(e, "operator.v1", "operator.v2") }, want)
 	}
 	all := func(version string) []string {
 		lines := []string{"Role " + e.namespace + " " + version, "Role " + other + " " + version, "RoleBinding " + e.namespace + " " + version, "RoleBinding " + other + " " + version}

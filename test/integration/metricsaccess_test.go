@@ -53,10 +53,7 @@ func TestMetricsAccess(t *testing.T) {
 		}
 		return response.StatusCode
 	}
-	e.eventually("the scraper is answered", func() (bool, any) {
-		code := answer("/metrics", "Bearer "+scraper)
-		return code == http.StatusOK, code
-	})
+	becomes(e, "the scraper is answered", func() int { return answer("/metrics", "Bearer "+scraper) }, http.StatusOK)
 	for name, test := range map[string]struct {
 		path, authorization string
 		want                int
@@ -92,10 +89,7 @@ func TestMetricsAccessIsLimited(t *testing.T) {
 		response.Body.Close()
 		return response.StatusCode
 	}
-	e.eventually("the scraper is answered", func() (bool, any) {
-		code := answer(scraper)
-		return code == http.StatusOK, code
-	})
+	becomes(e, "the scraper is answered", func() int { return answer(scraper) }, http.StatusOK)
 	codes := map[int]int{}
 	for i := range 200 {
 		codes[answer(fmt.Sprint("forged-", i))]++
@@ -173,10 +167,7 @@ func callsWebhooksInVain(e *env) {
 			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: new(nowhere)},
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}},
 			ObjectSelector:    &metav1.LabelSelector{MatchLabels: map[string]string{"test": name}},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
-			}},
+			Rules:             []admissionregistrationv1.RuleWithOperations{rule([]string{""}, "configmaps")},
 		})
 	}
 	configurations := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()

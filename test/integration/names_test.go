@@ -86,9 +86,7 @@ func TestSameWebhookNameTwice(t *testing.T) {
 	for _, o := range e.owned(clusterScoped) {
 		called.Insert(o.GetName())
 	}
-	if called.Len() != 2 {
-		t.Errorf("registrations %v, want two", sets.List(called))
-	}
+	same(t, "the number of registrations", called.Len(), 2)
 	e.uninstall("one.v1")
 	same(t, "the owner of what is left", e.registration("v.example.com").Labels["olm.owner"], "two.v1")
 	same(t, "the phase of the other", e.get("two.v1").Status.Phase, operatorsv1alpha1.CSVPhaseSucceeded)

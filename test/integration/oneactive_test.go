@@ -94,10 +94,7 @@ func TestMiddleVersionIsDeleted(t *testing.T) {
 	e.succeeds("operator.v3")
 	noLongerExist(e, "operator.v1")
 	expect(t, webhooks(e), "v.example.com operator.v3 server-service /validate")
-	e.eventually("the objects are the new version's alone", func() (bool, any) {
-		owners := owners(e, "operator.v3")
-		return slices.Equal(owners, []string{"operator.v3"}), owners
-	})
+	becomes(e, "the objects are the new version's alone", func() []string { return owners(e, "operator.v3") }, []string{"operator.v3"})
 	m.looksAgain("operator.v3")
 	before := e.versions("operator.v3")
 	m.looksAgain("operator.v3")

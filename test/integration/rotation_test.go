@@ -131,10 +131,7 @@ func TestRotationRestartsPods(t *testing.T) {
 	p, _ := runPod(e, graceOf(time.Second))
 	before := e.servingCA()
 	e.order("once")
-	e.eventually("the pods are restarted", func() (bool, any) {
-		annotations := e.deployment("server").Spec.Template.Annotations
-		return annotations[wellknown.AnnotationRestartedFor] == "2", annotations
-	})
+	becomes(e, "the pods are restarted", func() string { return restartedFor(e) }, "2")
 	mustTrust(e, before)
 	p.reload()
 	rotates(e, 2)

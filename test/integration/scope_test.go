@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,13 +57,8 @@ func TestScope(t *testing.T) {
 			e.runDeployments()
 			runOperator(e)
 
-			if got, want := e.registration("v.example.com").Webhooks[0].NamespaceSelector, selectorOf(group); !gocmp.Equal(got, want) {
-				t.Errorf("namespaceSelector %v, want %v", got, want)
-			}
-			e.eventually(fmt.Sprintf("status.namespaces of the group is %v", targets), func() (bool, any) {
-				got := groupStatus(e, "og").Namespaces
-				return slices.Equal(got, targets), got
-			})
+			same(t, "namespaceSelector", selected(e), selectorOf(group))
+			becomes(e, fmt.Sprintf("status.namespaces of the group is %v", targets), func() []string { return groupStatus(e, "og").Namespaces }, targets)
 			carriesLabel(e, group, targets, e.namespace, other)
 			annotations := map[string]string{"olm.operatorGroup": "og", "olm.operatorNamespace": e.namespace, "olm.targetNamespaces": strings.Join(targets, ",")}
 			same(t, "annotations", e.get("operator.v1").Annotations, annotations)
@@ -104,10 +98,7 @@ func TestScopeShrinks(t *testing.T) {
 	e.runDeployments()
 	runOperator(e)
 	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec.TargetNamespaces = []string{e.namespace} })
-	e.eventually("the group says so", func() (bool, any) {
-		got := groupStatus(e, "og").Namespaces
-		return slices.Equal(got, []string{e.namespace}), got
-	})
+	becomes(e, "the group says so", func() []string { return groupStatus(e, "og").Namespaces }, []string{e.namespace})
 	carriesLabel(e, group, []string{e.namespace}, e.namespace, other)
 }
 
@@ -137,10 +128,7 @@ func TestScopeChangeReachesTheRegistration(t *testing.T) {
 			runOperator(e)
 			uid := e.registration("v.example.com").UID
 			group := editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = test.after(e.namespace) })
-			e.eventually("the registration selects again", func() (bool, any) {
-				got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
-				return gocmp.Equal(got, selectorOf(group)), got
-			})
+			becomes(e, "the registration selects again", func() *metav1.LabelSelector { return selected(e) }, selectorOf(group))
 			same(t, "the uid of the registration, without which the webhook is not called", e.registration("v.example.com").UID, uid)
 			e.succeeds("operator.v1")
 		})
@@ -163,12 +151,10 @@ func TestScopeNarrowsOnceNamespacesAreLabelled(t *testing.T) {
 		editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace) })
 	})
 	m.looksAgain("operator.v1")
-	if got, want := e.registration("v.example.com").Webhooks[0].NamespaceSelector, selectorOf(&operatorsv1.OperatorGroup{}); !gocmp.Equal(got, want) {
-		t.Errorf("the Namespace has no label yet, and the webhook selects by %v", got)
-	}
+	same(t, "namespaceSelector while the Namespace has no label", selected(e), selectorOf(&operatorsv1.OperatorGroup{}))
 	labelling.Store(true)
 	e.eventually("the registration selects by the label", func() (bool, any) {
-		got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
+		got := selected(e)
 		return len(got.MatchLabels) > 0, got
 	})
 }

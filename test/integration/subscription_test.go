@@ -3,7 +3,6 @@ package integration
 import (
 	"crypto/ed25519"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -72,11 +72,7 @@ func TestSubscriptionConfig(t *testing.T) {
 	annotated(e, "red")
 	m.emits("Warning ConfigRefused")
 	refused := conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused")
-	for _, want := range []string{"spec.config.volumes[0] has the name webhook-cert", "has cert-manager.io/inject-ca-from"} {
-		if !strings.Contains(refused.Message, want) {
-			t.Errorf("ConfigRefused says %q, want %q", refused.Message, want)
-		}
-	}
+	installtest.Contains(t, refused.Message, "spec.config.volumes[0] has the name webhook-cert", "has cert-manager.io/inject-ca-from")
 
 	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) {
 		*c = operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "blue"}}
@@ -93,10 +89,7 @@ func TestSubscriptionConfig(t *testing.T) {
 		_, onRegistration := e.registration("v.example.com").Annotations["example.com/team"]
 		return !onPods && !onDeployment && !onRegistration, d.Annotations
 	})
-	e.eventually("nothing is refused any more", func() (bool, any) {
-		c := conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused")
-		return c.Type == "", c
-	})
+	becomes(e, "nothing is refused any more", func() metav1.Condition { return conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused") }, metav1.Condition{})
 }
 
 // annotated wants the team's annotation on all that is derived, and nothing else of it.
@@ -165,10 +158,9 @@ func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
 func definitionBears(e *env, crd string, want map[string]string) {
 	e.Helper()
 	want["olm-webhook-manager.io/certificate-generation"] = "1"
-	e.eventually(fmt.Sprintf("%s bears %v", crd, want), func() (bool, any) {
-		c := kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd)
-		return maps.Equal(c.Annotations, want), c.Annotations
-	})
+	becomes(e, fmt.Sprintf("%s bears %v", crd, want), func() map[string]string {
+		return kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd).Annotations
+	}, want)
 }
 
 // The administrator takes a webhook out of service and back, without a pod noticing.
@@ -260,10 +252,7 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 	annotated(e, "red")
 	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })
 	comesToBear(e, "blue")
-	e.eventually("the config rolls out to the last", func() (bool, any) {
-		annotations := e.deployment("last").Spec.Template.Annotations
-		return annotations["example.com/team"] == "blue", annotations
-	})
+	becomes(e, "the config rolls out to the last", func() string { return e.deployment("last").Spec.Template.Annotations["example.com/team"] }, "blue")
 	// The previous Succeeded is no answer: that of now comes after this.
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	setAvailable(e, "last", true)
@@ -333,9 +322,7 @@ func TestCertificateAsTheSubscriptionChooses(t *testing.T) {
 	if _, ok := leaf.PublicKey.(ed25519.PublicKey); !ok {
 		t.Errorf("the key is a %T, want Ed25519", leaf.PublicKey)
 	}
-	if life, want := leaf.NotAfter.Sub(leaf.NotBefore), 240*time.Hour+certs.DefaultPolicy().ClockSkew; life != want {
-		t.Errorf("the certificate is valid for %s, want %s", life, want)
-	}
+	same(t, "the validity of the certificate", leaf.NotAfter.Sub(leaf.NotBefore), 240*time.Hour+certs.DefaultPolicy().ClockSkew)
 	e.says("Ed25519 keys are refused by API servers and webhook servers that were built with a FIPS 140 module")
 }
 

@@ -154,10 +154,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 	uid := e.deployment("server").UID
 	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
-	e.eventually("the manager has let it go", func() (bool, any) {
-		finalizers := e.get("operator.v1").Finalizers
-		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
-	})
+	becomes(e, "the manager has let it go", func() []string { return e.get("operator.v1").Finalizers }, []string{metav1.FinalizerOrphanDependents})
 	disown(e) // as the garbage collector does
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
 	noLongerExist(e, "operator.v1")
@@ -199,8 +196,5 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 		t.Error("the cache was not stale")
 	}
 	frozen.thaw()
-	e.eventually("the manager has let it go", func() (bool, any) {
-		finalizers := e.get("operator.v1").Finalizers
-		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
-	})
+	becomes(e, "the manager has let it go", func() []string { return e.get("operator.v1").Finalizers }, []string{metav1.FinalizerOrphanDependents})
 }

@@ -311,10 +311,7 @@ func ownNothing(e *env, csvs ...string) {
 	e.Helper()
 	collect(e)
 	for _, csv := range csvs {
-		e.eventually(csv+" owns nothing", func() (bool, any) {
-			left := ownedBy(e, csv)
-			return len(left) == 0, left
-		})
+		becomes(e, csv+" owns nothing", func() []string { return ownedBy(e, csv) }, nil)
 	}
 }
 
