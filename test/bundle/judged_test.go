@@ -45,9 +45,7 @@ func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
 			t.Errorf("%s: got %t, %t, want %t", kind, got, there, want)
 		}
 	}
-	if len(answered) != len(namespaced) {
-		t.Errorf("%d answers for %d kinds: a kind that no API server knows has none", len(answered), len(namespaced))
-	}
+	installtest.Same(t, "the number of answers: a kind that no API server knows has none", len(namespaced), len(answered))
 }
 
 func TestRulesAreJudgedAsTheAPIServerDoes(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -32,10 +33,7 @@ func hookCSV(name string, hook operatorsv1alpha1.StrategyDeploymentSpec, before 
 				GenerateName: "configmaps.hook.example.com", Type: operatorsv1alpha1.ValidatingAdmissionWebhook,
 				DeploymentName: hook.Name, ContainerPort: 443, TargetPort: &target, WebhookPath: &path,
 				SideEffects: &none, FailurePolicy: &fail, AdmissionReviewVersions: []string{"v1"},
-				Rules: []admissionregistrationv1.RuleWithOperations{{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
-				}},
+				Rules: []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{""}, []string{"configmaps"})},
 			}},
 		},
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A cluster without OLM's kinds and the manager's is looked at as any other, and the reader
@@ -48,11 +49,7 @@ func TestClustersWithoutTheKinds(t *testing.T) {
 				}
 				var printed strings.Builder
 				status.Of(all, metav1.NamespaceAll, time.Now()).Print(output.New(&printed), false, time.Now())
-				for _, want := range []string{"does not know the kind ClusterServiceVersion", "v.abandoned.example.com"} {
-					if !strings.Contains(printed.String(), want) {
-						t.Errorf("status does not say %q:\n%s", want, printed.String())
-					}
-				}
+				installtest.Contains(t, printed.String(), "does not know the kind ClusterServiceVersion", "v.abandoned.example.com")
 				return seen
 			})
 			if !errors.Is(err, seen) {
@@ -71,10 +68,7 @@ func abandoned(t *testing.T, name string) {
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: name, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "nowhere", Name: "missing"}},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"abandoned.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
-			}},
+			Rules:        []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{"abandoned.example.com"}, []string{"things"})},
 		}},
 	}, metav1.CreateOptions{})
 	must(t, err)
