@@ -50,11 +50,7 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 				if !deleted {
 					want = append(want, "migrate or delete", "widgets0.shop.example.com has 7 objects")
 				}
-				for _, words := range want {
-					if !strings.Contains(held.Message, words) {
-						t.Errorf("%q is not in %q", words, held.Message)
-					}
-				}
+				installtest.Contains(t, held.Message, want...)
 				if len(held.Message) > csvstatus.MaxMessage {
 					t.Errorf("%d bytes: %s", len(held.Message), held.Message)
 				}
