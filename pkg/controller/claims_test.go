@@ -15,6 +15,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
 
@@ -76,9 +77,7 @@ func eventsOfOneTeam(t testing.TB, c *Controller) map[string]func() {
 	labelled := namespace.DeepCopy()
 	labelled.Labels = map[string]string{"of": "team-7"}
 	put := func(s interface{ Update(any) error }, o drift.Object) {
-		if err := s.Update(o); err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, s.Update(o))
 	}
 	return map[string]func(){
 		"an edit of its operator": func() {

@@ -50,9 +50,7 @@ func TestSubscriptionAmongMany(t *testing.T) {
 		}
 		return testing.AllocsPerRun(100, func() { c.versions.ConfigOf(csv) })
 	}
-	if few, many := work(3), work(1000); few != many {
-		t.Errorf("%v allocations among 3 operators, %v among 1,000", few, many)
-	}
+	installtest.Same(t, "allocations among 3 operators and among 1,000", work(3), work(1000))
 }
 
 // A changed Subscription enqueues only the versions of its operator.
