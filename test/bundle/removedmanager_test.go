@@ -33,8 +33,7 @@ func TestRemoveManager(t *testing.T) {
 	})
 	evicted := kube.Create(t, e.kube.CoreV1().Pods(namespace), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "manager-0", Labels: labels}, Spec: template.Spec})
 	evicted.Status.Phase, evicted.Status.Reason = corev1.PodFailed, "Evicted"
-	_, err := e.kube.CoreV1().Pods(namespace).UpdateStatus(t.Context(), evicted, metav1.UpdateOptions{})
-	must(t, err)
+	kube.UpdateStatus(t, e.kube.CoreV1().Pods(namespace), evicted)
 	meta := metav1.ObjectMeta{Name: user}
 	kube.Create(t, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}}}})
 	kube.Create(t, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
@@ -42,8 +41,7 @@ func TestRemoveManager(t *testing.T) {
 	})
 	replicas := func(want int32) {
 		t.Helper()
-		d, err := e.kube.AppsV1().Deployments(namespace).Get(t.Context(), "manager", metav1.GetOptions{})
-		must(t, err)
+		d := kube.Get(t, e.kube.AppsV1().Deployments(namespace), "manager")
 		installtest.Same(t, "replicas", want, *d.Spec.Replicas)
 	}
 	remove := []string{"remove-manager", "-n", namespace, "--deployment=manager", "--yes"}

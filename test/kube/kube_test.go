@@ -119,8 +119,7 @@ func TestAwaitRemoval(t *testing.T) {
 	client := newClient(t, cluster.Config()).CoreV1().ConfigMaps("default")
 	object := configMap(t)
 	object.Finalizers = []string{"example.com/forgetful"}
-	created, err := client.Create(t.Context(), object, metav1.CreateOptions{})
-	must(t, err)
+	created := Create(t, client, object)
 	must(t, client.Delete(t.Context(), object.Name, metav1.DeleteOptions{}))
 	changes, err := client.Watch(t.Context(), metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", object.Name).String(), ResourceVersion: created.ResourceVersion})
 	must(t, err)

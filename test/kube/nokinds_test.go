@@ -63,15 +63,14 @@ func TestClustersWithoutTheKinds(t *testing.T) {
 func abandoned(t *testing.T, name string) {
 	t.Helper()
 	all := newClient(t, cluster.Config()).AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	_, err := all.Create(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
+	Create(t, all, &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: name, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "nowhere", Name: "missing"}},
 			Rules:        []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{"abandoned.example.com"}, []string{"things"})},
 		}},
-	}, metav1.CreateOptions{})
-	must(t, err)
+	})
 	t.Cleanup(func() {
 		if err := all.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
@@ -89,11 +88,10 @@ func readerOfWebhooks(t *testing.T) *rest.Config {
 		{APIGroups: []string{""}, Resources: []string{"namespaces", "pods", "services"}, Verbs: read},
 	}}, metav1.CreateOptions{})
 	must(t, err)
-	_, err = client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	Create(t, client.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: meta.Name}},
-	}, metav1.CreateOptions{})
-	must(t, err)
+	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: meta.Name, Groups: []string{"system:authenticated"}}
 	reader := newClient(t, config)
