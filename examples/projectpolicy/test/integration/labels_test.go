@@ -55,8 +55,7 @@ func TestLabelWriters(t *testing.T) {
 func removesLabel(t *testing.T, client kubernetes.Interface, sub string) bool {
 	t.Helper()
 	namespaces := client.CoreV1().Namespaces()
-	namespace, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "shop-", Labels: map[string]string{"team": "shop"}}}, metav1.CreateOptions{})
-	asserttest.Must(t, err)
+	namespace := kube.Create(t, namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "shop-", Labels: map[string]string{"team": "shop"}}})
 	delete(namespace.Labels, "team")
 	request := client.CoreV1().RESTClient().Put().Resource("namespaces").Name(namespace.Name).Body(namespace)
 	if sub != "" {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 func admitAny(context.Context, hosting.Request[*unstructured.Unstructured]) error { return nil }
@@ -74,9 +75,7 @@ func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 	existing := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace + "-strict", Labels: map[string]string{"by": "hand"}},
 	}
-	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), existing, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	kube.Create(t, client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), existing)
 	scale := ruleFor("apps", "deployments/scale", admissionregistrationv1.NamespacedScope)
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("strict", hosting.Webhook{
