@@ -31,10 +31,7 @@ func subscribed(t *testing.T, operators int) *Controller {
 		subscription.Status.InstalledCSV = name + ".v1"
 		csvs, subscriptions = append(csvs, csv), append(subscriptions, subscription)
 	}
-	c := newController(Options{})
-	c.caches = informerstest.Empty(t)
-	c.wire()
-	c.caches.CSVs = informerstest.Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...)
+	c := controllerOf(t, csvs...)
 	c.caches.Subscriptions = informerstest.Holding(t, &operatorsv1alpha1.Subscription{}, subscriptions...)
 	return c
 }
@@ -107,9 +104,7 @@ func TestIssuerChanged(t *testing.T) {
 }
 
 func enqueued(c *Controller) (names []string) {
-	for c.queue.Len() > 0 {
-		k, _ := c.queue.Get()
-		c.queue.Done(k)
+	for _, k := range c.drain() {
 		names = append(names, k.Name)
 	}
 	slices.Sort(names)
