@@ -4,11 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/bundletest"
 )
 
@@ -30,9 +31,7 @@ func TestConversionWebhook(t *testing.T) {
 			t.Errorf("install mode %s: supported is %v", mode.Type, mode.Supported)
 		}
 	}
-	if diff := cmp.Diff([]string{crd.Name}, webhook.ConversionCRDs); diff != "" {
-		t.Errorf("conversionCRDs (-want +got):\n%s", diff)
-	}
+	asserttest.Same(t, "conversionCRDs", []string{crd.Name}, webhook.ConversionCRDs)
 	if !slices.ContainsFunc(csv.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) bool { return d.Name == crd.Name }) {
 		t.Errorf("%s is not owned", crd.Name)
 	}
@@ -52,9 +51,7 @@ func TestConversionIsNeverNone(t *testing.T) {
 	want := &apiextensionsv1.ServiceReference{
 		Namespace: namespace, Name: webhook.DeploymentName + "-service", Path: webhook.WebhookPath, Port: &webhook.ContainerPort,
 	}
-	if diff := cmp.Diff(want, conversion.Webhook.ClientConfig.Service); diff != "" {
-		t.Errorf("Service (-as OLM names it +definition):\n%s", diff)
-	}
+	asserttest.Same(t, "Service", want, conversion.Webhook.ClientConfig.Service)
 }
 
 func TestUpgrade(t *testing.T) {
@@ -66,9 +63,7 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("v1 is what is stored: %v before, %v after", before.Storage, after.Storage)
 	}
 	after.Storage = before.Storage
-	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("v1 (-before +after):\n%s", diff)
-	}
+	asserttest.Same(t, "v1", before, after)
 }
 
 func TestDeployments(t *testing.T) {
@@ -82,9 +77,7 @@ func TestDeployments(t *testing.T) {
 			value := func(flag string) string { return flags.Lookup(flag).Value.String() }
 			got[deployment] = runs{value("controllers"), value("webhooks"), value("cache-version")}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("what runs of %s (-want +got):\n%s", bundle, diff)
-		}
+		asserttest.Same(t, "what runs of "+bundle, want, got)
 	}
 }
 

@@ -3,8 +3,9 @@ package main
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 )
 
 func TestStatusOf(t *testing.T) {
@@ -18,11 +19,7 @@ func TestStatusOf(t *testing.T) {
 			"metadata":   map[string]any{"name": "c", "generation": int64(7)},
 			"spec":       spec,
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(map[string]any{"memory": "1536Mi", "observedGeneration": int64(7)}, status); diff != "" {
-			t.Errorf("status in %s (-want +got):\n%s", version, diff)
-		}
+		asserttest.Must(t, err)
+		asserttest.Same(t, "status in "+version, map[string]any{"memory": "1536Mi", "observedGeneration": int64(7)}, status)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/webhooktest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
 )
@@ -115,9 +115,7 @@ func TestReview(t *testing.T) {
 					Status: "Failure", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: test.wantMessage,
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("answer (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "answer", want, got)
 		})
 	}
 }
@@ -125,30 +123,23 @@ func TestReview(t *testing.T) {
 func readTestdata(t *testing.T, file string) *admissionv1.AdmissionReview {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file))
-	must(t, err)
+	asserttest.Must(t, err)
 	var compact bytes.Buffer
-	must(t, json.Compact(&compact, data))
+	asserttest.Must(t, json.Compact(&compact, data))
 	review := &admissionv1.AdmissionReview{}
-	must(t, json.Unmarshal(compact.Bytes(), review))
+	asserttest.Must(t, json.Unmarshal(compact.Bytes(), review))
 	return review
 }
 
 func inForce(t *testing.T, name string, spec policy.Spec) ruleset {
 	t.Helper()
 	compiled, err := policy.Compile(&policy.ProjectPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec})
-	must(t, err)
+	asserttest.Must(t, err)
 	return ruleset{inForce: []*policy.Compiled{compiled}}
 }
 
 func rename(name string) func(*admissionv1.AdmissionRequest) {
 	return func(r *admissionv1.AdmissionRequest) {
 		r.Object.Raw = bytes.ReplaceAll(r.Object.Raw, []byte(`"name":"shop"`), []byte(`"name":"`+name+`"`))
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

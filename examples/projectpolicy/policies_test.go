@@ -18,6 +18,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 )
@@ -43,7 +44,7 @@ func TestPoliciesFollowTheCluster(t *testing.T) {
 	until(t, func() bool { return cmp.Equal([]string{"b-teams"}, store.Snapshot().broken) }, "the policy is known to be broken")
 	wantBroken("c", "a-names")
 
-	must(t, client.Resource(policy.Resource).Delete(t.Context(), "b-teams", metav1.DeleteOptions{}))
+	asserttest.Must(t, client.Resource(policy.Resource).Delete(t.Context(), "b-teams", metav1.DeleteOptions{}))
 	until(t, func() bool { return len(store.Snapshot().broken) == 0 }, "the deleted policy is forgotten")
 	wantBroken("c", "a-names")
 }
@@ -64,10 +65,8 @@ func TestFollowReturnsOnceTheListIsKnown(t *testing.T) {
 	default:
 	}
 	close(answer)
-	must(t, <-known)
-	if got := brokenBy(store, "b"); !cmp.Equal([]string{"names"}, got) {
-		t.Errorf("the list is known, and namespace b breaks %v", got)
-	}
+	asserttest.Must(t, <-known)
+	asserttest.Same(t, "what namespace b breaks when the list is known", []string{"names"}, brokenBy(store, "b"))
 }
 
 func TestStatusSaysWhetherAPolicyIsEnforced(t *testing.T) {
@@ -86,9 +85,7 @@ func TestStatusSaysWhetherAPolicyIsEnforced(t *testing.T) {
 		},
 	} {
 		until(t, func() bool { return len(conditions(t, client, name)) > 0 }, "the status of "+name)
-		if diff := cmp.Diff([]metav1.Condition{want}, conditions(t, client, name), ignoreTime); diff != "" {
-			t.Errorf("conditions of %s (-want +got):\n%s", name, diff)
-		}
+		asserttest.Same(t, "conditions of "+name, []metav1.Condition{want}, conditions(t, client, name), ignoreTime)
 	}
 }
 
@@ -105,7 +102,7 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 	})
 	lister := func() cache.GenericLister {
 		lister, err := hosting.Watch(t.Context(), client, policy.Resource, hosting.ResourceHandler{Updated: func(*unstructured.Unstructured) {}})
-		must(t, err)
+		asserttest.Must(t, err)
 		return lister
 	}
 	name := cache.ObjectName{Name: "names"}
@@ -113,7 +110,7 @@ func TestStatusIsWrittenOnceByTwoReplicas(t *testing.T) {
 		{policies: client.Resource(policy.Resource), lister: lister()},
 		{policies: client.Resource(policy.Resource), lister: lister()},
 	}
-	must(t, replicas[0].reconcile(t.Context(), name))
+	asserttest.Must(t, replicas[0].reconcile(t.Context(), name))
 	until(t, func() bool {
 		err := replicas[1].reconcile(t.Context(), name)
 		return err == nil
@@ -171,7 +168,7 @@ func object(name string, generation int64, namePattern string) *unstructured.Uns
 func follow(t *testing.T, client *fake.FakeDynamicClient) *policyStore {
 	t.Helper()
 	store := newPolicyStore()
-	must(t, store.Follow(t.Context(), client))
+	asserttest.Must(t, store.Follow(t.Context(), client))
 	return store
 }
 
@@ -203,8 +200,8 @@ func update(t *testing.T, client *fake.FakeDynamicClient, obj *unstructured.Unst
 func conditions(t *testing.T, client *fake.FakeDynamicClient, name string) []metav1.Condition {
 	t.Helper()
 	obj, err := client.Resource(policy.Resource).Get(t.Context(), name, metav1.GetOptions{})
-	must(t, err)
+	asserttest.Must(t, err)
 	p, err := decodePolicy(obj)
-	must(t, err)
+	asserttest.Must(t, err)
 	return p.Status.Conditions
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/webhooktest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
 )
@@ -46,18 +47,12 @@ func TestWebhook(t *testing.T) {
 			answer := webhooktest.Review(t, newWebhook(provider), review)
 
 			after := patched(t, before, answer.Response.Patch)
-			if diff := cmp.Diff(test.want, after.Labels); diff != "" {
-				t.Errorf("labels (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "labels", test.want, after.Labels)
 			after.Labels = test.volume.Labels
-			if diff := cmp.Diff(test.volume, after); diff != "" {
-				t.Errorf("more than labels is changed (-before +after):\n%s", diff)
-			}
+			asserttest.Same(t, "more than labels is changed", test.volume, after)
 			answer.Response.Patch, answer.Response.PatchType = nil, nil
 			want := &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: test.wantWarnings}
-			if diff := cmp.Diff(want, answer.Response); diff != "" {
-				t.Errorf("the rest of the answer (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "the rest of the answer", want, answer.Response)
 		})
 	}
 }
@@ -93,7 +88,7 @@ func creationOf(t *testing.T, pv *corev1.PersistentVolume) (*admissionv1.Admissi
 	pv = pv.DeepCopy()
 	pv.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}
 	object, err := json.Marshal(pv)
-	must(t, err)
+	asserttest.Must(t, err)
 	kind := metav1.GroupVersionKind{Version: "v1", Kind: "PersistentVolume"}
 	resource := metav1.GroupVersionResource{Version: "v1", Resource: "persistentvolumes"}
 	return &admissionv1.AdmissionReview{
@@ -110,20 +105,13 @@ func patched(t *testing.T, object, patch []byte) *corev1.PersistentVolume {
 	t.Helper()
 	if patch != nil {
 		operations, err := jsonpatch.DecodePatch(patch)
-		must(t, err)
+		asserttest.Must(t, err)
 		if object, err = operations.Apply(object); err != nil {
 			t.Fatal(err)
 		}
 	}
 	pv := &corev1.PersistentVolume{}
-	must(t, json.Unmarshal(object, pv))
+	asserttest.Must(t, json.Unmarshal(object, pv))
 	pv.TypeMeta = metav1.TypeMeta{}
 	return pv
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

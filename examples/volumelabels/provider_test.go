@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
 )
 
@@ -20,7 +21,7 @@ func TestFileIsReadAgainWhenItChanges(t *testing.T) {
 	expect := func(want map[string]string, wantFound bool) {
 		t.Helper()
 		labels, found, err := p.Labels(t.Context(), disk)
-		must(t, err)
+		asserttest.Must(t, err)
 		if diff := cmp.Diff(want, labels); diff != "" || found != wantFound {
 			t.Errorf("found %v, labels (-want +got):\n%s", found, diff)
 		}
@@ -82,6 +83,6 @@ func TestFailedReadIsRepeated(t *testing.T) {
 
 func replaceFile(t *testing.T, path, text string) {
 	t.Helper()
-	must(t, os.WriteFile(path+".new", []byte(text), 0o600))
-	must(t, os.Rename(path+".new", path))
+	asserttest.Must(t, os.WriteFile(path+".new", []byte(text), 0o600))
+	asserttest.Must(t, os.Rename(path+".new", path))
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -33,12 +32,8 @@ func TestWriteImage(t *testing.T) {
 	if len(index.Manifests) != 1 {
 		t.Fatalf("the index has %d manifests, want 1", len(index.Manifests))
 	}
-	if got := index.Manifests[0].Digest.String(); got != digest {
-		t.Errorf("the index names %s, but the digest returned is %s", got, digest)
-	}
-	if got := index.Manifests[0].Annotations["io.containerd.image.name"]; got != imageName {
-		t.Errorf("the image is imported under %q, want %q", got, imageName)
-	}
+	installtest.Same(t, "the digest in the index", digest, index.Manifests[0].Digest.String())
+	installtest.Same(t, "the name under which the image is imported", imageName, index.Manifests[0].Annotations["io.containerd.image.name"])
 	blob := func(hash v1.Hash) []byte { return entries["blobs/sha256/"+hash.Hex] }
 	manifest := decode[v1.Manifest](t, blob(index.Manifests[0].Digest))
 	config := decode[v1.ConfigFile](t, blob(manifest.Config.Digest))
@@ -51,9 +46,7 @@ func TestWriteImage(t *testing.T) {
 	layer := filepath.Join(dir, "layer.tar")
 	writeFile(t, layer, string(blob(manifest.Layers[0].Digest)))
 	files := readTar(t, layer)
-	if got := string(files["etc/hello/policy.json"]); got != "{}" {
-		t.Errorf("the further file holds %q, want {}", got)
-	}
+	installtest.Same(t, "the further file", "{}", string(files["etc/hello/policy.json"]))
 	if len(files["hello"]) == 0 {
 		t.Error("the program is not in the layer")
 	}
@@ -71,9 +64,7 @@ func TestSameInputSameArchive(t *testing.T) {
 	installtest.Must(t, err)
 	two, err := writeImage(second, imageName, "1:1", binary, []string{b + "=/x/b", a + "=/x/a"})
 	installtest.Must(t, err)
-	if one != two {
-		t.Errorf("the digests differ: %s and %s", one, two)
-	}
+	installtest.Same(t, "the digest of the same input", one, two)
 	if string(readFile(t, first)) != string(readFile(t, second)) {
 		t.Error("the archives differ")
 	}
@@ -105,9 +96,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.tar")
 			_, err := writeImage(out, imageName, "1:1", tc.binary, tc.extra)
-			if err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("writeImage = %v, want an error that reports %q", err, tc.want)
-			}
+			installtest.Error(t, tc.want, err)
 			if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("there is an archive in spite of the error: %v", err)
 			}

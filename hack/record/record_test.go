@@ -26,9 +26,7 @@ $ printf 'Really? [y/N] '; read -r answer; echo "$answer it is"
 Really? [y/N] y
 y it is
 `
-	if got := drawn(t, file); got != want {
-		t.Errorf("the picture shows\n%s\nwant\n%s", got, want)
-	}
+	installtest.Same(t, "the picture", want, drawn(t, file))
 }
 
 // What ends otherwise than its author expects is not recorded.
@@ -42,9 +40,7 @@ func TestSurprises(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "shown.svg")
 			err := record(t.Context(), file, strings.NewReader(script))
-			if err == nil || !strings.Contains(err.Error(), "it ends with exit code") {
-				t.Errorf("got %v", err)
-			}
+			installtest.Error(t, "it ends with exit code", err)
 			if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("it is recorded: %v", err)
 			}

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -52,9 +51,7 @@ func TestScopeOfManyNamespaces(t *testing.T) {
 			c.versions.Unlabelled(s)
 		})
 	}
-	if few, many := work(10), work(1000); few != many {
-		t.Errorf("%v allocations among 10 Namespaces, %v among 1,000", few, many)
-	}
+	installtest.Same(t, "allocations among 10 Namespaces and among 1,000", work(10), work(1000))
 }
 
 // A cached scope is updated when a Namespace or the group changes.
@@ -66,9 +63,7 @@ func TestCachedScopeIsUpdated(t *testing.T) {
 	is.Labels = map[string]string{"team": "red"}
 	installtest.Must(t, c.caches.Namespaces.Informers[0].GetStore().Update(is))
 	c.handlers.NamespaceChanged(was, is)
-	if got := c.targets(t); !slices.Equal(got, []string{"0", "1", "2"}) {
-		t.Errorf("with another Namespace it covers %v", got)
-	}
+	installtest.Same(t, "targets with another Namespace", []string{"0", "1", "2"}, c.targets(t))
 
 	group := c.caches.Groups.Get("shop", "og").DeepCopy()
 	group.ResourceVersion, group.Spec.Selector.MatchLabels["team"] = "2", "blue"

@@ -31,10 +31,7 @@ func subscribed(t *testing.T, operators int) *Controller {
 		subscription.Status.InstalledCSV = name + ".v1"
 		csvs, subscriptions = append(csvs, csv), append(subscriptions, subscription)
 	}
-	c := newController(Options{})
-	c.caches = informerstest.Empty(t)
-	c.wire()
-	c.caches.CSVs = informerstest.Holding(t, &operatorsv1alpha1.ClusterServiceVersion{}, csvs...)
+	c := controllerOf(t, csvs...)
 	c.caches.Subscriptions = informerstest.Holding(t, &operatorsv1alpha1.Subscription{}, subscriptions...)
 	return c
 }
@@ -50,9 +47,7 @@ func TestSubscriptionAmongMany(t *testing.T) {
 		}
 		return testing.AllocsPerRun(100, func() { c.versions.ConfigOf(csv) })
 	}
-	if few, many := work(3), work(1000); few != many {
-		t.Errorf("%v allocations among 3 operators, %v among 1,000", few, many)
-	}
+	installtest.Same(t, "allocations among 3 operators and among 1,000", work(3), work(1000))
 }
 
 // A changed Subscription enqueues only the versions of its operator.
@@ -109,9 +104,7 @@ func TestIssuerChanged(t *testing.T) {
 }
 
 func enqueued(c *Controller) (names []string) {
-	for c.queue.Len() > 0 {
-		k, _ := c.queue.Get()
-		c.queue.Done(k)
+	for _, k := range c.drain() {
 		names = append(names, k.Name)
 	}
 	slices.Sort(names)

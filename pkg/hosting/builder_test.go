@@ -211,9 +211,7 @@ func TestDefaults(t *testing.T) {
 		"register-webhooks":     "false",
 		"disable-http2-serving": "false",
 	} {
-		if got := flags.Lookup(name).Value.String(); got != want {
-			t.Errorf("--%s is %s, want %s", name, got, want)
-		}
+		hostingtest.Same(t, "--"+name, want, flags.Lookup(name).Value.String())
 	}
 }
 

@@ -112,9 +112,7 @@ func TestMemoryOfDenseObjectsIsBounded(t *testing.T) {
 	l := limits.NewCalls()
 	c := &counting{proceed: make(chan struct{})}
 	server := serveOverTLS(t, c.handler(), l, 100)
-	if huge := postTo(t, server, "30s", podReviewOf(`"containers":[`+dense("{}", 1<<20)+"]", "")); huge.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Errorf("350,000 containers are answered with HTTP %d", huge.StatusCode)
-	}
+	hostingtest.Same(t, "the status for 350,000 containers", http.StatusRequestEntityTooLarge, postTo(t, server, "30s", podReviewOf(`"containers":[`+dense("{}", 1<<20)+"]", "")).StatusCode)
 	body := podReviewOf(`"containers":[`+dense("{}", 60<<10)+"]", "")
 	const many = 40
 	var calls sync.WaitGroup
@@ -136,8 +134,6 @@ func TestMemoryOfDenseObjectsIsBounded(t *testing.T) {
 	if found[http.StatusOK]+found[http.StatusTooManyRequests] != many || found[http.StatusTooManyRequests] == 0 {
 		t.Errorf("the calls are answered with %s", fmt.Sprint(found))
 	}
-	if small := postTo(t, server, "30s", podReview); small.StatusCode != http.StatusOK {
-		t.Errorf("a small body is answered with HTTP %d", small.StatusCode)
-	}
+	hostingtest.Same(t, "the status for a small body", http.StatusOK, postTo(t, server, "30s", podReview).StatusCode)
 	hostingtest.Eventually(t, "the memory is given back", func() bool { return l.DecodedMemory() == 0 })
 }

@@ -5,9 +5,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
@@ -33,5 +35,30 @@ func TestEveryFlagIsDocumented(t *testing.T) {
 		if name, isFlag := strings.CutPrefix(words, "--"); isFlag && name != "help" && flags.Lookup(name) == nil {
 			t.Errorf("the reference has --%s, and the command has not", name)
 		}
+	}
+}
+
+// The conformance tests run the sample.
+func TestStaticPodHasTimeToDrain(t *testing.T) {
+	data, err := os.ReadFile("testdata/static-pod.yaml")
+	hostingtest.Must(t, err)
+	var pod corev1.Pod
+	hostingtest.Must(t, yaml.UnmarshalStrict(data, &pod))
+	b := hosting.NewBuilder("volumelabels")
+	b.Flags().String("volumes", "", "as in examples/volumelabels")
+	b.RegisterController("persistentvolumes", idle)
+	b.RegisterWebhook("persistentvolumes", hosting.Webhook{Kinds: pods, Handler: hosting.Validating(admitAll)})
+	flags := b.Command().Flags()
+	if err := flags.Parse(pod.Spec.Containers[0].Args); err != nil {
+		t.Error(err)
+	}
+	var drain time.Duration
+	for _, name := range []string{"drain-period", "drain-timeout"} {
+		d, err := flags.GetDuration(name)
+		hostingtest.Must(t, err)
+		drain += d
+	}
+	if grace := time.Duration(*pod.Spec.TerminationGracePeriodSeconds) * time.Second; grace <= drain {
+		t.Errorf("the kubelet waits %s for a server that drains for up to %s", grace, drain)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	sigsjson "sigs.k8s.io/json"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 // FuzzReview sends random bodies to webhooks of every form. API servers must accept each answer: a
@@ -128,9 +129,7 @@ func checkConversion(t *testing.T, body []byte, response *httptest.ResponseRecor
 	}
 	switch result := answer.Response.Result; result.Status {
 	case metav1.StatusSuccess:
-		if want := len(question.Request.Objects); len(answer.Response.ConvertedObjects) != want {
-			t.Errorf("%d objects of %d", len(answer.Response.ConvertedObjects), want)
-		}
+		hostingtest.Same(t, "the number of converted objects", len(question.Request.Objects), len(answer.Response.ConvertedObjects))
 	case metav1.StatusFailure:
 		if result.Message == "" {
 			t.Error("a failure without a message")

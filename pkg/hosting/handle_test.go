@@ -44,16 +44,12 @@ func TestALateHandlerKeepsItsBody(t *testing.T) {
 		return response.Code
 	}
 	const slow = "slow as can be"
-	if code := call("20ms", slow); code != http.StatusGatewayTimeout {
-		t.Errorf("HTTP %d", code)
-	}
+	hostingtest.Same(t, "the status of the slow call", http.StatusGatewayTimeout, call("20ms", slow))
 	for range 100 {
 		if code := call("30s", strings.Repeat("x", len(slow))); code != http.StatusOK {
 			t.Fatalf("HTTP %d", code)
 		}
 	}
 	close(k.proceed)
-	if got := <-k.kept; got != slow {
-		t.Errorf("the late handler's body has become %q", got)
-	}
+	hostingtest.Same(t, "the body of the late handler", slow, <-k.kept)
 }

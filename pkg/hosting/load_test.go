@@ -90,9 +90,7 @@ func TestRapidResetRunsNoMoreHandlersThanStreams(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Errorf("the server takes streams without end from a client that resets them")
 	}
-	if most := c.most.Load(); most != maxStreams {
-		t.Errorf("%d handlers ran at once on a connection of %d streams", most, maxStreams)
-	}
+	hostingtest.Same(t, "the most handlers that ran at once on one connection", int64(maxStreams), c.most.Load())
 }
 
 func TestHandlersInProgressAreBounded(t *testing.T) {
@@ -101,9 +99,7 @@ func TestHandlersInProgressAreBounded(t *testing.T) {
 	l.MaxRequests = 2
 	server := serveOverTLS(t, c.handler(), l, 100)
 	late := postTo(t, server, "20ms", podReview)
-	if late.StatusCode != http.StatusGatewayTimeout {
-		t.Errorf("a late handler is answered for with HTTP %d", late.StatusCode)
-	}
+	hostingtest.Same(t, "the status of a late handler", http.StatusGatewayTimeout, late.StatusCode)
 	hungUp, hangUp := context.WithCancel(t.Context())
 	go func() {
 		request, _ := http.NewRequestWithContext(hungUp, http.MethodPost, server.URL+"/pods", strings.NewReader(podReview))
@@ -142,9 +138,7 @@ func TestUnreadAnswersAreCounted(t *testing.T) {
 		}
 	}
 	hostingtest.Eventually(t, "all handlers have returned", func() bool { return returned.Load() == l.MaxRequests && l.DecodedMemory() == 0 })
-	if code := postTo(t, server, "30s", podReview).StatusCode; code != http.StatusTooManyRequests {
-		t.Errorf("another call gets HTTP %d while no answer is read", code)
-	}
+	hostingtest.Same(t, "the status of another call while no answer is read", http.StatusTooManyRequests, postTo(t, server, "30s", podReview).StatusCode)
 	if counted := l.BodyMemory(); counted < l.MaxRequests*(length-limits.UncountedBytes) {
 		t.Errorf("%d bytes are counted for the bodies", counted)
 	}
@@ -158,9 +152,7 @@ func TestMemoryGrowsWithTheBody(t *testing.T) {
 	const length = 6 << 20
 	conn := beginBody(t, server, length, 0)
 	hostingtest.Eventually(t, "the call is in progress", func() bool { return l.Requests() == 1 })
-	if held := l.BodyMemory(); held != 0 {
-		t.Errorf("a body of which nothing has arrived holds %d bytes", held)
-	}
+	hostingtest.Same(t, "the memory of a body of which nothing has arrived", int64(0), l.BodyMemory())
 	const arrived = 1 << 20
 	sendSpaces(conn, arrived)
 	hostingtest.Eventually(t, "the body grows", func() bool { return l.BodyMemory() >= arrived-limits.UncountedBytes })
@@ -187,12 +179,8 @@ func TestABodyThatDoesNotFitIsRefusedAtOnce(t *testing.T) {
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	hostingtest.Must(t, err)
 	response.Body.Close()
-	if response.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("the third is answered with %s", response.Status)
-	}
-	if now := l.BodyMemory(); now != held {
-		t.Errorf("the bodies hold %d bytes after %d", now, held)
-	}
+	hostingtest.Same(t, "the status of the third call", http.StatusTooManyRequests, response.StatusCode)
+	hostingtest.Same(t, "the memory of the bodies", held, l.BodyMemory())
 }
 
 func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
@@ -218,9 +206,7 @@ func TestMemoryOfAllBodiesIsBounded(t *testing.T) {
 		held := l.Requests()
 		return held+answered.Load() == many && held > 0 && l.BodyMemory() == held*(length+1-limits.UncountedBytes)
 	})
-	if small := postTo(t, server, "30s", podReview); small.StatusCode != http.StatusOK {
-		t.Errorf("a small body is answered with HTTP %d", small.StatusCode)
-	}
+	hostingtest.Same(t, "the status for a small body", http.StatusOK, postTo(t, server, "30s", podReview).StatusCode)
 	large := podReview + strings.Repeat(" ", length-len(podReview))
 	if refused := postTo(t, server, "30s", large); refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") != "1" {
 		t.Errorf("a large body is answered with HTTP %d, Retry-After %q", refused.StatusCode, refused.Header.Get("Retry-After"))

@@ -134,9 +134,7 @@ func TestHandlersThatFail(t *testing.T) {
 			if got.Code != want.Code || got.Reason != want.Reason || got.Message != want.Message {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
-			if after := post(handler, goodReview); after.Code != http.StatusOK {
-				t.Errorf("the next call: HTTP %d", after.Code)
-			}
+			hostingtest.Same(t, "the status of the next call", http.StatusOK, post(handler, goodReview).Code)
 		})
 	}
 }
@@ -319,9 +317,7 @@ func TestObjectsInOtherTypes(t *testing.T) {
 				return nil
 			},
 		)}), goodReview)
-		if raw != podObject {
-			t.Errorf("got %q", raw)
-		}
+		hostingtest.Same(t, "the raw object", podObject, raw)
 	})
 	t.Run("metadata alone", func(t *testing.T) {
 		response := post(handlerOf(t, hosting.Webhook{Kinds: pods, Handler: hosting.Mutating(
@@ -332,8 +328,6 @@ func TestObjectsInOtherTypes(t *testing.T) {
 		)}), goodReview)
 		var got admissionv1.AdmissionReview
 		hostingtest.Must(t, json.Unmarshal(response.Body.Bytes(), &got))
-		if want := `[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`; string(got.Response.Patch) != want {
-			t.Errorf("patched with %s", got.Response.Patch)
-		}
+		hostingtest.Same(t, "the patch", `[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]`, string(got.Response.Patch))
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,9 +35,7 @@ func TestWatch(t *testing.T) {
 	hostingtest.Must(t, err)
 	select {
 	case got := <-events:
-		if got != "updated a" {
-			t.Errorf("first %s", got)
-		}
+		hostingtest.Same(t, "the first event", "updated a", got)
 	default:
 		t.Error("Watch returned before Updated was called with the existing object")
 	}
@@ -54,9 +51,7 @@ func TestWatch(t *testing.T) {
 		t.Fatal("there is no watch")
 	}
 	hostingtest.Must(t, client.Resource(configMaps).Namespace("n").Delete(t.Context(), "a", metav1.DeleteOptions{}))
-	if got := <-events; got != "deleted n/a" {
-		t.Errorf("then %s", got)
-	}
+	hostingtest.Same(t, "the next event", "deleted n/a", <-events)
 }
 
 func TestWatchEndsWithItsContext(t *testing.T) {
@@ -108,9 +103,7 @@ func TestWorklist(t *testing.T) {
 			for range test.answers {
 				want = append(want, "a")
 			}
-			if diff := cmp.Diff(append(want, "last"), reconciled); diff != "" {
-				t.Errorf("reconciled (-want +got):\n%s", diff)
-			}
+			hostingtest.Same(t, "reconciled", append(want, "last"), reconciled)
 		})
 	}
 }

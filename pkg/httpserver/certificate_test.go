@@ -30,9 +30,7 @@ func TestSelfSignedCertificateIsRenewed(t *testing.T) {
 			t.Fatal("the certificate is a CA")
 		}
 	}
-	if n := len(different); n != 5 {
-		t.Errorf("%d certificates in three years, want 5", n)
-	}
+	installtest.Same(t, "the number of certificates in three years", 5, len(different))
 }
 
 func TestCertificateFilesAreReadAgain(t *testing.T) {
@@ -59,9 +57,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 	installtest.Must(t, os.WriteFile(keyFile, []byte("half"), 0o600))
 	serves(2*rereadPeriod, second)
 	serves(3*rereadPeriod, second)
-	if warned != 1 {
-		t.Errorf("the same problem is reported %d times", warned)
-	}
+	installtest.Same(t, "the number of reports of the same problem", 1, warned)
 	serves(4*rereadPeriod, second)
 	third := writePair(t, certFile, keyFile, now)
 	serves(5*rereadPeriod, third)

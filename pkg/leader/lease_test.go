@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 var now = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -42,9 +43,7 @@ func TestAwayOf(t *testing.T) {
 			for _, a := range AwayOf(test.leases, now) {
 				got = append(got, a.Lease)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("Leases that no manager holds (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "Leases that no manager holds", test.want, got)
 		})
 	}
 }

@@ -68,9 +68,7 @@ func TestPaths(t *testing.T) {
 				"PUT " + shop + "/operator/status?fieldManager=test",
 				"GET " + version + "/" + resource + "?limit=1",
 			}
-			if strings.Join(got, "\n") != strings.Join(want, "\n") {
-				t.Errorf("requests\n%q\nwant\n%q", got, want)
-			}
+			installtest.Same(t, "requests", want, got)
 		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // An informer reads the objects of its namespace with one watch, and then their changes.
@@ -46,16 +48,10 @@ func TestInformer(t *testing.T) {
 	if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
 		t.Fatal("the informer is not filled")
 	}
-	if path := <-paths; path != "/apis/operators.coreos.com/v1alpha1/namespaces/shop/subscriptions" {
-		t.Errorf("path %s", path)
-	}
-	if key := <-seen; key != "shop/first" {
-		t.Errorf("first object %s", key)
-	}
+	installtest.Same(t, "the path", "/apis/operators.coreos.com/v1alpha1/namespaces/shop/subscriptions", <-paths)
+	installtest.Same(t, "the first object", "shop/first", <-seen)
 	change <- `{"type": "ADDED", "object": ` + subscription + `"name": "second", "resourceVersion": "3"}}}`
-	if key := <-seen; key != "shop/second" {
-		t.Errorf("second object %s", key)
-	}
+	installtest.Same(t, "the second object", "shop/second", <-seen)
 	if objects, err := informer.GetIndexer().ByIndex(cache.NamespaceIndex, "shop"); err != nil || len(objects) != 2 {
 		t.Errorf("in the namespace: %v, %v", objects, err)
 	}

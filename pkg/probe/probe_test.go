@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // patience is for probes that are to end by themselves.
@@ -41,11 +43,7 @@ func mustSay(t *testing.T, got Result, reason Reason, words ...string) {
 	if got.Err == nil {
 		t.Fatalf("%s has no message", reason)
 	}
-	for _, word := range append(words, "pod shop/manager-0 at "+got.Address+" ") {
-		if !strings.Contains(got.Err.Error(), word) {
-			t.Errorf("the message lacks %q: %v", word, got.Err)
-		}
-	}
+	installtest.Contains(t, got.Err.Error(), append(words, "pod shop/manager-0 at "+got.Address+" ")...)
 }
 
 // mustSayEarly fails unless the words end within the part of a message that a
@@ -316,9 +314,7 @@ func TestResultsKeepTheOrderOfTargets(t *testing.T) {
 			t.Errorf("result %d is %s of %s, want %s of %s", i, got.Reason, got.Address, want[i], targets[i].Address)
 		}
 	}
-	if got := All(t.Context(), nil, ours.bundle(), patience); len(got) != 0 {
-		t.Errorf("no targets have the results %v", got)
-	}
+	installtest.Same(t, "the number of results without targets", 0, len(All(t.Context(), nil, ours.bundle(), patience)))
 }
 
 // Each handshake waits in the server until a second one exists, so that fewer than
@@ -370,7 +366,5 @@ func TestEachProbeHasItsHandshake(t *testing.T) {
 		probeOne(t, address, ours.bundle(), patience)
 		<-sent
 	}
-	if full.Load() != 3 {
-		t.Errorf("%d of 3 handshakes were full ones", full.Load())
-	}
+	installtest.Same(t, "the number of full handshakes", int32(3), full.Load())
 }

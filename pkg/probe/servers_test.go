@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const serverName = "manager-service.shop.svc"
@@ -64,22 +66,16 @@ func sign(t *testing.T, template *x509.Certificate, issuer authority, key *ecdsa
 		issuer = authority{certificate: template, key: key}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, issuer.certificate, key.Public(), issuer.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	c, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return c
 }
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return key
 }
 
@@ -89,9 +85,7 @@ func listen(t *testing.T, host string) net.Listener {
 	if err != nil && host == "::1" {
 		t.Fatalf("this machine has no loopback address of IPv6, and what is probed may have no other: give it one (sysctl net.ipv6.conf.lo.disable_ipv6=0, in a container --sysctl): %v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -144,9 +138,7 @@ func eachConnection(l net.Listener, serve func(net.Conn)) {
 func closedPort(t *testing.T) string {
 	t.Helper()
 	client, err := new(net.Dialer).DialContext(t.Context(), "tcp", listen(t, "127.0.0.1").Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	return client.LocalAddr().String()
 }

@@ -1,12 +1,15 @@
 package rollout
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
@@ -173,6 +176,82 @@ func TestConversionComparesGenerations(t *testing.T) {
 					installtest.Same(t, "its recorded generation", "2", step.Object.GetAnnotations()[recorded])
 				}
 			}
+		})
+	}
+}
+
+// A definition calls a Service if it names its namespace and its name, and trusts it.
+func TestDefinitionNamesItsService(t *testing.T) {
+	type config = apiextensionsv1.WebhookClientConfig
+	for name, test := range map[string]struct {
+		change               func(*config)
+		calls, alike, caller bool
+	}{
+		"the Service":       {func(*config) {}, true, true, true},
+		"another caBundle":  {func(c *config) { c.CABundle = []byte("other") }, true, true, true},
+		"no caBundle":       {func(c *config) { c.CABundle = nil }, false, true, false},
+		"another port":      {func(c *config) { c.Service.Port = new(int32(8443)) }, true, false, true},
+		"another name":      {func(c *config) { c.Service.Name = "other" }, false, false, false},
+		"another namespace": {func(c *config) { c.Service.Namespace = "shop" }, false, false, false},
+	} {
+		live := convertedCRD("server-service", nil, "v1")
+		desired := render.Conversion{CRD: live.Name, Spec: *live.Spec.Conversion.DeepCopy()}
+		test.change(live.Spec.Conversion.Webhook.ClientConfig)
+		installtest.Same(t, name+": calls", test.calls, conversion.Calls(live, desired))
+		installtest.Same(t, name+": calls alike", test.alike, conversion.CallsAlike(live, desired))
+		k := &ports{facts: &facts{Input: Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}}}
+		d := render.Deployment{Service: &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "operators", Name: "server-service"}}}
+		installtest.Same(t, name+": is a caller of the Service", test.caller, len(k.callersOf(d)) == 1)
+	}
+}
+
+// A conversion that the API server refuses blocks its webhook.
+func TestRefusedConversion(t *testing.T) {
+	c := candidate{
+		registrar: &registrar{facts: &facts{Input: Input{Observed: Observed{Refused: map[string]string{crdKey("things.example.com"): "denied"}}}}},
+		webhook:   render.Webhook{Conversions: []render.Conversion{{CRD: "others.example.com"}, {CRD: "things.example.com"}}},
+	}
+	c.webhook.Description.Type = "ConversionWebhook"
+	if reason, message, blocked := c.accepted(); !blocked || reason != managerv1alpha1.ReasonRefusedByAPIServer || message != "denied" {
+		t.Errorf("blocked %t: %s, %s", blocked, reason, message)
+	}
+	c.webhook.Conversions = c.webhook.Conversions[:1]
+	if _, message, blocked := c.accepted(); blocked {
+		t.Errorf("another definition's refusal blocks it: %s", message)
+	}
+}
+
+// Annotations that a definition already has are not changed and not recorded as configured.
+// Otherwise they would be removed with the configuration.
+func TestAnnotationsOfDefinitions(t *testing.T) {
+	const names, team, site = "olm-webhook-manager.io/propagated-annotations", "example.com/team", "example.com/site"
+	for name, test := range map[string]struct {
+		live, config, want map[string]string // no want: nothing is written
+	}{
+		"none":                          {nil, nil, nil},
+		"added":                         {map[string]string{site: "own"}, map[string]string{team: "red"}, map[string]string{team: "red", names: team}},
+		"unchanged":                     {map[string]string{team: "red", names: team}, map[string]string{team: "red"}, nil},
+		"changed value":                 {map[string]string{team: "red", names: team}, map[string]string{team: "blue"}, map[string]string{team: "blue", names: team}},
+		"existing":                      {map[string]string{team: "own"}, map[string]string{team: "red"}, nil},
+		"existing, with the same value": {map[string]string{team: "red"}, map[string]string{team: "red"}, nil},
+		"existing, and another one":     {map[string]string{team: "own"}, map[string]string{team: "red", site: "a"}, map[string]string{site: "a", names: site}},
+		"removed by another client":     {map[string]string{names: team}, map[string]string{team: "red"}, map[string]string{team: "red", names: team}},
+		"not configured any more":       {map[string]string{team: "red", names: team}, nil, map[string]string{}},
+		"one of two is configured":      {map[string]string{team: "red", site: "a", names: site + "," + team}, map[string]string{site: "a"}, map[string]string{site: "a", names: site}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := convertedCRD("server-service", nil)
+			live.Annotations = test.live
+			before := maps.Clone(test.live)
+			p := newPlanner(Input{Observed: Observed{CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{live.Name: live}}}, noon)
+			p.plan.ensureConversions([]render.Conversion{{CRD: live.Name, Annotations: test.config, Spec: *live.Spec.Conversion.DeepCopy()}})
+			var got map[string]string
+			for _, step := range p.plan.Steps {
+				got = maps.Clone(step.Object.GetAnnotations())
+				delete(got, "olm-webhook-manager.io/certificate-generation")
+			}
+			installtest.Same(t, "written annotations", test.want, got)
+			installtest.Same(t, "the observed object is changed", before, live.Annotations)
 		})
 	}
 }

@@ -22,6 +22,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
@@ -55,8 +56,8 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 		trust:  render.Trust{CABundle: []byte("ca"), CAHash: "hash-of-ca", Generation: 1},
 		answer: func(backends.Endpoint) backends.Answer { return backends.Answer{} },
 	}
-	c.CSV = &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1", UID: "uid-of-shop", Generation: 1}}
-	c.CSV.Spec.WebhookDefinitions = webhooks
+	c.CSV = installtest.Operator(nil, webhooks...)
+	c.CSV.Generation = 1
 	for _, w := range webhooks {
 		if c.spec(w.DeploymentName) == nil {
 			c.declare(w.DeploymentName)
@@ -80,15 +81,8 @@ func clusterWith(t *testing.T, webhooks ...operatorsv1alpha1.WebhookDescription)
 
 // webhookOf returns the validating webhook "v.<deployment>.example.com" of a Deployment.
 func webhookOf(deployment string, changes ...func(*operatorsv1alpha1.WebhookDescription)) operatorsv1alpha1.WebhookDescription {
-	sideEffects := admissionregistrationv1.SideEffectClassNone
-	d := operatorsv1alpha1.WebhookDescription{
-		Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v." + deployment + ".example.com", DeploymentName: deployment,
-		SideEffects: &sideEffects, AdmissionReviewVersions: []string{"v1"},
-		Rules: []admissionregistrationv1.RuleWithOperations{{
-			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"shop.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"orders"}},
-		}},
-	}
+	d := installtest.ServedBy(deployment, named("v."+deployment+".example.com"))
+	d.SideEffects = new(admissionregistrationv1.SideEffectClassNone)
 	for _, change := range changes {
 		change(&d)
 	}
@@ -106,15 +100,8 @@ func onTarget(port string) func(*operatorsv1alpha1.WebhookDescription) {
 }
 
 func (c *cluster) declare(deployment string) {
-	labels := map[string]string{"app": deployment}
 	specs := &c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
-	*specs = append(*specs, operatorsv1alpha1.StrategyDeploymentSpec{Name: deployment, Spec: appsv1.DeploymentSpec{
-		Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "manager", Image: "shop:1"}}},
-		},
-	}})
+	*specs = append(*specs, installtest.DeploymentOf(deployment))
 }
 
 func (c *cluster) spec(deployment string) *operatorsv1alpha1.StrategyDeploymentSpec {

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"bytes"
 	"slices"
 	"testing"
 	"time"
@@ -20,14 +19,19 @@ import (
 
 // moveWebhook changes the Deployment of the webhook to one that does not become available.
 func (c *cluster) moveWebhook(change ...func(*operatorsv1alpha1.WebhookDescription)) {
-	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
-	c.declare("after")
-	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
+	c.renameDeployment()
 	for _, f := range change {
 		f(&c.CSV.Spec.WebhookDefinitions[0])
 	}
-	c.Certificates["after"] = c.Certificates["before"]
 	c.answer = refuses
+}
+
+// renameDeployment replaces the Deployment "before" by "after", which serves the webhook.
+func (c *cluster) renameDeployment() {
+	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
+	c.declare("after")
+	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
+	c.Certificates["after"] = c.Certificates["before"]
 }
 
 // upgrade adds a new version of the operator with a change, and starts the upgrade.
@@ -79,9 +83,7 @@ func TestMaintainedRegistration(t *testing.T) {
 			if got.Labels["olm.owner"] != was.Labels["olm.owner"] || got.Webhooks[0].ClientConfig.Service.Name != "before-service" {
 				t.Fatalf("it is %s's, called at %s", got.Labels["olm.owner"], got.Webhooks[0].ClientConfig.Service.Name)
 			}
-			if !bytes.Equal(got.Webhooks[0].ClientConfig.CABundle, was.Webhooks[0].ClientConfig.CABundle) {
-				t.Errorf("its caBundle is %q, want %q", got.Webhooks[0].ClientConfig.CABundle, was.Webhooks[0].ClientConfig.CABundle)
-			}
+			installtest.Same(t, "its caBundle", string(was.Webhooks[0].ClientConfig.CABundle), string(got.Webhooks[0].ClientConfig.CABundle))
 			if restored := *got.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail; restored == test.caBundleOnly {
 				t.Errorf("its policy is %s", *got.Webhooks[0].FailurePolicy)
 			}

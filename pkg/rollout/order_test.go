@@ -104,31 +104,6 @@ func TestOrderRelaxed(t *testing.T) {
 	}
 }
 
-// The first Deployment waits for a webhook of the second: the second starts, its webhook is
-// registered, the first becomes ready, and the condition is removed.
-func TestFirstDeploymentWaitsForSecond(t *testing.T) {
-	c := clusterWithUnreadyFirst(t)
-	c.wait(time.Minute)
-	c.reconcile()
-	if c.Observed.Deployments["second"] == nil {
-		t.Fatal("the second did not start")
-	}
-	c.wait(time.Second)
-	if repeated := c.reconcile(); conditionOf(repeated, "OrderRelaxed") == "" || len(repeated.Steps) > 0 {
-		t.Errorf("after another reconciliation, steps %q, conditions %+v", stepsOf(repeated), repeated.Status.Conditions)
-	}
-	c.becomeAvailable("second")
-	installtest.Same(t, "steps when the second is available", []string{"create ValidatingWebhookConfiguration v.second.example.com"}, stepsOf(c.reconcile()))
-	c.becomeAvailable("first")
-	c.wait(time.Second)
-	plan := c.reconcile()
-	installtest.Same(t, "steps when the first is available", []string{"create ValidatingWebhookConfiguration v.first.example.com"}, stepsOf(plan))
-	c.wait(5 * time.Second)
-	if plan = c.reconcile(); conditionOf(plan, "OrderRelaxed") != "" || c.CSV.Status.Phase != "Succeeded" {
-		t.Errorf("at the end: %s, conditions %+v", c.CSV.Status.Phase, plan.Status.Conditions)
-	}
-}
-
 // If an installed operator loses its pods, no Deployment starts out of order, and the condition is
 // not set.
 func TestOrderIsNotRelaxedAfterInstallation(t *testing.T) {

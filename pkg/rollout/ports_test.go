@@ -43,11 +43,15 @@ func (c *cluster) reconcileAndServe(deployment string) Plan {
 
 // routes returns the port that a validating webhook calls, and the target ports of its Service.
 func (c *cluster) routes() string {
+	return fmt.Sprintf("%d of %s", registration.PortCalled(c.validating("manager")), portsOf(c.Observed.Services["manager-service"]))
+}
+
+func portsOf(service *corev1.Service) string {
 	var ports []string
-	for _, p := range c.Observed.Services["manager-service"].Spec.Ports {
+	for _, p := range service.Spec.Ports {
 		ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
 	}
-	return fmt.Sprintf("%d of %s", registration.PortCalled(c.validating("manager")), strings.Join(ports, " "))
+	return strings.Join(ports, " ")
 }
 
 func onContainerPort(port int32) func(*operatorsv1alpha1.WebhookDescription) {
@@ -283,11 +287,7 @@ func TestEditedConversionPorts(t *testing.T) {
 				c.serve("converter", "10.244.0.5")
 				c.wait(time.Second)
 			}
-			var ports []string
-			for _, p := range c.Observed.Services["converter-service"].Spec.Ports {
-				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
-			}
-			got := fmt.Sprintf("%d of %s", conversion.RouteOf(c.Observed.CRDs["things.example.com"].Spec.Conversion).Port, strings.Join(ports, " "))
+			got := fmt.Sprintf("%d of %s", conversion.RouteOf(c.Observed.CRDs["things.example.com"].Spec.Conversion).Port, portsOf(c.Observed.Services["converter-service"]))
 			installtest.Same(t, "the port that is called, and where ports lead", test.want, got)
 		})
 	}
@@ -320,14 +320,10 @@ func TestProbedPortsDuringEdit(t *testing.T) {
 			test.edit(&c.CSV.Spec.WebhookDefinitions[0])
 			c.answer = servedAt(":443")
 			c.reconcileAndServe("manager")
-			var ports []string
-			for _, p := range backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), c.Observed.Services["manager-service"]).Spec.Ports {
-				ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
-			}
 			live := c.Observed.Services["manager-service"]
 			probed := backends.ProbedService(render.CalledService(c.CSV, "manager", "manager-service"), live)
 			installtest.Same(t, "the obstacle to samples through the Service", "", backends.SamplingObstacle(live, probed, nil, nil))
-			installtest.Same(t, "probed ports", test.want, strings.Join(ports, " "))
+			installtest.Same(t, "probed ports", test.want, portsOf(probed))
 		})
 	}
 }

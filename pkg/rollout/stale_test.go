@@ -17,10 +17,7 @@ func TestDeploymentIsRenamed(t *testing.T) {
 			c := installed(t, webhookOf("before", named("hook.example.com")))
 			c.trust.Delegated = delegated
 			c.reconcileLater()
-			c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
-			c.declare("after")
-			c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
-			c.Certificates["after"] = c.Certificates["before"]
+			c.renameDeployment()
 			c.answer = func(e backends.Endpoint) backends.Answer {
 				if strings.Contains(e.What, "after") {
 					return backends.Answer{Reason: "Refused", Message: e.What + " refuses"}
@@ -111,10 +108,7 @@ func TestDeploymentIsRenamedAfterRotations(t *testing.T) {
 	c := installed(t, webhookOf("before", named("hook.example.com")))
 	c.trust.Generation = 7
 	c.reconcileLater()
-	c.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = nil
-	c.declare("after")
-	c.CSV.Spec.WebhookDefinitions[0].DeploymentName = "after"
-	c.Certificates["after"] = c.Certificates["before"]
+	c.renameDeployment()
 	c.trust.Generation = 1
 	c.reconcileLater()
 	c.reconcileLater("after")

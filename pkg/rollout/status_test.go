@@ -10,10 +10,12 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
+// The status has the earliest expiry of all certificates.
 func TestStatus(t *testing.T) {
 	c := installed(t, webhookOf("first"), webhookOf("second"))
 	c.becomeUnavailable("second")
-	expires := metav1.NewTime(noon.Add(24 * time.Hour))
+	expires, later := metav1.NewTime(noon.Add(24*time.Hour)), metav1.NewTime(noon.Add(25*time.Hour))
+	c.Certificates["first"] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "first", NotAfter: &later}
 	c.Certificates["second"] = managerv1alpha1.CertificateStatus{Phase: managerv1alpha1.CertificateStable, CAFingerprint: "second", NotAfter: &expires}
 	c.CSV.Generation = 7
 	plan := c.reconcile()
@@ -49,14 +51,6 @@ func TestStatus(t *testing.T) {
 
 	c.wait(time.Minute)
 	installtest.Same(t, "a minute later the status is another", plan.Status, c.reconcile().Status)
-}
-
-func TestEarliestCertificate(t *testing.T) {
-	c := installed(t, webhookOf("first"), webhookOf("second"))
-	early, late := metav1.NewTime(noon.Add(time.Hour)), metav1.NewTime(noon.Add(2*time.Hour))
-	c.Certificates["first"] = managerv1alpha1.CertificateStatus{CAFingerprint: "x", NotAfter: &late}
-	c.Certificates["second"] = managerv1alpha1.CertificateStatus{CAFingerprint: "x", NotAfter: &early}
-	installtest.Same(t, "certificates expire at", &early, c.reconcile().Status.CertificatesExpire)
 }
 
 func TestNoWebhooks(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
@@ -116,13 +117,8 @@ func bundle(webhooks int) *operatorsv1alpha1.ClusterServiceVersion {
 }
 
 func webhook(number int) operatorsv1alpha1.WebhookDescription {
-	return operatorsv1alpha1.WebhookDescription{
-		Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: fmt.Sprintf("v%d.shop.example.com", number),
-		DeploymentName: deployment, ContainerPort: 443,
-		SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
-		Rules: []admissionregistrationv1.RuleWithOperations{{
-			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-			Rule:       admissionregistrationv1.Rule{APIGroups: []string{"shop.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"orders"}},
-		}},
-	}
+	d := installtest.ServedBy(deployment)
+	d.GenerateName, d.ContainerPort = fmt.Sprintf("v%d.shop.example.com", number), 443
+	d.SideEffects = new(admissionregistrationv1.SideEffectClassNone)
+	return d
 }

@@ -259,10 +259,9 @@ func TestDeniedBeforeTheFirstWrite(t *testing.T) {
 	}}
 	_, err := e.kube.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
 	must(t, err)
-	_, err = e.kube.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	kube.Create(t, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: role.ObjectMeta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
-	}, metav1.CreateOptions{})
-	must(t, err)
+	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
 	c, err := installer.New(config)

@@ -195,9 +195,7 @@ func TestDryRunOfWhatDoesNotExist(t *testing.T) {
 		t.Errorf("only %d objects were tried", len(taken))
 	}
 	for _, o := range taken {
-		if o.GetResourceVersion() != "" {
-			t.Errorf("%s has the resourceVersion %s", deploy.Title(o), o.GetResourceVersion())
-		}
+		installtest.Same(t, "the resourceVersion of "+deploy.Title(o), "", o.GetResourceVersion())
 	}
 }
 

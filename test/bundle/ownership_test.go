@@ -97,9 +97,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	installtest.Same(t, "the plan", want, got)
 	installSays(t, c, p, "exists and was not created by this installation", "terraform")
 	for _, before := range []*unstructured.Unstructured{class, same} {
-		if after := e.now(t, before); after.GetResourceVersion() != before.GetResourceVersion() {
-			t.Errorf("%s was written", before.GetName())
-		}
+		installtest.Same(t, "the resourceVersion of "+before.GetName(), before.GetResourceVersion(), e.now(t, before).GetResourceVersion())
 	}
 
 	must(t, applyAll(t, c, b, bundle.Options{Namespace: namespace})) // adopts all

@@ -6,8 +6,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -30,8 +33,7 @@ func TestRemoveManager(t *testing.T) {
 	})
 	evicted := kube.Create(t, e.kube.CoreV1().Pods(namespace), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "manager-0", Labels: labels}, Spec: template.Spec})
 	evicted.Status.Phase, evicted.Status.Reason = corev1.PodFailed, "Evicted"
-	_, err := e.kube.CoreV1().Pods(namespace).UpdateStatus(t.Context(), evicted, metav1.UpdateOptions{})
-	must(t, err)
+	kube.UpdateStatus(t, e.kube.CoreV1().Pods(namespace), evicted)
 	meta := metav1.ObjectMeta{Name: user}
 	kube.Create(t, e.kube.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list"}}}})
 	kube.Create(t, e.kube.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
@@ -39,8 +41,7 @@ func TestRemoveManager(t *testing.T) {
 	})
 	replicas := func(want int32) {
 		t.Helper()
-		d, err := e.kube.AppsV1().Deployments(namespace).Get(t.Context(), "manager", metav1.GetOptions{})
-		must(t, err)
+		d := kube.Get(t, e.kube.AppsV1().Deployments(namespace), "manager")
 		installtest.Same(t, "replicas", want, *d.Spec.Replicas)
 	}
 	remove := []string{"remove-manager", "-n", namespace, "--deployment=manager", "--yes"}
@@ -57,4 +58,35 @@ func TestRemoveManager(t *testing.T) {
 	endsWith(t, err, 0)
 	installtest.Contains(t, string(out), "scale deployments.apps "+namespace+"/manager to 0")
 	replicas(0)
+}
+
+func TestStatusOfWhoSeesANamespace(t *testing.T) {
+	const namespace, user = "permitted", "somebody"
+	e := newEnv(t)
+	e.namespace(t, namespace)
+	meta := metav1.ObjectMeta{Name: "reader"}
+	kube.Create(t, e.kube.RbacV1().Roles(namespace), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"operators.coreos.com"}, Resources: []string{"clusterserviceversions"}, Verbs: []string{"list"}},
+		{APIGroups: []string{"olm-webhook-manager.io"}, Resources: []string{"webhookrollouts"}, Verbs: []string{"list"}},
+	}})
+	kube.Create(t, e.kube.RbacV1().RoleBindings(namespace), &rbacv1.RoleBinding{
+		ObjectMeta: meta, Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: user}}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+	})
+	config := cluster.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	c, err := installer.New(config)
+	must(t, err)
+
+	unseen := ""
+	e.eventually(t, "the namespace may be read", func() bool {
+		facts, err := c.Status(t.Context(), namespace)
+		unseen = facts.RegistrationsUnread
+		return err == nil
+	})
+	if unseen == "" {
+		t.Error("nothing is reported about what may not be read")
+	}
+	if _, err := c.Status(t.Context(), metav1.NamespaceAll); !apierrors.IsForbidden(err) {
+		t.Errorf("all namespaces: %v", err)
+	}
 }

@@ -82,15 +82,13 @@ func (e *env) manage(t *testing.T) {
 func (e *env) install(t *testing.T, namespace string, b bundle) (said []operatorsv1alpha1.ClusterServiceVersionStatus) {
 	t.Helper()
 	ctx := t.Context()
-	_, err := e.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
-	must(t, err)
+	kube.Create(t, e.Kube.CoreV1().Namespaces(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	group := &operatorsv1.OperatorGroup{ObjectMeta: metav1.ObjectMeta{Name: "og"}}
 	if !b.allNamespaces() {
 		group.Spec.TargetNamespaces = []string{namespace}
 	}
-	_, err = e.OLM.OperatorGroups(namespace).Create(ctx, group, metav1.CreateOptions{})
-	must(t, err)
-	must(t, e.permit(ctx, namespace, b))
+	kube.Create(t, e.OLM.OperatorGroups(namespace), group)
+	e.permit(t, namespace, b)
 	for _, crd := range slices.Concat(b.crds, b.requiredCRDs()) {
 		_, err := e.crds().Create(ctx, crd, metav1.CreateOptions{})
 		must(t, err)
@@ -98,7 +96,7 @@ func (e *env) install(t *testing.T, namespace string, b bundle) (said []operator
 	csv := b.raw.DeepCopy()
 	unstructured.RemoveNestedField(csv.Object, "spec", "replaces")
 	csv.SetNamespace(namespace)
-	_, err = e.csvs(namespace).Create(ctx, csv, metav1.CreateOptions{})
+	_, err := e.csvs(namespace).Create(ctx, csv, metav1.CreateOptions{})
 	must(t, err)
 	var status operatorsv1alpha1.ClusterServiceVersionStatus
 	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {

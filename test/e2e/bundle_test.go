@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // newTerminal works in a Namespace that bundle install makes. Its context also serves what
@@ -125,11 +125,7 @@ func TestBundleInstalls(t *testing.T) {
 
 	unrecorded := &terminal{env: term.env}
 	chosen := unrecorded.works("", "bundle", "install", bundle, "--dry-run=client", "-o", "yaml", "--certificates=cert-manager", "--issuer=ClusterIssuer/corporate")
-	for _, part := range []string{"olm-webhook-manager.io/certificate-provider: cert-manager", "ClusterIssuer/corporate"} {
-		if !strings.Contains(chosen, part) {
-			t.Errorf("the Subscription does not contain %q:\n%s", part, chosen)
-		}
-	}
+	installtest.Contains(t, chosen, "olm-webhook-manager.io/certificate-provider: cert-manager", "ClusterIssuer/corporate")
 	// What exists already is applied again, and what is another is waited for.
 	term.works("", "bundle", "install", bundle, "--config", "test/e2e/testdata/changed.yaml", "--yes", "-o", "wide")
 	allHave(term.env, "projectpolicy-webhook", "STAGE", "production")

@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -77,10 +78,7 @@ func strangersWebhook(e *env, ca []byte) *admissionregistrationv1.ValidatingWebh
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "things.stranger.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: e.namespace, Name: "stranger"}, CABundle: ca},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"nowhere.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
-			}},
+			Rules:        []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{"nowhere.example.com"}, []string{"things"})},
 		}},
 	})
 	after := context.WithoutCancel(e.ctx)

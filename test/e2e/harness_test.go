@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -171,5 +173,38 @@ func within(e *env, limit time.Duration, what string, condition func() (ok bool,
 	})
 	if err != nil {
 		e.Fatalf("not within %s: %s; last observed: %+v", limit, what, last)
+	}
+}
+
+func (e *env) explain() {
+	for _, c := range kube.List(e, olmClient.ClusterServiceVersions(e.namespace), metav1.ListOptions{}).Items {
+		e.Logf("csv %s is %s/%s: %s", c.Name, c.Status.Phase, c.Status.Reason, csvstatus.Explained(c.Status))
+	}
+	for _, r := range kube.List(e, olmClient.WebhookRollouts(e.namespace), metav1.ListOptions{}).Items {
+		for _, d := range r.Status.Deployments {
+			e.Logf("deployment %s is %s/%s: %s", d.Name, d.State, d.Reason, d.Message)
+			for _, w := range d.Webhooks {
+				e.Logf("webhook %s is %s/%s since %s: %s", w.GenerateName, w.State, w.Reason, w.Since, w.Message)
+			}
+		}
+	}
+	for _, event := range kube.List(e, kubeClient.CoreV1().Events(e.namespace), metav1.ListOptions{}).Items {
+		e.Logf("event %s %s %s: %s", event.InvolvedObject.Kind, event.InvolvedObject.Name, event.Reason, event.Message)
+	}
+	explainManager(e)
+}
+
+func explainManager(e *env) {
+	for _, pod := range e.managerPods() {
+		log, err := kubeClient.CoreV1().Pods(managerNamespace).GetLogs(pod.Name, &corev1.PodLogOptions{SinceTime: &e.began}).DoRaw(e.ctx)
+		if err != nil {
+			e.Logf("the log of pod %s cannot be read: %v", pod.Name, err)
+			continue
+		}
+		for line := range strings.Lines(string(log)) {
+			if strings.Contains(line, e.namespace) {
+				e.Logf("%s: %s", pod.Name, strings.TrimSpace(line))
+			}
+		}
 	}
 }

@@ -26,6 +26,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -176,11 +177,7 @@ func makeNamespace(e *env, name string) {
 
 func contains(e *env, said string, parts ...string) {
 	e.Helper()
-	for _, part := range parts {
-		if !strings.Contains(said, part) {
-			e.Errorf("%q is not in\n%s", part, said)
-		}
-	}
+	installtest.Contains(e, said, parts...)
 }
 
 // seesWhatBlocks: status follows a webhook that loses its pods, and doctor names it, and
@@ -213,10 +210,7 @@ func leaveBehind(e *env, name string, changes ...func(*admissionregistrationv1.V
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "left.behind.example.com", SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "shop", Name: "missing"}},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"nowhere.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
-			}},
+			Rules:        []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{"nowhere.example.com"}, []string{"things"})},
 		}},
 	}
 	for _, change := range changes {

@@ -42,19 +42,13 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 		now := caBundle(e)
 		return !bytes.Contains(now, compromised), string(now)
 	})
-	e.eventually("calls fail", func() (bool, any) {
-		c := e.call(e.ctx, true)
-		return c.outcome == failed, c
-	})
+	callsAre(e, failed)
 	e.rotates("hook.v1", 2)
 	e.haveFollowed(2)
 	if bytes.Contains(caBundle(e), compromised) {
 		t.Error("the CA is trusted again")
 	}
-	e.eventually("calls are answered again", func() (bool, any) {
-		c := e.call(e.ctx, true)
-		return c.outcome == denied, c
-	})
+	callsAre(e, denied)
 }
 
 func caBundle(e *env) []byte {

@@ -37,10 +37,7 @@ func TestLosesAllPods(t *testing.T) {
 
 	scale(e, "hook", 2)
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
-	e.eventually("the webhook denies again", func() (bool, any) {
-		c := e.call(e.ctx, true)
-		return c.outcome == denied, c.err
-	})
+	callsAre(e, denied)
 	isUntouched(e, registered)
 }
 

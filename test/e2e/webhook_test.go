@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
@@ -71,4 +72,37 @@ func (e *env) registrations() []string {
 // ours selects the cluster-scoped objects that were created for the Namespace.
 func (e *env) ours() metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: wellknown.LabelOwnerNamespace + "=" + e.namespace}
+}
+
+// registrationWatch begins with a test, so that a registration that is created and deleted
+// again is observed too.
+type registrationWatch struct {
+	*env
+	watches []watch.Interface
+}
+
+func watchRegistrations(e *env) registrationWatch {
+	e.Helper()
+	validating, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, e.ours())
+	e.must(err)
+	e.Cleanup(validating.Stop)
+	mutating, err := kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations().Watch(e.ctx, e.ours())
+	e.must(err)
+	e.Cleanup(mutating.Stop)
+	return registrationWatch{e, []watch.Interface{validating, mutating}}
+}
+
+// none fails when there was one at any time.
+func (r registrationWatch) none() {
+	r.Helper()
+	for _, w := range r.watches {
+		select {
+		case event, open := <-w.ResultChan():
+			r.Errorf("something was registered, or the watch ended (open: %t): %s %v", open, event.Type, event.Object)
+		default:
+		}
+	}
+	if now := r.registrations(); len(now) > 0 {
+		r.Errorf("registered: %v", now)
+	}
 }

@@ -278,10 +278,7 @@ func inject(e *env, crd string, clients ...string) {
 
 func runs(e *env, image string) {
 	e.Helper()
-	e.eventually("the server runs "+image, func() (bool, any) {
-		now := e.deployment("server").Spec.Template.Spec.Containers[0].Image
-		return now == image, now
-	})
+	becomes(e, "the server runs "+image, func() string { return e.deployment("server").Spec.Template.Spec.Containers[0].Image }, image)
 }
 
 func (m *manager) changedByAdmission(csv string, fields ...string) {

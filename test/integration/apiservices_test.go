@@ -104,7 +104,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 
 	ended := a.callAllTheTime()
 	e.install(replacing("operator.v1", a.csv("operator.v2")))
-	e.eventually("the replaced version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	ended(1)
 	after := a.registered()
 	if after.UID != before.UID || after.Labels["olm.owner"] != "operator.v2" || string(after.Spec.CABundle) != string(before.Spec.CABundle) {
@@ -118,9 +118,7 @@ func TestUpgradeOfAnAPIService(t *testing.T) {
 // A version that has taken the APIService over and fails gives it back, and it is in service all the
 // while.
 func TestFailedUpgradeOfAnAPIService(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments("last")
+	e := newOperatorEnv(t, "last")
 	a := runAPI(e)
 	before := a.registered()
 
@@ -129,10 +127,7 @@ func TestFailedUpgradeOfAnAPIService(t *testing.T) {
 	next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
 	e.create(next)
 	ownedBy := func(version string) {
-		e.eventually("the APIService belongs to "+version, func() (bool, any) {
-			labels := a.registered().Labels
-			return labels["olm.owner"] == version, labels
-		})
+		becomes(e, "the APIService belongs to "+version, func() string { return a.registered().Labels["olm.owner"] }, version)
 	}
 	ownedBy("operator.v2")
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
@@ -296,10 +291,7 @@ func TestDelegationsOfTwoNamespaces(t *testing.T) {
 		t.Errorf("bindings left: %v, of the other Namespace: %v", left, others)
 	}
 	other.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.APIServiceDefinitions.Owned = nil })
-	other.eventually("a server of webhooks alone has no bindings", func() (bool, any) {
-		found := delegations(&other)
-		return len(found) == 0, found
-	})
+	becomes(&other, "a server of webhooks alone has no bindings", func() []string { return delegations(&other) }, nil)
 	other.succeeds("operator.v1")
 }
 

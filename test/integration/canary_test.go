@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -207,10 +208,7 @@ func TestRotationThroughTheAPIServer(t *testing.T) {
 
 func leavesNoCanary(e *env) {
 	e.Helper()
-	e.eventually("no canary is left", func() (bool, any) {
-		left := canaries(e)
-		return len(left) == 0, left
-	})
+	becomes(e, "no canary is left", func() []types.UID { return canaries(e) }, nil)
 }
 
 // removesCanaries waits until each canary that exists now is deleted. Where the manager asks again and
@@ -261,4 +259,95 @@ func answer(e *env, l net.Listener, certificate tls.Certificate, handler http.Ha
 	server := &http.Server{Handler: handler, TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}}}
 	go func() { _ = server.ServeTLS(l, "", "") }() // it ends with the test
 	e.Cleanup(func() { _ = server.Close() })
+}
+
+// A canary is deleted in the reconciliation that created it, before anything else is written.
+func TestCanaryIsDeletedAtOnce(t *testing.T) {
+	for name, serves := range map[string]bool{"it serves": true, "no server listens": false} {
+		t.Run(name, func(t *testing.T) {
+			e := newOperatorEnv(t)
+			var lock sync.Mutex
+			var writes []string
+			proxy := proxy(e, func(_ int, r *http.Request) kube.Verdict {
+				if !r.URL.Query().Has("dryRun") {
+					lock.Lock()
+					defer lock.Unlock()
+					writes = append(writes, r.Method+" "+r.URL.Path)
+				}
+				return kube.Pass
+			})
+			manageThrough(e, proxy.Config(), throughAPIServer)
+			e.create(csv("operator.v1", "server"))
+			e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
+			listener := listen(e)
+			endpoint(e, listener)
+			if serves {
+				answer(e, listener, servingCertificate(e), permitAtValidate)
+				e.succeeds("operator.v1")
+			} else {
+				e.must(listener.Close())
+				e.webhookIs("", "Refused")
+			}
+			lock.Lock()
+			seen := slices.Clone(writes)
+			lock.Unlock()
+			sent := 0
+			for i, write := range seen[:len(seen)-1] {
+				canary, found := strings.CutPrefix(write, http.MethodPatch)
+				if !found || !strings.Contains(canary, "canary") {
+					continue
+				}
+				if sent++; seen[i+1] != http.MethodDelete+canary {
+					t.Errorf("after %s comes %s", write, seen[i+1])
+				}
+			}
+			if sent == 0 {
+				t.Errorf("no canary was sent: %s", seen)
+			}
+		})
+	}
+}
+
+// Of a certificate that the same CA signed as the previous one, calls through the API server report
+// nothing: none is made, independent of what the manager reconciles, and the status reports what comes of it.
+func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
+	e := newOperatorEnv(t)
+	ca := runServiceCA(e)
+	var canaries atomic.Int32
+	proxy := proxy(e, func(_ int, r *http.Request) kube.Verdict {
+		if r.Method != http.MethodGet && r.Method != http.MethodDelete && strings.Contains(r.URL.Path, "olm-webhook-manager-canary") {
+			canaries.Add(1)
+		}
+		return kube.Pass
+	})
+	p := playPod(e)
+	choose(e, managerv1alpha1.ProviderServiceCA)
+	m := manageThrough(e, proxy.Config(), throughAPIServer, graceOf(time.Millisecond))
+	e.create(p.csv())
+	awaitObject(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
+	p.start()
+	endpoint(e, p.listener)
+	e.succeeds("operator.v1")
+	if canaries.Load() == 0 {
+		t.Fatal("the API server was not asked before the webhook was registered")
+	}
+
+	ca.renew()
+	e.says("because they succeed with the previous certificate as well; the previous certificate has the same CA, and is valid at most until ")
+	e.says("pods that are not known to serve it are restarted from ")
+	before := canaries.Load()
+	m.looksAgain("operator.v1")
+	same(t, "canaries that were created for nothing", canaries.Load()-before, 0)
+	if c := rotation(e); c.Phase != managerv1alpha1.CertificatePromoting || restartedFor(e) != "" {
+		t.Errorf("the pods are restarted for generation %q, and it is %+v", restartedFor(e), c)
+	}
+	leavesNoCanary(e)
+
+	ageRotation(e, 82*24*time.Hour) // of 90 days
+	e.eventually("no restart is predicted of a pod that was created since", func() (bool, any) {
+		c := rotation(e)
+		return c.Endpoints.String() == "0/1 new, 0 old, 1 unknown" && !strings.Contains(c.Message, "restarted"), c
+	})
+	m.looksAgain("operator.v1")
+	same(t, "the generation that it is restarted for", restartedFor(e), "")
 }

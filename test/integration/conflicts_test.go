@@ -86,9 +86,7 @@ func TestConflictOverADefinitionByAnotherName(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
-			second := neighbour(e)
-			second.group("og", allNamespaces)
-			second.runDeployments()
+			second := operating(neighbour(e), allNamespaces)
 			e.manage(func(o *controller.Options) { o.Namespaces = append(o.Namespaces, second.namespace) })
 			crd := newCRD(e, "things", "v1", "v2").Name
 			e.install(owning("first", crd))
@@ -105,8 +103,7 @@ func TestConflictOverADefinitionByAnotherName(t *testing.T) {
 // A group's list uses the kinds of the definitions as they are.
 func TestStaticProvidedAPIsByAnotherName(t *testing.T) {
 	e := newParallelEnv(t)
-	e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})
-	e.runDeployments()
+	operating(e, operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})
 	e.manage()
 	provide(e, "Other.v1."+e.namespace+".example.com")
 	hostile := owning("operator", newCRD(e, "things", "v1").Name)
@@ -132,8 +129,7 @@ func webhooksFirst(m *manager, since int64) {
 
 func TestStaticProvidedAPIs(t *testing.T) {
 	e := newParallelEnv(t)
-	e.group("og", operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})
-	e.runDeployments()
+	operating(e, operatorsv1.OperatorGroupSpec{TargetNamespaces: []string{e.namespace}, StaticProvidedAPIs: true})
 	m := e.manage()
 	e.create(owning("operator", newCRD(e, "things", "v1").Name))
 	const reason, words = operatorsv1alpha1.CSVReasonCannotModifyStaticOperatorGroupProvidedAPIs, "static provided api operatorgroup cannot be modified by these apis"

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,7 +113,7 @@ func TestUpgradeDropsTheConversion(t *testing.T) {
 
 	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
 	e.succeeds("operator.v2")
-	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	same(t, "the conversion strategy", conversion(e, crd.Name).Strategy, apiextensionsv1.NoneConverter)
 }
 
@@ -208,12 +207,9 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 				t.Helper()
 				same(t, "the conversion "+when, conversion(e, crd.Name), want)
 			}
-			becomes := func(want *apiextensionsv1.CustomResourceConversion) {
+			switchesTo := func(want *apiextensionsv1.CustomResourceConversion) {
 				t.Helper()
-				e.eventually("the conversion is switched", func() (bool, any) {
-					diff := gocmp.Diff(want, conversion(e, crd.Name))
-					return diff == "", diff
-				})
+				becomes(e, "the conversion is switched", func() *apiextensionsv1.CustomResourceConversion { return conversion(e, crd.Name) }, want)
 			}
 
 			e.create(v2)
@@ -224,7 +220,7 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 			m.looksAgain("operator.v2")
 			is(before, "before the new version's pods serve")
 			setAvailable(e, "server", true)
-			becomes(after)
+			switchesTo(after)
 			e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 
 			e.uninstall("operator.v2")
@@ -236,7 +232,7 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 			is(after, "before the old version's pods serve again")
 			setAvailable(e, "server", true)
 			e.succeeds("operator.v1")
-			becomes(before)
+			switchesTo(before)
 		})
 	}
 }

@@ -81,10 +81,7 @@ func TestEditedWebhooks(t *testing.T) {
 			e.manage()
 			e.install(bundle())
 			e.edit("operator.v1", test.edit)
-			e.eventually("what is declared is registered", func() (bool, any) {
-				got := calls(e)
-				return slices.Equal(got, test.want), got
-			})
+			becomes(e, "what is declared is registered", func() []string { return calls(e) }, test.want)
 			e.succeeds("operator.v1")
 			e.eventually("the WebhookRollout reports that it is ready", func() (bool, any) {
 				r := e.rollout("operator.v1")
@@ -129,10 +126,7 @@ func TestReplicas(t *testing.T) {
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(2))
 	})
-	e.eventually("the new number is stored", func() (bool, any) {
-		replicas := *e.deployment("server").Spec.Replicas
-		return replicas == 2, replicas
-	})
+	becomes(e, "the new number is stored", func() int32 { return *e.deployment("server").Spec.Replicas }, 2)
 	e.succeeds("operator.v1")
 }
 

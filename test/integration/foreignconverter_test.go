@@ -74,10 +74,7 @@ func TestConversionsThatAreReplaced(t *testing.T) {
 			ours := converter(e, crd)
 			service(e, "later", map[string]string{"app": "another"})
 			converts(e, crd, e.namespace, "later", string(e.authority("others").pem()))
-			e.eventually("the conversion is repaired", func() (bool, any) {
-				now := conversion(e, crd).Webhook.ClientConfig.Service
-				return now.Name == ours, now
-			})
+			becomes(e, "the conversion is repaired", func() string { return conversion(e, crd).Webhook.ClientConfig.Service.Name }, ours)
 			e.succeeds("operator.v1")
 		})
 	}

@@ -3,11 +3,13 @@ package integration
 import (
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // Without one scope that the operator supports nothing is registered, and the
@@ -98,10 +100,7 @@ func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
 		})
 	}
 	e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
-	e.eventually("og has no condition any more", func() (bool, any) {
-		conditions := groupStatus(e, "og").Conditions
-		return len(conditions) == 0, conditions
-	})
+	becomes(e, "og has no condition any more", func() []metav1.Condition { return groupStatus(e, "og").Conditions }, nil)
 }
 
 // An installed operator whose group is deleted keeps its webhooks as they are: to take them
@@ -121,8 +120,62 @@ func TestGroupIsDeleted(t *testing.T) {
 	again := e.group("og", namespaces(e.namespace))
 	e.succeeds("operator.v1")
 	carriesLabel(e, again, []string{e.namespace}, e.namespace)
-	e.eventually("the registration selects by the label of the new group", func() (bool, any) {
-		got := e.registration("v.example.com").Webhooks[0].NamespaceSelector
-		return gocmp.Equal(got, selectorOf(again)), got
+	becomes(e, "the registration selects by the label of the new group", func() *metav1.LabelSelector { return selected(e) }, selectorOf(again))
+}
+
+func TestProvidedAPIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		static           bool
+		installed, after string
+	}{
+		"reported by the manager":       {false, "Pond.v1.", ""},
+		"reported by the administrator": {true, "Lake.v1.example.com,Pond.v1.", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newParallelEnv(t)
+			e.group("og", operatorsv1.OperatorGroupSpec{StaticProvidedAPIs: test.static})
+			test.installed += e.namespace + ".example.com"
+			if test.static {
+				test.after = test.installed
+				provide(e, test.installed)
+			}
+			e.runDeployments()
+			e.manage()
+			define(e, e.namespace+".example.com", "v1")
+			c := csv("operator.v1", "server")
+			c.Spec.CustomResourceDefinitions.Owned = []operatorsv1alpha1.CRDDescription{{Name: "ponds." + e.namespace + ".example.com", Version: "v1", Kind: "Pond"}}
+			e.install(c)
+			tellsOf(e, test.installed)
+			e.uninstall("operator.v1")
+			tellsOf(e, test.after)
+		})
+	}
+}
+
+func provide(e *env, apis string) {
+	e.Helper()
+	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Annotations = map[string]string{"olm.providedAPIs": apis} })
+}
+
+func tellsOf(e *env, apis string) {
+	e.Helper()
+	becomes(e, "the group reports "+apis, func() string {
+		return kube.Get(e, e.olm.OperatorGroups(e.namespace), "og").Annotations["olm.providedAPIs"]
+	}, apis)
+}
+
+func TestServiceAccountOfAGroup(t *testing.T) {
+	e := newParallelEnv(t)
+	e.manage()
+	e.group("og", operatorsv1.OperatorGroupSpec{ServiceAccountName: "installer"})
+	e.eventually("the group misses its account", func() (bool, any) {
+		c := conditionIn(groupStatus(e, "og").Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
+		return c.Status == metav1.ConditionTrue && c.Reason == "ServiceAccountNotFound", c
+	})
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "installer"}})
+	e.eventually("the group has its account", func() (bool, any) {
+		s := groupStatus(e, "og")
+		missing := conditionIn(s.Conditions, operatorsv1.OperatorGroupServiceAccountCondition)
+		return missing.Type == "" && s.ServiceAccountRef != nil && s.ServiceAccountRef.Name == "installer", s
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -77,10 +79,11 @@ func newParallelEnv(t *testing.T) *env {
 	return e
 }
 
-// newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces. All its Deployments become available.
-func newOperatorEnv(t *testing.T) *env {
+// newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces. All its Deployments become available,
+// except for some.
+func newOperatorEnv(t *testing.T, except ...string) *env {
 	t.Helper()
-	return operating(newParallelEnv(t), allNamespaces)
+	return operating(newParallelEnv(t), allNamespaces, except...)
 }
 
 // newOwnNamespaceEnv is newOperatorEnv with an OperatorGroup for the test's Namespace alone.
@@ -90,11 +93,11 @@ func newOwnNamespaceEnv(t *testing.T) *env {
 	return operating(e, namespaces(e.namespace))
 }
 
-// operating adds an OperatorGroup. All Deployments of the test become available.
-func operating(e *env, spec operatorsv1.OperatorGroupSpec) *env {
+// operating adds an OperatorGroup. All Deployments of the test become available, except for some.
+func operating(e *env, spec operatorsv1.OperatorGroupSpec, except ...string) *env {
 	e.Helper()
 	e.group("og", spec)
-	e.runDeployments()
+	e.runDeployments(except...)
 	return e
 }
 
@@ -153,6 +156,15 @@ var pauses = wait.Backoff{Duration: 10 * time.Millisecond, Factor: 1.3, Steps: 7
 func (e *env) eventually(what string, condition func() (ok bool, seen any)) {
 	e.Helper()
 	poll(e, pauses, what, condition)
+}
+
+// becomes waits until a value is the desired one. No items are as good as none.
+func becomes[T any](e *env, what string, observe func() T, want T) {
+	e.Helper()
+	e.eventually(what, func() (bool, any) {
+		got := observe()
+		return gocmp.Equal(got, want, cmpopts.EquateEmpty()), got
+	})
 }
 
 func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, seen any)) {

@@ -82,7 +82,7 @@ func (h held) release() {
 	if !apierrors.IsNotFound(err) { // the manager may have reconciled by itself
 		h.must(err)
 	}
-	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v1"), nil })
+	noLongerExist(h.env, "operator.v1")
 	same(h, "the conversion strategy without objects", conversion(h.env, h.crd.Name).Strategy, apiextensionsv1.NoneConverter)
 }
 
@@ -105,10 +105,7 @@ func TestConversionInUse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHeld(t)
-			h.eventually("the definition keeps what converts", func() (bool, any) {
-				kept := kindsAndNames(keptBy(h.env, h.crd))
-				return slices.Equal(kept, needed), kept
-			})
+			becomes(h.env, "the definition keeps what converts", func() []string { return kindsAndNames(keptBy(h.env, h.crd)) }, needed)
 			h.must(h.olm.ClusterServiceVersions(h.namespace).Delete(h.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
 			cascade(h.env, "operator.v1", test.policy)
 			h.isHeld()
@@ -207,7 +204,7 @@ func TestConversionOutlivesBothVersions(t *testing.T) {
 	}
 	h.must(objects(h.env, h.crd).Delete(h.ctx, h.object, metav1.DeleteOptions{}))
 	touch(h.env, "operator.v2")
-	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v2"), nil })
+	noLongerExist(h.env, "operator.v2")
 	none(t, "objects that the definition keeps", keptBy(h.env, h.crd))
 }
 
@@ -232,7 +229,7 @@ func TestNamespaceIsDeletedWhileAConversionIsInUse(t *testing.T) {
 	h.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		metav1.SetMetaDataAnnotation(&c.ObjectMeta, wellknown.AnnotationForceConversion, "true")
 	})
-	h.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(h.env, "operator.v1"), nil })
+	noLongerExist(h.env, "operator.v1")
 	same(t, "the conversion strategy", conversion(h.env, h.crd.Name).Strategy, apiextensionsv1.NoneConverter)
 }
 
@@ -270,5 +267,42 @@ func TestHeldNextToAnOlderVersion(t *testing.T) {
 	e.eventually("there is another certificate, which both trust", func() (bool, any) {
 		ca, conversion, admission := caOf(e, servingSecret), conversion(e, crd.Name).Webhook.ClientConfig.CABundle, e.registration("v.example.com").Webhooks[0].ClientConfig.CABundle
 		return len(ca) > 0 && !bytes.Equal(ca, lost) && bytes.Contains(conversion, ca) && bytes.Contains(admission, ca), string(conversion)
+	})
+}
+
+// An edit leaves out a conversion that an object needs. The Deployment that converts, its Service, its certificate and
+// the caBundle are maintained until the conversion ends.
+func TestRemovedConversion(t *testing.T) {
+	e := newOperatorEnv(t)
+	crd := newCRD(e, "hoists", "v1", "v2")
+	e.manage()
+	newObject(e, crd)
+	e.install(converting("operator.v1", crd.Name))
+	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
+		c.Spec.WebhookDefinitions, c.Spec.CustomResourceDefinitions.Owned[0].Version = nil, "v2"
+		c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = []operatorsv1alpha1.StrategyDeploymentSpec{deploymentSpec("other")}
+	})
+	e.eventually("the condition reports that the conversion is in use", func() (bool, any) {
+		d, condition := e.deployment("other"), meta.FindStatusCondition(e.rollout("operator.v1").Conditions, managerv1alpha1.ConditionConversionInUse)
+		return d != nil && condition != nil, condition
+	})
+
+	services, secrets := e.kube.CoreV1().Services(e.namespace), e.kube.CoreV1().Secrets(e.namespace)
+	e.must(services.Delete(e.ctx, "server-service", metav1.DeleteOptions{}))
+	awaitObject(e, services, "server-service")
+	lost := e.servingCA()
+	e.must(secrets.Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
+	e.eventually("there is another certificate, and the definition trusts it alone", func() (bool, any) {
+		ca, trusted := e.servingCA(), conversion(e, crd.Name).Webhook.ClientConfig.CABundle
+		return len(ca) > 0 && !bytes.Equal(ca, lost) && bytes.Equal(ca, trusted), string(trusted)
+	})
+	if e.deployment("server") == nil {
+		t.Fatal("the Deployment that converts is deleted")
+	}
+
+	editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Versions[0].Served = false })
+	e.eventually("the conversion ends, and its Deployment is deleted", func() (bool, any) {
+		conversion, d := conversion(e, crd.Name), e.deployment("server")
+		return conversion.Strategy == apiextensionsv1.NoneConverter && d == nil, conversion.Strategy
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -19,6 +20,8 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
+	bundlepkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -231,4 +234,62 @@ func TestLiftRolesWithoutPermission(t *testing.T) {
 	e.create(asking(csv("operator.v1", "server"), readPods))
 	m.emits("Warning PermissionsNotLifted")
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+}
+
+// What an installation grants in the namespaces that an operator watches is deleted with its version,
+// when that is replaced and when it is uninstalled. Nothing else of these namespaces does.
+func TestGrantsAreDeletedWithTheirVersion(t *testing.T) {
+	e := newParallelEnv(t)
+	other := newNamespace(e, "", nil)
+	crd := newCRD(e, "locks", "v1")
+	crd.APIVersion, crd.Kind, crd.ResourceVersion, crd.UID = "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", ""
+	e.runDeployments()
+	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml"))
+	defer bindRoleIn(e, other, "bystander")()
+	version := func(name, replaces string) *bundlepkg.Bundle {
+		c := asking(csv(name, "server"), readPods)
+		c.Spec.Replaces = replaces
+		return e.bundleOf(crd, c)
+	}
+	granted := func(want ...string) {
+		t.Helper()
+		becomes(e, "there are only the grants of "+strings.Join(want, ", "), func() []string { return granted(e, "operator.v1", "operator.v2") }, want)
+	}
+	all := func(version string) []string {
+		lines := []string{"Role " + e.namespace + " " + version, "Role " + other + " " + version, "RoleBinding " + e.namespace + " " + version, "RoleBinding " + other + " " + version}
+		slices.Sort(lines)
+		return lines
+	}
+	installing(e, version("operator.v1", ""), patience, e.namespace, other).ends()
+	granted(all("operator.v1")...)
+	installing(e, version("operator.v2", "operator.v1"), patience, e.namespace, other).ends()
+	noLongerExist(e, "operator.v1")
+	granted(all("operator.v2")...)
+	e.uninstall("operator.v2")
+	granted()
+	kube.Get(e, e.kube.RbacV1().Roles(other), "bystander")
+}
+
+// granted are the Roles, and the RoleBindings, by which an installation lets the account of some
+// versions do what they ask for: where each is, and whose.
+func granted(e *env, versions ...string) []string {
+	e.Helper()
+	roles := kube.List(e, e.kube.RbacV1().Roles(metav1.NamespaceAll), metav1.ListOptions{})
+	bindings := kube.List(e, e.kube.RbacV1().RoleBindings(metav1.NamespaceAll), metav1.ListOptions{})
+	var found []string
+	note := func(kind string, o metav1.ObjectMeta) {
+		for _, version := range versions {
+			if o.Name == names.Permissions(e.namespace, version, "account") {
+				found = append(found, kind+" "+o.Namespace+" "+version)
+			}
+		}
+	}
+	for _, o := range roles.Items {
+		note("Role", o.ObjectMeta)
+	}
+	for _, o := range bindings.Items {
+		note("RoleBinding", o.ObjectMeta)
+	}
+	slices.Sort(found)
+	return found
 }

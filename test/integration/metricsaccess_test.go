@@ -1,16 +1,24 @@
 package integration
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"regexp"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/httpserver"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -45,10 +53,7 @@ func TestMetricsAccess(t *testing.T) {
 		}
 		return response.StatusCode
 	}
-	e.eventually("the scraper is answered", func() (bool, any) {
-		code := answer("/metrics", "Bearer "+scraper)
-		return code == http.StatusOK, code
-	})
+	becomes(e, "the scraper is answered", func() int { return answer("/metrics", "Bearer "+scraper) }, http.StatusOK)
 	for name, test := range map[string]struct {
 		path, authorization string
 		want                int
@@ -84,10 +89,7 @@ func TestMetricsAccessIsLimited(t *testing.T) {
 		response.Body.Close()
 		return response.StatusCode
 	}
-	e.eventually("the scraper is answered", func() (bool, any) {
-		code := answer(scraper)
-		return code == http.StatusOK, code
-	})
+	becomes(e, "the scraper is answered", func() int { return answer(scraper) }, http.StatusOK)
 	codes := map[int]int{}
 	for i := range 200 {
 		codes[answer(fmt.Sprint("forged-", i))]++
@@ -122,4 +124,93 @@ func letScrape(e *env, account string) {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: e.namespace, Name: account}},
 	}
 	kube.Create(e, e.kube.RbacV1().ClusterRoleBindings(), binding)
+}
+
+var apiServerMetric = regexp.MustCompile(`\bapiserver_[a-z_]+`)
+
+// Every metric of API servers that an alert or a panel asks for is one that this API server
+// exposes, after calls of webhooks that do not answer.
+func TestAPIServerMetricsOfTheRules(t *testing.T) {
+	e := newParallelEnv(t)
+	callsWebhooksInVain(e)
+	convertsInVain(e)
+	exposed, err := e.kube.CoreV1().RESTClient().Get().AbsPath("/metrics").DoRaw(e.ctx)
+	e.must(err)
+	asked := map[string]bool{}
+	for _, file := range []string{"alerts.yaml", "dashboard.json"} {
+		content, err := os.ReadFile("../../manifests/monitoring/" + file)
+		e.must(err)
+		for _, name := range apiServerMetric.FindAllString(string(content), -1) {
+			if asked[name] = true; !bytes.Contains(exposed, []byte("\n"+name+"{")) {
+				t.Errorf("%s asks for %s, which the API server does not expose", file, name)
+			}
+		}
+	}
+	if len(asked) < 5 {
+		t.Errorf("the rules and the dashboard ask for %v alone", asked)
+	}
+	const refused = `\napiserver_admission_webhook_rejection_count\{error_type="calling_webhook_error",name="fail\.example\.com",operation="CREATE",rejection_code="[0-9]+",type="validating"\} [1-9]`
+	if !regexp.MustCompile(refused).Match(exposed) {
+		t.Error("the labels of apiserver_admission_webhook_rejection_count are not those of the rules")
+	}
+}
+
+// nowhere is a URL at which no server listens.
+const nowhere = "https://127.0.0.1:1/"
+
+func callsWebhooksInVain(e *env) {
+	e.Helper()
+	configuration := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
+	for name, policy := range map[string]admissionregistrationv1.FailurePolicyType{"fail.example.com": admissionregistrationv1.Fail, "ignore.example.com": admissionregistrationv1.Ignore} {
+		configuration.Webhooks = append(configuration.Webhooks, admissionregistrationv1.ValidatingWebhook{
+			Name: name, FailurePolicy: &policy, AdmissionReviewVersions: []string{"v1"}, SideEffects: new(admissionregistrationv1.SideEffectClassNone),
+			ClientConfig:      admissionregistrationv1.WebhookClientConfig{URL: new(nowhere)},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: e.namespace}},
+			ObjectSelector:    &metav1.LabelSelector{MatchLabels: map[string]string{"test": name}},
+			Rules:             []admissionregistrationv1.RuleWithOperations{rule([]string{""}, "configmaps")},
+		})
+	}
+	configurations := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	kube.Create(e, configurations, configuration)
+	create := func(name string) error {
+		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "object-", Labels: map[string]string{"test": name}}}
+		_, err := e.kube.CoreV1().ConfigMaps(e.namespace).Create(e.ctx, object, metav1.CreateOptions{})
+		return err
+	}
+	e.eventually("a call of the webhook fails", func() (bool, any) { return create("fail.example.com") != nil, nil })
+	e.must(create("ignore.example.com"))
+	e.must(configurations.Delete(e.ctx, configuration.Name, metav1.DeleteOptions{}))
+}
+
+func convertsInVain(e *env) {
+	e.Helper()
+	client, err := apiextensions.NewForConfig(cluster.Config())
+	e.must(err)
+	anything := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "things." + e.namespace + ".example.com"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: e.namespace + ".example.com", Scope: apiextensionsv1.NamespaceScoped,
+			Names:    apiextensionsv1.CustomResourceDefinitionNames{Plural: "things", Kind: "Thing"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: anything}, {Name: "v2", Served: true, Schema: anything}},
+			Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter, Webhook: &apiextensionsv1.WebhookConversion{
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{URL: new(nowhere)}, ConversionReviewVersions: []string{"v1"},
+			}},
+		},
+	}
+	kube.Create(e, client.ApiextensionsV1().CustomResourceDefinitions(), crd)
+	things := func(version string) schema.GroupVersionResource {
+		return schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: "things"}
+	}
+	thing := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": crd.Spec.Group + "/v1", "kind": "Thing", "metadata": map[string]any{"name": "thing"},
+	}}
+	e.eventually("an object of it is stored", func() (bool, any) {
+		_, err := e.any.Resource(things("v1")).Namespace(e.namespace).Create(e.ctx, thing, metav1.CreateOptions{})
+		return err == nil, err
+	})
+	if _, err := e.any.Resource(things("v2")).Namespace(e.namespace).Get(e.ctx, "thing", metav1.GetOptions{}); err == nil {
+		e.Error("an object is converted by a webhook that does not answer")
+	}
+	e.must(client.ApiextensionsV1().CustomResourceDefinitions().Delete(e.ctx, crd.Name, metav1.DeleteOptions{}))
 }

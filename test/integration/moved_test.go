@@ -26,9 +26,7 @@ func TestWebhookThatMovesIsMaintained(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments("other")
+			e := newOperatorEnv(t, "other")
 			runOperator(e)
 			before := e.registration("v.example.com")
 			move(e)
@@ -77,9 +75,7 @@ func TestUpgradeThatIsHeldKeepsWhatIsServed(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments("after")
+			e := newOperatorEnv(t, "after")
 			m := e.manage()
 			v1, v2 := csv("operator.v1", "before"), csv("operator.v2", "after")
 			v1.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{webhook("moved.example.com", "before")}

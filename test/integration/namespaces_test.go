@@ -27,6 +27,12 @@ func selectorOf(group *operatorsv1.OperatorGroup) *metav1.LabelSelector {
 	}
 }
 
+// selected is what the webhook v.example.com selects Namespaces by.
+func selected(e *env) *metav1.LabelSelector {
+	e.Helper()
+	return e.registration("v.example.com").Webhooks[0].NamespaceSelector
+}
+
 func labelOf(group *operatorsv1.OperatorGroup) string {
 	return operatorsv1.OperatorGroupLabelPrefix + string(group.UID)
 }

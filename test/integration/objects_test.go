@@ -18,6 +18,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -114,11 +115,7 @@ func (e *env) reaches(csv string, phase operatorsv1alpha1.ClusterServiceVersionP
 func (e *env) reachesSaying(csv string, phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason, texts ...string) {
 	e.Helper()
 	message := e.reaches(csv, phase, reason)
-	for _, text := range texts {
-		if !strings.Contains(message, text) {
-			e.Errorf("message %q, want %q", message, text)
-		}
-	}
+	installtest.Contains(e, message, texts...)
 }
 
 func (e *env) install(c *operatorsv1alpha1.ClusterServiceVersion) {

@@ -43,7 +43,7 @@ func TestTwoVersionsReplaceTheSameOne(t *testing.T) {
 	if other = "operator.v2"; winner == other {
 		other = "operator.v3"
 	}
-	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	e.eventually("the other one reports who has the Deployment", func() (bool, any) {
 		s := e.get(other).Status
 		return s.Reason == operatorsv1alpha1.CSVReasonRequirementsNotMet && strings.Contains(csvstatus.Explained(s), "Deployment server belongs to ClusterServiceVersion "+winner), csvstatus.Explained(s)
@@ -92,12 +92,9 @@ func TestMiddleVersionIsDeleted(t *testing.T) {
 	same(t, "the owner of deployment server", e.deployment("server").Labels["olm.owner"], "operator.v3")
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v3")
-	e.eventually("the oldest version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	expect(t, webhooks(e), "v.example.com operator.v3 server-service /validate")
-	e.eventually("the objects are the new version's alone", func() (bool, any) {
-		owners := owners(e, "operator.v3")
-		return slices.Equal(owners, []string{"operator.v3"}), owners
-	})
+	becomes(e, "the objects are the new version's alone", func() []string { return owners(e, "operator.v3") }, []string{"operator.v3"})
 	m.looksAgain("operator.v3")
 	before := e.versions("operator.v3")
 	m.looksAgain("operator.v3")

@@ -139,7 +139,7 @@ func TestPhasesOfALifecycle(t *testing.T) {
 		return old.DeletionTimestamp != nil && slices.Equal(old.Finalizers, []string{hold}), old.Finalizers
 	})
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
-	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 }
 
 func comesToSay(e *env, csv string, want says) {

@@ -91,9 +91,6 @@ func TestEditedPorts(t *testing.T) {
 	leadTo(e, listener)
 	e.webhookIs("Registered", "PathNotServed", "port 443 is called until 8443 is served: ")
 	broken.Store(false)
-	e.eventually("the new port is called, and the previous one is removed", func() (bool, any) {
-		got := servicePorts(e)
-		return got == `8443 of 8443->443, record ""`, got
-	})
+	becomes(e, "the new port is called, and the previous one is removed", func() string { return servicePorts(e) }, `8443 of 8443->443, record ""`)
 	e.webhookIs("Registered", "Serving")
 }

@@ -203,8 +203,7 @@ func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen 
 			seen = append(seen, kind.Name+" "+o.GetName())
 		}
 	}
-	secrets, err := e.kube.CoreV1().Secrets(e.namespace).List(e.ctx, metav1.ListOptions{})
-	e.must(err)
+	secrets := kube.List(e, e.kube.CoreV1().Secrets(e.namespace), metav1.ListOptions{})
 	for _, o := range secrets.Items {
 		if strings.HasSuffix(o.Name, "-issued") {
 			seen = append(seen, "Secret "+o.Name)

@@ -121,9 +121,7 @@ func TestManagerRemovalIsRefusedBeforehand(t *testing.T) {
 			}
 		}
 		for _, name := range []string{"a.v1", "b.v1"} {
-			if finalizers := e.get(name).Finalizers; len(finalizers) != 1 {
-				e.Errorf("the finalizers of %s are %v", name, finalizers)
-			}
+			same(t, "the number of finalizers of "+name, len(e.get(name).Finalizers), 1)
 		}
 		same(e, "registrations after a list of what would be deleted", namesOf(e.owned(clusterScoped)), registered)
 		return planned
@@ -244,11 +242,7 @@ func TestLimitedManagerRemoved(t *testing.T) {
 	e.must(uninstall.Manager(e.ctx, clients, logger(), e.namespace))
 	registersNothing(e)
 	none(t, "finalizers of operator.v1", e.get("operator.v1").Finalizers)
-	if finalizers := legacy.get("legacy.v1").Finalizers; len(finalizers) != 1 {
-		t.Errorf("legacy.v1, which is OLM v0's, has the finalizers %v", finalizers)
-	}
-	if left := legacy.owned(clusterScoped); len(left) != 1 {
-		t.Errorf("of OLM v0's webhook there is left: %s", namesOf(left))
-	}
+	same(t, "the number of finalizers of legacy.v1, which is OLM v0's", len(legacy.get("legacy.v1").Finalizers), 1)
+	same(t, "the number of OLM v0's webhooks that are left", len(legacy.owned(clusterScoped)), 1)
 	legacy.edit("legacy.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
 }

@@ -2,13 +2,16 @@ package integration
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -128,10 +131,7 @@ func TestRotationRestartsPods(t *testing.T) {
 	p, _ := runPod(e, graceOf(time.Second))
 	before := e.servingCA()
 	e.order("once")
-	e.eventually("the pods are restarted", func() (bool, any) {
-		annotations := e.deployment("server").Spec.Template.Annotations
-		return annotations[wellknown.AnnotationRestartedFor] == "2", annotations
-	})
+	becomes(e, "the pods are restarted", func() string { return restartedFor(e) }, "2")
 	mustTrust(e, before)
 	p.reload()
 	rotates(e, 2)
@@ -140,4 +140,87 @@ func TestRotationRestartsPods(t *testing.T) {
 
 func graceOf(d time.Duration) func(*controller.Options) {
 	return func(o *controller.Options) { o.Certificates.Grace = d }
+}
+
+// A pod that comes while others take the next certificate up may have mounted the previous one: that
+// stays trusted until it has shown what it serves, when all others have long served the new certificate.
+func TestScaleUpWhilePodsTakeItUp(t *testing.T) {
+	e := newOperatorEnv(t)
+	p, m := runPod(e, graceOf(time.Hour))
+	before, trust := e.servingCA(), watchTrust(e)
+	waitsFor := func(endpoints, why string) {
+		t.Helper()
+		e.rotationIs(managerv1alpha1.CertificatePromoting, endpoints, why)
+	}
+	e.order("once")
+	waitsFor("0/1 new, 1 old, 0 unknown", "server-0 serves another certificate")
+	came := comes(e, "server-1")
+	waitsFor("0/2 new, 1 old, 1 unknown", "server-0 serves another certificate (and 1 more)")
+	p.reload()
+	waitsFor("1/2 new, 0 old, 1 unknown", "server-1 has no address yet")
+	m.looksAgain("operator.v1")
+	mustTrust(e, before, e.servingCA())
+	p.runs(came)
+	rotates(e, 2)
+	trust.neverWithout(before, e.servingCA())
+}
+
+// Pods that do not reload, and are all ended before new ones start, are restarted when they
+// must be: in the ninth tenth of the time for which they may serve what they do.
+func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
+	e := newOperatorEnv(t)
+	p := playPod(e)
+	m := e.manage(graceOf(time.Millisecond))
+	recreated := p.csv()
+	recreated.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType
+	e.install(recreated)
+	p.start()
+	before := e.servingCA()
+	e.order("once")
+	e.rotationIs(managerv1alpha1.CertificatePromoting, "", "the restart waits until")
+	m.looksAgain("operator.v1")
+	ageRotation(e, 71*24*time.Hour) // of 90 days
+	m.looksAgain("operator.v1")
+	same(t, "the generation that the pods are restarted for", restartedFor(e), "")
+	ageRotation(e, 11*24*time.Hour)
+	e.eventually("the pods are restarted", func() (bool, any) {
+		return restartedFor(e) == "2", rotation(e)
+	})
+	mustTrust(e, before)
+	p.reload()
+	rotates(e, 2)
+}
+
+func restartedFor(e *env) string {
+	e.Helper()
+	return e.deployment("server").Spec.Template.Annotations[wellknown.AnnotationRestartedFor]
+}
+
+func ageRotation(e *env, by time.Duration) {
+	e.Helper()
+	aged := map[string]string{}
+	for _, name := range []string{wellknown.AnnotationPromotedAt, wellknown.AnnotationPreviousExpiresAt} {
+		at, err := time.Parse(time.RFC3339Nano, certificate(e).Annotations[name])
+		e.must(err)
+		aged[name] = at.Add(-by).Format(time.RFC3339Nano)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": aged}})
+	e.must(err)
+	_, err = e.kube.CoreV1().Secrets(e.namespace).Patch(e.ctx, servingSecret, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "administrator"})
+	e.must(err)
+}
+
+// A certificate that expired while no manager was running, or that a clock which was set back has not
+// begun, is useless: the next one is given to pods as soon as it is trusted.
+func TestCertificateOfAnotherTime(t *testing.T) {
+	for name, age := range map[string]time.Duration{"it ended": 91 * 24 * time.Hour, "it has not begun": -24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			e := newOperatorEnv(t)
+			runOperator(e).stop()
+			e.age(age)
+			e.manage()
+			rotates(e, 2)
+			e.succeeds("operator.v1")
+		})
+	}
 }

@@ -122,10 +122,7 @@ func (s sleeper) wakesIn(phase managerv1alpha1.CertificatePhase) {
 
 func promotes(e *env) {
 	e.Helper()
-	e.eventually("the pod is given the new certificate", func() (bool, any) {
-		phase := storedPhase(e)
-		return phase == managerv1alpha1.CertificatePromoting, phase
-	})
+	becomes(e, "the pod is given the new certificate", func() managerv1alpha1.CertificatePhase { return storedPhase(e) }, managerv1alpha1.CertificatePromoting)
 }
 
 // storedPhase is the phase in the Secret, independent of what managers report.

@@ -77,10 +77,7 @@ func TestSecretLosesItsLabel(t *testing.T) {
 	runOperator(e)
 	before := certificate(e)
 	patchSecret(`{"metadata": {"labels": null}}`)(e)
-	e.eventually("it has its label", func() (bool, any) {
-		labels := certificate(e).Labels
-		return labels[wellknown.LabelManaged] == "true", labels
-	})
+	becomes(e, "it has its label", func() string { return certificate(e).Labels[wellknown.LabelManaged] }, "true")
 	if now := certificate(e); !gocmp.Equal(now.Data, before.Data) || !gocmp.Equal(now.Annotations, before.Annotations) {
 		t.Errorf("the certificate is another one:\n%s", gocmp.Diff(before, now))
 	}

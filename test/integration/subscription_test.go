@@ -1,12 +1,14 @@
 package integration
 
 import (
+	"crypto/ed25519"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -15,6 +17,11 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -65,11 +72,7 @@ func TestSubscriptionConfig(t *testing.T) {
 	annotated(e, "red")
 	m.emits("Warning ConfigRefused")
 	refused := conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused")
-	for _, want := range []string{"spec.config.volumes[0] has the name webhook-cert", "has cert-manager.io/inject-ca-from"} {
-		if !strings.Contains(refused.Message, want) {
-			t.Errorf("ConfigRefused reports %q, want %q", refused.Message, want)
-		}
-	}
+	installtest.Contains(t, refused.Message, "spec.config.volumes[0] has the name webhook-cert", "has cert-manager.io/inject-ca-from")
 
 	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) {
 		*c = operatorsv1alpha1.SubscriptionConfig{Annotations: map[string]string{"example.com/team": "blue"}}
@@ -86,10 +89,7 @@ func TestSubscriptionConfig(t *testing.T) {
 		_, onRegistration := e.registration("v.example.com").Annotations["example.com/team"]
 		return !onPods && !onDeployment && !onRegistration, d.Annotations
 	})
-	e.eventually("nothing is refused any more", func() (bool, any) {
-		c := conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused")
-		return c.Type == "", c
-	})
+	becomes(e, "nothing is refused any more", func() metav1.Condition { return conditionIn(e.rollout("operator.v1").Conditions, "ConfigRefused") }, metav1.Condition{})
 }
 
 // annotated expects the team's annotation on all that is derived, and nothing else of it.
@@ -158,10 +158,9 @@ func TestSubscriptionAnnotatesDefinitions(t *testing.T) {
 func definitionBears(e *env, crd string, want map[string]string) {
 	e.Helper()
 	want["olm-webhook-manager.io/certificate-generation"] = "1"
-	e.eventually(fmt.Sprintf("%s has %v", crd, want), func() (bool, any) {
-		c := kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd)
-		return maps.Equal(c.Annotations, want), c.Annotations
-	})
+	becomes(e, fmt.Sprintf("%s has %v", crd, want), func() map[string]string {
+		return kube.Get(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), crd).Annotations
+	}, want)
 }
 
 // The administrator takes a webhook out of service and back, without a pod noticing.
@@ -248,15 +247,12 @@ func TestSubscriptionAlongReplaces(t *testing.T) {
 	annotated(e, "red")
 	rolledOut(e, "last", "operator.v2", true)
 	e.succeeds("operator.v2")
-	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	m.looksAgain("operator.v2")
 	annotated(e, "red")
 	reconfigure(e, func(c *operatorsv1alpha1.SubscriptionConfig) { c.Annotations["example.com/team"] = "blue" })
 	comesToBear(e, "blue")
-	e.eventually("the config rolls out to the last", func() (bool, any) {
-		annotations := e.deployment("last").Spec.Template.Annotations
-		return annotations["example.com/team"] == "blue", annotations
-	})
+	becomes(e, "the config rolls out to the last", func() string { return e.deployment("last").Spec.Template.Annotations["example.com/team"] }, "blue")
 	// The previous Succeeded is no answer: that of now comes after this.
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	setAvailable(e, "last", true)
@@ -315,4 +311,49 @@ func spread(key string) *corev1.PodAntiAffinity {
 
 func together(key string) *corev1.PodAffinity {
 	return &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: key}}}
+}
+
+// What a Subscription chooses for its operator's certificate is served, and its risks are reported.
+func TestCertificateAsTheSubscriptionChooses(t *testing.T) {
+	e := newOperatorEnv(t)
+	choose(e, managerv1alpha1.ProviderManager, wellknown.AnnotationCertificateKey, "ed25519", wellknown.AnnotationCertificateValidity, "240h")
+	runOperator(e)
+	leaf := servingCertificate(e).Leaf
+	if _, ok := leaf.PublicKey.(ed25519.PublicKey); !ok {
+		t.Errorf("the key is a %T, want Ed25519", leaf.PublicKey)
+	}
+	same(t, "the validity of the certificate", leaf.NotAfter.Sub(leaf.NotBefore), 240*time.Hour+certs.DefaultPolicy().ClockSkew)
+	e.says("Ed25519 keys are refused by API servers and webhook servers that were built with a FIPS 140 module")
+}
+
+// An operator without webhooks is Succeeded before the manager has looked at another config,
+// and while its pods are replaced: its Deployments report whether it has, to every reader.
+func TestCommandsWaitForDeploymentsWithoutWebhooks(t *testing.T) {
+	e := newOwnNamespaceEnv(t)
+	subscribe(e, &operatorsv1alpha1.SubscriptionConfig{})
+	m := e.manage()
+	c := csv("operator.v1", "server")
+	c.Spec.WebhookDefinitions = nil
+	e.install(c)
+	same(t, "the lag of an installed one", lag(e), nil)
+
+	m.stop()
+	reconfigure(e, func(config *operatorsv1alpha1.SubscriptionConfig) {
+		config.Env = []corev1.EnvVar{{Name: "A", Value: "b"}}
+	})
+	e.succeeds("operator.v1")
+	if lag := lag(e); lag == nil || !lag.Unobserved {
+		t.Errorf("no manager has seen its config, and it lags: %+v", lag)
+	}
+	e.manage()
+	e.eventually("it lags no more", func() (bool, any) { lag := lag(e); return lag == nil, lag })
+	if env := e.deployment("server").Spec.Template.Spec.Containers[0].Env; len(env) == 0 || env[0].Name != "A" {
+		t.Errorf("it has the variables %+v", env)
+	}
+}
+
+func lag(e *env) *deploy.PendingDeployment {
+	e.Helper()
+	subscription := kube.Get(e, e.olm.Subscriptions(e.namespace), "operator")
+	return deploy.FirstPendingDeployment(e.get("operator.v1"), subscription, map[string]*appsv1.Deployment{"server": e.deployment("server")})
 }

@@ -55,8 +55,7 @@ func TestNamespaceSelectorsAsTheyAreWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newParallelEnv(t)
-			e.group("og", test.spec)
-			e.runDeployments()
+			operating(e, test.spec)
 			runOperator(e)
 			same(t, "namespaceSelector", e.registration("v.example.com").Webhooks[0].NamespaceSelector, test.want)
 		})
@@ -91,9 +90,7 @@ func TestStatusIsSetBack(t *testing.T) {
 // A Deployment that an edit renames is created under its new name, and then deleted under the
 // old one; one that stays is not touched.
 func TestDeploymentIsRenamed(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments("after")
+	e := newOperatorEnv(t, "after")
 	m := e.manage()
 	c := csv("operator.v1", "before", "stays")
 	e.install(c)
@@ -145,9 +142,7 @@ func TestUpgradeThroughIntermediates(t *testing.T) {
 		e.create(c)
 	}
 	e.succeeds("operator.v4")
-	for _, old := range []string{"operator.v1", "operator.v2", "operator.v3"} {
-		e.eventually(old+" no longer exists", func() (bool, any) { return isGone(e, old), nil })
-	}
+	noLongerExist(e, "operator.v1", "operator.v2", "operator.v3")
 	expect(t, webhooks(e), "v.example.com operator.v4 server-service /validate")
 }
 
@@ -159,13 +154,10 @@ func TestUninstallThatOrphans(t *testing.T) {
 	uid := e.deployment("server").UID
 	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
-	e.eventually("the manager has removed its finalizer", func() (bool, any) {
-		finalizers := e.get("operator.v1").Finalizers
-		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
-	})
+	becomes(e, "the manager has removed its finalizer", func() []string { return e.get("operator.v1").Finalizers }, []string{metav1.FinalizerOrphanDependents})
 	disown(e) // as the garbage collector does
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
-	e.eventually("operator.v1 no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 
 	kept := []string{}
 	for _, o := range e.owned(derived) {
@@ -204,8 +196,5 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 		t.Error("the cache was not stale")
 	}
 	frozen.thaw()
-	e.eventually("the manager has removed its finalizer", func() (bool, any) {
-		finalizers := e.get("operator.v1").Finalizers
-		return slices.Equal(finalizers, []string{metav1.FinalizerOrphanDependents}), finalizers
-	})
+	becomes(e, "the manager has removed its finalizer", func() []string { return e.get("operator.v1").Finalizers }, []string{metav1.FinalizerOrphanDependents})
 }

@@ -73,9 +73,7 @@ func TestUninstallWaitsForUnregistration(t *testing.T) {
 	e.install(bundle())
 	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v1", metav1.DeleteOptions{}))
 	e.eventually("the manager has tried more than once", func() (bool, any) { return refused.Load() > 1, refused.Load() })
-	if finalizers := e.get("operator.v1").Finalizers; len(finalizers) != 1 {
-		t.Errorf("finalizers %v while a webhook is registered", finalizers)
-	}
+	same(t, "the number of finalizers while a webhook is registered", len(e.get("operator.v1").Finalizers), 1)
 	allowed.Store(true)
 	e.uninstall("operator.v1")
 	leavesNothing(e)
@@ -108,7 +106,7 @@ func TestUnregistrationIsRefused(t *testing.T) {
 	})
 	accept()
 	touch(e, "operator.v1")
-	e.eventually("the ClusterServiceVersion no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	leavesNothing(e)
 }
 
@@ -165,10 +163,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 	m := e.manage()
 	e.install(bundle())
 	e.must(e.kube.CoreV1().Namespaces().Delete(e.ctx, e.namespace, metav1.DeleteOptions{}))
-	e.eventually("the webhooks are unregistered", func() (bool, any) {
-		left := e.owned(clusterScoped)
-		return len(left) == 0, namesOf(left)
-	})
+	becomes(e, "the webhooks are unregistered", func() string { return namesOf(e.owned(clusterScoped)) }, "")
 	e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
 	m.looksAgain("operator.v1")
 	none(t, "registrations that were recreated", e.owned(clusterScoped))
@@ -203,10 +198,7 @@ func TestUninstallWithStaleDefinitions(t *testing.T) {
 	frozen.freeze()
 	defer frozen.thaw()
 	e.create(converting("operator.v1", crd.Name))
-	e.eventually("the definition has its conversion", func() (bool, any) {
-		strategy := conversion(e, crd.Name).Strategy
-		return strategy == apiextensionsv1.WebhookConverter, strategy
-	})
+	becomes(e, "the definition has its conversion", func() apiextensionsv1.ConversionStrategyType { return conversion(e, crd.Name).Strategy }, apiextensionsv1.WebhookConverter)
 	e.uninstall("operator.v1")
 	if frozen.held.Load() == 0 {
 		t.Error("the cache was not stale")

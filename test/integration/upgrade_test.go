@@ -41,6 +41,14 @@ func versions() (v1, v2 *operatorsv1alpha1.ClusterServiceVersion) {
 	return v1, v2
 }
 
+// upgraded are the registrations of the v2 of versions, under its name.
+func upgraded(v2 string) []string {
+	return []string{
+		"changed.example.com " + v2 + " server-service /v2", "moved.example.com " + v2 + " after-service /validate",
+		"new.example.com " + v2 + " server-service /validate", "same.example.com " + v2 + " server-service /validate",
+	}
+}
+
 // An unchanged webhook keeps its registration and its certificate; the old version is deleted
 // when the new one has succeeded, through OLM's phases, and leaves nothing.
 func TestUpgrade(t *testing.T) {
@@ -51,14 +59,9 @@ func TestUpgrade(t *testing.T) {
 	unchanged, secret := e.registration("same.example.com"), certificate(e)
 
 	e.install(v2)
-	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
-	collect(e)
-	e.eventually("nothing is the old version's", func() (bool, any) {
-		left := ownedBy(e, "operator.v1")
-		return len(left) == 0, left
-	})
-	expect(t, webhooks(e), "changed.example.com operator.v2 server-service /v2", "moved.example.com operator.v2 after-service /validate",
-		"new.example.com operator.v2 server-service /validate", "same.example.com operator.v2 server-service /validate")
+	noLongerExist(e, "operator.v1")
+	ownNothing(e, "operator.v1")
+	expect(t, webhooks(e), upgraded("operator.v2")...)
 	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
 	if now := certificate(e); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate was rotated")
@@ -68,9 +71,7 @@ func TestUpgrade(t *testing.T) {
 // While a new version is installed, unchanged webhooks stay in service, and changed ones are unregistered before the
 // Deployment is rolled out. When the new version is deleted, the old one is as before.
 func TestUpgradeThatFails(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments("server", "after")
+	e := newOperatorEnv(t, "server", "after")
 	e.manage()
 	v1, v2 := versions()
 	e.create(v1)
@@ -92,19 +93,13 @@ func TestUpgradeThatFails(t *testing.T) {
 	e.succeeds("operator.v1")
 	expect(t, webhooks(e), before...)
 	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
-	collect(e)
-	e.eventually("nothing is the new version's", func() (bool, any) {
-		left := ownedBy(e, "operator.v2")
-		return len(left) == 0, left
-	})
+	ownNothing(e, "operator.v2")
 }
 
 // A new version may fail with all of its webhooks in service, because it lacks a Deployment that
 // has none. When it is deleted, those of the old version are registered as they were.
 func TestUpgradeThatFailsLate(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments("last")
+	e := newOperatorEnv(t, "last")
 	e.manage()
 	v1, v2 := versions()
 	e.install(v1)
@@ -112,9 +107,7 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 
 	v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = append(v2.Spec.InstallStrategy.StrategySpec.DeploymentSpecs, deploymentSpec("last"))
 	e.create(v2)
-	switched := []string{"changed.example.com operator.v2 server-service /v2", "moved.example.com operator.v2 after-service /validate",
-		"new.example.com operator.v2 server-service /validate", "same.example.com operator.v2 server-service /validate"}
-	e.eventually("its webhooks are in service", func() (bool, any) { return slices.Equal(webhooks(e), switched), webhooks(e) })
+	e.eventually("its webhooks are in service", func() (bool, any) { return slices.Equal(webhooks(e), upgraded("operator.v2")), webhooks(e) })
 	e.reaches("operator.v2", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 
 	e.uninstall("operator.v2")
@@ -126,9 +119,7 @@ func TestUpgradeThatFailsLate(t *testing.T) {
 // A new version that has become active, and unregistered a webhook, may fail half-way. The
 // administrator then has a third one replace it, which continues with what is the same all along.
 func TestUpgradeFailsForward(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	e.runDeployments("server", "stuck")
+	e := newOperatorEnv(t, "server", "stuck")
 	e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
 	v1, v2 := versions()
 	_, v3 := versions()
@@ -152,16 +143,9 @@ func TestUpgradeFailsForward(t *testing.T) {
 	})
 	rolledOut(e, "server", "operator.v3", true)
 	e.succeeds("operator.v3")
-	for _, old := range []string{"operator.v1", "operator.v2"} {
-		e.eventually(old+" no longer exists", func() (bool, any) { return isGone(e, old), nil })
-	}
-	collect(e)
-	e.eventually("nothing is an old version's", func() (bool, any) {
-		left := slices.Concat(ownedBy(e, "operator.v1"), ownedBy(e, "operator.v2"))
-		return len(left) == 0, left
-	})
-	expect(t, webhooks(e), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
-		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
+	noLongerExist(e, "operator.v1", "operator.v2")
+	ownNothing(e, "operator.v1", "operator.v2")
+	expect(t, webhooks(e), upgraded("operator.v3")...)
 	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
 	if now := certificate(e); now.UID != secret.UID || !bytes.Equal(now.Data[corev1.TLSCertKey], secret.Data[corev1.TLSCertKey]) {
 		t.Error("the certificate was rotated")
@@ -218,9 +202,7 @@ func TestUpgradeWaits(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
-			e.runDeployments("unavailable")
+			e := newOperatorEnv(t, "unavailable")
 			e.manage()
 			v1, v2 := versions()
 			test.prepare(e, v1, v2)
@@ -233,7 +215,7 @@ func TestUpgradeWaits(t *testing.T) {
 			none(t, "objects adopted", ownedBy(e, "operator.v2"))
 			test.release(e)
 			e.succeeds("operator.v2")
-			e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+			noLongerExist(e, "operator.v1")
 		})
 	}
 }
@@ -250,11 +232,8 @@ func TestUpgradeChains(t *testing.T) {
 	e.install(v1)
 	e.create(v2)
 	e.install(v3)
-	for _, old := range []string{"operator.v0", "operator.v1", "operator.v2"} {
-		e.eventually(old+" no longer exists", func() (bool, any) { return isGone(e, old), registered(e) })
-	}
-	expect(t, webhooks(e), "changed.example.com operator.v3 server-service /v2", "moved.example.com operator.v3 after-service /validate",
-		"new.example.com operator.v3 server-service /validate", "same.example.com operator.v3 server-service /validate")
+	noLongerExist(e, "operator.v0", "operator.v1", "operator.v2")
+	expect(t, webhooks(e), upgraded("operator.v3")...)
 }
 
 // An operator that minds is upgraded once it does not any more, which the manager watches
@@ -281,7 +260,7 @@ func TestUpgradeableAgain(t *testing.T) {
 			t.Errorf("the manager asks instead of watching: %s", request.RequestURI)
 		}
 	}
-	e.eventually("the old version no longer exists", func() (bool, any) { return isGone(e, "operator.v1"), nil })
+	noLongerExist(e, "operator.v1")
 	if c := condition(e, "operator.v2"); !slices.Equal(c.Spec.ServiceAccounts, []string{"default"}) || len(c.OwnerReferences) != 1 {
 		t.Errorf("the new version's OperatorCondition is %+v", c)
 	}
@@ -317,6 +296,23 @@ func isGone(e *env, csv string) bool {
 		e.Fatal(err)
 	}
 	return err != nil
+}
+
+// noLongerExist waits until ClusterServiceVersions are deleted.
+func noLongerExist(e *env, csvs ...string) {
+	e.Helper()
+	for _, csv := range csvs {
+		e.eventually(csv+" no longer exists", func() (bool, any) { return isGone(e, csv), nil })
+	}
+}
+
+// ownNothing waits until no object belongs to these versions. It collects garbage first.
+func ownNothing(e *env, csvs ...string) {
+	e.Helper()
+	collect(e)
+	for _, csv := range csvs {
+		becomes(e, csv+" owns nothing", func() []string { return ownedBy(e, csv) }, nil)
+	}
 }
 
 // webhooks are the validating registrations: the webhook, whose it is, and what it calls.

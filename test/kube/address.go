@@ -1,6 +1,11 @@
 package kube
 
-import "net/netip"
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"testing"
+)
 
 // Ports of the servers, below the ones that the kernel hands out to clients.
 const (
@@ -15,4 +20,43 @@ const (
 // another process may take before the server does.
 func addressOf(pid int) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, 64 | byte(pid>>16)&63, byte(pid >> 8), byte(pid)})
+}
+
+// Reserve is a port of an address of this machine, for a program that asked to listen there. Until
+// it does, connections are refused; and until the test ends, the kernel hands the port out to no client
+// who asks for any, as it does with one that was merely found free.
+//
+// What keeps it is the accepted end of a connection, next to which others may listen.
+func Reserve(t testing.TB, host string) *net.TCPAddr {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := net.Listen("tcp4", net.JoinHostPort(host, "0"))
+	must(err)
+	defer listener.Close()
+	dialled, err := new(net.Dialer).DialContext(t.Context(), "tcp4", listener.Addr().String())
+	must(err)
+	t.Cleanup(func() { dialled.Close() })
+	accepted, err := listener.Accept()
+	must(err)
+	t.Cleanup(func() { accepted.Close() })
+	return listener.Addr().(*net.TCPAddr)
+}
+
+// Outside is an address of this machine that an endpoint may have: a loopback address may not.
+func Outside() (string, error) {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", err
+	}
+	for _, address := range addresses {
+		if ip, _, err := net.ParseCIDR(address.String()); err == nil && ip.To4() != nil && ip.IsGlobalUnicast() {
+			return ip.String(), nil
+		}
+	}
+	return "", errors.New("this machine has loopback addresses alone, which an endpoint may not have: give it another (ip link add dummy0 type dummy; ip address add 192.0.2.2/32 dev dummy0)")
 }

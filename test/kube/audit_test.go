@@ -39,16 +39,12 @@ func TestAuditLogCountsWrites(t *testing.T) {
 	place, err := cluster.Audit.End()
 	must(t, err)
 	name := createConfigMap(t, client)
-	if _, err := client.CoreV1().ConfigMaps("default").Get(t.Context(), name, metav1.GetOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	Get(t, client.CoreV1().ConfigMaps("default"), name)
 	event := &corev1.Event{
 		ObjectMeta:     metav1.ObjectMeta{GenerateName: "bookkeeping-", Namespace: "default"},
 		InvolvedObject: corev1.ObjectReference{Kind: "ConfigMap", Name: name, Namespace: "default"},
 	}
-	if _, err := client.CoreV1().Events("default").Create(t.Context(), event, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	Create(t, client.CoreV1().Events("default"), event)
 
 	var got []string
 	eventually(t, "the requests are in the audit log", func() bool {

@@ -1,11 +1,68 @@
 package kube
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
+
+// StartCertManager installs cert-manager's CustomResourceDefinitions and runs its
+// controllers and its cainjector, of its own packages (see test/certmanager), as the
+// cluster's administrator. It ends with the cluster's Stop; its definitions stay.
+func (c *Cluster) StartCertManager(ctx context.Context) error {
+	module, err := moduleBeside("certmanager")
+	if err != nil {
+		return err
+	}
+	program, err := programs.Path(programs.CertManager)
+	if err != nil {
+		return err
+	}
+	source, err := goOutput(ctx, module, "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager")
+	if err != nil {
+		return err
+	}
+	definitions, err := filepath.Glob(filepath.Join(source, "deploy", "crds", "cert-manager.io_*.yaml"))
+	if err != nil {
+		return err
+	}
+	if err := c.InstallCRDs(ctx, definitions...); err != nil {
+		return err
+	}
+	log, err := os.CreateTemp("", "cert-manager-*.log")
+	if err != nil {
+		return err
+	}
+	if err := log.Close(); err != nil {
+		return err
+	}
+	p, err := startProcess(program, log.Name(), []string{c.Kubeconfig})
+	if err != nil {
+		return err
+	}
+	c.atStop = append(c.atStop, func() error {
+		ended := p.endError() // it has no reason to end by itself
+		p.kill()
+		return errors.Join(ended, os.Remove(log.Name()))
+	})
+	return nil
+}
+
+func goOutput(ctx context.Context, module string, arguments ...string) (string, error) {
+	var output bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", arguments...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = module, &output, os.Stderr
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off") // test/certmanager has versions of its own
+	err := cmd.Run()
+	return string(bytes.TrimSpace(output.Bytes())), err
+}
 
 // StartControllers runs controllers of kube-controller-manager, with further flags, until
 // the cluster stops or the function that it returns is called. The cluster must be the package's own.

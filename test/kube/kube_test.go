@@ -2,8 +2,11 @@ package kube
 
 import (
 	"context"
+	"errors"
+	"net"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,7 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -78,5 +84,56 @@ func eventually(t *testing.T, what string, so func() bool) {
 	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) { return so(), nil })
 	if err != nil {
 		t.Fatalf("never: %s", what)
+	}
+}
+
+func TestReserve(t *testing.T) {
+	address := Reserve(t, "127.0.0.1").String()
+	if _, err := net.Dial("tcp", address); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a connection to it ends with %v", err)
+	}
+	// A process that asks for any port gets a free one, unlike one that asks for a certain port.
+	alone := net.ListenConfig{Control: func(_, _ string, conn syscall.RawConn) (err error) {
+		return errors.Join(conn.Control(func(fd uintptr) {
+			err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 0)
+		}), err)
+	}}
+	if _, err := alone.Listen(context.Background(), "tcp", address); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("it is free for anybody: %v", err)
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatalf("who asks for it cannot listen there: %v", err)
+	}
+	defer listener.Close()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatalf("who listens there is not reached: %v", err)
+	}
+	conn.Close()
+}
+
+// A client that finalizes an object and reads it again only when it changes is made to read it.
+func TestAwaitRemoval(t *testing.T) {
+	t.Parallel()
+	client := newClient(t, cluster.Config()).CoreV1().ConfigMaps("default")
+	object := configMap(t)
+	object.Finalizers = []string{"example.com/forgetful"}
+	created := Create(t, client, object)
+	must(t, client.Delete(t.Context(), object.Name, metav1.DeleteOptions{}))
+	changes, err := client.Watch(t.Context(), metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", object.Name).String(), ResourceVersion: created.ResourceVersion})
+	must(t, err)
+	defer changes.Stop()
+	go func() {
+		<-changes.ResultChan() // the deletion, which it forgets
+		<-changes.ResultChan()
+		if _, err := client.Patch(t.Context(), object.Name, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{}); err != nil {
+			t.Error(err)
+		}
+	}()
+	resources, err := dynamic.NewForConfig(cluster.Config())
+	must(t, err)
+	if err := AwaitRemoval(t.Context(), resources.Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("default"), object.Name); err != nil {
+		t.Error(err)
 	}
 }

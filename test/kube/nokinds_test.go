@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/status"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A cluster without OLM's kinds and the manager's is read as any other, and the reader
@@ -48,11 +49,7 @@ func TestClustersWithoutTheKinds(t *testing.T) {
 				}
 				var printed strings.Builder
 				status.Of(all, metav1.NamespaceAll, time.Now()).Print(output.New(&printed), false, time.Now())
-				for _, want := range []string{"does not know the kind ClusterServiceVersion", "v.abandoned.example.com"} {
-					if !strings.Contains(printed.String(), want) {
-						t.Errorf("status does not contain %q:\n%s", want, printed.String())
-					}
-				}
+				installtest.Contains(t, printed.String(), "does not know the kind ClusterServiceVersion", "v.abandoned.example.com")
 				return seen
 			})
 			if !errors.Is(err, seen) {
@@ -66,18 +63,14 @@ func TestClustersWithoutTheKinds(t *testing.T) {
 func abandoned(t *testing.T, name string) {
 	t.Helper()
 	all := newClient(t, cluster.Config()).AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	_, err := all.Create(t.Context(), &admissionregistrationv1.ValidatingWebhookConfiguration{
+	Create(t, all, &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: name, SideEffects: ptr.To(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: "nowhere", Name: "missing"}},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"abandoned.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
-			}},
+			Rules:        []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{"abandoned.example.com"}, []string{"things"})},
 		}},
-	}, metav1.CreateOptions{})
-	must(t, err)
+	})
 	t.Cleanup(func() {
 		if err := all.Delete(context.WithoutCancel(t.Context()), name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
@@ -95,11 +88,10 @@ func readerOfWebhooks(t *testing.T) *rest.Config {
 		{APIGroups: []string{""}, Resources: []string{"namespaces", "pods", "services"}, Verbs: read},
 	}}, metav1.CreateOptions{})
 	must(t, err)
-	_, err = client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	Create(t, client.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
 		Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: meta.Name}},
-	}, metav1.CreateOptions{})
-	must(t, err)
+	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: meta.Name, Groups: []string{"system:authenticated"}}
 	reader := newClient(t, config)

@@ -16,9 +16,7 @@ func TestProxyCountsWrites(t *testing.T) {
 	proxy := newProxy(t, nil)
 	client := newClient(t, proxy.Config())
 	name := createConfigMap(t, client)
-	if _, err := client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	List(t, client.CoreV1().ConfigMaps("default"), metav1.ListOptions{})
 	must(t, client.CoreV1().ConfigMaps("default").Delete(t.Context(), name, metav1.DeleteOptions{}))
 	want := []string{"POST /api/v1/namespaces/default/configmaps", "DELETE /api/v1/namespaces/default/configmaps/" + name}
 	if diff := cmp.Diff(want, proxy.Writes()); diff != "" {
@@ -74,9 +72,7 @@ func TestProxyPassesWatchEventsAtOnce(t *testing.T) {
 	defer watch.Stop()
 	object := configMap(t)
 	object.Labels = map[string]string{"test": "watch"}
-	if _, err := newClient(t, cluster.Config()).CoreV1().ConfigMaps("default").Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	Create(t, newClient(t, cluster.Config()).CoreV1().ConfigMaps("default"), object)
 	select {
 	case event := <-watch.ResultChan():
 		if got := event.Object.(*corev1.ConfigMap).Name; got != object.Name {

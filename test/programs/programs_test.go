@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestEachStateOfTheSourcesHasItsOwnDirectory(t *testing.T) {
@@ -37,9 +39,7 @@ func TestAProgramIsBuiltWhenAllItsFilesAre(t *testing.T) {
 		t.Error("built without q")
 	}
 	write(t, dir, "unfinished", "")
-	if err := p.publish(dir, filepath.Join(dir, "unfinished")); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, p.publish(dir, filepath.Join(dir, "unfinished")))
 	if !p.built(dir) {
 		t.Error("not built after publish")
 	}
@@ -50,9 +50,7 @@ func TestOtherSourcesAreRemoved(t *testing.T) {
 	write(t, dir, "lock", "")
 	write(t, dir, "old/p", "")
 	write(t, dir, "new/p", "")
-	if err := removeOthers(filepath.Join(dir, "new")); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, removeOthers(filepath.Join(dir, "new")))
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(left) != 2 || filepath.Base(left[0]) != "lock" || filepath.Base(left[1]) != "new" {
 		t.Errorf("left: %v, %v", left, err)
@@ -92,19 +90,13 @@ func TestTheFirstProgramOfAPage(t *testing.T) {
 func directory(t *testing.T, p program, root string) string {
 	t.Helper()
 	dir, err := p.dir(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return dir
 }
 
 func write(t *testing.T, root, name, content string) {
 	t.Helper()
 	path := filepath.Join(root, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	installtest.Must(t, os.WriteFile(path, []byte(content), 0o600))
 }

@@ -1,11 +1,11 @@
 package convert_test
 
 import (
+	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 )
 
 func TestSameCache(t *testing.T) {
@@ -61,12 +61,8 @@ func TestSameCache(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v1, v2 := cache(t, convert.V1, pair.v1), cache(t, convert.V2, pair.v2)
-			if diff := cmp.Diff(v2.Object, toV2(t, v1).Object); diff != "" {
-				t.Errorf("v1 in v2 (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(v1.Object, toV1(t, v2).Object); diff != "" {
-				t.Errorf("v2 in v1 (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "v1 in v2", v2.Object, toV2(t, v1).Object)
+			asserttest.Same(t, "v2 in v1", v1.Object, toV1(t, v2).Object)
 		})
 	}
 }
@@ -96,9 +92,7 @@ func TestEdit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v1 := toV1(t, cache(t, convert.V2, test.v2))
 			test.edit(v1.Object["spec"].(map[string]any))
-			if diff := cmp.Diff(cache(t, convert.V2, test.want).Object, toV2(t, v1).Object); diff != "" {
-				t.Errorf("v2 after the edit (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "v2 after the edit", cache(t, convert.V2, test.want).Object, toV2(t, v1).Object)
 		})
 	}
 }
@@ -121,12 +115,8 @@ func TestWhatTheSchemaRefusesIsNotRestored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v1, v2 := cache(t, convert.V1, test.v1), cache(t, convert.V2, test.v2)
-			if diff := cmp.Diff(v2.Object, toV2(t, v1).Object); diff != "" {
-				t.Errorf("v1 in v2 (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(v1.Object, toV1(t, v2).Object); diff != "" {
-				t.Errorf("and back (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "v1 in v2", v2.Object, toV2(t, v1).Object)
+			asserttest.Same(t, "and back", v1.Object, toV1(t, v2).Object)
 		})
 	}
 }
@@ -158,9 +148,7 @@ func TestAnAnnotationThatIsNoSpecStays(t *testing.T) {
 	for _, text := range []string{"", "no JSON", "null", "[]", `"size"`} {
 		v2 := cache(t, convert.V2, `{spec: {replicas: 1, resources: {memory: 1Gi}}}`)
 		v2.SetAnnotations(map[string]string{convert.V1Annotation: text})
-		if diff := cmp.Diff(v2.Object, toV2(t, toV1(t, v2)).Object); diff != "" {
-			t.Errorf("there and back with annotation %q (-want +got):\n%s", text, diff)
-		}
+		asserttest.Same(t, fmt.Sprintf("there and back with annotation %q", text), v2.Object, toV2(t, toV1(t, v2)).Object)
 	}
 }
 
@@ -169,7 +157,5 @@ func TestConversionLeavesTheOriginalAlone(t *testing.T) {
 	before := v2.DeepCopy()
 	v1 := toV1(t, v2)
 	v1.Object["status"].(map[string]any)["conditions"].([]any)[0].(map[string]any)["type"] = "changed"
-	if diff := cmp.Diff(before.Object, v2.Object); diff != "" {
-		t.Errorf("the original (-before +after):\n%s", diff)
-	}
+	asserttest.Same(t, "the original", before.Object, v2.Object)
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 )
 
 func toV1(t *testing.T, v2 *unstructured.Unstructured) *unstructured.Unstructured {
@@ -29,7 +30,7 @@ func converted(t *testing.T, from *unstructured.Unstructured, version schema.Gro
 	to := &unstructured.Unstructured{Object: map[string]any{}}
 	to.SetGroupVersionKind(version.WithKind("Cache"))
 	to.Object["metadata"] = from.DeepCopy().Object["metadata"]
-	must(t, convert(from, to))
+	asserttest.Must(t, convert(from, to))
 	return &unstructured.Unstructured{Object: throughJSON(t, to.Object)}
 }
 
@@ -37,16 +38,16 @@ func converted(t *testing.T, from *unstructured.Unstructured, version schema.Gro
 func throughJSON(t *testing.T, object map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(object)
-	must(t, err)
+	asserttest.Must(t, err)
 	var back map[string]any
-	must(t, utiljson.Unmarshal(text, &back))
+	asserttest.Must(t, utiljson.Unmarshal(text, &back))
 	return back
 }
 
 func cache(t *testing.T, version schema.GroupVersion, text string) *unstructured.Unstructured {
 	t.Helper()
 	object := map[string]any{}
-	must(t, yaml.Unmarshal([]byte(text), &object))
+	asserttest.Must(t, yaml.Unmarshal([]byte(text), &object))
 	if object["metadata"] == nil {
 		object["metadata"] = map[string]any{}
 	}
@@ -58,11 +59,4 @@ func cacheOf(t *testing.T, version schema.GroupVersion, object map[string]any) *
 	c := &unstructured.Unstructured{Object: throughJSON(t, object)}
 	c.SetGroupVersionKind(version.WithKind("Cache"))
 	return c
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

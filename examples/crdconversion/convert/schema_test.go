@@ -13,27 +13,28 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 )
 
 // The converter and the definition, by the code of API servers, allow the same random specs. Fields
 // may be missing, because the other version holds them.
 func TestSchemas(t *testing.T) {
 	text, err := os.ReadFile("../bundle-v2/manifests/crdconversion.example.com_caches.yaml")
-	must(t, err)
+	asserttest.Must(t, err)
 	var crd apiextensionsv1.CustomResourceDefinition
-	must(t, yaml.UnmarshalStrict(text, &crd))
+	asserttest.Must(t, yaml.UnmarshalStrict(text, &crd))
 	for _, version := range crd.Spec.Versions {
 		allowed, names := convert.AllowedInV1, v1Names
 		if version.Name == "v2" {
 			allowed, names = convert.AllowedInV2, v2Names
 		}
 		var props apiextensions.JSONSchemaProps
-		must(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &props, nil))
+		asserttest.Must(t, apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, &props, nil))
 		spec := optional(props.Properties["spec"])
 		validator, _, err := validation.NewSchemaValidator(&spec)
-		must(t, err)
+		asserttest.Must(t, err)
 		structural, err := structuralschema.NewStructural(&spec)
-		must(t, err)
+		asserttest.Must(t, err)
 		random, agreed := rand.New(rand.NewPCG(3, 4)), map[bool]int{}
 		for range 20000 {
 			value := throughJSON(t, randomSpec(random, names))

@@ -4,16 +4,16 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/mergetest"
 )
 
 func TestTable(t *testing.T) {
 	cases, err := mergetest.Table()
-	must(t, err)
+	asserttest.Must(t, err)
 	for _, c := range cases {
 		t.Run(c.Row+"/"+c.Name, func(t *testing.T) {
 			pod := c.Pod.DeepCopy()
@@ -22,12 +22,8 @@ func TestTable(t *testing.T) {
 			if len(c.Conflicts) > 0 {
 				want = &c.Pod
 			}
-			if diff := cmp.Diff(c.Conflicts, conflicts); diff != "" {
-				t.Errorf("conflicts (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(show(t, want), show(t, pod)); diff != "" {
-				t.Errorf("pod (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "conflicts", c.Conflicts, conflicts)
+			asserttest.Same(t, "pod", show(t, want), show(t, pod))
 		})
 	}
 }
@@ -64,10 +60,8 @@ func TestToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := parse[corev1.Pod](t, `spec: {`+before+`}`)
-			must(t, merge.Apply(pod, specs(t, test.podDefault)))
-			if diff := cmp.Diff(show(t, parse[corev1.Pod](t, `spec: {`+test.want+`}`)), show(t, pod)); diff != "" {
-				t.Errorf("pod (-want +got):\n%s", diff)
-			}
+			asserttest.Must(t, merge.Apply(pod, specs(t, test.podDefault)))
+			asserttest.Same(t, "pod", show(t, parse[corev1.Pod](t, `spec: {`+test.want+`}`)), show(t, pod))
 		})
 	}
 }
@@ -77,31 +71,25 @@ func TestToken(t *testing.T) {
 func TestSidecarWithToken(t *testing.T) {
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: s, volumeMounts: [{name: kube-api-access-1, mountPath: /var/run/secrets/kubernetes.io/serviceaccount}]}]}`)
 	before := pod.DeepCopy()
-	must(t, merge.Apply(pod, specs(t, `sidecars: [{name: s}]`)))
-	if diff := cmp.Diff(show(t, before), show(t, pod)); diff != "" {
-		t.Errorf("pod (-want +got):\n%s", diff)
-	}
+	asserttest.Must(t, merge.Apply(pod, specs(t, `sidecars: [{name: s}]`)))
+	asserttest.Same(t, "pod", show(t, before), show(t, pod))
 }
 
 func TestApplyLeavesWhatItApplied(t *testing.T) {
 	pod := parse[corev1.Pod](t, `metadata: {annotations: {poddefault.admission.kubeflow.org/poddefault-a: "0", other: stays}}`)
-	must(t, merge.Apply(pod, specs(t, `{}`, `{desc: does nothing}`)))
+	asserttest.Must(t, merge.Apply(pod, specs(t, `{}`, `{desc: does nothing}`)))
 	want := map[string]string{
 		"poddefault.admission.kubeflow.org/poddefault-a": "1",
 		"poddefault.admission.kubeflow.org/poddefault-b": "2",
 		"other": "stays",
 	}
-	if diff := cmp.Diff(want, pod.Annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
-	}
+	asserttest.Same(t, "annotations", want, pod.Annotations)
 }
 
 func TestApplyOfNothingChangesNothing(t *testing.T) {
 	pod, before := parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`), parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`)
-	must(t, merge.Apply(pod, nil))
-	if diff := cmp.Diff(before, pod); diff != "" {
-		t.Errorf("pod (-before +after):\n%s", diff)
-	}
+	asserttest.Must(t, merge.Apply(pod, nil))
+	asserttest.Same(t, "pod", before, pod)
 }
 
 // TestApplyTwice: a pod that was created from a pod with PodDefaults has no conflict with them.
@@ -112,12 +100,10 @@ func TestApplyTwice(t *testing.T) {
 		env: [{name: A, valueFrom: {fieldRef: {fieldPath: metadata.name}}}], volumeMounts: [{name: v, mountPath: /v}],
 		command: [one], args: [two], sidecars: [{name: s, image: one}], initContainers: [{name: i, image: one}]}`)
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`)
-	must(t, merge.Apply(pod, podDefaults))
+	asserttest.Must(t, merge.Apply(pod, podDefaults))
 	once := pod.DeepCopy()
-	must(t, merge.Apply(pod, podDefaults))
-	if diff := cmp.Diff(once, pod); diff != "" {
-		t.Errorf("pod (-once +twice):\n%s", diff)
-	}
+	asserttest.Must(t, merge.Apply(pod, podDefaults))
+	asserttest.Same(t, "pod", once, pod)
 }
 
 func TestApplySharesNothing(t *testing.T) {
@@ -125,12 +111,10 @@ func TestApplySharesNothing(t *testing.T) {
 		sidecars: [{name: s, volumeMounts: [{name: kube-api-access-1, mountPath: /t}, {name: v, mountPath: /v}]}], serviceAccountName: one}`
 	podDefaults := specs(t, spec)
 	pod := parse[corev1.Pod](t, `spec: {containers: [{name: x}]}`)
-	must(t, merge.Apply(pod, podDefaults))
+	asserttest.Must(t, merge.Apply(pod, podDefaults))
 	pod.Spec.Containers[0].Env[0].ValueFrom.FieldRef.FieldPath = "changed"
 	pod.Spec.Containers[0].Command[0] = "changed"
 	pod.Spec.Volumes[0].Secret.SecretName = "changed"
 	pod.Labels["one"] = "changed"
-	if diff := cmp.Diff(specs(t, spec), podDefaults); diff != "" {
-		t.Errorf("a change of the pod changed the PodDefault (-before +after):\n%s", diff)
-	}
+	asserttest.Same(t, "a change of the pod changed the PodDefault", specs(t, spec), podDefaults)
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
 
@@ -40,13 +41,6 @@ func show(t *testing.T, pod *corev1.Pod) string {
 	}
 	pod.Status = corev1.PodStatus{}
 	text, err := yaml.Marshal(pod)
-	must(t, err)
+	asserttest.Must(t, err)
 	return string(text)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

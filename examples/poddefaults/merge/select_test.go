@@ -3,9 +3,9 @@ package merge_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/merge"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
 )
@@ -34,16 +34,14 @@ func TestSelect(t *testing.T) {
 			var selectable []*merge.Selectable
 			for _, text := range []string{team, notTest, bank, all} {
 				s, err := merge.Compile(parse[v1alpha1.PodDefault](t, text))
-				must(t, err)
+				asserttest.Must(t, err)
 				selectable = append(selectable, s)
 			}
 			var got []string
 			for _, d := range merge.Select(parse[corev1.Pod](t, test.pod), "shop", selectable) {
 				got = append(got, d.Name)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("selected (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "selected", test.want, got)
 		})
 	}
 }

@@ -3,9 +3,9 @@ package policy_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/projectpolicy/policy"
 )
 
@@ -110,9 +110,7 @@ func TestCheck(t *testing.T) {
 			for _, v := range policy.Check(test.namespace, test.policies) {
 				got = append(got, v.Policy+": "+v.Field+" "+v.Problem)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("violations (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "violations", test.want, got)
 		})
 	}
 }
@@ -160,9 +158,7 @@ func TestIntroduced(t *testing.T) {
 			for _, v := range policy.Introduced(before, after) {
 				got = append(got, v.Field)
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("fields (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "fields", test.want, got)
 		})
 	}
 }

@@ -3,10 +3,10 @@ package labelling_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/volumelabels/labelling"
 )
 
@@ -50,12 +50,8 @@ func TestCompare(t *testing.T) {
 			pv := &corev1.PersistentVolume{}
 			pv.Labels = test.has
 			missing, differing := labelling.Compare(pv, test.known)
-			if diff := cmp.Diff(test.missing, missing); diff != "" {
-				t.Errorf("missing (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.differing, differing); diff != "" {
-				t.Errorf("differing (-want +got):\n%s", diff)
-			}
+			asserttest.Same(t, "missing", test.missing, missing)
+			asserttest.Same(t, "differing", test.differing, differing)
 		})
 	}
 }
@@ -72,17 +68,13 @@ volumes:
   handle: vol-1
   labels: {topology.kubernetes.io/zone: ""}
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	asserttest.Must(t, err)
 	want := labelling.Catalogue{
 		{Driver: "disk.csi.example.com", Handle: "vol-1"}:  {"topology.kubernetes.io/zone": "north-1"},
 		{Driver: "disk.csi.example.com", Handle: "vol-2"}:  nil,
 		{Driver: "share.csi.example.com", Handle: "vol-1"}: {"topology.kubernetes.io/zone": ""},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("catalogue (-want +got):\n%s", diff)
-	}
+	asserttest.Same(t, "catalogue", want, got)
 }
 
 func TestParseCatalogueNamesEveryMistake(t *testing.T) {
@@ -113,8 +105,6 @@ func TestParseCatalogueRefusesWhatItDoesNotKnow(t *testing.T) {
 func volume(t *testing.T, text string) *corev1.PersistentVolume {
 	t.Helper()
 	pv := &corev1.PersistentVolume{}
-	if err := yaml.UnmarshalStrict([]byte(text), pv); err != nil {
-		t.Fatal(err)
-	}
+	asserttest.Must(t, yaml.UnmarshalStrict([]byte(text), pv))
 	return pv
 }

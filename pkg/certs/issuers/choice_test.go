@@ -1,7 +1,6 @@
 package issuers
 
 import (
-	"strings"
 	"testing"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -47,9 +46,7 @@ func TestChoiceOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := ChoiceOf(tc.annotations)
 			installtest.Same(t, "choice", tc.want, got)
-			if (err != nil) != (tc.wrong != "") || err != nil && !strings.Contains(err.Error(), tc.wrong) {
-				t.Errorf("error is %v, want one that reports %q", err, tc.wrong)
-			}
+			installtest.Error(t, tc.wrong, err)
 		})
 	}
 }

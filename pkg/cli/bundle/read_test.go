@@ -223,8 +223,6 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 			}
 			return nil
 		}
-		if b := r.inspectFS(files(content)); len(b.Objects) != 2 {
-			t.Errorf("%s: %d objects are read after the end, want 2", name, len(b.Objects))
-		}
+		installtest.Same(t, name+": the number of objects read after the end", 2, len(r.inspectFS(files(content)).Objects))
 	}
 }

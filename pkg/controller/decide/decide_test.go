@@ -117,9 +117,7 @@ func TestOwnerOfASecret(t *testing.T) {
 func TestMintedKeyIsNotValid(t *testing.T) {
 	request := certs.Request{Number: 1, Names: certs.DNSNames("manager-service", "shop"), NotBefore: now.Add(time.Hour), NotAfter: now.Add(2 * time.Hour)}
 	generation, err := certs.Mint(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	const secret = "manager-service-cert"
 	results := Results{Learned: []Result{SecretRead{Name: secret}, Minted{secret, generation}}, Answers: NewAnswers()}
 	if _, err := Decide(operatorFacts(), results, now); err == nil || !strings.Contains(err.Error(), secret) {

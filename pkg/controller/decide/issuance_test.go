@@ -19,6 +19,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Every provider has a row in the table of providers and in the documentation. A provider with a
@@ -82,9 +83,7 @@ func checkPermissions(t *testing.T, kind issuers.Kind) {
 	}
 	for _, file := range []string{"manifests/manager/clusterrole.yaml", limited} {
 		var role rbacv1.Role
-		if err := yaml.Unmarshal([]byte(read(t, file)), &role); err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, yaml.Unmarshal([]byte(read(t, file)), &role))
 		for _, verb := range verbs {
 			if !permits(role.Rules, kind.Resource, verb) {
 				t.Errorf("permit %s of %s in %s", verb, kind.Resource.GroupResource(), file)
@@ -104,9 +103,7 @@ func contains(t *testing.T, file, text string) {
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	return string(text)
 }
 

@@ -160,7 +160,5 @@ func TestRoleOfAnotherClientIsNotBound(t *testing.T) {
 	if plan.Continues {
 		t.Errorf("steps: %v", stepsOf(plan))
 	}
-	if got := slices.Sorted(maps.Keys(plan.NotLifted)); !slices.Equal(got, []string{"ClusterRole operator", "ClusterRoleBinding operator"}) {
-		t.Errorf("not lifted: %v", got)
-	}
+	installtest.Same(t, "not lifted", []string{"ClusterRole operator", "ClusterRoleBinding operator"}, slices.Sorted(maps.Keys(plan.NotLifted)))
 }

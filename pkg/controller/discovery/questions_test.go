@@ -115,9 +115,7 @@ func waitsASecond(t *testing.T, s *playedServer) {
 	for _, subject := range []string{"v1", "v2", "v3"} {
 		s.Of(subject, by, MaxAge)
 	}
-	if took := time.Since(began); took != answerWait {
-		t.Errorf("it waits %s", took)
-	}
+	installtest.Same(t, "the wait", answerWait, time.Since(began))
 }
 
 func asksAfterPauses(t *testing.T, s *playedServer) {
@@ -136,9 +134,7 @@ func asksAfterPauses(t *testing.T, s *playedServer) {
 func keepsTheLastAnswer(t *testing.T, s *playedServer) {
 	s.answered("a", "one")
 	s.Announce("v1")
-	if got := s.answered("a", ""); got != "one" {
-		t.Errorf("after a failure the answer is %q", got)
-	}
+	installtest.Same(t, "the answer after a failure", "one", s.answered("a", ""))
 	<-time.After(time.Minute)
 	if got, took := s.asks("a"); got != "one" || took != answerWait {
 		t.Errorf("without an answer it is %q after %s", got, took)
@@ -156,15 +152,11 @@ func keepsTheLastAnswer(t *testing.T, s *playedServer) {
 func asksAgain(t *testing.T, s *playedServer) {
 	s.answered("a", "one")
 	s.Announce("v1")
-	if got := s.answered("a", "two"); got != "two" {
-		t.Errorf("the answer is %q", got)
-	}
+	installtest.Same(t, "the answer", "two", s.answered("a", "two"))
 	<-time.After(MaxAge)
 	s.answered("a", "")
 	s.Announce("v1")
-	if got := s.answered("a", "three"); got != "three" {
-		t.Errorf("after a failure the answer is %q", got)
-	}
+	installtest.Same(t, "the answer after a failure", "three", s.answered("a", "three"))
 }
 
 func dropsAVoidAnswer(t *testing.T, s *playedServer) {

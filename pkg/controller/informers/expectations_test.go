@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Only an object exactly as the reconciliation created it is an echo.
@@ -33,9 +34,7 @@ func TestIsEcho(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var e Expectations
 			e.Add(k, test.written)
-			if got := e.IsEcho(test.key, test.shown); got != test.want {
-				t.Errorf("got %t", got)
-			}
+			installtest.Same(t, "an echo", test.want, e.IsEcho(test.key, test.shown))
 		})
 	}
 }

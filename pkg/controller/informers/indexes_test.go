@@ -12,6 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers/informerstest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // The Secrets of current rotations are found without reading all Secrets.
@@ -20,9 +21,7 @@ func TestByReplacing(t *testing.T) {
 		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, Annotations: map[string]string{annotation: "2026-05-04T12:00:00Z"}}}
 	}
 	secrets := informerstest.Holding(t, &corev1.Secret{}, marked("begun", wellknown.AnnotationNextStoredAt), marked("promoted", wellknown.AnnotationPromotedAt), marked("stable", "any"))
-	if got := secrets.By(informers.ByReplacing, ""); len(got) != 2 {
-		t.Errorf("%d Secrets, want 2", len(got))
-	}
+	installtest.Same(t, "the number of Secrets", 2, len(secrets.By(informers.ByReplacing, "")))
 }
 
 // Each webhook of a registration may select Namespaces by labels, or by none.
@@ -35,7 +34,5 @@ func TestSelectedLabels(t *testing.T) {
 		return admissionregistrationv1.MutatingWebhook{NamespaceSelector: selector}
 	}
 	c := &admissionregistrationv1.MutatingWebhookConfiguration{Webhooks: []admissionregistrationv1.MutatingWebhook{{}, by("a", "b"), by(), by("c")}}
-	if got := slices.Sorted(maps.Keys(informers.SelectedLabels(c))); !slices.Equal(got, []string{"a", "b", "c"}) {
-		t.Errorf("labels %v", got)
-	}
+	installtest.Same(t, "labels", []string{"a", "b", "c"}, slices.Sorted(maps.Keys(informers.SelectedLabels(c))))
 }

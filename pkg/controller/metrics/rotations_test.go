@@ -6,6 +6,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestRotationsCompleted(t *testing.T) {
@@ -32,9 +33,7 @@ func TestRotationsCompleted(t *testing.T) {
 			for i := 1; i < len(test.phases); i++ {
 				got += r.completed(queue.CSVKey("shop", "shop.v1"), status(test.phases[i-1]), status(test.phases[i]), now.Add(time.Duration(i)*time.Minute))[managerv1alpha1.ProviderManager]
 			}
-			if got != test.want {
-				t.Errorf("took %s, want %s", got, test.want)
-			}
+			installtest.Same(t, "the duration", test.want, got)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // If many workers request a slot at the same time, without seeing each other's rotations, no more
@@ -31,9 +32,7 @@ func TestSlotLimit(t *testing.T) {
 		}
 		return n
 	}
-	if n := count(now); n != 3 {
-		t.Errorf("%d continue at once, want the one under way and 2 more", n)
-	}
+	installtest.Same(t, "the number that rotate at once: the one under way and 2 more", 3, count(now))
 	if !ask(0, now) || !ask(1, now) || ask(3, now) {
 		t.Error("a slot is not kept for its holder, or given twice")
 	}
@@ -50,7 +49,5 @@ func TestCurrentRotationsHaveSlots(t *testing.T) {
 	}
 	secrets := []*corev1.Secret{marked("begun", wellknown.AnnotationNextStoredAt), marked("promoted", wellknown.AnnotationPromotedAt), marked("stable", "any")}
 	var p RotationSlots
-	if got := p.Reserve(types.NamespacedName{Namespace: "shop", Name: "another"}, secrets, 3, now); got != 2 {
-		t.Errorf("%d are under way, want 2", got)
-	}
+	installtest.Same(t, "the number under way", 2, p.Reserve(types.NamespacedName{Namespace: "shop", Name: "another"}, secrets, 3, now))
 }

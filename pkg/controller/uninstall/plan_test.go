@@ -28,9 +28,7 @@ func TestDescribeWrite(t *testing.T) {
 		"change namespaces shop":     {http.MethodPatch, "/api/v1/namespaces/shop"},
 		"change /something/that/not": {http.MethodPatch, "/something/that/not"},
 	} {
-		if got := describeWrite(request[0], request[1]); got != want {
-			t.Errorf("%s %s: %q, want %q", request[0], request[1], got, want)
-		}
+		installtest.Same(t, request[0]+" "+request[1], want, describeWrite(request[0], request[1]))
 	}
 }
 

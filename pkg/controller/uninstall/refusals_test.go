@@ -38,13 +38,9 @@ func TestRefusedEnd(t *testing.T) {
 		}
 		config := &rest.Config{Host: "http://localhost", Transport: roundTripper(answer), QPS: -1}
 		kube, err := kubernetes.NewForConfig(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, err)
 		olm, err := olmclient.New(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, err)
 		log := logrus.New()
 		log.SetOutput(io.Discard)
 		set := clients.Set{Kube: kube, OLM: olm}

@@ -36,10 +36,6 @@ func TestOtherOperators(t *testing.T) {
 		neighbours = append(neighbours, c.CSV.Name)
 	}
 	slices.Sort(contenders)
-	if want := []string{"b.v1", "c.v1"}; !slices.Equal(contenders, want) {
-		t.Errorf("contenders %v, want %v", contenders, want)
-	}
-	if want := []string{"b.v1"}; !slices.Equal(neighbours, want) {
-		t.Errorf("neighbours %v, want %v", neighbours, want)
-	}
+	installtest.Same(t, "contenders", []string{"b.v1", "c.v1"}, contenders)
+	installtest.Same(t, "neighbours", []string{"b.v1"}, neighbours)
 }

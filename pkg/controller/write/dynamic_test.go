@@ -1,10 +1,8 @@
 package write
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -21,9 +20,7 @@ import (
 func TestUnknownKindIsNotWritten(t *testing.T) {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret"}}
 	_, _, err := (&Writer{}).sendDynamic(t.Context(), rollout.Step{Verb: rollout.Apply, Object: o}, o)
-	if err == nil || !strings.Contains(err.Error(), "no way to write a Secret") {
-		t.Errorf("the error is %v", err)
-	}
+	installtest.Error(t, "no way to write a Secret", err)
 }
 
 // An object of another client with the name of an issuer's object is returned, and not changed.
@@ -44,12 +41,8 @@ func TestObjectOfAnotherClientIsNotOverwritten(t *testing.T) {
 			t.Errorf("%s: written %v, existing %v, error %v", verb, written, existing, err)
 		}
 		got, err := client.Resource(issuers.ConfigMaps).Namespace("shop").Get(t.Context(), foreign.GetName(), metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(foreign.Object, got.Object); diff != "" {
-			t.Errorf("%s (-before +after):\n%s", verb, diff)
-		}
+		installtest.Must(t, err)
+		installtest.Same(t, string(verb), foreign.Object, got.Object)
 	}
 }
 

@@ -71,9 +71,7 @@ func TestForbidden(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			message, wayOut := Forbidden(installtest.RuleOf(test.groups, test.resources))
-			if message != test.want {
-				t.Errorf("Forbidden() = %q, want %q", message, test.want)
-			}
+			installtest.Same(t, "the message", test.want, message)
 			if (message == "") != (wayOut == "") {
 				t.Errorf("message %q comes with the way out %q", message, wayOut)
 			}

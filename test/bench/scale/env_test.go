@@ -25,6 +25,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -254,10 +255,7 @@ func (e *env) csvs(size int, replicas int32) []*operatorsv1alpha1.ClusterService
 		csv.Spec.WebhookDefinitions = []operatorsv1alpha1.WebhookDescription{{
 			GenerateName: "v.example.com", Type: operatorsv1alpha1.ValidatingAdmissionWebhook, DeploymentName: name, ContainerPort: 443,
 			WebhookPath: new("/validate"), SideEffects: &none, AdmissionReviewVersions: []string{"v1"},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"other.example.com"}, APIVersions: []string{"v1"}, Resources: []string{"things"}},
-			}},
+			Rules: []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{"other.example.com"}, []string{"things"})},
 		}}
 		all = append(all, csv)
 	}

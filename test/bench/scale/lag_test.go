@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -78,10 +79,7 @@ func unanswered(label map[string]string) *admissionregistrationv1.ValidatingWebh
 			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
 			ClientConfig:            admissionregistrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:1")},
 			ObjectSelector:          &metav1.LabelSelector{MatchLabels: label},
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
-			}},
+			Rules:                   []admissionregistrationv1.RuleWithOperations{installtest.RuleOf([]string{""}, []string{"configmaps"})},
 		}},
 	}
 }

@@ -34,14 +34,7 @@ import (
 // The Service kubernetes has two more API servers: one cannot be reached, and the other still stores objects in the
 // previous version. The command rewrites nothing until both store the new version.
 func TestMigrateAsksEveryAPIServer(t *testing.T) {
-	if cluster.Etcd() == "" {
-		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
-	}
-	e := newEnv(t)
-	e.installCRD("bundle-v2")
-	e.startWebhook()
-	e.removeCRD()
-	e.served(convert.V1, convert.V2)
+	e := newConvertedEnv(t)
 	e.Fill(t, few)
 	flags := []string{e.asAdministrator()}
 	second := e.startAPIServer()

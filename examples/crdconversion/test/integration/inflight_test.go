@@ -23,14 +23,7 @@ import (
 // after the storage version has become v1 and every other object is stored in v1. The command waits
 // for it.
 func TestWriteInFlight(t *testing.T) {
-	if cluster.Etcd() == "" {
-		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
-	}
-	e := newEnv(t)
-	e.installCRD("bundle-v2")
-	e.startWebhook()
-	e.removeCRD()
-	e.served(convert.V1, convert.V2)
+	e := newConvertedEnv(t)
 	e.Fill(t, upTo)
 	isHeld := e.holdCreate("held", 6*time.Second)
 	created := make(chan error, 1)

@@ -46,14 +46,7 @@ type envWithRefusals struct {
 // newEnvWithRefusals returns an environment in which v2 is served and a webhook refuses the updates of one object.
 func newEnvWithRefusals(t *testing.T) envWithRefusals {
 	t.Helper()
-	if cluster.Etcd() == "" {
-		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
-	}
-	e := newEnv(t)
-	e.installCRD("bundle-v2")
-	e.startWebhook()
-	e.removeCRD()
-	e.served(convert.V1, convert.V2)
+	e := newConvertedEnv(t)
 	e.Fill(t, upTo)
 	return envWithRefusals{e, e.refuse()}
 }

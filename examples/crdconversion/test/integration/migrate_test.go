@@ -21,10 +21,7 @@ const many = 1000
 // TestDowngrade stores a thousand Caches of both versions in v1 by the manager's command, and installs the definition
 // of v1. No field changes, neither then nor after the next upgrade.
 func TestDowngrade(t *testing.T) {
-	if cluster.Etcd() == "" {
-		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
-	}
-	e := newEnv(t)
+	e := newEnvWithEtcd(t)
 	e.installCRD("bundle-v2")
 	stop := e.startWebhook()
 	e.served(convert.V1, convert.V2)

@@ -8,6 +8,7 @@ import (
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/operatortest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -37,6 +38,26 @@ func newEnv(t *testing.T) *env {
 	e.Client = caches.Client{Dynamic: client, Namespace: "default"}
 	e.crds, err = apiextensions.NewForConfig(cluster.Config())
 	e.must(err)
+	return e
+}
+
+// newEnvWithEtcd is newEnv for a test that reads in etcd what is stored.
+func newEnvWithEtcd(t *testing.T) *env {
+	t.Helper()
+	if cluster.Etcd() == "" {
+		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
+	}
+	return newEnv(t)
+}
+
+// newConvertedEnv is newEnvWithEtcd with the definition of v2 and its webhook, until the test ends.
+func newConvertedEnv(t *testing.T) *env {
+	t.Helper()
+	e := newEnvWithEtcd(t)
+	e.installCRD("bundle-v2")
+	e.startWebhook()
+	e.removeCRD()
+	e.served(convert.V1, convert.V2)
 	return e
 }
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/convert"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 )
 
 const few = 20
@@ -18,10 +18,7 @@ const few = 20
 // TestUpgradeAndDowngrade upgrades from bundle v1 to v2, downgrades as the README says, and
 // upgrades again. No field is lost.
 func TestUpgradeAndDowngrade(t *testing.T) {
-	if cluster.Etcd() == "" {
-		t.Skip("the proof is what etcd holds, and this cluster's is out of reach: unset KUBECONFIG")
-	}
-	e := newEnv(t)
+	e := newEnvWithEtcd(t)
 	e.installCRD("bundle-v1")
 	e.served(convert.V1)
 	old, err := e.In(convert.V1).Create(t.Context(),
@@ -36,9 +33,7 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	})
 	stop := e.startWebhook()
 	e.served(convert.V1, convert.V2)
-	if diff := cmp.Diff(caches.Content(old), caches.Content(e.Get(t, convert.V1, "old"))); diff != "" {
-		t.Errorf("the old Cache after the upgrade (-before +after):\n%s", diff)
-	}
+	asserttest.Same(t, "the old Cache after the upgrade", caches.Content(old), caches.Content(e.Get(t, convert.V1, "old")))
 	fresh, err := e.In(convert.V2).Create(t.Context(), caches.New(convert.V2, "fresh", map[string]any{
 		"replicas": int64(2), "resources": map[string]any{"memory": "1Gi"}, "zones": []any{"north-1"},
 	}), metav1.CreateOptions{})
@@ -56,23 +51,15 @@ func TestUpgradeAndDowngrade(t *testing.T) {
 	e.installCRD("bundle-v1")
 	stop()
 	e.served(convert.V1)
-	if diff := cmp.Diff(caches.Content(old), caches.Content(e.Get(t, convert.V1, "old"))); diff != "" {
-		t.Errorf("the old Cache after the downgrade (-before +after):\n%s", diff)
-	}
-	if got := e.Get(t, convert.V1, "fresh").Object["spec"]; !cmp.Equal(map[string]any{"size": "2x1Gi"}, got) {
-		t.Errorf("the fresh Cache after the downgrade is %v", got)
-	}
+	asserttest.Same(t, "the old Cache after the downgrade", caches.Content(old), caches.Content(e.Get(t, convert.V1, "old")))
+	asserttest.Same(t, "the fresh Cache after the downgrade", map[string]any{"size": "2x1Gi"}, e.Get(t, convert.V1, "fresh").Object["spec"])
 
 	e.installCRD("bundle-v2")
 	e.startWebhook()
 	e.removeCRD()
 	e.served(convert.V1, convert.V2)
-	if diff := cmp.Diff(caches.Content(fresh), caches.Content(e.Get(t, convert.V2, "fresh"))); diff != "" {
-		t.Errorf("the fresh Cache after the second upgrade (-before +after):\n%s", diff)
-	}
-	if diff := cmp.Diff(caches.Content(oldInV2), caches.Content(e.Get(t, convert.V2, "old"))); diff != "" {
-		t.Errorf("the old Cache after the second upgrade (-before +after):\n%s", diff)
-	}
+	asserttest.Same(t, "the fresh Cache after the second upgrade", caches.Content(fresh), caches.Content(e.Get(t, convert.V2, "fresh")))
+	asserttest.Same(t, "the old Cache after the second upgrade", caches.Content(oldInV2), caches.Content(e.Get(t, convert.V2, "old")))
 }
 
 func TestRoundTrips(t *testing.T) {

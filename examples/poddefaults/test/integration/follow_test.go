@@ -1,18 +1,49 @@
+// Package integration has a real API server call the operator.
 package integration
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/operatortest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/test/table"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/poddefaults/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
+
+var cluster *kube.Cluster
+
+func TestMain(m *testing.M) { kube.Main(m, &cluster) }
+
+func startOperator(t *testing.T) *table.Namespace {
+	t.Helper()
+	asserttest.Must(t, cluster.InstallCRDs(t.Context(), "../../bundle/manifests/kubeflow.org_poddefaults.yaml"))
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	asserttest.Must(t, err)
+	operatortest.Run(t, cluster, programs.PodDefaults)
+	t.Cleanup(func() {
+		// The operator has stopped, so it must not be called.
+		err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Delete(context.Background(), "poddefaults-poddefaults", metav1.DeleteOptions{})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return table.NewNamespace(t, cluster.Config(), nil)
+}
+
+func TestTable(t *testing.T) {
+	startOperator(t).Check(t)
+}
 
 func TestPodDefaultsAreFollowed(t *testing.T) {
 	n := startOperator(t)
@@ -27,16 +58,12 @@ func TestPodDefaultsAreFollowed(t *testing.T) {
 
 	patch := []byte(`{"spec":{"labels":{"team":"bank"}}}`)
 	changed, err := n.PodDefaults.Patch(t.Context(), "d", "application/merge-patch+json", patch, metav1.PatchOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	asserttest.Must(t, err)
 	if got := n.CreateWith(t, pod, map[string]string{"d": changed.GetResourceVersion()}).Labels["team"]; got != "bank" {
 		t.Errorf("team is %q after the change", got)
 	}
 
-	if err := n.PodDefaults.Delete(t.Context(), "d", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	asserttest.Must(t, n.PodDefaults.Delete(t.Context(), "d", metav1.DeleteOptions{}))
 	if got := n.CreateWith(t, pod, map[string]string{}).Labels; len(got) > 0 {
 		t.Errorf("labels are %v after the deletion", got)
 	}
@@ -59,9 +86,7 @@ func TestBrokenPodDefault(t *testing.T) {
 	n = n.As(t, config)
 	n.CreateWith(t, &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "any"}}}}, versions)
 	want := []string{`PodDefault "broken" is not applied to any pod, as it is not valid`}
-	if diff := cmp.Diff(want, shown.last()); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	asserttest.Same(t, "warnings", want, shown.last())
 }
 
 func TestNameThatIsTooLongForAnAnnotation(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/predicates/rules"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/asserttest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/internal/bundletest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -26,13 +27,9 @@ func TestMain(m *testing.M) { kube.Main(m, &cluster) }
 func TestLabelWriters(t *testing.T) {
 	csv := bundletest.CSV(t, "../../bundle/manifests/projectpolicy.clusterserviceversion.yaml")
 	client, err := kubernetes.NewForConfig(cluster.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	asserttest.Must(t, err)
 	served, err := client.Discovery().ServerResourcesForGroupVersion("v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	asserttest.Must(t, err)
 	var writers []string
 	for _, r := range served.APIResources {
 		_, sub, _ := strings.Cut(r.Name, "/")
@@ -58,10 +55,7 @@ func TestLabelWriters(t *testing.T) {
 func removesLabel(t *testing.T, client kubernetes.Interface, sub string) bool {
 	t.Helper()
 	namespaces := client.CoreV1().Namespaces()
-	namespace, err := namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "shop-", Labels: map[string]string{"team": "shop"}}}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	namespace := kube.Create(t, namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "shop-", Labels: map[string]string{"team": "shop"}}})
 	delete(namespace.Labels, "team")
 	request := client.CoreV1().RESTClient().Put().Resource("namespaces").Name(namespace.Name).Body(namespace)
 	if sub != "" {

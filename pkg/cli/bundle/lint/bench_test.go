@@ -13,6 +13,7 @@ import (
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // BenchmarkValidate compares all checks, reading included, with the validators of OLM's
@@ -49,9 +50,7 @@ func validateAll(b *testing.B, found []string) {
 	b.Helper()
 	for _, metadata := range found {
 		read, err := bundle.Inspect(filepath.Dir(metadata))
-		if err != nil {
-			b.Fatal(err)
-		}
+		installtest.Must(b, err)
 		Run(read)
 	}
 }

@@ -44,9 +44,7 @@ func TestSARIFIsValid(t *testing.T) {
 	must(t, err)
 	must(t, log.Validate())
 	run := log.Runs[0]
-	if len(run.Tool.Driver.Rules) != len(Checks()) {
-		t.Errorf("%d rules for %d checks", len(run.Tool.Driver.Rules), len(Checks()))
-	}
+	installtest.Same(t, "the number of rules", len(Checks()), len(run.Tool.Driver.Rules))
 	first, last := run.Results[0], run.Results[3]
 	place := first.Locations[0].PhysicalLocation
 	if *first.RuleID != "unknown-deployment" || *place.ArtifactLocation.URI != "shop/manifests/csv.yaml" || *place.Region.StartLine != 12 {

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -113,9 +112,7 @@ func TestCoreResources(t *testing.T) {
 
 func TestSystemResources(t *testing.T) {
 	reach := rules.Reach{Namespaced: []string{"pods/status", "deployments.apps/scale", "roles.rbac.authorization.k8s.io", "orders.shop.example.com", "ingresses.networking.k8s.io"}}
-	if got, want := systemResources(reach), []string{"pods/status", "deployments.apps/scale", "roles.rbac.authorization.k8s.io"}; !slices.Equal(got, want) {
-		t.Errorf("found is %q, want %q", got, want)
-	}
+	installtest.Same(t, "system resources", []string{"pods/status", "deployments.apps/scale", "roles.rbac.authorization.k8s.io"}, systemResources(reach))
 }
 
 // What is found in rules, where nothing is known but Kubernetes and the bundle.

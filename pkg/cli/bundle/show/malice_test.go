@@ -11,6 +11,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Everything that the fixture tries is shown, with what is most dangerous first, and no text of it
@@ -81,9 +82,7 @@ func TestMaliceIsRefusedWhateverIsAllowed(t *testing.T) {
 		}
 		files = append(files, r.Object.File)
 	}
-	if got := strings.Join(files, " "); got != "manifests/group.yaml manifests/namespace.yaml manifests/subscription.yaml manifests/webhooks.yaml" {
-		t.Errorf("refused are %s", got)
-	}
+	installtest.Same(t, "refused files", "manifests/group.yaml manifests/namespace.yaml manifests/subscription.yaml manifests/webhooks.yaml", strings.Join(files, " "))
 }
 
 func malice(t *testing.T) *bundle.Bundle {

@@ -29,7 +29,5 @@ func TestElectorsOfOneHostDiffer(t *testing.T) {
 		}
 		identities[identity] = true
 	}
-	if len(identities) != 2 {
-		t.Errorf("two electors of one host have %d identity: %v", len(identities), identities)
-	}
+	installtest.Same(t, "the number of identities of two electors of one host", 2, len(identities))
 }

@@ -105,9 +105,7 @@ func TestEachQuestionHasItsConnection(t *testing.T) {
 		_, err := servers.hashes(t.Context(), things(), "v2")
 		installtest.Must(t, err)
 	}
-	if len(server.connections) != 10 {
-		t.Errorf("10 questions came over %d connections", len(server.connections))
-	}
+	installtest.Same(t, "the number of connections for 10 questions", 10, len(server.connections))
 }
 
 // A newer API server has fields that this program does not know.

@@ -46,9 +46,7 @@ func TestConfirmInterrupted(t *testing.T) {
 	t.Cleanup(func() { typed.Close() })
 	cmd.SetIn(silence)
 	err := Confirm(cmd, output.New(io.Discard), false, "Really?")
-	if exitcode.Of(t.Context(), err) != exitcode.Interrupted {
-		t.Errorf("the error is %v, want exit code %d", err, exitcode.Interrupted)
-	}
+	installtest.Same(t, "the exit code", exitcode.Interrupted, exitcode.Of(t.Context(), err))
 }
 
 func TestLoggerQuotes(t *testing.T) {

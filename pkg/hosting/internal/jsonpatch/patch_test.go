@@ -7,11 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	sigsjson "sigs.k8s.io/json"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 // The API server sends fields of a later version: metadata.novel, spec.novel, and one in each
@@ -110,9 +111,7 @@ func TestPatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := patchOf(t, sentPod, test.change)
-			if diff := cmp.Diff(parsed(t, test.want), parsed(t, string(got))); diff != "" {
-				t.Errorf("the patch differs (-want +got):\n%s", diff)
-			}
+			hostingtest.Same(t, "the patch differs", parsed(t, test.want), parsed(t, string(got)))
 			if got != nil {
 				checkPatch(t, sentPod, got, test.change)
 			}
@@ -145,7 +144,7 @@ func TestPatchOfALongList(t *testing.T) {
 					Novel int
 				}
 			}
-			must(t, json.Unmarshal(got, &operations))
+			hostingtest.Must(t, json.Unmarshal(got, &operations))
 			kept := 0
 			for _, e := range operations[0].Value {
 				if e.Key == fmt.Sprintf("k%d", e.Novel) {
@@ -183,9 +182,7 @@ func TestOrigins(t *testing.T) {
 		"no names: by place":        {[]any{1, 2}, []any{3, 4, 5}, []int{0, 1, isNew}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, origins(test.was, test.is)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			hostingtest.Same(t, "the result", test.want, origins(test.was, test.is))
 		})
 	}
 }
@@ -193,11 +190,11 @@ func TestOrigins(t *testing.T) {
 func patchOf(t *testing.T, sent string, change func(*corev1.Pod)) []byte {
 	t.Helper()
 	before, after := &corev1.Pod{}, &corev1.Pod{}
-	must(t, sigsjson.UnmarshalCaseSensitivePreserveInts([]byte(sent), before))
+	hostingtest.Must(t, sigsjson.UnmarshalCaseSensitivePreserveInts([]byte(sent), before))
 	before.DeepCopyInto(after)
 	change(after)
 	got, err := ForReview(fmt.Appendf(nil, `{"request":{"object":%s}}`, sent), before, after)
-	must(t, err)
+	hostingtest.Must(t, err)
 	return got
 }
 
@@ -205,24 +202,22 @@ func patchOf(t *testing.T, sent string, change func(*corev1.Pod)) []byte {
 func checkPatch(t *testing.T, sent string, patch []byte, change func(*corev1.Pod)) {
 	t.Helper()
 	decoded, err := jsonpatch.DecodePatch(patch)
-	must(t, err)
+	hostingtest.Must(t, err)
 	result, err := decoded.Apply([]byte(sent))
 	if err != nil {
 		t.Fatalf("the patch %s does not apply: %v", patch, err)
 	}
 	want, got := &corev1.Pod{}, &corev1.Pod{}
-	must(t, sigsjson.UnmarshalCaseSensitivePreserveInts([]byte(sent), want))
+	hostingtest.Must(t, sigsjson.UnmarshalCaseSensitivePreserveInts([]byte(sent), want))
 	change(want)
-	must(t, sigsjson.UnmarshalCaseSensitivePreserveInts(result, got))
-	if diff := cmp.Diff(inJSON(t, want), inJSON(t, got)); diff != "" {
-		t.Errorf("the patched object differs from the handler's (-handler +patched):\n%s", diff)
-	}
+	hostingtest.Must(t, sigsjson.UnmarshalCaseSensitivePreserveInts(result, got))
+	hostingtest.Same(t, "the patched object differs from the handler's", inJSON(t, want), inJSON(t, got))
 }
 
 func inJSON(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.MarshalIndent(value, "", " ")
-	must(t, err)
+	hostingtest.Must(t, err)
 	return string(text)
 }
 
@@ -231,7 +226,7 @@ func parsed(t *testing.T, text string) (value any) {
 	if text == "" {
 		return nil
 	}
-	must(t, json.Unmarshal([]byte(text), &value))
+	hostingtest.Must(t, json.Unmarshal([]byte(text), &value))
 	return value
 }
 
@@ -248,28 +243,19 @@ func FuzzPatch(f *testing.F) {
 		var p patch
 		p.fields("", text(strings.TrimSpace(from)), was, is)
 		encoded, err := json.Marshal(p)
-		must(t, err)
+		hostingtest.Must(t, err)
 		decoded, err := jsonpatch.DecodePatch(encoded)
 		if err != nil {
 			t.Fatalf("%s: %v", encoded, err)
 		}
 		original, err := json.Marshal(was)
-		must(t, err)
+		hostingtest.Must(t, err)
 		result, err := decoded.Apply(original)
 		if err != nil {
 			t.Fatalf("%s does not apply to %s: %v", encoded, original, err)
 		}
 		var got map[string]any
-		must(t, sigsjson.UnmarshalCaseSensitivePreserveInts(result, &got))
-		if diff := cmp.Diff(is, got); diff != "" {
-			t.Errorf("%s on %s (-want +got):\n%s", encoded, original, diff)
-		}
+		hostingtest.Must(t, sigsjson.UnmarshalCaseSensitivePreserveInts(result, &got))
+		hostingtest.Same(t, fmt.Sprintf("%s on %s", encoded, original), is, got)
 	})
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
 )
 
 func review(spec, metadata string) string {
@@ -74,15 +76,9 @@ func TestRequestsBeforeACallAreBounded(t *testing.T) {
 	first := make(chan int)
 	go func() { first <- post() }()
 	<-asked
-	if status := post(); status != http.StatusTooManyRequests {
-		t.Errorf("the second is answered with HTTP %d", status)
-	}
+	hostingtest.Same(t, "the status of the second call", http.StatusTooManyRequests, post())
 	answer <- struct{}{}
-	if status := <-first; status != http.StatusOK {
-		t.Errorf("the first is answered with HTTP %d", status)
-	}
+	hostingtest.Same(t, "the status of the first call", http.StatusOK, <-first)
 	server.Close() // waits for the handlers
-	if n := l.callers.Load(); n != 0 {
-		t.Errorf("%d requests are still counted", n)
-	}
+	hostingtest.Same(t, "the number of requests that are still counted", int64(0), l.callers.Load())
 }

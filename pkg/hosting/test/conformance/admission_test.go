@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 var configMaps = []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("ConfigMap")}
@@ -98,18 +101,14 @@ func TestValidating(t *testing.T) {
 	t.Run("warn and annotate", func(t *testing.T) {
 		place := logEnd(t)
 		warnings.take()
-		if _, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("warn"), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		kube.Create(t, client.CoreV1().ConfigMaps(namespace), doing("warn"))
 		hostingtest.Same(t, "warnings", []string{"mind the gap"}, warnings.take())
 		waitForAnnotation(t, place, "judge."+namespace+".hosting/verdict", "with a warning")
 	})
 	t.Run("delete", func(t *testing.T) {
 		configMaps := client.CoreV1().ConfigMaps(namespace)
 		for do, wantDenied := range map[string]bool{"go": false, "stay": true} {
-			if _, err := configMaps.Create(t.Context(), doing(do), metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
-			}
+			kube.Create(t, configMaps, doing(do))
 			if err := configMaps.Delete(t.Context(), do, metav1.DeleteOptions{}); apierrors.IsForbidden(err) != wantDenied || err != nil && !wantDenied {
 				t.Errorf("deleting %s: %v", do, err)
 			}
@@ -169,8 +168,61 @@ func TestV1beta1(t *testing.T) {
 		err := dryRun(t.Context(), client, namespace, "deny")
 		return err != nil && strings.Contains(err.Error(), `webhook "old.`+namespace+`.hosting" denied the request: ConfigMap deny asked for it`)
 	})
-	if _, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), doing("warn"), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	kube.Create(t, client.CoreV1().ConfigMaps(namespace), doing("warn"))
 	waitForAnnotation(t, place, "old."+namespace+".hosting/verdict", "with a warning")
+}
+
+// waiting is a call whose handler waits.
+type waiting struct {
+	name            string
+	began, deadline time.Time
+}
+
+// After the timeout of the registration, the failurePolicy decides.
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	for policy, wantErr := range map[admissionregistrationv1.FailurePolicyType]string{
+		admissionregistrationv1.Ignore: "",
+		admissionregistrationv1.Fail:   "context deadline exceeded",
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			namespace := newNamespaceOf(t, "timeout-"+strings.ToLower(string(policy)))
+			var last atomic.Pointer[waiting]
+			w := obeying(func(judge func(context.Context, hosting.Request[*corev1.ConfigMap]) error) hosting.Handler {
+				return hosting.Validating(func(ctx context.Context, r hosting.Request[*corev1.ConfigMap]) error {
+					if r.Object.Data["do"] == "wait" {
+						deadline, _ := ctx.Deadline()
+						last.Store(&waiting{r.Object.Name, time.Now(), deadline})
+					}
+					return judge(ctx, r)
+				})
+			}, namespace)
+			w.Registration.TimeoutSeconds = 2
+			w.Registration.FailurePolicy = policy
+			b := hosting.NewBuilder(namespace)
+			b.RegisterWebhook("slow", w)
+			start(t, b, "--register-webhooks")
+			client, _ := newClient(t)
+			waitUntilCalled(t, client, namespace)
+
+			object := doing("wait")
+			// A busy machine may not call the handler in time: another call is made.
+			hostingtest.Eventually(t, "the handler is called", func() bool {
+				object.Name += "-again"
+				sent := time.Now()
+				_, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+				if (err != nil) != (wantErr != "") || err != nil && !strings.Contains(err.Error(), wantErr) {
+					t.Errorf("got %v, want %q", err, wantErr)
+				}
+				w := last.Load()
+				if w == nil || w.name != object.Name {
+					return false
+				}
+				if w.deadline.Sub(sent) < 2*time.Second || w.deadline.Sub(w.began) > 2*time.Second {
+					t.Errorf("of 2 s, the handler was given %s, %s after the call was sent", w.deadline.Sub(w.began), w.began.Sub(sent))
+				}
+				return true
+			})
+		})
+	}
 }

@@ -30,6 +30,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 func TestCallers(t *testing.T) {
@@ -135,9 +136,7 @@ func TestCallersWithCertificates(t *testing.T) {
 			response, err := (&http.Client{Transport: transport}).Get(h.url("/judge"))
 			hostingtest.Must(t, err)
 			defer response.Body.Close()
-			if response.StatusCode != test.want {
-				t.Errorf("HTTP %d, want %d", response.StatusCode, test.want)
-			}
+			hostingtest.Same(t, "the status", test.want, response.StatusCode)
 		})
 	}
 }
@@ -190,9 +189,7 @@ func send(t *testing.T, method, url, token string) (code int, body string) {
 func tokenOf(t *testing.T, client kubernetes.Interface, namespace, name string) string {
 	t.Helper()
 	accounts := client.CoreV1().ServiceAccounts(namespace)
-	if _, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	kube.Create(t, accounts, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	request, err := accounts.CreateToken(t.Context(), name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	hostingtest.Must(t, err)
 	return request.Status.Token
@@ -203,15 +200,12 @@ func allowPost(t *testing.T, client kubernetes.Interface, namespace, user, path 
 	t.Helper()
 	meta := metav1.ObjectMeta{Name: namespace + "-post"}
 	rules := []rbacv1.PolicyRule{{NonResourceURLs: []string{path}, Verbs: []string{"post"}}}
-	if _, err := client.RbacV1().ClusterRoles().Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := client.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+	kube.Create(t, client.RbacV1().ClusterRoles(), &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules})
+	kube.Create(t, client.RbacV1().ClusterRoleBindings(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta,
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: meta.Name},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	}, metav1.CreateOptions{})
-	hostingtest.Must(t, err)
+	})
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user, NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: path, Verb: "post"},
 	}}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 func admitAny(context.Context, hosting.Request[*unstructured.Unstructured]) error { return nil }
@@ -75,9 +75,7 @@ func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 	existing := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: namespace + "-strict", Labels: map[string]string{"by": "hand"}},
 	}
-	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), existing, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	kube.Create(t, client.AdmissionregistrationV1().ValidatingWebhookConfigurations(), existing)
 	scale := ruleFor("apps", "deployments/scale", admissionregistrationv1.NamespacedScope)
 	b := hosting.NewBuilder(namespace)
 	b.RegisterWebhook("strict", hosting.Webhook{
@@ -122,9 +120,7 @@ func TestRegistrationAsTheAuthorHasIt(t *testing.T) {
 		AdmissionReviewVersions: []string{"v1", "v1beta1"},
 	}
 	hostingtest.Same(t, "registered", []admissionregistrationv1.ValidatingWebhook{want}, got.Webhooks)
-	if got.Labels["by"] != "hand" {
-		t.Errorf("the labels are %v", got.Labels)
-	}
+	hostingtest.Same(t, "the label by", "hand", got.Labels["by"])
 }
 
 func TestRegistrationOfReplicas(t *testing.T) {
@@ -163,9 +159,7 @@ func TestRegistrationWaitsForTheKind(t *testing.T) {
 		t.Fatalf("registered for what there is not: %v", err)
 	}
 	hostingtest.Must(t, cluster.InstallCRDs(t.Context(), "testdata/doors.yaml"))
-	if got := mutatingOf(t, client, name).Webhooks[0].Rules[0].Resources; !cmp.Equal(got, []string{"doors"}) {
-		t.Errorf("registered for %v", got)
-	}
+	hostingtest.Same(t, "the registered resources", []string{"doors"}, mutatingOf(t, client, name).Webhooks[0].Rules[0].Resources)
 }
 
 func mutatingOf(t *testing.T, client kubernetes.Interface, name string) *admissionregistrationv1.MutatingWebhookConfiguration {

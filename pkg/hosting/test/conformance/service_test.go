@@ -51,9 +51,7 @@ func createService(t *testing.T, client kubernetes.Interface, namespace string, 
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: port, Port: 8443}}},
 	}
-	if _, err := client.CoreV1().Services(namespace).Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	kube.Create(t, client.CoreV1().Services(namespace), service)
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: name}},
 		AddressType: discoveryv1.AddressTypeIPv4,
@@ -62,7 +60,5 @@ func createService(t *testing.T, client kubernetes.Interface, namespace string, 
 		}},
 		Ports: []discoveryv1.EndpointPort{{Name: ptr.To(port), Port: ptr.To(int32(address.Port))}},
 	}
-	if _, err := client.DiscoveryV1().EndpointSlices(namespace).Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	kube.Create(t, client.DiscoveryV1().EndpointSlices(namespace), slice)
 }

@@ -49,9 +49,7 @@ func TestTLSAndProtocols(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			if got := conn.ConnectionState().NegotiatedProtocol; got != test.protocol {
-				t.Errorf("it speaks %q, want %q", got, test.protocol)
-			}
+			hostingtest.Same(t, "the protocol", test.protocol, conn.ConnectionState().NegotiatedProtocol)
 		})
 	}
 }
@@ -79,9 +77,7 @@ func TestABodyThatNeverEnds(t *testing.T) {
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			hostingtest.Must(t, err)
 			defer response.Body.Close()
-			if response.StatusCode != test.want {
-				t.Errorf("HTTP %d, want %d", response.StatusCode, test.want)
-			}
+			hostingtest.Same(t, "the status", test.want, response.StatusCode)
 		})
 	}
 }

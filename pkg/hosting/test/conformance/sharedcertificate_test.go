@@ -22,6 +22,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/internal/hostingtest"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 func judgingIn(namespace string) *hosting.Builder {
@@ -46,9 +47,7 @@ func TestReplicasShareACertificate(t *testing.T) {
 	}
 	client, _ := newClient(t)
 	secret := certificateSecret(t, client, namespace)
-	if keys := slices.Sorted(maps.Keys(secret.Data)); !slices.Equal(keys, []string{"ca.crt", "tls.crt", "tls.key"}) {
-		t.Errorf("the Secret has %v", keys)
-	}
+	hostingtest.Same(t, "the keys of the Secret", []string{"ca.crt", "tls.crt", "tls.key"}, slices.Sorted(maps.Keys(secret.Data)))
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
 	hostingtest.Must(t, err)
 	cas, err := cert.ParseCertsPEM(secret.Data["ca.crt"])
@@ -74,9 +73,7 @@ func TestSharedCertificateIsReplacedUnderLoad(t *testing.T) {
 		t.Helper()
 		secret := certificateSecret(t, client, namespace)
 		change(secret)
-		if _, err := secrets.Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+		kube.Update(t, secrets, secret)
 	}
 
 	another, key, err := cert.GenerateSelfSignedCertKey("hooks."+namespace+".svc", nil, []string{"hooks." + namespace + ".svc.cluster.local"})
@@ -150,9 +147,7 @@ func TestAReplicaIsNotReadyBeforeItIsTrusted(t *testing.T) {
 		code, body := h.get(t, "/readyz")
 		return code != 200 && strings.Contains(body, "[+]certificate ok") && strings.Contains(body, "[-]registrations failed: ValidatingWebhookConfiguration "+namespace+"-judge: ")
 	})
-	if after := caBundleOf(t, client, namespace); !bytes.Equal(before, after) {
-		t.Errorf("the caBundle has changed to\n%s", after)
-	}
+	hostingtest.Same(t, "the caBundle", string(before), string(caBundleOf(t, client, namespace)))
 	grant("get", "create", "update")
 	h.waitUntilReady(t)
 	after := caBundleOf(t, client, namespace)
@@ -177,9 +172,7 @@ func limitedUser(t *testing.T, client kubernetes.Interface, name string) (kubeco
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}},
 	}
-	if _, err := client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	kube.Create(t, client.RbacV1().ClusterRoleBindings(), binding)
 	roles := client.RbacV1().ClusterRoles()
 	return kubeconfig, func(verbs ...string) {
 		t.Helper()
@@ -196,8 +189,7 @@ func limitedUser(t *testing.T, client kubernetes.Interface, name string) (kubeco
 
 func certificateSecret(t *testing.T, client kubernetes.Interface, namespace string) *corev1.Secret {
 	t.Helper()
-	secret, err := client.CoreV1().Secrets(namespace).Get(t.Context(), namespace+"-hooks-certificate", metav1.GetOptions{})
-	hostingtest.Must(t, err)
+	secret := kube.Get(t, client.CoreV1().Secrets(namespace), namespace+"-hooks-certificate")
 	return secret
 }
 

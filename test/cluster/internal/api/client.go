@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -104,4 +105,32 @@ func (c *Client) get(ctx context.Context, path string) ([]byte, error) {
 		return nil, fmt.Errorf("GET %s: %s: %s", path, response.Status, strings.TrimSpace(string(body)))
 	}
 	return body, nil
+}
+
+const pollEvery = 100 * time.Millisecond
+
+// Poll asks until the answer is nil or the context ends. Then it returns what ended
+// the context, if that was given as its cause, and else the last answer that came in
+// time: both explain more than that the time was over.
+func Poll(ctx context.Context, ask func(context.Context) error) error {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	var last error
+	for {
+		err := ask(ctx)
+		if err == nil {
+			return nil
+		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+				return cause
+			}
+			return last
+		case <-ticker.C:
+		}
+	}
 }

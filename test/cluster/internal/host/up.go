@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/cluster/internal/api"
@@ -110,4 +112,35 @@ func waitFor(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return api.Poll(ctx, ask)
+}
+
+// steps reports what has been done, and how long after the beginning.
+type steps struct {
+	out   io.Writer
+	start time.Time
+}
+
+func newSteps(out io.Writer) steps {
+	return steps{out: out, start: time.Now()}
+}
+
+func (s steps) say(format string, args ...any) {
+	fmt.Fprintf(s.out, "%6.2fs  %s\n", time.Since(s.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// lock ensures that a cluster is not started and stopped at the same time. It
+// holds the folder above the cluster's, so that no file is left of it.
+func lock(run string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(run), 0o755); err != nil {
+		return nil, err
+	}
+	dir, err := os.Open(filepath.Dir(run))
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
+		dir.Close()
+		return nil, fmt.Errorf("lock %s: %w", dir.Name(), err)
+	}
+	return func() { dir.Close() }, nil
 }
