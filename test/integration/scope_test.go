@@ -98,7 +98,7 @@ func TestScopeShrinks(t *testing.T) {
 	e.runDeployments()
 	runOperator(e)
 	editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec.TargetNamespaces = []string{e.namespace} })
-	becomes(e, "the group says so", func() []string { return groupStatus(e, "og").Namespaces }, []string{e.namespace})
+	becomes(e, "the group reports it", func() []string { return groupStatus(e, "og").Namespaces }, []string{e.namespace})
 	carriesLabel(e, group, []string{e.namespace}, e.namespace, other)
 }
 
