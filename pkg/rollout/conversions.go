@@ -198,11 +198,11 @@ func (f *facts) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.C
 		return nil
 	}
 	lost := f.withoutConversion(d)
-	open := before.LastGap != nil && before.LastGap.To == nil
+	open := before.LastGap != nil && before.LastGap.EndTime == nil
 	switch {
 	case open && len(lost) == 0:
 		closed := before.LastGap.DeepCopy()
-		closed.To = new(microTime(f.now))
+		closed.EndTime = new(microTime(f.now))
 		return closed
 	case !open && len(lost) > 0 && isRegistered(*before):
 		return f.newGap(lost, *before)
@@ -213,14 +213,14 @@ func (f *facts) gapOf(d operatorsv1alpha1.WebhookDescription) *managerv1alpha1.C
 
 // The write that removed the conversion starts the gap, if field ownership shows it.
 func (f *facts) newGap(lost []*apiextensionsv1.CustomResourceDefinition, before managerv1alpha1.WebhookStatus) *managerv1alpha1.ConversionGap {
-	gap := &managerv1alpha1.ConversionGap{From: microTime(f.now)}
+	gap := &managerv1alpha1.ConversionGap{StartTime: microTime(f.now)}
 	for _, crd := range lost {
 		gap.CRDs = append(gap.CRDs, crd.Name)
 		by, at := conversion.LastOtherWriter(crd)
-		if at.IsZero() || before.Since != nil && at.Before(before.Since.Time) || !at.Before(gap.From.Time) {
+		if at.IsZero() || before.LastTransitionTime != nil && at.Before(before.LastTransitionTime.Time) || !at.Before(gap.StartTime.Time) {
 			continue
 		}
-		gap.By, gap.From = by, microTime(at)
+		gap.By, gap.StartTime = by, microTime(at)
 	}
 	slices.Sort(gap.CRDs)
 	return gap

@@ -26,7 +26,7 @@ func TestConversionGap(t *testing.T) {
 	webhook := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.example.com", ConversionCRDs: []string{live.Name}}
 	previous := managerv1alpha1.WebhookStatus{
 		Type: webhook.Type, GenerateName: webhook.GenerateName,
-		State: managerv1alpha1.WebhookRegistered, Since: new(metav1.NewTime(noon.Add(-time.Hour))),
+		State: managerv1alpha1.WebhookRegistered, LastTransitionTime: new(metav1.NewTime(noon.Add(-time.Hour))),
 	}
 	statusOf := func(w managerv1alpha1.WebhookStatus) managerv1alpha1.WebhookRolloutStatus {
 		return managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Webhooks: []managerv1alpha1.WebhookStatus{w}}}}
@@ -61,7 +61,7 @@ func TestConversionGap(t *testing.T) {
 	for range 2 {
 		event := observe(noon.Add(1500*time.Millisecond), managerv1alpha1.WebhookWaiting)
 		gap := previous.LastGap
-		if event.Reason != "" || gap == nil || gap.By != "kubectl" || !gap.From.Time.Equal(noon.Add(time.Second)) || gap.To != nil {
+		if event.Reason != "" || gap == nil || gap.By != "kubectl" || !gap.StartTime.Time.Equal(noon.Add(time.Second)) || gap.EndTime != nil {
 			t.Fatalf("during the gap: %+v, %+v", gap, event)
 		}
 	}
@@ -71,7 +71,7 @@ func TestConversionGap(t *testing.T) {
 	if event := observe(noon.Add(1750*time.Millisecond), managerv1alpha1.WebhookRegistered); event.Reason != "ConversionInterrupted" || event.Message != want || !event.Warning {
 		t.Errorf("after the gap: %+v", event)
 	}
-	if event := observe(noon.Add(time.Hour), managerv1alpha1.WebhookRegistered); event.Reason != "" || previous.LastGap.To == nil {
+	if event := observe(noon.Add(time.Hour), managerv1alpha1.WebhookRegistered); event.Reason != "" || previous.LastGap.EndTime == nil {
 		t.Errorf("later: %+v, %+v", previous.LastGap, event)
 	}
 }

@@ -36,7 +36,7 @@ type outcome struct {
 
 func newPlanner(in Input, now time.Time) *planner {
 	f := &facts{Input: in, now: now}
-	p := &planner{facts: f, outcome: &outcome{unregistered: f.lastUnregistered()}, plan: &planBuilder{facts: f}}
+	p := &planner{facts: f, outcome: &outcome{unregistered: f.lastUnregistrationTime()}, plan: &planBuilder{facts: f}}
 	dialling := &probes{facts: f, plan: p.plan}
 	p.ports = &ports{facts: f, probes: dialling, plan: p.plan}
 	p.registrar = &registrar{facts: f, probes: dialling, ports: p.ports, plan: p.plan}

@@ -24,8 +24,8 @@ func (f *facts) previousStatus(d operatorsv1alpha1.WebhookDescription) *managerv
 }
 
 func (f *facts) sinceOf(d operatorsv1alpha1.WebhookDescription, state managerv1alpha1.WebhookState) time.Time {
-	if before := f.previousStatus(d); before != nil && before.State == state && before.Since != nil {
-		return before.Since.Time
+	if before := f.previousStatus(d); before != nil && before.State == state && before.LastTransitionTime != nil {
+		return before.LastTransitionTime.Time
 	}
 	return f.now
 }
@@ -53,10 +53,10 @@ func (f *facts) registeredSince(w render.Webhook, created time.Time) time.Time {
 		return created
 	}
 	before := f.previousStatus(w.Description)
-	if before == nil || before.Since == nil || !isRegistered(*before) {
+	if before == nil || before.LastTransitionTime == nil || !isRegistered(*before) {
 		return f.now
 	}
-	return workload.Later(created, endOfSecond(before.Since.Time))
+	return workload.Later(created, endOfSecond(before.LastTransitionTime.Time))
 }
 
 // metadata.creationTimestamp has whole seconds: the end of that second counts if the exact time is unknown.

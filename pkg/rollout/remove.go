@@ -199,8 +199,8 @@ func (x *remover) deletionsSettled() bool {
 		switch before := x.previousStatus(d); {
 		case before != nil && isRegistered(*before):
 			settled = x.now.Add(settle)
-		case before != nil && before.State == managerv1alpha1.WebhookBlocked && before.Since != nil:
-			settled = before.Since.Add(settle)
+		case before != nil && before.State == managerv1alpha1.WebhookBlocked && before.LastTransitionTime != nil:
+			settled = before.LastTransitionTime.Add(settle)
 		}
 		if x.now.Before(settled) {
 			x.plan.requeue(settled, "API servers learn of a deletion")

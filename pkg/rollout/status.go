@@ -36,8 +36,8 @@ func (r *reporter) report() {
 	limit := r.messageLimit()
 	for _, d := range r.deployments {
 		reported := r.reportDeployment(d, limit)
-		if c := reported.Certificate; c != nil && c.NotAfter != nil && (status.CertificatesExpire == nil || c.NotAfter.Before(status.CertificatesExpire)) {
-			status.CertificatesExpire = c.NotAfter
+		if c := reported.Certificate; c != nil && c.NotAfter != nil && (status.CertificateExpirationTime == nil || c.NotAfter.Before(status.CertificateExpirationTime)) {
+			status.CertificateExpirationTime = c.NotAfter
 		}
 		for _, w := range reported.Registrations() {
 			if w.State != managerv1alpha1.WebhookDisabled {
@@ -83,7 +83,7 @@ func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1
 		since := metav1.NewTime(r.sinceOf(w.Description, w.state))
 		if registration.IsAPIService(w.Webhook) {
 			reported.APIServices = append(reported.APIServices, managerv1alpha1.APIServiceStatus{
-				Name: w.Description.GenerateName, State: w.state, Reason: w.reason, Message: message, Since: &since,
+				Name: w.Description.GenerateName, State: w.state, Reason: w.reason, Message: message, LastTransitionTime: &since,
 				Lost: !w.live() && w.configuration != "",
 			})
 			continue
@@ -93,7 +93,7 @@ func (r *reporter) reportDeployment(d deploymentView, limit int) managerv1alpha1
 			Type: w.Description.Type, GenerateName: w.Description.GenerateName,
 			Intercepts: seen.Text, BeyondScope: seen.BeyondScope, Exempt: seen.Exempt,
 			Configuration: w.configuration, CRDs: eachOnce(w.Description.ConversionCRDs), Calls: r.callOf(w.Description),
-			State: w.state, Reason: w.reason, Message: message, Since: &since, LastGap: w.gap,
+			State: w.state, Reason: w.reason, Message: message, LastTransitionTime: &since, LastGap: w.gap,
 		})
 	}
 	return reported
@@ -117,7 +117,7 @@ func (r *reporter) reportUpgrade(status *managerv1alpha1.WebhookRolloutStatus) {
 	}
 	if !r.unregistered.IsZero() {
 		at := metav1.NewTime(r.unregistered)
-		status.Upgrade.LastUnregistered = &at
+		status.Upgrade.LastUnregistrationTime = &at
 	}
 }
 

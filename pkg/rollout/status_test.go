@@ -24,17 +24,17 @@ func TestStatus(t *testing.T) {
 		at := metav1.NewTime(since)
 		return []managerv1alpha1.WebhookStatus{{
 			Type: "ValidatingAdmissionWebhook", GenerateName: "v." + deployment + ".example.com", Configuration: c.validating(deployment).Name,
-			Calls: deployment + "-service:443", Intercepts: "CREATE of orders.shop.example.com everywhere", State: state, Reason: reason, Message: message, Since: &at,
+			Calls: deployment + "-service:443", Intercepts: "CREATE of orders.shop.example.com everywhere", State: state, Reason: reason, Message: message, LastTransitionTime: &at,
 		}}
 	}
-	firstSince := plan.Status.Deployments[0].Webhooks[0].Since.Time
+	firstSince := plan.Status.Deployments[0].Webhooks[0].LastTransitionTime.Time
 	if !firstSince.Before(c.now) {
 		t.Errorf("the first is registered since %s, which is now", firstSince)
 	}
 	unavailable := `deployment "second" not available: Deployment does not have minimum availability.`
 	first, second := c.Certificates["first"], c.Certificates["second"]
 	want := managerv1alpha1.WebhookRolloutStatus{
-		ObservedGeneration: 7, Registrations: 2, ReadyRegistrations: 1, CertificatesExpire: &expires, Provider: "manager",
+		ObservedGeneration: 7, Registrations: 2, ReadyRegistrations: 1, CertificateExpirationTime: &expires, Provider: "manager",
 		Conditions: []metav1.Condition{{
 			Type: "Ready", Status: "False", Reason: "NoReadyEndpoints", ObservedGeneration: 7, LastTransitionTime: metav1.NewTime(c.now),
 			Message: "webhook v.second.example.com is Unreachable: service second-service has no ready endpoint: " + unavailable,

@@ -140,9 +140,9 @@ func (p *planner) selectorConflict() string {
 	return ""
 }
 
-func (f *facts) lastUnregistered() time.Time {
-	if u := f.Previous.Upgrade; u != nil && u.LastUnregistered != nil && len(f.Upgrade.From) > 0 {
-		return u.LastUnregistered.Time
+func (f *facts) lastUnregistrationTime() time.Time {
+	if u := f.Previous.Upgrade; u != nil && u.LastUnregistrationTime != nil && len(f.Upgrade.From) > 0 {
+		return u.LastUnregistrationTime.Time
 	}
 	return time.Time{}
 }

@@ -87,10 +87,10 @@ func tellsOfTheGap(e *env, csv string) {
 	e.Helper()
 	e.eventually("the conversion is back, and the gap is reported", func() (bool, any) {
 		w := conversionOf(e, csv)
-		if w.LastGap == nil || w.LastGap.To == nil || w.State != managerv1alpha1.WebhookRegistered {
+		if w.LastGap == nil || w.LastGap.EndTime == nil || w.State != managerv1alpha1.WebhookRegistered {
 			return false, w
 		}
-		e.Logf("%v went without their conversion for %s, by %q", w.LastGap.CRDs, w.LastGap.To.Sub(w.LastGap.From.Time), w.LastGap.By)
+		e.Logf("%v went without their conversion for %s, by %q", w.LastGap.CRDs, w.LastGap.EndTime.Sub(w.LastGap.StartTime.Time), w.LastGap.By)
 		return true, nil
 	})
 }

@@ -184,7 +184,7 @@ func (e *env) explain() {
 		for _, d := range r.Status.Deployments {
 			e.Logf("deployment %s is %s/%s: %s", d.Name, d.State, d.Reason, d.Message)
 			for _, w := range d.Webhooks {
-				e.Logf("webhook %s is %s/%s since %s: %s", w.GenerateName, w.State, w.Reason, w.Since, w.Message)
+				e.Logf("webhook %s is %s/%s since %s: %s", w.GenerateName, w.State, w.Reason, w.LastTransitionTime, w.Message)
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func TestConversion(t *testing.T) {
 	m.emits("Warning ConversionInterrupted " + crd.Name + " had no conversion webhook for at most ")
 	e.eventually("the WebhookRollout reports the gap", func() (bool, any) {
 		w := webhookStatus(e, "operator.v1", "v.example.com")
-		return w.State == "Registered" && w.LastGap != nil && w.LastGap.To != nil && w.LastGap.By == "administrator" && slices.Equal(w.LastGap.CRDs, []string{crd.Name}), w.LastGap
+		return w.State == "Registered" && w.LastGap != nil && w.LastGap.EndTime != nil && w.LastGap.By == "administrator" && slices.Equal(w.LastGap.CRDs, []string{crd.Name}), w.LastGap
 	})
 
 	e.uninstall("operator.v1")

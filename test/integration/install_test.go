@@ -60,7 +60,7 @@ func TestInstallPrinterColumns(t *testing.T) {
 	for i, column := range table.ColumnDefinitions {
 		cells[column.Name] = table.Rows[0].Cells[i]
 	}
-	expires := e.rollout("operator.v1").CertificatesExpire.UTC().Format(time.RFC3339)
+	expires := e.rollout("operator.v1").CertificateExpirationTime.UTC().Format(time.RFC3339)
 	for column, want := range map[string]any{"Name": "operator.v1", "Ready": int64(1), "Declared": int64(1), "Cert-Expires": expires, "Provider": "manager"} {
 		same(t, "column "+column, cells[column], want)
 	}

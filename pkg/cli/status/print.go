@@ -46,7 +46,7 @@ func (s Status) Print(to output.Writer, wide bool, now time.Time) {
 }
 
 func (w Webhook) line(wide bool, now time.Time) []string {
-	cells := []string{w.Namespace, w.CSV, w.Name, w.Type, w.State, age(w.Since, now), left(w.Certificate, now)}
+	cells := []string{w.Namespace, w.CSV, w.Name, w.Type, w.State, age(w.LastTransitionTime, now), left(w.Certificate, now)}
 	if wide {
 		cells = append(cells, cmp.Or(w.Provider, none), cmp.Or(w.CertificatePhase, none), cmp.Or(w.Registration, none), cmp.Or(w.Reason, none))
 	}

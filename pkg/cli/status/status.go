@@ -57,8 +57,8 @@ type Webhook struct {
 	State      string `json:"state"`
 	Deployment string `json:"deployment"`
 	// Registration is the configuration, or the definitions, by which API servers know it.
-	Registration string       `json:"registration,omitempty"`
-	Since        *metav1.Time `json:"since,omitempty"`
+	Registration       string       `json:"registration,omitempty"`
+	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
 	// Certificate is when the one that it serves ends, and CertificatePhase where it stands.
 	Certificate      *metav1.Time `json:"certificateNotAfter,omitempty"`
 	CertificatePhase string       `json:"certificatePhase,omitempty"`
@@ -121,7 +121,7 @@ func webhooks(r managerv1alpha1.WebhookRollout, f Facts, now time.Time) []Webhoo
 		for _, w := range d.Registrations() {
 			one := Webhook{
 				Namespace: r.Namespace, CSV: r.Name, Deployment: d.Name,
-				Name: w.GenerateName, Type: typeOf(w.Type), State: string(w.State), Since: w.Since,
+				Name: w.GenerateName, Type: typeOf(w.Type), State: string(w.State), LastTransitionTime: w.LastTransitionTime,
 				Registration: cmp.Or(w.Configuration, strings.Join(w.CRDs, ",")),
 			}
 			switch {

@@ -28,10 +28,10 @@ func rollouts() []managerv1alpha1.WebhookRollout {
 			Name:        "manager",
 			Certificate: &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: "Stable", NotAfter: ago(-60 * 24 * time.Hour)},
 			Webhooks: []managerv1alpha1.WebhookStatus{
-				{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", Configuration: "v.shop.io-x", State: managerv1alpha1.WebhookRegistered, Message: "serves", Since: ago(time.Hour)},
-				{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.shop.io", CRDs: []string{"a.shop.io", "b.shop.io"}, State: managerv1alpha1.WebhookUnreachable, Reason: "NoReadyEndpoints", Message: "no pod is ready", Since: ago(time.Minute)},
+				{Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", Configuration: "v.shop.io-x", State: managerv1alpha1.WebhookRegistered, Message: "serves", LastTransitionTime: ago(time.Hour)},
+				{Type: operatorsv1alpha1.ConversionWebhook, GenerateName: "c.shop.io", CRDs: []string{"a.shop.io", "b.shop.io"}, State: managerv1alpha1.WebhookUnreachable, Reason: "NoReadyEndpoints", Message: "no pod is ready", LastTransitionTime: ago(time.Minute)},
 			},
-			APIServices: []managerv1alpha1.APIServiceStatus{{Name: "v1.shop.io", State: managerv1alpha1.WebhookUnreachable, Reason: "FailedDiscoveryCheck", Message: "it does not answer", Since: ago(time.Minute)}},
+			APIServices: []managerv1alpha1.APIServiceStatus{{Name: "v1.shop.io", State: managerv1alpha1.WebhookUnreachable, Reason: "FailedDiscoveryCheck", Message: "it does not answer", LastTransitionTime: ago(time.Minute)}},
 		}, {
 			Name:        "worker",
 			Certificate: &managerv1alpha1.CertificateStatus{Provider: "manager", Phase: "Bootstrap", Message: "the Secret is another client's"},

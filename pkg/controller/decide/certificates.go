@@ -246,7 +246,7 @@ func (c *certifier) certificateOf(facts certs.Facts, decided certs.Decision, pod
 		result.status.Provider = serving.Provider
 		result.status.Generation, result.status.CAFingerprint = serving.Number, serving.CAFingerprint
 		result.status.NotBefore, result.status.NotAfter = instant(serving.NotBefore), instant(serving.NotAfter)
-		result.status.RotatesAt, result.status.UpdatedAt = instant(serving.RenewAt), instant(serving.Updated)
+		result.status.RenewalTime, result.status.LastUpdateTime = instant(serving.RenewAt), instant(serving.Updated)
 	}
 	result.trust.CAHash, result.trust.RestartedFor = c.startedFor(decided)
 	c.rotateAtPending = c.rotateAtPending || decided.RotateAtPending

@@ -73,7 +73,7 @@ func (c *certifier) addIssuance(i issuance, to *certificate, decided certs.Decis
 // explain replaces the message by a problem while no certificate can be served.
 func (i issuance) explain(status *managerv1alpha1.CertificateStatus) {
 	if i.provider != managerv1alpha1.ProviderManager {
-		status.RotatesAt = instant(i.RenewAt)
+		status.RenewalTime = instant(i.RenewAt)
 	}
 	problem := i.Problem
 	if status.Rejected != nil {

@@ -67,7 +67,7 @@ func (s statusCollector) Collect(to chan<- prometheus.Metric) {
 				to <- gaugeOf(descPhase, 1, namespace, csv, deployment, label("phase", string(c.Phase)))
 				to <- gaugeOf(descLost, float64(len(c.LostRegistrations)), namespace, csv, deployment)
 				provider := label("provider", string(c.Provider))
-				for desc, at := range map[*prometheus.Desc]*metav1.Time{descExpiry: c.NotAfter, descStart: c.NotBefore, descRenewal: c.RotatesAt} {
+				for desc, at := range map[*prometheus.Desc]*metav1.Time{descExpiry: c.NotAfter, descStart: c.NotBefore, descRenewal: c.RenewalTime} {
 					if at != nil {
 						to <- gaugeOf(desc, float64(at.Unix()), namespace, csv, deployment, provider)
 					}

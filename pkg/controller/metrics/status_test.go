@@ -34,7 +34,7 @@ func TestStatusCollector(t *testing.T) {
 			Name: "manager",
 			Certificate: &managerv1alpha1.CertificateStatus{
 				Provider: managerv1alpha1.ProviderManager, Phase: managerv1alpha1.CertificateStable,
-				NotBefore: &metav1.Time{Time: time.Unix(1e9, 0)}, NotAfter: &metav1.Time{Time: time.Unix(2e9, 0)}, RotatesAt: &metav1.Time{Time: time.Unix(15e8, 0)},
+				NotBefore: &metav1.Time{Time: time.Unix(1e9, 0)}, NotAfter: &metav1.Time{Time: time.Unix(2e9, 0)}, RenewalTime: &metav1.Time{Time: time.Unix(15e8, 0)},
 			},
 			Webhooks: []managerv1alpha1.WebhookStatus{{
 				Type: operatorsv1alpha1.ValidatingAdmissionWebhook, GenerateName: "v.shop.io", State: managerv1alpha1.WebhookUnreachable,
@@ -90,7 +90,7 @@ func TestMetricNames(t *testing.T) {
 	rollout := &managerv1alpha1.WebhookRollout{Status: managerv1alpha1.WebhookRolloutStatus{
 		Conditions: []metav1.Condition{{Type: "Ready"}},
 		Deployments: []managerv1alpha1.DeploymentStatus{{
-			Certificate: &managerv1alpha1.CertificateStatus{NotBefore: &metav1.Time{}, NotAfter: &metav1.Time{}, RotatesAt: &metav1.Time{}},
+			Certificate: &managerv1alpha1.CertificateStatus{NotBefore: &metav1.Time{}, NotAfter: &metav1.Time{}, RenewalTime: &metav1.Time{}},
 			Webhooks:    []managerv1alpha1.WebhookStatus{{}},
 		}},
 	}}

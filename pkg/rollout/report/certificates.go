@@ -12,15 +12,15 @@ import (
 // renewal time. For a certificate of another client, only NotBefore is known.
 func SetCertificates(csv *operatorsv1alpha1.ClusterServiceVersionStatus, status managerv1alpha1.WebhookRolloutStatus) {
 	for i, d := range certificatesIn(status) {
-		updated := cmp.Or(d.UpdatedAt, d.NotBefore)
+		updated := cmp.Or(d.LastUpdateTime, d.NotBefore)
 		if i == 0 {
-			csv.CertsLastUpdated, csv.CertsRotateAt = updated, d.RotatesAt
+			csv.CertsLastUpdated, csv.CertsRotateAt = updated, d.RenewalTime
 		}
 		if csv.CertsLastUpdated.Before(updated) {
 			csv.CertsLastUpdated = updated
 		}
-		if d.RotatesAt != nil && (csv.CertsRotateAt == nil || d.RotatesAt.Before(csv.CertsRotateAt)) {
-			csv.CertsRotateAt = d.RotatesAt
+		if d.RenewalTime != nil && (csv.CertsRotateAt == nil || d.RenewalTime.Before(csv.CertsRotateAt)) {
+			csv.CertsRotateAt = d.RenewalTime
 		}
 	}
 }

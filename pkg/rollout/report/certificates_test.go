@@ -15,8 +15,8 @@ import (
 // The status of the ClusterServiceVersion has the newest certificate and the earliest renewal.
 func TestReportCertificates(t *testing.T) {
 	at := func(hours int) *metav1.Time { return new(metav1.NewTime(noon.Add(time.Duration(hours) * time.Hour))) }
-	certificate := func(from, rotatesAt *metav1.Time) managerv1alpha1.DeploymentStatus {
-		return managerv1alpha1.DeploymentStatus{Certificate: &managerv1alpha1.CertificateStatus{NotBefore: from, RotatesAt: rotatesAt}}
+	certificate := func(from, renewalTime *metav1.Time) managerv1alpha1.DeploymentStatus {
+		return managerv1alpha1.DeploymentStatus{Certificate: &managerv1alpha1.CertificateStatus{NotBefore: from, RenewalTime: renewalTime}}
 	}
 	csv := operatorsv1alpha1.ClusterServiceVersionStatus{CertsLastUpdated: at(-9), CertsRotateAt: at(-8)}
 	expect := func(when string, updated, renewal *metav1.Time) {
@@ -38,7 +38,7 @@ func TestReportCertificates(t *testing.T) {
 	expect("without a renewal", at(6), nil)
 	given := func(from, at *metav1.Time) managerv1alpha1.DeploymentStatus {
 		d := certificate(from, nil)
-		d.Certificate.UpdatedAt = at
+		d.Certificate.LastUpdateTime = at
 		return d
 	}
 	SetCertificates(&csv, managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{

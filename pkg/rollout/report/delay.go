@@ -67,10 +67,10 @@ func withoutTexts(s managerv1alpha1.WebhookRolloutStatus) managerv1alpha1.Webhoo
 			d.Certificate.Endpoints, d.Certificate.Message = nil, ""
 		}
 		for j := range d.Webhooks {
-			d.Webhooks[j].Reason, d.Webhooks[j].Message, d.Webhooks[j].Since = "", "", nil
+			d.Webhooks[j].Reason, d.Webhooks[j].Message, d.Webhooks[j].LastTransitionTime = "", "", nil
 		}
 		for j := range d.APIServices {
-			d.APIServices[j].Reason, d.APIServices[j].Message, d.APIServices[j].Since = "", "", nil
+			d.APIServices[j].Reason, d.APIServices[j].Message, d.APIServices[j].LastTransitionTime = "", "", nil
 		}
 	}
 	return s

@@ -29,7 +29,7 @@ func rolloutStatus(state managerv1alpha1.WebhookState, word string, change ...fu
 		Deployments: []managerv1alpha1.DeploymentStatus{{
 			Name: "server", State: managerv1alpha1.DeploymentState(word), Reason: word, Message: word,
 			Certificate: &managerv1alpha1.CertificateStatus{Generation: 1, Endpoints: &managerv1alpha1.CertificateEndpoints{Total: int32(len(word))}, Message: word},
-			Webhooks:    []managerv1alpha1.WebhookStatus{{GenerateName: "v.example.com", State: state, Reason: word, Message: word, Since: &since}},
+			Webhooks:    []managerv1alpha1.WebhookStatus{{GenerateName: "v.example.com", State: state, Reason: word, Message: word, LastTransitionTime: &since}},
 		}},
 	}
 	for _, f := range change {

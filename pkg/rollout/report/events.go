@@ -154,7 +154,7 @@ func webhookEvent(before *managerv1alpha1.WebhookStatus, w managerv1alpha1.Webho
 }
 
 func gapEvent(before, after *managerv1alpha1.ConversionGap) Event {
-	if after == nil || after.To == nil || before != nil && before.To != nil && before.To.Equal(after.To) {
+	if after == nil || after.EndTime == nil || before != nil && before.EndTime != nil && before.EndTime.Equal(after.EndTime) {
 		return Event{}
 	}
 	by, took := "a client that field ownership does not show", "at least" // it is not known since when
@@ -163,5 +163,5 @@ func gapEvent(before, after *managerv1alpha1.ConversionGap) Event {
 	}
 	return Event{Warning: true, Reason: managerv1alpha1.EventConversionInterrupted, Message: fmt.Sprintf(
 		"%s had no conversion webhook for %s %s, from %s on, because %s wrote spec.conversion: objects in another version may have lost fields. Do not apply spec.conversion",
-		strings.Join(after.CRDs, ", "), took, after.To.Sub(after.From.Time).Round(time.Millisecond), after.From.UTC().Format(time.RFC3339), by)}
+		strings.Join(after.CRDs, ", "), took, after.EndTime.Sub(after.StartTime.Time).Round(time.Millisecond), after.StartTime.UTC().Format(time.RFC3339), by)}
 }

@@ -22,10 +22,10 @@ func NewlyRegistered(before, after managerv1alpha1.WebhookRolloutStatus, now tim
 	for _, d := range after.Deployments {
 		for _, w := range d.Registrations() {
 			old := known[csvspec.Identity{Type: w.Type, GenerateName: w.GenerateName}]
-			if w.State != managerv1alpha1.WebhookRegistered || old == nil || old.State != managerv1alpha1.WebhookWaiting || old.Since == nil {
+			if w.State != managerv1alpha1.WebhookRegistered || old == nil || old.State != managerv1alpha1.WebhookWaiting || old.LastTransitionTime == nil {
 				continue
 			}
-			all = append(all, NewRegistration{Type: w.Type, Took: max(0, now.Sub(old.Since.Time))})
+			all = append(all, NewRegistration{Type: w.Type, Took: max(0, now.Sub(old.LastTransitionTime.Time))})
 		}
 	}
 	return all

@@ -18,7 +18,7 @@ func TestRegistrations(t *testing.T) {
 	status := func(state managerv1alpha1.WebhookState, since time.Time) managerv1alpha1.WebhookRolloutStatus {
 		w := managerv1alpha1.WebhookStatus{Type: operatorsv1alpha1.MutatingAdmissionWebhook, GenerateName: "m.example.com", State: state}
 		if !since.IsZero() {
-			w.Since = &metav1.Time{Time: since}
+			w.LastTransitionTime = &metav1.Time{Time: since}
 		}
 		return managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{{Name: "manager", Webhooks: []managerv1alpha1.WebhookStatus{w}}}}
 	}

@@ -13,7 +13,7 @@ const APIServiceType operatorsv1alpha1.WebhookAdmissionType = "APIService"
 func (d DeploymentStatus) Registrations() []WebhookStatus {
 	all := make([]WebhookStatus, 0, len(d.APIServices)+len(d.Webhooks))
 	for _, s := range d.APIServices {
-		one := WebhookStatus{Type: APIServiceType, GenerateName: s.Name, State: s.State, Reason: s.Reason, Message: s.Message, Since: s.Since}
+		one := WebhookStatus{Type: APIServiceType, GenerateName: s.Name, State: s.State, Reason: s.Reason, Message: s.Message, LastTransitionTime: s.LastTransitionTime}
 		if s.State == WebhookRegistered || s.State == WebhookUnreachable || s.Lost {
 			one.Configuration = s.Name
 		}

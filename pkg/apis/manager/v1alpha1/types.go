@@ -13,7 +13,7 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyRegistrations`,description="Number of webhooks and owned APIServices that are registered and reachable"
 // +kubebuilder:printcolumn:name="Declared",type=integer,JSONPath=`.status.registrations`,description="Number of webhooks and owned APIServices that the ClusterServiceVersion declares"
-// +kubebuilder:printcolumn:name="Cert-Expires",type=string,JSONPath=`.status.certificatesExpire`,description="When the first serving certificate expires"
+// +kubebuilder:printcolumn:name="Cert-Expires",type=string,JSONPath=`.status.certificateExpirationTime`,description="When the first serving certificate expires"
 // +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.status.provider`,description="Who issues the serving certificates"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
@@ -61,9 +61,9 @@ type WebhookRolloutStatus struct {
 	// +optional
 	ReadyRegistrations int32 `json:"readyRegistrations"`
 
-	// certificatesExpire is when the first serving certificate in use expires.
+	// certificateExpirationTime is when the first serving certificate in use expires.
 	// +optional
-	CertificatesExpire *metav1.Time `json:"certificatesExpire,omitempty"`
+	CertificateExpirationTime *metav1.Time `json:"certificateExpirationTime,omitempty"`
 
 	// provider is who issues the serving certificates.
 	// +optional
@@ -126,10 +126,10 @@ type UpgradeStatus struct {
 	// +listType=atomic
 	From []string `json:"from"`
 
-	// lastUnregistered is when a webhook was last unregistered, because the new
+	// lastUnregistrationTime is when a webhook was last unregistered, because the new
 	// version does not have it or serves it in another way.
 	// +optional
-	LastUnregistered *metav1.Time `json:"lastUnregistered,omitempty"`
+	LastUnregistrationTime *metav1.Time `json:"lastUnregistrationTime,omitempty"`
 }
 
 // Condition types of a WebhookRollout.
@@ -265,18 +265,18 @@ type CertificateStatus struct {
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
 
-	// notAfter is when it ends.
+	// notAfter is when it expires.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 
-	// rotatesAt is when it is due for renewal.
+	// renewalTime is when it is due for renewal.
 	// +optional
-	RotatesAt *metav1.Time `json:"rotatesAt,omitempty"`
+	RenewalTime *metav1.Time `json:"renewalTime,omitempty"`
 
-	// updatedAt is when pods were given it, in place of another or as their first. Absent
+	// lastUpdateTime is when pods were given it, in place of another or as their first. Absent
 	// where the manager did not give it to them.
 	// +optional
-	UpdatedAt *metav1.Time `json:"updatedAt,omitempty"`
+	LastUpdateTime *metav1.Time `json:"lastUpdateTime,omitempty"`
 
 	// endpoints counts the pods and endpoints that serve this certificate while it replaces another.
 	// Absent while no certificate is replaced.
@@ -400,9 +400,9 @@ type WebhookStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// since is when the state was first observed.
+	// lastTransitionTime is when the state was first observed.
 	// +optional
-	Since *metav1.Time `json:"since,omitempty"`
+	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
 
 	// lastGap is the last time in which CustomResourceDefinitions went without this
 	// conversion webhook although they had it before. Absent when that never happened.
@@ -423,13 +423,13 @@ type ConversionGap struct {
 	// +optional
 	By string `json:"by,omitempty"`
 
-	// from is when that client wrote, to the second: the gap began then or a little later.
+	// startTime is when that client wrote, to the second: the gap began then or a little later.
 	// Without by it is when the gap was observed, and it began a little earlier.
-	From metav1.MicroTime `json:"from"`
+	StartTime metav1.MicroTime `json:"startTime"`
 
-	// to is when the conversion was observed again. Absent while it is missing.
+	// endTime is when the conversion was observed again. Absent while it is missing.
 	// +optional
-	To *metav1.MicroTime `json:"to,omitempty"`
+	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
 }
 
 // APIServiceStatus is what registers the kinds of one version of a group that the
@@ -455,7 +455,7 @@ type APIServiceStatus struct {
 	// +optional
 	Lost bool `json:"lost,omitempty"`
 
-	// since is when the state was first observed.
+	// lastTransitionTime is when the state was first observed.
 	// +optional
-	Since *metav1.Time `json:"since,omitempty"`
+	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
 }

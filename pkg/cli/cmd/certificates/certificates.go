@@ -104,7 +104,7 @@ func tableOfCertificates(out output.Writer, all []certificate, wide bool) {
 	var rows [][]string
 	for _, c := range all {
 		fingerprint := c.CAFingerprint[:min(len(c.CAFingerprint), 12)]
-		cells := []string{c.Namespace, c.CSV, c.Deployment, string(c.Provider), string(c.Phase), instantOr(c.NotAfter), instantOr(c.RotatesAt), cmp.Or(fingerprint, "-"), cmp.Or(c.Endpoints.String(), "-")}
+		cells := []string{c.Namespace, c.CSV, c.Deployment, string(c.Provider), string(c.Phase), instantOr(c.NotAfter), instantOr(c.RenewalTime), cmp.Or(fingerprint, "-"), cmp.Or(c.Endpoints.String(), "-")}
 		if wide {
 			cells = append(cells, strconv.FormatInt(c.Generation, 10))
 		}

@@ -28,7 +28,7 @@ func TestPrintCertificates(t *testing.T) {
 		rollout("shop", &managerv1alpha1.CertificateStatus{
 			Provider: "manager", Phase: managerv1alpha1.CertificatePromoting, Generation: 2, CAFingerprint: strings.Repeat("ab", 32),
 			Secret:   "manager-service-2-cert",
-			NotAfter: &at, RotatesAt: &at, Endpoints: &managerv1alpha1.CertificateEndpoints{Total: 2, Updated: 1, Outdated: 1}, Message: "pod b serves another",
+			NotAfter: &at, RenewalTime: &at, Endpoints: &managerv1alpha1.CertificateEndpoints{Total: 2, Updated: 1, Outdated: 1}, Message: "pod b serves another",
 		}),
 		rollout("mall", &managerv1alpha1.CertificateStatus{Provider: "manager", Secret: "manager-service-cert", Phase: managerv1alpha1.CertificateBootstrap}),
 	})
