@@ -14,19 +14,19 @@ import (
 // +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyRegistrations`,description="Number of webhooks and owned APIServices that are registered and reachable"
 // +kubebuilder:printcolumn:name="Declared",type=integer,JSONPath=`.status.registrations`,description="Number of webhooks and owned APIServices that the ClusterServiceVersion declares"
 // +kubebuilder:printcolumn:name="Cert-Expires",type=string,JSONPath=`.status.certificateExpirationTime`,description="When the first serving certificate expires"
-// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.status.provider`,description="Who issues the serving certificates"
+// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.status.provider`,description="Provider that issues the serving certificates"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`
 
 // WebhookRollout reports the progress of the webhooks of one ClusterServiceVersion, and
-// what each of them waits for. The manager writes it and owns it: there is one
-// for each ClusterServiceVersion it manages, of the same name and namespace.
+// the reason why a webhook is not registered yet. The manager creates one for each
+// ClusterServiceVersion that it manages, with the same name and namespace.
 type WebhookRollout struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// status is what the manager last saw and decided.
+	// status is the last observed state and the last decision of the manager.
 	// +optional
 	Status WebhookRolloutStatus `json:"status,omitempty"`
 }
@@ -41,14 +41,14 @@ type WebhookRolloutList struct {
 	Items []WebhookRollout `json:"items"`
 }
 
-// WebhookRolloutStatus is the whole answer to "are my webhooks live, and if not, why".
+// WebhookRolloutStatus reports which webhooks are live, and why the others are not.
 type WebhookRolloutStatus struct {
 	// observedGeneration is the metadata.generation of the ClusterServiceVersion
 	// that this status refers to.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// subscription is the one whose config is followed. Absent when there is none.
+	// subscription is the Subscription whose spec.config applies. Absent if there is none.
 	// +optional
 	Subscription *SubscriptionReference `json:"subscription,omitempty"`
 
@@ -65,7 +65,7 @@ type WebhookRolloutStatus struct {
 	// +optional
 	CertificateExpirationTime *metav1.Time `json:"certificateExpirationTime,omitempty"`
 
-	// provider is who issues the serving certificates.
+	// provider is the provider that issues the serving certificates.
 	// +optional
 	Provider CertificateProvider `json:"provider,omitempty"`
 
@@ -80,15 +80,15 @@ type WebhookRolloutStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// created are the objects of the ClusterServiceVersion that no garbage collection
-	// removes: its registrations, and what it was granted outside of its namespace. When the
-	// ClusterServiceVersion is deleted, they are known by their uids.
+	// created lists the objects of the ClusterServiceVersion that garbage collection does not
+	// delete: registrations, and permissions outside its namespace. When the
+	// ClusterServiceVersion is deleted, the manager identifies them by these uids.
 	// +optional
 	// +listType=atomic
 	Created []CreatedObject `json:"created,omitempty"`
 
-	// deployments are those of the ClusterServiceVersion, in the order in which
-	// it lists them, which is the order of their rollout.
+	// deployments are the Deployments of the ClusterServiceVersion, in its order, which is the
+	// order of their rollout.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -97,37 +97,37 @@ type WebhookRolloutStatus struct {
 
 // CreatedObject is an object that belongs to a ClusterServiceVersion.
 type CreatedObject struct {
-	// kind is the object's.
+	// kind is the kind of the object.
 	Kind string `json:"kind"`
 
-	// namespace is the object's. Absent where it has none.
+	// namespace is the namespace of the object. Absent for cluster-scoped objects.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// name is the object's.
+	// name is the name of the object.
 	Name string `json:"name"`
 
-	// uid is the object's metadata.uid.
+	// uid is the metadata.uid of the object.
 	UID types.UID `json:"uid"`
 }
 
-// SubscriptionReference is a Subscription as it was at some time.
+// SubscriptionReference identifies one generation of a Subscription.
 type SubscriptionReference struct {
-	// name is the Subscription's.
+	// name is the name of the Subscription.
 	Name string `json:"name"`
 
-	// generation is its metadata.generation.
+	// generation is the metadata.generation of the Subscription.
 	Generation int64 `json:"generation"`
 }
 
-// UpgradeStatus is how one version of an operator replaces others.
+// UpgradeStatus is the progress of a version that replaces other versions of the operator.
 type UpgradeStatus struct {
-	// from are the replaced versions that are still there, the nearest first.
+	// from lists the replaced versions that still exist, the most recent first.
 	// +listType=atomic
 	From []string `json:"from"`
 
-	// lastUnregistrationTime is when a webhook was last unregistered, because the new
-	// version does not have it or serves it in another way.
+	// lastUnregistrationTime is when a webhook was last unregistered because the new
+	// version does not declare it, or serves it differently.
 	// +optional
 	LastUnregistrationTime *metav1.Time `json:"lastUnregistrationTime,omitempty"`
 }
@@ -142,8 +142,8 @@ const (
 	// ConditionContested is True while another client keeps reverting a field of an
 	// object that the manager owns.
 	ConditionContested = "Contested"
-	// ConditionChangedByAdmission is True while objects are as a mutating webhook or a
-	// MutatingAdmissionPolicy made them of what the manager wrote.
+	// ConditionChangedByAdmission is True while a mutating webhook or a MutatingAdmissionPolicy
+	// changes fields of objects that the manager writes, and the manager accepts the changes.
 	ConditionChangedByAdmission = "ChangedByAdmission"
 	// ConditionConversionInUse is True while a conversion webhook that should be removed cannot be,
 	// because objects would lose fields without it.
@@ -152,12 +152,12 @@ const (
 	// other objects or the finalizer of a ClusterServiceVersion that is being deleted.
 	ConditionUnregistrationRefused = "UnregistrationRefused"
 	// ConditionConfigRefused is True while parts of the Subscription's config are not
-	// followed.
+	// applied.
 	ConditionConfigRefused = "ConfigRefused"
 	// ConditionRulesMatchNothing is True while rules of webhooks name what the API server does
 	// not serve.
 	ConditionRulesMatchNothing = "RulesMatchNothing"
-	// ConditionCertificateRejected is True while what an issuer issued last cannot be served.
+	// ConditionCertificateRejected is True while the last issued certificate cannot be served.
 	ConditionCertificateRejected = "CertificateRejected"
 )
 
@@ -169,16 +169,16 @@ type DeploymentState string
 const (
 	// DeploymentPending waits for an earlier Deployment, or for a mistake to be corrected.
 	DeploymentPending DeploymentState = "Pending"
-	// DeploymentProgressing exists and is not available yet, or not any more.
+	// DeploymentProgressing exists and is not available.
 	DeploymentProgressing DeploymentState = "Progressing"
 	// DeploymentAvailable has its replicas updated and available.
 	DeploymentAvailable DeploymentState = "Available"
 )
 
-// DeploymentStatus is one Deployment of the ClusterServiceVersion with the
-// certificate that it serves and the webhooks that it backs.
+// DeploymentStatus is the state of one Deployment of the ClusterServiceVersion, with its
+// serving certificate and its webhooks.
 type DeploymentStatus struct {
-	// name is the Deployment's.
+	// name is the name of the Deployment.
 	Name string `json:"name"`
 
 	// state is the step of the rollout that the Deployment has reached.
@@ -193,7 +193,7 @@ type DeploymentStatus struct {
 	Message string `json:"message,omitempty"`
 
 	// certificate is the serving certificate of the Deployment's webhooks and APIServices.
-	// Absent while none was issued, or when the Deployment backs none.
+	// Absent before the first certificate, or if the Deployment has no webhook and no APIService.
 	// +optional
 	Certificate *CertificateStatus `json:"certificate,omitempty"`
 
@@ -205,7 +205,7 @@ type DeploymentStatus struct {
 	// +listMapKey=generateName
 	Webhooks []WebhookStatus `json:"webhooks,omitempty"`
 
-	// apiServices are the owned ones that name this Deployment, in the order of the
+	// apiServices are the owned APIServices that name this Deployment, in the order of the
 	// ClusterServiceVersion.
 	// +optional
 	// +listType=map
@@ -213,35 +213,36 @@ type DeploymentStatus struct {
 	APIServices []APIServiceStatus `json:"apiServices,omitempty"`
 }
 
-// CertificatePhase is a step in the life of a serving certificate.
+// CertificatePhase is a phase of the rotation of a serving certificate.
 // +kubebuilder:validation:Enum=Bootstrap;Stable;Distributing;Promoting;Retiring
 type CertificatePhase string
 
 // The phases of a certificate.
 const (
-	// CertificateBootstrap has no usable certificate and nothing that would trust one.
+	// CertificateBootstrap: no usable certificate exists, and no registration trusts one.
 	CertificateBootstrap CertificatePhase = "Bootstrap"
-	// CertificateStable serves one generation that is not due for renewal.
+	// CertificateStable: pods serve one generation, which is not due for renewal.
 	CertificateStable CertificatePhase = "Stable"
-	// CertificateDistributing has a next generation, which no pod can serve before every
-	// registration trusts it.
+	// CertificateDistributing: the registrations get the CA of the next generation. Pods get its
+	// certificate when every registration trusts it.
 	CertificateDistributing CertificatePhase = "Distributing"
-	// CertificatePromoting gives pods the new generation; the previous one is trusted
-	// until all of them serve the new one or it has expired, unless it is compromised.
+	// CertificatePromoting: pods get the certificate of the new generation. The previous CA is
+	// trusted until every pod serves the new certificate, or the previous one has expired. A
+	// compromised CA is not trusted.
 	CertificatePromoting CertificatePhase = "Promoting"
-	// CertificateRetiring takes the trust in all CAs but that of the generation away.
+	// CertificateRetiring: the registrations lose the CAs of previous generations.
 	CertificateRetiring CertificatePhase = "Retiring"
 )
 
-// CertificateStatus are the facts about a serving certificate; never its key.
+// CertificateStatus is the state of a serving certificate. It never contains the key.
 type CertificateStatus struct {
-	// provider is who issued it.
+	// provider is the provider that issued the certificate.
 	Provider CertificateProvider `json:"provider"`
 
-	// phase is the phase of its life cycle.
+	// phase is the phase of its rotation.
 	Phase CertificatePhase `json:"phase"`
 
-	// secret is the name of the Secret that holds it, in the namespace of this object.
+	// secret is the name of the Secret of the certificate, in the namespace of this object.
 	// +optional
 	Secret string `json:"secret,omitempty"`
 
@@ -249,23 +250,21 @@ type CertificateStatus struct {
 	// +optional
 	Generation int64 `json:"generation,omitempty"`
 
-	// caFingerprint is the hex SHA-256 of the DER form of the CA that registrations trust for it:
-	// the last one of its chain. Where the administrator issues certificates, it is the first CA
-	// in the Secret.
+	// caFingerprint is the hexadecimal SHA-256 digest of the DER form of the CA that signed the
+	// certificate: the last one of its chain. With provider none it is the first CA in the Secret.
 	// +optional
 	CAFingerprint string `json:"caFingerprint,omitempty"`
 
-	// trustedCAs is the number of CAs that its webhooks trust: one, unless pods may serve
-	// another certificate. Absent where the administrator issues certificates,
-	// and where no CA exists yet.
+	// trustedCAs is the number of CAs in the caBundle of its registrations. It is one, unless pods
+	// may serve another certificate. Absent with provider none, and before a CA exists.
 	// +optional
 	TrustedCAs int64 `json:"trustedCAs,omitempty"`
 
-	// notBefore is when it began to be valid.
+	// notBefore is the start of its validity.
 	// +optional
 	NotBefore *metav1.Time `json:"notBefore,omitempty"`
 
-	// notAfter is when it expires.
+	// notAfter is the end of its validity.
 	// +optional
 	NotAfter *metav1.Time `json:"notAfter,omitempty"`
 
@@ -273,8 +272,8 @@ type CertificateStatus struct {
 	// +optional
 	RenewalTime *metav1.Time `json:"renewalTime,omitempty"`
 
-	// lastUpdateTime is when pods were given it, in place of another or as their first. Absent
-	// where the manager did not give it to them.
+	// lastUpdateTime is when the manager wrote the certificate into the keys that pods mount.
+	// Absent if another client wrote it.
 	// +optional
 	LastUpdateTime *metav1.Time `json:"lastUpdateTime,omitempty"`
 
@@ -283,18 +282,18 @@ type CertificateStatus struct {
 	// +optional
 	Endpoints *CertificateEndpoints `json:"endpoints,omitempty"`
 
-	// lostRegistrations are the registrations that cannot be written, and that do not trust the
-	// certificate that pods are given: their calls fail. The message reports why.
+	// lostRegistrations are the registrations that cannot be written and that do not trust the
+	// certificate which pods serve. Their calls fail. The message reports why.
 	// +optional
 	// +listType=atomic
 	LostRegistrations []string `json:"lostRegistrations,omitempty"`
 
-	// rejected is what its issuer issued last, where that cannot be served. Absent when it can.
+	// rejected is the last issued certificate if it cannot be served. Absent otherwise.
 	// +optional
 	Rejected *RejectedCertificate `json:"rejected,omitempty"`
 
-	// message reports what is wrong with it, or what its phase waits for, and what to do about
-	// it. Empty when nothing is.
+	// message reports the problem of the certificate, or what its phase waits for, and the next
+	// step. Empty if there is none.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -314,19 +313,19 @@ type CertificateEndpoints struct {
 	Unknown int32 `json:"unknown"`
 }
 
-// RejectedCertificate is a certificate that an issuer issued, and that pods are not given because
-// no API server could verify it.
+// RejectedCertificate is an issued certificate that pods do not get, because API servers could
+// not verify it.
 type RejectedCertificate struct {
-	// issuer is who issued it.
+	// issuer is the issuer of the certificate.
 	Issuer string `json:"issuer"`
 
-	// object holds it: its kind, namespace and name.
+	// object is the object that contains the certificate: kind, namespace and name.
 	Object string `json:"object"`
 
-	// reason is one word for what is wrong with it.
+	// reason is one CamelCase word for the problem.
 	Reason string `json:"reason"`
 
-	// message reports what is wrong with it, and what to do about it.
+	// message reports the problem and the next step.
 	Message string `json:"message"`
 }
 
@@ -342,7 +341,7 @@ const (
 	WebhookRegistered WebhookState = "Registered"
 	// WebhookUnreachable is registered and has no endpoint that could answer.
 	WebhookUnreachable WebhookState = "Unreachable"
-	// WebhookBlocked is not registered and will not be until its cause is removed.
+	// WebhookBlocked is not registered until the cause in its message is removed.
 	WebhookBlocked WebhookState = "Blocked"
 	// WebhookDisabled is disabled by the administrator.
 	WebhookDisabled WebhookState = "Disabled"
@@ -350,14 +349,14 @@ const (
 
 // WebhookStatus is one entry of spec.webhookdefinitions.
 type WebhookStatus struct {
-	// type is the description's.
+	// type is the type in the ClusterServiceVersion.
 	Type operatorsv1alpha1.WebhookAdmissionType `json:"type"`
 
-	// generateName is the description's.
+	// generateName is the generateName in the ClusterServiceVersion.
 	GenerateName string `json:"generateName"`
 
 	// configuration is the name of the ValidatingWebhookConfiguration or
-	// MutatingWebhookConfiguration that registers the webhook. Absent until it does.
+	// MutatingWebhookConfiguration that registers the webhook. Absent before its registration.
 	// +optional
 	Configuration string `json:"configuration,omitempty"`
 
@@ -366,25 +365,25 @@ type WebhookStatus struct {
 	// +listType=set
 	CRDs []string `json:"crds,omitempty"`
 
-	// calls is where API servers call the webhook, or called it last: "service:port/path". A
-	// registration that another client deleted is recreated without a review if it calls the
-	// same.
+	// calls is the address at which API servers call the webhook, or called it last:
+	// "service:port/path". A registration that another client deleted is recreated without a test
+	// review if it has the same address.
 	// +optional
 	Calls string `json:"calls,omitempty"`
 
-	// intercepts reports which requests the API server asks the webhook about.
+	// intercepts reports which requests API servers send to the webhook.
 	// +optional
 	Intercepts string `json:"intercepts,omitempty"`
 
-	// beyondScope are resources that it intercepts in the whole cluster although its
-	// OperatorGroup covers some namespaces only: their objects are in none.
+	// beyondScope lists cluster-scoped resources that it intercepts although its OperatorGroup
+	// covers some namespaces only.
 	// +optional
 	// +listType=atomic
 	BeyondScope []string `json:"beyondScope,omitempty"`
 
-	// exempt are the requests that match its rules and that are excluded by matchConditions:
-	// its own pods need them while no endpoint answers. They are requests of the cluster's own
-	// components, never those of people.
+	// exempt lists the requests that match its rules and that matchConditions exclude, because its
+	// own pods need them while no endpoint answers. They are requests of the components of the
+	// cluster, never of users.
 	// +optional
 	// +listType=atomic
 	Exempt []string `json:"exempt,omitempty"`
@@ -404,42 +403,41 @@ type WebhookStatus struct {
 	// +optional
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
 
-	// lastGap is the last time in which CustomResourceDefinitions went without this
-	// conversion webhook although they had it before. Absent when that never happened.
+	// lastGap is the last interval in which CustomResourceDefinitions did not have this
+	// conversion webhook although they had it before. Absent if there was none.
 	// +optional
 	LastGap *ConversionGap `json:"lastGap,omitempty"`
 }
 
-// ConversionGap is a time in which API servers relabelled objects, or failed to read
-// them, because a client removed the conversion webhook from their definition.
+// ConversionGap is an interval in which API servers returned objects with a changed apiVersion
+// only, or could not read them, because a client removed the conversion webhook.
 type ConversionGap struct {
-	// crds are the CustomResourceDefinitions that went without it.
+	// crds are the CustomResourceDefinitions without the conversion webhook.
 	// +listType=set
 	CRDs []string `json:"crds"`
 
 	// by is the field manager of the client that wrote the definition last before the
-	// manager observed it. Absent when field ownership does not show it: managedFields record
+	// manager observed the gap. Absent if managedFields do not show it: they record
 	// written fields, not removed ones.
 	// +optional
 	By string `json:"by,omitempty"`
 
-	// startTime is when that client wrote, to the second: the gap began then or a little later.
-	// Without by it is when the gap was observed, and it began a little earlier.
+	// startTime is the time of that write, in whole seconds. Without by it is the time at which
+	// the gap was observed, which is later than its start.
 	StartTime metav1.MicroTime `json:"startTime"`
 
-	// endTime is when the conversion was observed again. Absent while it is missing.
+	// endTime is when the conversion webhook was observed again. Absent during the gap.
 	// +optional
 	EndTime *metav1.MicroTime `json:"endTime,omitempty"`
 }
 
-// APIServiceStatus is what registers the kinds of one version of a group that the
-// ClusterServiceVersion owns.
+// APIServiceStatus is the state of an APIService that the ClusterServiceVersion owns.
 type APIServiceStatus struct {
-	// name is that of the APIService: version.group.
+	// name is the name of the APIService: version.group.
 	Name string `json:"name"`
 
-	// state reports whether API requests reach the APIService. Registered is one that the API
-	// server finds available; Unreachable one that exists and is not available.
+	// state reports whether API requests reach the APIService. Registered: the API server reports
+	// it as available. Unreachable: it exists and is not available.
 	State WebhookState `json:"state"`
 
 	// reason is one CamelCase word for the state.
@@ -450,8 +448,8 @@ type APIServiceStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// lost is set while the APIService was registered and another client has deleted it. The manager
-	// recreates it as soon as its server answers, independent of the rest of the rollout.
+	// lost is true after another client deleted the registered APIService. The manager recreates it
+	// as soon as its server answers, independently of the rest of the rollout.
 	// +optional
 	Lost bool `json:"lost,omitempty"`
 
