@@ -56,7 +56,18 @@ func commandLine(dir string) {
 	root := cmd.NewRootCommand("olm-webhook-manager")
 	root.InitDefaultCompletionCmd()
 	normalize(root)
-	must(doc.GenMarkdownTreeCustom(root, dir, func(string) string { return generated }, func(link string) string { return link }))
+	must(doc.GenMarkdownTreeCustom(root, dir, func(file string) string { return generated + reader(file) }, func(link string) string { return link }))
+}
+
+// reader returns the line of a command's page that names its readers and the page with their tasks.
+func reader(file string) string {
+	switch name := filepath.Base(file); {
+	case strings.HasSuffix(name, "_run.md"):
+		return "For administrators who set flags of the manager. Tasks: [configure.md](../../admin/configure.md).\n\n"
+	case strings.Contains(name, "_bundle"):
+		return "For administrators and authors who work with bundles. Tasks: [operators.md](../../admin/operators.md),\n[bundle-checks.md](../../author/bundle-checks.md).\n\n"
+	}
+	return "For administrators who use `kubectl webhooks`. Exit codes and output formats:\n[command-line.md](../../admin/command-line.md).\n\n"
 }
 
 // normalize removes what depends on the machine and the day.
