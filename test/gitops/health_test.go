@@ -43,11 +43,11 @@ func of(template, placeholder, value string) string {
 func TestArgoCDHealth(t *testing.T) {
 	const csv, rollout = "operators.coreos.com_ClusterServiceVersion", "olm-webhook-manager.io_WebhookRollout"
 	for name, test := range map[string]struct{ kind, object, status, message string }{
-		"a new CSV":                {csv, newCSV, "Progressing", "not looked at yet"},
+		"a new CSV":                {csv, newCSV, "Progressing", "not reconciled yet"},
 		"a CSV that is installing": {csv, of(csvIn, "PHASE", "Installing"), "Progressing", "what there is to say"},
 		"a CSV that succeeded":     {csv, of(csvIn, "PHASE", "Succeeded"), "Healthy", "what there is to say"},
 		"a CSV that failed":        {csv, of(csvIn, "PHASE", "Failed"), "Degraded", "what there is to say"},
-		"a new rollout":            {rollout, newRollout, "Progressing", "not looked at yet"},
+		"a new rollout":            {rollout, newRollout, "Progressing", "not reconciled yet"},
 		"a rollout that waits":     {rollout, of(rolloutThatIs, "STATUS", "False"), "Progressing", "what there is to say"},
 		"a rollout that is ready":  {rollout, of(rolloutThatIs, "STATUS", "True"), "Healthy", "what there is to say"},
 	} {
