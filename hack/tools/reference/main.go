@@ -227,7 +227,7 @@ func reasonsPage(pkg string) string {
 		{"Conditions of an OperatorGroup", "`status.conditions[].type` of the OperatorGroup. OLM v0 defines two other conditions. `MultipleOperatorGroup`: the namespace has several OperatorGroups. `OperatorGroupServiceAccount`: the ServiceAccount in `spec.serviceAccountName` does not exist.", "scope/status.go", "Condition"},
 		{"Findings of doctor", "A finding has a code of this table, a reason of an endpoint, or one of ServiceMissing, PortMissing, NoEndpointAtPort, NoReadyEndpoints, CABundleUnreadable and CAExpired. The [level](../admin/troubleshoot.md#what-the-commands-can-see) depends on the code:\n\n" +
 			"| code | level |\n|---|---|\n" +
-			"| reasons of endpoints, and the six codes above | Error if requests fail, otherwise Warning |\n" +
+			"| reasons of endpoints, the six codes above, `SomePodsFail` | Error if requests fail, otherwise Warning |\n" +
 			"| `Deadlock`, `ControlPlaneBlocked` | Error |\n" +
 			"| `APIServiceUnavailable` | Error, or Unknown if the API server reports no availability |\n" +
 			"| `NotAsked`, `HeadlessService`, `NodeLocalService`, `WorkloadsUnread` | Unknown |\n" +
