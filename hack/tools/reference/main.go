@@ -56,7 +56,18 @@ func commandLine(dir string) {
 	root := cmd.NewRootCommand("olm-webhook-manager")
 	root.InitDefaultCompletionCmd()
 	normalize(root)
-	must(doc.GenMarkdownTreeCustom(root, dir, func(string) string { return generated }, func(link string) string { return link }))
+	must(doc.GenMarkdownTreeCustom(root, dir, func(file string) string { return generated + reader(file) }, func(link string) string { return link }))
+}
+
+// reader returns the line of a command's page that names its readers and the page with their tasks.
+func reader(file string) string {
+	switch name := filepath.Base(file); {
+	case strings.HasSuffix(name, "_run.md"):
+		return "For administrators who set flags of the manager. Tasks: [configure.md](../../admin/configure.md).\n\n"
+	case strings.Contains(name, "_bundle"):
+		return "For administrators and authors who work with bundles. Tasks: [operators.md](../../admin/operators.md),\n[bundle-checks.md](../../author/bundle-checks.md).\n\n"
+	}
+	return "For administrators who use `kubectl webhooks`. Exit codes and output formats:\n[command-line.md](../../admin/command-line.md).\n\n"
 }
 
 // normalize removes what depends on the machine and the day.
@@ -119,10 +130,10 @@ func metricsPage(file string) string {
 	r := &recorder{Registry: prometheus.NewRegistry()}
 	metrics.New(r).RegisterStatus(nil)
 	slices.Sort(r.rows)
-	text := generated + "# Metrics and alerts\n\nFor administrators who write rules and dashboards. How to scrape: [monitor.md](../admin/monitor.md).\n\n" +
+	text := generated + "# Metrics and alerts\n\nFor administrators who write rules and dashboards. [monitor.md](../admin/monitor.md) describes how to scrape\nthe metrics.\n\n" +
 		"## Metrics\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n" + strings.Join(r.rows, "") +
 		"| `workqueue_*`, `leader_election_*`, `rest_client_*`, `process_*`, `go_*` | | | as in every Kubernetes component |\n" +
-		"| `apiserver_admission_webhook_*`, `apiserver_crd_conversion_webhook_*` | | | of the API servers: calls of webhooks. OLMWebhookCallsFail and the dashboard use them |\n" +
+		"| `apiserver_admission_webhook_*`, `apiserver_crd_conversion_webhook_*` | | | metrics of the API servers about calls of webhooks. OLMWebhookCallsFail and the dashboard use them |\n" +
 		"\n## Alerts\n\n| alert | severity | after | summary | next step |\n|---|---|---|---|---|\n"
 	content, err := os.ReadFile(file) //nolint:gosec // a file of this repository
 	must(err)
@@ -206,15 +217,21 @@ func constantsIn(g *ast.GenDecl) (all []constant) {
 }
 
 func reasonsPage(pkg string) string {
-	text := generated + "# Reasons, conditions and events\n\nFor administrators who look up a word of a status, an event or `doctor`. Next steps:\n[troubleshoot.md](../admin/troubleshoot.md).\n"
+	text := generated + "# Reasons, conditions and events\n\nFor administrators who look up a word of a status, an event or `doctor`.\n[troubleshoot.md](../admin/troubleshoot.md) has the next steps.\n"
 	for _, section := range []struct{ title, intro, file, prefix string }{
-		{"Conditions of a WebhookRollout", "`status.conditions[].type` of the WebhookRollout. The reason is the type, except for `Ready` and `CertificateRejected`.", "apis/manager/v1alpha1/types.go", "Condition"},
+		{"Conditions of a WebhookRollout", "`status.conditions[].type` of the WebhookRollout. The reason is the same word as the type, except for `Ready` and `CertificateRejected`.", "apis/manager/v1alpha1/types.go", "Condition"},
 		{"Reasons of webhooks, APIServices, Deployments and Ready", "`status.deployments[].reason`, `….webhooks[].reason`, `….apiServices[].reason`, and the reason of the condition `Ready`.", "apis/manager/v1alpha1/reasons.go", "Reason"},
-		{"Reasons of endpoints", "A webhook also has one of these while its endpoints do not pass a probe. Findings of `doctor` have them as code.", "probe/probe.go", ""},
+		{"Reasons of endpoints", "A webhook has one of these reasons while its endpoints do not pass a probe. Findings of `doctor` have these reasons as codes.", "probe/probe.go", ""},
 		{"Reasons of rejected certificates", "`status.deployments[].certificate.rejected.reason`, and the reason of the condition `CertificateRejected`.", "certs/validation.go", "Reason"},
-		{"Events on a ClusterServiceVersion", "A condition of a WebhookRollout, except for `Ready`, has an event of its name when it becomes True. Phases of the ClusterServiceVersion have events with the reason of the phase, but not each phase has one ([compatibility.md](../admin/compatibility.md#what-is-different)). OperatorGroups have the event `Contested` only.", "apis/manager/v1alpha1/events.go", "Event"},
-		{"Conditions of an OperatorGroup", "`status.conditions[].type` of the OperatorGroup. OLM v0 defines two more: `MultipleOperatorGroup` (several OperatorGroups in one namespace) and `OperatorGroupServiceAccount` (the ServiceAccount that `spec.serviceAccountName` names does not exist).", "scope/status.go", "Condition"},
-		{"Findings of doctor", "A finding also has the code of an endpoint, or one of ServiceMissing, PortMissing, NoEndpointAtPort, NoReadyEndpoints, CABundleUnreadable and CAExpired: these are of level Error if requests fail, otherwise Warning. `Deadlock` and `ControlPlaneBlocked` are of level Error; `APIServiceUnavailable` is of level Error, or Unknown if nothing is reported; `NotAsked`, `HeadlessService`, `NodeLocalService` and `WorkloadsUnread` of level Unknown; the others of level Warning. The [levels](../admin/troubleshoot.md#what-the-commands-can-see).", "cli/doctor/findings.go", ""},
+		{"Events on a ClusterServiceVersion", "When a condition of a WebhookRollout becomes True, the manager records an event of the same name. `Ready` is the exception. Some phases of the ClusterServiceVersion have an event with the reason of the phase ([compatibility.md](../admin/compatibility.md#what-is-different)). OperatorGroups have only the event `Contested`.", "apis/manager/v1alpha1/events.go", "Event"},
+		{"Conditions of an OperatorGroup", "`status.conditions[].type` of the OperatorGroup. OLM v0 defines two other conditions. `MultipleOperatorGroup`: the namespace has several OperatorGroups. `OperatorGroupServiceAccount`: the ServiceAccount in `spec.serviceAccountName` does not exist.", "scope/status.go", "Condition"},
+		{"Findings of doctor", "A finding has a code of this table, a reason of an endpoint, or one of ServiceMissing, PortMissing, NoEndpointAtPort, NoReadyEndpoints, CABundleUnreadable and CAExpired. The [level](../admin/troubleshoot.md#what-the-commands-can-see) depends on the code:\n\n" +
+			"| code | level |\n|---|---|\n" +
+			"| reasons of endpoints, the six codes above, `SomePodsFail` | Error if requests fail, otherwise Warning |\n" +
+			"| `Deadlock`, `ControlPlaneBlocked` | Error |\n" +
+			"| `APIServiceUnavailable` | Error, or Unknown if the API server reports no availability |\n" +
+			"| `NotAsked`, `HeadlessService`, `NodeLocalService`, `WorkloadsUnread` | Unknown |\n" +
+			"| all others | Warning |", "cli/doctor/findings.go", ""},
 	} {
 		var rows [][2]string
 		for _, c := range constantsOf(filepath.Join(pkg, section.file)) {
@@ -239,7 +256,7 @@ func table(key string, rows [][2]string) string {
 }
 
 func findingsPage() string {
-	text := generated + "# Findings of bundle validate\n\nFor authors. How to run and waive: [bundle-checks.md](../author/bundle-checks.md). `bundle explain CODE` prints\nthe same.\n"
+	text := generated + "# Findings of bundle validate\n\nFor authors of operators. [bundle-checks.md](../author/bundle-checks.md) describes how to run the checks and\nwaive findings. `bundle explain CODE` prints the same texts.\n"
 	for _, c := range lint.Checks() {
 		text += fmt.Sprintf("\n## %s\n\nLevel: %s. Basis: %s.\n\n%s\n", c.Code, c.Level, c.Basis, strings.TrimSpace(c.Explain))
 	}

@@ -69,7 +69,7 @@ const (
 
 // AnnotationInstallation, on an object that bundle install created, is the installation as
 // NAMESPACE/PACKAGE: the operator's namespace and the bundle's package. The command removes an object
-// only if both this annotation and the record of the installation list it (see deploy.Record).
+// only if both this annotation and the record of the installation list it.
 const AnnotationInstallation = "olm-webhook-manager.io/installation"
 
 // AnnotationCreatedBy, on an OperatorGroup or a Subscription, is CreatedByBundle if bundle install or

@@ -34,7 +34,8 @@ type Kind struct {
 	ClusterScoped bool
 }
 
-// Providers is the list of all, the default first. ARCHITECTURE.md lists what else a new one needs.
+// Providers is the list of all, the default first. docs/developer/certificate-provider.md
+// lists what else a new one needs.
 var Providers = []Provider{
 	{Name: managerv1alpha1.ProviderManager},
 	{

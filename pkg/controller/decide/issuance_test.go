@@ -23,7 +23,8 @@ import (
 )
 
 // Every provider has a row in the table of providers and in the documentation. A provider with a
-// controller has everything that ARCHITECTURE.md lists. Each message names the next step.
+// controller has everything that docs/developer/certificate-provider.md lists. Each message names the
+// next step.
 func TestEveryProviderIsComplete(t *testing.T) {
 	var listed []string
 	for _, name := range managerv1alpha1.CertificateProviders() {
