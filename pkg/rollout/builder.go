@@ -36,6 +36,8 @@ func (b *planBuilder) ensure(desired, live drift.Object) bool {
 	return ok && b.add(step)
 }
 
+func (b *planBuilder) ensureAlways(desired, live drift.Object) { b.ensure(desired, live) }
+
 // addAccepted omits writes that only revert what admission changed.
 func (b *planBuilder) addAccepted(steps ...Step) {
 	for _, step := range steps {
@@ -121,8 +123,7 @@ func (b *planBuilder) ensureOperatorCondition() {
 	if b.Condition != nil {
 		b.addAccepted(*b.Condition)
 	}
-	b.ensure(c.Role, lookUp(b.Observed.Roles, c.Role.Name))
-	b.ensure(c.RoleBinding, lookUp(b.Observed.RoleBindings, c.RoleBinding.Name))
+	b.ensureGrant(c.Role, c.RoleBinding, b.ensureAlways)
 }
 
 func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
