@@ -29,6 +29,9 @@ const repeatPause = time.Second
 
 // ensure reports whether a write is necessary and possible.
 func (b *planBuilder) ensure(desired, live drift.Object) bool {
+	if b.isRebound(desired, live) {
+		return false
+	}
 	step, ok := b.Observed.stepTo(b.Upgrade.withLiveOwners(desired, live), live)
 	if !ok && step.Verb == "" && !step.Drift.None() {
 		b.admitted = append(b.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
@@ -188,7 +191,7 @@ func (b *planBuilder) repair(declared bool, desired, live drift.Object) {
 		b.ensure(desired, nil)
 		return
 	}
-	if !declared {
+	if !declared || b.isRebound(desired, live) {
 		return
 	}
 	kept := desired.DeepCopyObject().(drift.Object)
