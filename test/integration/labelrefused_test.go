@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -37,6 +38,10 @@ func TestANamespaceWhoseLabelIsRefused(t *testing.T) {
 		return c != nil && strings.Contains(c.Message, "and 2 more") && strings.Contains(c.Message, "labels are protected"), c
 	})
 	e.webhookIs("", "NamespacesNotLabelled", "labels are protected")
+	e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
+		message := csvstatus.Explained(e.get("operator.v1").Status)
+		return strings.Contains(message, "labels are protected"), message
+	})
 	registersNothing(e)
 
 	allow()
