@@ -156,23 +156,22 @@ func (u *Uninstaller) definitions(ctx context.Context) (definitions, error) {
 	return crds, nil
 }
 
-// endAllConversions lists the definitions again if one has changed since.
+// endAllConversions lists the definitions again if one has changed, or was deleted, since.
 func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, crds definitions) (inUse string, err error) {
 	services, err := u.Live.Services(ctx, csv.Namespace)
 	if err != nil {
 		return "", err
 	}
 	written, inUse, err := u.EndConversions(ctx, csv, services, crds)
-	if apierrors.IsConflict(err) {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 		fresh, err := u.definitions(ctx)
 		if err != nil {
 			return "", err
 		}
+		clear(crds)
 		maps.Copy(crds, fresh)
-		written, inUse, err = u.EndConversions(ctx, csv, services, crds)
-		if err != nil {
-			return inUse, err
-		}
+		_, inUse, err = u.EndConversions(ctx, csv, services, crds)
+		return inUse, err
 	}
 	for _, o := range written {
 		crds[o.GetName()] = o.(*apiextensionsv1.CustomResourceDefinition)
