@@ -3,7 +3,9 @@ package certs
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +42,18 @@ func TestTrustworthyKeepsNeededCAs(t *testing.T) {
 	}
 }
 
+// Expired CAs make room for those that pods can serve. None of the others is removed, up to the limit.
+func TestExpiredCAsMakeRoom(t *testing.T) {
+	var all []*x509.Certificate
+	for number := range int64(maxAuthorities) {
+		all = append(all, parse(minted(t, 1+number, start).CA)...)
+		if number < 6 {
+			all = append(all, parse(minted(t, 1+number, after(-200*day)).CA)...)
+		}
+	}
+	installtest.Same(t, "the CAs that are kept", maxAuthorities, len(trustworthy(all, start)))
+}
+
 // Pods may serve another certificate of the CA of an expired one. The CA stays trusted until pods
 // serve the next certificate.
 func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
@@ -52,7 +66,7 @@ func TestCAOfExpiredCertificateStaysTrusted(t *testing.T) {
 	installtest.Same(t, "what is needed", NeedEvidence, Decide(facts, DefaultPolicy(), after(40*day)).Need)
 }
 
-// A bundle that is full of earlier CAs delays a renewal until the renewal is urgent, and the
+// Six earlier CAs delay a renewal until the renewal is urgent, and the
 // message names the pods that it waits for.
 func TestFullBundle(t *testing.T) {
 	first, next := minted(t, 9, start), minted(t, 10, after(80*day))
@@ -97,10 +111,19 @@ func TestFullBundle(t *testing.T) {
 // If a bundle overflows, it loses the CAs in the middle. Pods serve one of the newest CAs. If no
 // Secret existed long enough to reach the pods, they serve the oldest.
 func TestBundleOverflow(t *testing.T) {
+	const half, total = maxAuthorities / 2, maxAuthorities + 6
 	var all []Generation
-	for number := range int64(14) {
-		all = append(all, minted(t, 14-number, start))
+	for number := range int64(total) {
+		all = append(all, minted(t, total-number, start))
 	}
+	numbers := func(from, to int) string {
+		var text []string
+		for ; from >= to; from-- {
+			text = append(text, fmt.Sprint(from))
+		}
+		return strings.Join(text, " ")
+	}
+	oldest := " " + numbers(half, 1)
 	next, current, earlier := all[0], all[1], all[2:]
 	many := secretWith(t, current).edited(wellknown.KeyPreviousCAs, cas(earlier...)).change(start, func(e editor) {
 		e.recordTime(wellknown.AnnotationPromotedAt, start)
@@ -110,19 +133,19 @@ func TestBundleOverflow(t *testing.T) {
 	for name, c := range map[string]decision{
 		"an urgent rotation begins": {
 			facts: Facts{Secret: many.Secret, Registrations: registered, Issued: &next}, at: after(88 * day),
-			write: "current 13, next 14, previous 12 11 10 9 8 7 6 5 4 3 2 1, promoted", phase: distributing, trust: "14 13 12 11 4 3 2 1",
+			write: fmt.Sprintf("current %d, next %d, previous %s, promoted", total-1, total, numbers(total-2, 1)), phase: distributing, trust: numbers(total, total-half+1) + oldest,
 		},
 		"the next generation is promoted": {
 			facts: Facts{Secret: many.next(next, after(88*day)).Secret, Live: true}, at: after(88 * day),
-			write: "current 14, previous 13 12 11 10 4 3 2 1, promoted", phase: promoting, trust: "14 13 12 11 4 3 2 1",
+			write: fmt.Sprintf("current %d, previous %s, promoted", total, numbers(total-1, total-half)+oldest), phase: promoting, trust: numbers(total, total-half+1) + oldest,
 		},
 		"the Secret is lost": {
 			facts: Facts{Registrations: registered, Live: true, Issued: &current}, at: after(day),
-			write: "next 13, previous 12 11 10 9 4 3 2 1", phase: distributing, trust: "13 12 11 10 4 3 2 1", message: "missing",
+			write: fmt.Sprintf("next %d, previous %s", total-1, numbers(total-2, total-half-1)+oldest), phase: distributing, trust: numbers(total-1, total-half) + oldest, message: "missing",
 		},
 		"the Secret is lost, and another issuer has issued nothing": {
 			facts: Facts{Provider: "cert-manager", Secret: many.edited(corev1.TLSPrivateKeyKey, nil).Secret, Registrations: registered, Live: true}, at: after(day),
-			write: "previous 12 11 10 9 4 3 2 1, promoted", phase: distributing, trust: "12 11 10 9 4 3 2 1", message: "missing",
+			write: fmt.Sprintf("previous %s, promoted", numbers(total-2, total-half-1)+oldest), phase: distributing, trust: numbers(total-2, total-half-1) + oldest, message: "missing",
 		},
 	} {
 		t.Run(name, c.check)

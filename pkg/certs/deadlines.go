@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// lostSecretTimeout exceeds the longest pause between two repairs of a contested registration.
+// lostSecretTimeout is for a registration of which no reason is known why it is not written. It exceeds the
+// longest pause between two repairs, because the record of a contest ends with the process.
 const lostSecretTimeout = 15 * time.Minute
 
 // awaited omits registrations that timed out: they do not block the next generation.
@@ -39,13 +40,13 @@ func (m *decider) ready(r Registration) bool {
 // deadline is a tenth of the remaining validity of the current generation. There is no wait if the registration
 // cannot be written, and its calls fail already or pods cannot start because the Secret is lost.
 func (m *decider) deadline(r Registration) time.Time {
-	refused := r.Refused != ""
+	notWritable := r.notWritable() != ""
 	switch {
-	case refused && (m.current == nil || !r.trusts(m.current.ca())):
+	case notWritable && (m.current == nil || !r.trusts(m.current.ca())):
 		return m.nextStoredAt
 	case m.current == nil:
 		return m.nextStoredAt.Add(lostSecretTimeout)
-	case refused:
+	case notWritable:
 		return m.nextStoredAt.Add(m.tenth())
 	default:
 		return m.nextStoredAt.Add(max(m.tenth(), slotDuration))

@@ -24,6 +24,9 @@ func TestRegistrationDeadlines(t *testing.T) {
 	late := func(refused string, trusts ...Generation) Registration {
 		return Registration{Name: "webhook w", Version: "1", CABundle: cas(trusts...), Refused: refused}
 	}
+	contested := func(trusts ...Generation) Registration {
+		return Registration{Name: "webhook w", Version: "1", CABundle: cas(trusts...), Contested: contest}
+	}
 	distributed := secretWith(t, first).next(second, after(due))
 	hidden := distributed.change(after(due), func(e editor) {
 		e.Registrations = []Registration{trusting(first)}
@@ -82,6 +85,22 @@ func TestRegistrationDeadlines(t *testing.T) {
 		"lost Secret, settled": {
 			facts: live(hidden.trusted(after(due), both), both, late(refusal, first)), at: after(due + 5*time.Second),
 			write: "current 2, previous 1, promoted", phase: promoting, trust: "2 1", message: "calls of webhook w fail",
+		},
+		"contested, before the deadline": {
+			facts: live(distributed, both, contested(first)), at: after(tenth - time.Second),
+			phase: distributing, trust: "2 1", message: "webhook w does not trust the next certificate yet: " + contest,
+		},
+		"contested, and lost already": {
+			facts: live(distributed, both, contested()), at: after(due + time.Second),
+			write: "current 1, next 2, trusted", phase: distributing, trust: "2 1", message: "calls of webhook w fail",
+		},
+		"lost Secret, contested": {
+			facts: live(hidden, both, contested(first)), at: after(due + time.Second),
+			write: "next 2, previous 1, trusted", phase: distributing, trust: "2 1", message: "the certificate is missing",
+		},
+		"lost Secret, contested, no other registration": {
+			facts: live(hidden, contested(first)), at: after(due + day),
+			phase: distributing, trust: "2 1", message: "webhook w does not trust the next certificate yet: " + contest,
 		},
 		"lost Secret, without a refusal, before the deadline": {
 			facts: live(hidden, both, late("", first)), at: after(due + lostSecretTimeout - time.Second),

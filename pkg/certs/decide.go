@@ -69,7 +69,7 @@ func (m *decider) advance() {
 		m.distribute()
 	case m.current == nil:
 		m.recoverSecret()
-	case m.renewalDue() && !m.bundleFull():
+	case m.renewalDue() && !m.tooManyPrevious():
 		m.startRotation()
 	case m.next != nil:
 		m.planWrite(editor.forgetNext) // no pod could serve it

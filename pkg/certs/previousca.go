@@ -61,7 +61,7 @@ func (m *decider) explain(seen Evidence) string {
 	case !m.previousExpiresAt.IsZero():
 		text += "; the previous CA stays trusted, at most until " + instant(m.previousExpiresAt)
 	}
-	if m.renewalDue() && m.bundleFull() {
+	if m.renewalDue() && m.tooManyPrevious() {
 		text += fmt.Sprintf("; another certificate is due for renewal and waits for that, because %d earlier CAs are trusted already: restart or delete what does not serve the new one", len(m.previous))
 	}
 	return text

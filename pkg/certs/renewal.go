@@ -18,9 +18,12 @@ func (m *rotation) renewalDue() bool {
 	return m.currentProvider != m.Provider || m.rotationRequested() || m.unusableCA != "" || m.urgent() || !m.now.Before(m.policy.renewAt(m.current.chain))
 }
 
-// bundleFull reports whether previous generations fill the bundle. An urgent renewal does not wait (see bounded).
-func (m *rotation) bundleFull() bool {
-	return len(trustworthy(m.previous, m.now)) >= maxAuthorities-2 && !m.urgent()
+// mostPrevious is how many previous CAs may be trusted when a renewal starts.
+const mostPrevious = 6
+
+// tooManyPrevious reports whether pods did not serve the previous generations. An urgent renewal does not wait.
+func (m *rotation) tooManyPrevious() bool {
+	return len(trustworthy(m.previous, m.now)) >= mostPrevious && !m.urgent()
 }
 
 // urgent renewals wait for no slot: the current generation is unusable, or nine tenths of the time are over.

@@ -91,10 +91,10 @@ func runWithFault(t *testing.T, f fault) {
 // and keep the oldest CA, which pods serve.
 func TestSecretLostRepeatedly(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(ordinarily(4, 8)) {
+	for seed := range uint64(ordinarily(2, 8)) {
 		sim := newSimulation(t, seed, byManager)
 		faultsAt := map[int]fault{}
-		for n := range 2 * maxAuthorities {
+		for n := range maxAuthorities + 8 {
 			faultsAt[3*n] = lost
 		}
 		sim.runRotation(sim.advanceToRenewal(), faultsAt)

@@ -16,8 +16,9 @@ import (
 
 const certificateBlock = "CERTIFICATE"
 
+// maxAuthorities limits the size of a caBundle: 64 CAs of 2 KiB have 128 KiB, and etcd accepts 1.5 MiB for an object.
 // A rotation needs two CAs. The rest is for Secrets that are lost repeatedly.
-const maxAuthorities = 8
+const maxAuthorities = 64
 
 // As in the API server, one bad block must not end the trust in the good ones.
 func parse(text []byte) []*x509.Certificate {
@@ -45,25 +46,29 @@ func encode(certificates ...*x509.Certificate) []byte {
 // stays: if this clock was set back, pods serve under it already.
 func trustworthy(authorities []*x509.Certificate, now time.Time, needed ...*x509.Certificate) []*x509.Certificate {
 	var kept []*x509.Certificate
+	known := map[string]bool{}
 	for _, ca := range authorities {
-		if now.Before(ca.NotAfter) && !slices.ContainsFunc(kept, ca.Equal) {
+		if now.Before(ca.NotAfter) && !known[string(ca.Raw)] {
+			known[string(ca.Raw)] = true
 			kept = append(kept, ca)
 		}
 	}
 	return bounded(kept, needed)
 }
 
-// bounded removes the middle of CAs, newest first. If every generation reached its pods, they serve one of the
-// newest. If generations were published and the Secret could not be written, they serve the oldest. The CAs of
-// the current and the next generation stay: those of another issuer can be older than all others.
+// bounded removes the middle of CAs, newest first. It is the only removal of a CA that can be valid without evidence
+// (docs/adr/0007-rotation-by-observation.md). If every generation reached its pods, they serve one of the newest. If
+// generations were published and the Secret could not be written, they serve the oldest. The CAs of the current and
+// the next generation stay: those of another issuer can be older than all others.
 func bounded(authorities, needed []*x509.Certificate) []*x509.Certificate {
-	kept := slices.Clone(authorities)
-	for i := maxAuthorities / 2; len(kept) > maxAuthorities && i < len(kept); {
-		if slices.ContainsFunc(needed, kept[i].Equal) {
-			i++
+	var kept []*x509.Certificate
+	excess := len(authorities) - maxAuthorities
+	for i, ca := range authorities {
+		if i >= maxAuthorities/2 && excess > 0 && !slices.ContainsFunc(needed, ca.Equal) {
+			excess--
 			continue
 		}
-		kept = slices.Delete(kept, i, i+1)
+		kept = append(kept, ca)
 	}
 	return kept
 }

@@ -24,7 +24,8 @@ import (
 )
 
 // teams returns a controller with a number of teams. Each has the same operator, which owns ten
-// definitions, and its own OperatorGroup and Namespace.
+// definitions and an APIService of their group, and its own OperatorGroup and Namespace. The first team has begun: it
+// has the best right to the definitions, which the events of another team do not change.
 func teams(t testing.TB, number int) *Controller {
 	t.Helper()
 	var csvs []*operatorsv1alpha1.ClusterServiceVersion
@@ -40,6 +41,11 @@ func teams(t testing.TB, number int) *Controller {
 		for kind := range 10 {
 			csv.Spec.CustomResourceDefinitions.Owned = append(csv.Spec.CustomResourceDefinitions.Owned,
 				operatorsv1alpha1.CRDDescription{Name: fmt.Sprintf("kinds%d.example.com", kind), Version: "v1", Kind: fmt.Sprint("Kind", kind)})
+		}
+		csv.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Name: "ponds", Group: "example.com", Version: "v1", Kind: "Pond", DeploymentName: "server"}}
+		csv.CreationTimestamp = metav1.NewTime(time.Unix(int64(i), 0))
+		if i == 0 {
+			csv.Status.Phase = operatorsv1alpha1.CSVPhaseSucceeded
 		}
 		csvs, groups = append(csvs, csv), append(groups, group)
 		namespaces = append(namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})

@@ -78,21 +78,71 @@ func badCertificateOfCall(target Target, cause string) Result {
 		"let the webhook server serve the certificate mounted into its container, and reload it when it changes; compare the clocks of the nodes", flaw)
 }
 
-// PathFromAPIServer is the result of a call of a path. Only the answer that there is nothing at the path
-// counts: the server does not expect the object, and the API server may not have observed the webhook.
+// PathFromAPIServer is the result of a call of a path with an object that the server does not expect. So an error of
+// the server shows nothing, and neither does a request that passes: the API server may not have observed the webhook.
 func PathFromAPIServer(target Target, webhook string, err error) Result {
-	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("failed calling webhook %q", webhook)) {
-		return Result{Target: target, Reason: Serving}
+	serving := Result{Target: target, Reason: Serving}
+	if err == nil {
+		return serving
+	}
+	_, failure, failed := strings.Cut(err.Error(), fmt.Sprintf("failed calling webhook %q: ", webhook))
+	if !failed {
+		return serving
 	}
 	for _, answer := range []struct{ text, status string }{
 		{"the server could not find the requested resource", "status 404 Not Found"},
 		{"the server does not allow this method on the requested resource", "status 405 Method Not Allowed"},
+		{"the server responded with the status code 410 but did not return more information", "status 410 Gone"},
 	} {
-		if strings.HasSuffix(err.Error(), answer.text) {
+		if strings.HasSuffix(failure, answer.text) {
 			return *pathNotServed(target, answer.status)
 		}
 	}
-	return Result{Target: target, Reason: Serving}
+	if flaw := flawFromAPIServer(target.Call, failure); flaw != "" {
+		return *noReview(target, flaw)
+	}
+	return serving
+}
+
+// flawFromAPIServer is what an API server finds wrong in an answer that is a success; empty for nothing. It sends a
+// validating webhook of v1 an AdmissionReview to each path, so other webhooks may answer with a patch, with a review
+// of v1beta1, or with a ConversionReview.
+func flawFromAPIServer(call Call, failure string) string {
+	if call.AnyAnswer || call.Kind != "AdmissionReview" {
+		return ""
+	}
+	if invalid, ok := strings.CutPrefix(failure, "received invalid webhook response: "); ok {
+		strict := strings.HasSuffix(call.APIVersion, "/v1")
+		switch {
+		case strings.HasPrefix(invalid, "webhook response was absent"):
+			return fmt.Sprintf("an object that has no response, instead of %s of %s", call.Kind, call.APIVersion)
+		case strict && strings.HasPrefix(invalid, "expected response.uid="):
+			return "a review whose response.uid is not the request.uid"
+		case strict && strings.HasPrefix(invalid, "expected webhook response of "):
+			return fmt.Sprintf("another kind of object than %s of %s", call.Kind, call.APIVersion)
+		default:
+			return ""
+		}
+	}
+	undecodable, called := strings.CutPrefix(failure, "failed to call webhook: ")
+	for _, text := range undecodableAnswers {
+		if called && strings.HasPrefix(undecodable, text) {
+			return "a body that is not a review, as JSON"
+		}
+	}
+	return ""
+}
+
+// undecodableAnswers are the errors of the API server's client and of its decoder for an answer of status 200.
+var undecodableAnswers = []string{
+	"0-length response with status code: ",
+	"couldn't get version/kind; json parse error: ",
+	"error converting YAML to JSON: ",
+	"json: cannot unmarshal ",
+	"no kind ",
+	"Object 'Kind' is missing in ",
+	"serializer for ",
+	"Internal error occurred: mime: ",
 }
 
 // The last part of a network error names the cause. Local ports before it change with each attempt.

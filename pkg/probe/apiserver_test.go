@@ -52,31 +52,55 @@ func TestFromAPIServer(t *testing.T) {
 				t.Errorf("%s: %v, want %s", got.Reason, got.Err, tc.want)
 			}
 			if (got.Err == nil) != (tc.want == Serving) || got.Err != nil && !strings.Contains(got.Err.Error(), tc.says) {
-				t.Errorf("reports %v, want %q", got.Err, tc.says)
+				t.Errorf("says %v, want %q", got.Err, tc.says)
 			}
 		})
 	}
 }
 
-// Only the answer that there is nothing at the path counts.
+// The server does not expect the object, so its errors show nothing. An answer that is a success must be a review.
 func TestPathFromAPIServer(t *testing.T) {
 	const webhook = "path-0.canary.olm-webhook-manager.io"
-	const failed = `Internal error occurred: failed calling webhook "` + webhook + `": failed to call webhook: `
+	const calling = `Internal error occurred: failed calling webhook "` + webhook + `": `
+	const failed, invalid = calling + "failed to call webhook: ", calling + "received invalid webhook response: "
+	validation := Call{Kind: "AdmissionReview", APIVersion: "admission.k8s.io/v1", Path: "/validate"}
+	earlier, conversion, unmatched := validation, validation, validation
+	earlier.APIVersion, unmatched.AnyAnswer = "admission.k8s.io/v1beta1", true
+	conversion.Kind, conversion.APIVersion = "ConversionReview", "apiextensions.k8s.io/v1"
 	for name, tc := range map[string]struct {
+		call   Call
 		answer string // empty when the request passed
 		want   Reason
 	}{
-		"it lets the request pass":           {"", Serving},
-		"it denies the request":              {`admission webhook "` + webhook + `" denied the request: no`, Serving},
-		"it cannot judge the object":         {failed + "the server rejected our request for an unknown reason", Serving},
-		"it answers with an error":           {failed + `an error on the server ("broken") has prevented the request from succeeding`, Serving},
-		"another webhook is not found":       {`Internal error occurred: failed calling webhook "other.example.com": failed to call webhook: the server could not find the requested resource`, Serving},
-		"there is nothing at the path":       {failed + "the server could not find the requested resource", PathNotServed},
-		"a server of the library reports it": {failed + `there is no webhook at "/validate": webhooks are at "/judge": the server could not find the requested resource`, PathNotServed},
-		"the path takes no such method":      {failed + "the server does not allow this method on the requested resource", PathNotServed},
+		"it lets the request pass":             {validation, "", Serving},
+		"it denies the request":                {validation, `admission webhook "` + webhook + `" denied the request: no`, Serving},
+		"it cannot judge the object":           {validation, failed + "the server rejected our request for an unknown reason", Serving},
+		"it answers with an error":             {validation, failed + `an error on the server ("broken") has prevented the request from succeeding`, Serving},
+		"another webhook is not found":         {validation, `Internal error occurred: failed calling webhook "other.example.com": failed to call webhook: the server could not find the requested resource`, Serving},
+		"there is nothing at the path":         {validation, failed + "the server could not find the requested resource", PathNotServed},
+		"a server of the library says so":      {validation, failed + `there is no webhook at "/validate": webhooks are at "/judge": the server could not find the requested resource`, PathNotServed},
+		"the path takes no such method":        {validation, failed + "the server does not allow this method on the requested resource", PathNotServed},
+		"the path is gone":                     {validation, failed + "the server responded with the status code 410 but did not return more information", PathNotServed},
+		"a page":                               {validation, failed + "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }", NoReview},
+		"a page of several lines":              {validation, failed + "error converting YAML to JSON: yaml: line 2: mapping values are not allowed in this context", NoReview},
+		"nothing":                              {validation, failed + "0-length response with status code: 200 and content type: application/json", NoReview},
+		"a content type that is none":          {validation, failed + "Internal error occurred: mime: invalid media parameter", NoReview},
+		"an object of another kind":            {validation, failed + `no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:110"`, NoReview},
+		"another type of a field":              {validation, failed + "json: cannot unmarshal string into Go struct field AdmissionReview.response of type v1.AdmissionResponse", NoReview},
+		"an empty object":                      {validation, invalid + "webhook response was absent", NoReview},
+		"another uid":                          {validation, invalid + `expected response.uid="1", got ""`, NoReview},
+		"another version":                      {validation, invalid + "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got admission.k8s.io/v1beta1, Kind=AdmissionReview", NoReview},
+		"a patch":                              {validation, invalid + "validating webhook may not return response.patch", Serving},
+		"v1beta1: another uid":                 {earlier, invalid + `expected response.uid="1", got ""`, Serving},
+		"v1beta1: its version":                 {earlier, invalid + "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got admission.k8s.io/v1beta1, Kind=AdmissionReview", Serving},
+		"v1beta1: an empty object":             {earlier, invalid + "webhook response was absent", NoReview},
+		"conversion: another review":           {conversion, failed + `no kind "ConversionReview" is registered for version "apiextensions.k8s.io/v1" in scheme "x"`, Serving},
+		"conversion: an empty object":          {conversion, invalid + "webhook response was absent", Serving},
+		"conversion: there is nothing":         {conversion, failed + "the server could not find the requested resource", PathNotServed},
+		"rules match nothing: an empty object": {unmatched, invalid + "webhook response was absent", Serving},
 	} {
 		t.Run(name, func(t *testing.T) {
-			target := Target{Address: "server-service.shop.svc", What: "the Service", Call: Call{Kind: "AdmissionReview", Path: "/validate"}}
+			target := Target{Address: "server-service.shop.svc", What: "the Service", Call: tc.call}
 			var answer error
 			if tc.answer != "" {
 				answer = errors.New(tc.answer)

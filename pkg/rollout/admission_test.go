@@ -12,6 +12,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -167,6 +168,11 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 				v.Webhooks[0].ClientConfig.CABundle = []byte("other")
 			}
 		}, `admission keeps changing webhooks[name="v.manager.example.com"].clientConfig.caBundle back`},
+		"caBundle of an APIService": {func(o drift.Object) {
+			if s, ok := o.(*apiregistrationv1.APIService); ok {
+				s.Spec.CABundle = []byte("other")
+			}
+		}, "APIService " + pondAPI + ": admission keeps changing spec.caBundle back"},
 		"label that selects pods": {func(o drift.Object) {
 			if d, ok := o.(*appsv1.Deployment); ok {
 				delete(d.Spec.Template.Labels, "olm-webhook-manager.io/csv")
@@ -184,6 +190,7 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := clusterWith(t, webhookOf("manager"))
+			c.declareAPIService("v1", "manager")
 			c.admit = test.admit
 			writes, contested := 0, ""
 			for range 100 {

@@ -29,12 +29,17 @@ const repeatPause = time.Second
 
 // ensure reports whether a write is necessary and possible.
 func (b *planBuilder) ensure(desired, live drift.Object) bool {
+	if b.isRebound(desired, live) {
+		return false
+	}
 	step, ok := b.Observed.stepTo(b.Upgrade.withLiveOwners(desired, live), live)
 	if !ok && step.Verb == "" && !step.Drift.None() {
 		b.admitted = append(b.admitted, drift.AdmissionMessage(step.Key(), step.Drift))
 	}
 	return ok && b.add(step)
 }
+
+func (b *planBuilder) ensureAlways(desired, live drift.Object) { b.ensure(desired, live) }
 
 // addAccepted omits writes that only revert what admission changed.
 func (b *planBuilder) addAccepted(steps ...Step) {
@@ -121,8 +126,7 @@ func (b *planBuilder) ensureOperatorCondition() {
 	if b.Condition != nil {
 		b.addAccepted(*b.Condition)
 	}
-	b.ensure(c.Role, lookUp(b.Observed.Roles, c.Role.Name))
-	b.ensure(c.RoleBinding, lookUp(b.Observed.RoleBindings, c.RoleBinding.Name))
+	b.ensureGrant(c.Role, c.RoleBinding, b.ensureAlways)
 }
 
 func (b *planBuilder) ensureConversions(conversions []render.Conversion) {
@@ -187,7 +191,7 @@ func (b *planBuilder) repair(declared bool, desired, live drift.Object) {
 		b.ensure(desired, nil)
 		return
 	}
-	if !declared {
+	if !declared || b.isRebound(desired, live) {
 		return
 	}
 	kept := desired.DeepCopyObject().(drift.Object)

@@ -99,7 +99,7 @@ func (r *reporter) contested() string {
 		for _, at := range contest.ChangesAt(r.now) {
 			r.plan.requeue(at, "another client reverts repairs")
 		}
-		if message := contest.Message(key, r.now); message != "" {
+		if message := contest.Report(key, r.now); message != "" {
 			messages = append(messages, message)
 		}
 	}

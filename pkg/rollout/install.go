@@ -85,8 +85,7 @@ func (p *planner) rollOut(d render.Deployment) deploymentView {
 	p.maintainer.rolledOut[name] = true
 	if d.Service != nil {
 		p.plan.ensure(d.Service, lookUp(p.Observed.Services, d.Service.Name))
-		p.plan.ensure(d.Role, lookUp(p.Observed.Roles, d.Role.Name))
-		p.plan.ensure(d.RoleBinding, lookUp(p.Observed.RoleBindings, d.RoleBinding.Name))
+		p.plan.ensureGrant(d.Role, d.RoleBinding, p.plan.ensureAlways)
 		p.plan.ensureDelegation(d)
 		p.plan.writeSecret(name)
 	}

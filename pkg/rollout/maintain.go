@@ -45,8 +45,7 @@ func (m *maintainer) repairBackend(d render.Deployment) {
 	}
 	declared := !slices.ContainsFunc(inService, func(w render.Webhook) bool { return !m.asDeclared(w) })
 	m.plan.ensureUnlessChanged(declared, d.Service, lookUp(m.Observed.Services, d.Service.Name))
-	m.plan.ensureUnlessChanged(declared, d.Role, lookUp(m.Observed.Roles, d.Role.Name))
-	m.plan.ensureUnlessChanged(declared, d.RoleBinding, lookUp(m.Observed.RoleBindings, d.RoleBinding.Name))
+	m.plan.ensureGrant(d.Role, d.RoleBinding, func(desired, live drift.Object) { m.plan.ensureUnlessChanged(declared, desired, live) })
 	m.plan.ensureDelegation(d)
 	m.plan.writeSecret(d.Object.Name)
 	if live := m.Observed.Deployments[d.Object.Name]; live == nil {
@@ -93,8 +92,7 @@ func (m *maintainer) maintain() {
 func (m *maintainer) maintainBackend(d render.Deployment, live *appsv1.Deployment) {
 	declared := !slices.ContainsFunc(d.Webhooks, func(w render.Webhook) bool { return !m.asDeclared(w) })
 	m.plan.repair(declared, d.Service, lookUp(m.Observed.Services, d.Service.Name))
-	m.plan.repair(declared, d.Role, lookUp(m.Observed.Roles, d.Role.Name))
-	m.plan.repair(declared, d.RoleBinding, lookUp(m.Observed.RoleBindings, d.RoleBinding.Name))
+	m.plan.ensureGrant(d.Role, d.RoleBinding, func(desired, live drift.Object) { m.plan.repair(declared, desired, live) })
 	m.plan.ensureCertificate(d, live)
 }
 

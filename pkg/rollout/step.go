@@ -125,6 +125,8 @@ func (s Step) Why() string {
 	switch {
 	case s.Verb == Delete && deployment:
 		return "yields to another operator"
+	case s.Verb == Delete && !s.Drift.None():
+		return "cannot be changed in " + strings.Join(s.Drift.Fields, ", ")
 	case s.Verb == Delete:
 		return "not declared any more"
 	case s.Verb == ResyncVolumes:

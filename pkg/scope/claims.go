@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -56,6 +57,9 @@ func (c *Claims) Set(key string, rival *Rival) []*operatorsv1alpha1.ClusterServi
 	return all
 }
 
+// Has reports whether a key has a claim.
+func (c *Claims) Has(key string) bool { return c.claims[key] != nil }
+
 // Rivals returns those with the best right to an API, for one of the same namespaces, of other groups.
 func (c *Claims) Rivals(s Scope, own Claimant) []Rival {
 	var found []*claim
@@ -96,6 +100,9 @@ func newClaim(key string, rival *Rival) *claim {
 	return &claim{key: key, rival: *rival, provided: apis, covered: rival.Scope.covered()}
 }
 
+// namePrefix is of the keys for names of definitions and APIServices.
+const namePrefix = "name/"
+
 // provided returns what a claim is indexed by: the names of the APIs of an operator, and all kinds.
 func provided(r Rival) []string {
 	var keys, kinds []string
@@ -103,7 +110,7 @@ func provided(r Rival) []string {
 		kinds = annotatedAPIs(r.Scope.Group)
 	} else {
 		for _, api := range r.apis() {
-			keys, kinds = append(keys, "name/"+api.Name), append(kinds, api.Kind)
+			keys, kinds = append(keys, namePrefix+api.Name), append(kinds, api.Kind)
 		}
 	}
 	for _, kind := range kinds {
@@ -192,6 +199,9 @@ func (c *Claims) concerned(by *claim, affected map[string]*operatorsv1alpha1.Clu
 	}
 	for _, api := range by.provided {
 		known := c.apis[api]
+		if next := successor(known.all, by); next != nil && strings.HasPrefix(api, namePrefix) && servesAPIs(next) {
+			affected[next.key] = next.rival.CSV
+		}
 		note(known.all, known.everywhere)
 		if by.everywhere() {
 			note(known.everywhere, known.all)
@@ -201,6 +211,21 @@ func (c *Claims) concerned(by *claim, affected map[string]*operatorsv1alpha1.Clu
 			note(known.in[namespace], known.in[namespace])
 		}
 	}
+}
+
+// successor returns the claim that becomes the best one of all namespaces, or is no longer it, with one of the best.
+// An operator serves an APIService next to a definition that it owns only if it has the best right to the
+// definition in the cluster.
+func successor(all []*claim, one *claim) *claim {
+	next := slices.IndexFunc(all, func(other *claim) bool { return other.namespace() != all[0].namespace() })
+	if next < 0 || !slices.Contains(all[:next], one) {
+		return nil
+	}
+	return all[next]
+}
+
+func servesAPIs(c *claim) bool {
+	return c.rival.CSV != nil && len(c.rival.CSV.Spec.APIServiceDefinitions.Owned) > 0
 }
 
 // leads reports whether a claim is the best, or the best of another namespace. No right depends on the others.

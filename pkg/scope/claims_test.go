@@ -194,3 +194,41 @@ func TestClaimsFindAnAPIWhateverItsKindIsCalled(t *testing.T) {
 		}
 	}
 }
+
+// An APIService next to a definition depends on the best right to the definition among all namespaces. Only the
+// operator that loses or gains this right is concerned by a change.
+func TestClaimsConcernTheSuccessor(t *testing.T) {
+	var index Claims
+	aged := func(i int) *Rival {
+		namespace := fmt.Sprint("team-", i)
+		r := provider(namespace, time.Duration(100-i)*time.Hour, []string{"A"}, namespace)
+		r.CSV.Spec.APIServiceDefinitions.Owned = []operatorsv1alpha1.APIServiceDescription{{Group: "example.com", Version: "v1", Kind: "Pond"}}
+		return r
+	}
+	for i := range 5 {
+		if told := index.Set(keyOf(aged(i)), aged(i)); len(told) > 0 {
+			t.Errorf("team %d concerns %d others", i, len(told))
+		}
+	}
+	began := aged(3)
+	began.Began = true
+	for _, test := range []struct {
+		what, key, want string
+		rival           *Rival
+	}{
+		{"the last one ends", "team-4/op.v1", "", nil},
+		{"the second one ends", "team-1/op.v1", "", nil},
+		{"another one gets the best right", "team-3/op.v1", "team-0", began},
+		{"the best one ends", "team-3/op.v1", "team-0", nil},
+		{"the next one ends", "team-0/op.v1", "team-2", nil},
+		{"an older one is created", "team-0/op.v1", "team-2", aged(0)},
+	} {
+		var told []string
+		for _, csv := range index.Set(test.key, test.rival) {
+			told = append(told, csv.Namespace)
+		}
+		if got := strings.Join(told, " "); got != test.want {
+			t.Errorf("%s: concerns %q, want %q", test.what, got, test.want)
+		}
+	}
+}

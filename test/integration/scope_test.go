@@ -16,6 +16,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -253,6 +254,10 @@ func TestANamespaceWhoseLabelIsRefused(t *testing.T) {
 		return c != nil && strings.Contains(c.Message, "and 2 more") && strings.Contains(c.Message, "labels are protected"), c
 	})
 	e.webhookIs("", "NamespacesNotLabelled", "labels are protected")
+	e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
+		message := csvstatus.Explained(e.get("operator.v1").Status)
+		return strings.Contains(message, "labels are protected"), message
+	})
 	registersNothing(e)
 
 	allow()

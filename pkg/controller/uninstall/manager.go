@@ -3,12 +3,14 @@ package uninstall
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -40,9 +42,21 @@ func Manager(ctx context.Context, set clients.Set, log *logrus.Entry, namespaces
 	if err != nil {
 		return err
 	}
+	return c.stopManagingAll(ctx, csvs)
+}
+
+// stopManagingAll lists the definitions once, because there can be many ClusterServiceVersions.
+func (u *Uninstaller) stopManagingAll(ctx context.Context, csvs []*operatorsv1alpha1.ClusterServiceVersion) error {
+	if len(csvs) == 0 {
+		return nil
+	}
+	crds, err := u.definitions(ctx)
+	if err != nil {
+		return err
+	}
 	var held HeldError
 	for _, csv := range csvs {
-		inUse, refused, err := c.stopManaging(ctx, csv)
+		inUse, refused, err := u.stopManaging(ctx, csv, crds)
 		if err != nil {
 			return fmt.Errorf("ClusterServiceVersion %s/%s: %w", csv.Namespace, csv.Name, err)
 		}
@@ -87,7 +101,7 @@ func (u *Uninstaller) finalizedCSVs(ctx context.Context) (all []*operatorsv1alph
 }
 
 // stopManaging returns why the finalizer stays: a conversion in use, and refused requests.
-func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, refused RefusedError, err error) {
+func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, crds definitions) (inUse string, refused RefusedError, err error) {
 	ownership, err := u.Live.OwnershipOf(ctx, csv)
 	if err != nil {
 		return "", nil, err
@@ -96,7 +110,7 @@ func (u *Uninstaller) stopManaging(ctx context.Context, csv *operatorsv1alpha1.C
 	if refused, err = Refusals(err); err != nil {
 		return "", nil, err
 	}
-	inUse, err = u.endAllConversions(ctx, csv)
+	inUse, err = u.endAllConversions(ctx, csv, crds)
 	conversions, err := Refusals(err)
 	if err != nil {
 		return "", nil, err
@@ -127,19 +141,40 @@ func (u *Uninstaller) release(ctx context.Context, csv *operatorsv1alpha1.Cluste
 	return nil
 }
 
-func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (inUse string, err error) {
+// definitions are all CustomResourceDefinitions, by name.
+type definitions = map[string]*apiextensionsv1.CustomResourceDefinition
+
+func (u *Uninstaller) definitions(ctx context.Context) (definitions, error) {
+	list, err := u.Extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	crds := definitions{}
+	for i := range list.Items {
+		crds[list.Items[i].Name] = &list.Items[i]
+	}
+	return crds, nil
+}
+
+// endAllConversions lists the definitions again if one has changed, or was deleted, since.
+func (u *Uninstaller) endAllConversions(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion, crds definitions) (inUse string, err error) {
 	services, err := u.Live.Services(ctx, csv.Namespace)
 	if err != nil {
 		return "", err
 	}
-	all, err := u.Extensions.ApiextensionsV1().CustomResourceDefinitions().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return "", err
+	written, inUse, err := u.EndConversions(ctx, csv, services, crds)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		fresh, err := u.definitions(ctx)
+		if err != nil {
+			return "", err
+		}
+		clear(crds)
+		maps.Copy(crds, fresh)
+		_, inUse, err = u.EndConversions(ctx, csv, services, crds)
+		return inUse, err
 	}
-	crds := map[string]*apiextensionsv1.CustomResourceDefinition{}
-	for i := range all.Items {
-		crds[all.Items[i].Name] = &all.Items[i]
+	for _, o := range written {
+		crds[o.GetName()] = o.(*apiextensionsv1.CustomResourceDefinition)
 	}
-	_, inUse, err = u.EndConversions(ctx, csv, services, crds)
 	return inUse, err
 }

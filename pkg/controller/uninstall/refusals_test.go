@@ -13,7 +13,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/live"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/write"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -54,4 +58,38 @@ func TestRefusedEnd(t *testing.T) {
 	if _, err := Refusals(errors.New("no connection")); err == nil {
 		t.Error("a lost connection counts as a refusal")
 	}
+}
+
+// The definitions of the cluster are listed once for all ClusterServiceVersions.
+func TestDefinitionsAreListedOnce(t *testing.T) {
+	lists := 0
+	answer := func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet && r.URL.Path == "/apis/apiextensions.k8s.io/v1/customresourcedefinitions" {
+			lists++
+		}
+		code, body := http.StatusOK, "{}"
+		if strings.Contains(r.Header.Get("Accept"), "PartialObjectMetadata") {
+			code, body = http.StatusNotFound, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`
+		}
+		return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r}, nil
+	}
+	set, err := clients.New(&rest.Config{Host: "http://localhost", Transport: roundTripper(answer), QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	entry := logrus.NewEntry(log)
+	u := &Uninstaller{Set: set, Log: entry, Live: &live.Reader{Set: set, Log: entry}, Writer: &write.Writer{Set: set, Now: time.Now}}
+	var csvs []*operatorsv1alpha1.ClusterServiceVersion
+	for range 5 {
+		csvs = append(csvs, installtest.Operator(nil))
+	}
+	for _, csv := range csvs {
+		csv.Finalizers = []string{wellknown.FinalizerCSV}
+	}
+	if err := u.stopManagingAll(t.Context(), csvs); err != nil {
+		t.Fatal(err)
+	}
+	installtest.Same(t, "lists of definitions", 1, lists)
 }

@@ -57,9 +57,10 @@ func (r *Index) Rivals(own scope.Claimant, in scope.Scope) []scope.Rival {
 	return r.claims.index.Rivals(in, own)
 }
 
-// UpdateClaim updates the index and enqueues the ClusterServiceVersions whose right may have changed.
-func (r *Index) UpdateClaim(namespace, name string) {
-	r.setClaim(namespace+"/"+name, func() *scope.Rival {
+// UpdateClaim updates the index and enqueues the ClusterServiceVersions whose right may have changed. known is false
+// if the ClusterServiceVersion has no claim, before and after: it has no scope.
+func (r *Index) UpdateClaim(namespace, name string) (known bool) {
+	return r.setClaim(namespace+"/"+name, func() *scope.Rival {
 		csv := r.Caches.CSVs.Get(namespace, name)
 		if csv == nil || csv.IsCopied() || r.IsDeleted(csv) {
 			return nil
@@ -86,9 +87,12 @@ func (r *Index) UpdateClaims(namespace string) {
 }
 
 // setClaim reads the caches under the lock, so that the latest reader is the latest writer.
-func (r *Index) setClaim(key string, read func() *scope.Rival) {
+func (r *Index) setClaim(key string, read func() *scope.Rival) (known bool) {
 	r.claims.mutex.Lock()
+	known = r.claims.index.Has(key)
 	affected := r.claims.index.Set(key, read())
+	known = known || r.claims.index.Has(key)
 	r.claims.mutex.Unlock()
 	r.Enqueue(affected...)
+	return known
 }

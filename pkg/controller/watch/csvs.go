@@ -20,11 +20,34 @@ import (
 // ClaimChanged enqueues ClusterServiceVersions with the same APIs or Deployments.
 func (h *Handlers) ClaimChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*operatorsv1alpha1.ClusterServiceVersion)
-	h.Versions.UpdateClaim(changed.Namespace, changed.Name)
+	claims := h.Versions.UpdateClaim(changed.Namespace, changed.Name)
 	if before == nil || after == nil || before.GetGeneration() != after.GetGeneration() || claimDiffers(before, after) {
 		for _, csv := range present(before, after) {
 			h.enqueueNeighbours(csv.(*operatorsv1alpha1.ClusterServiceVersion))
+			if !claims {
+				h.enqueueGroupOwners(csvspec.OwnedNames(csv.(*operatorsv1alpha1.ClusterServiceVersion)))
+			}
 		}
+	}
+	if before == nil || after == nil {
+		h.ownerExists(changed)
+	}
+}
+
+// enqueueGroupOwners is for a ClusterServiceVersion without a claim: the index of claims does not show whose right
+// depends on the definitions that it owns.
+func (h *Handlers) enqueueGroupOwners(owned []string) {
+	for _, name := range owned {
+		_, group, _ := strings.Cut(name, ".")
+		h.enqueueAPIServiceOwners(group)
+	}
+}
+
+// ownerExists is about a ClusterServiceVersion that is created or deleted. Other operators can adopt its APIServices
+// only if it does not exist.
+func (h *Handlers) ownerExists(csv *operatorsv1alpha1.ClusterServiceVersion) {
+	for _, left := range h.Caches.APIServices.OfOwner(informers.OwnerID(csv.Namespace, csv.Name)) {
+		h.enqueueAPIServiceOwners(left.Spec.Group)
 	}
 }
 
@@ -38,8 +61,6 @@ func claimDiffers(before, after drift.Object) bool {
 func (h *Handlers) enqueueNeighbours(csv *operatorsv1alpha1.ClusterServiceVersion) {
 	for _, owned := range csvspec.OwnedNames(csv) {
 		h.enqueueOthers(csv, h.Caches.CSVs.By(informers.ByOwned, csv.Namespace+"/"+owned))
-		_, group, _ := strings.Cut(owned, ".")
-		h.enqueueAPIServiceOwners(group)
 	}
 	for _, name := range csvspec.DeploymentNames(csv) {
 		h.enqueueOthers(csv, h.Caches.CSVs.By(informers.ByDeployment, csv.Namespace+"/"+name))

@@ -27,6 +27,7 @@ const (
 // Contest is the record of the reverted repairs of one object, by client.
 type Contest struct {
 	clients []otherClient
+	recent  []recentRepairs // for Report only
 }
 
 type otherClient struct {
@@ -43,15 +44,22 @@ func (c Contest) Repaired(drift Drift, now time.Time) Contest {
 	if len(drift.Fields) > 0 {
 		field = drift.Fields[0]
 	}
-	clients := slices.DeleteFunc(slices.Clone(c.clients), func(r otherClient) bool { return r.over(now) })
-	for _, by := range slices.Compact([]string{drift.By, ByAnyClient}) {
-		i := slices.IndexFunc(clients, func(r otherClient) bool { return r.by == by })
-		if i < 0 {
-			clients, i = append(clients, otherClient{by: by}), len(clients)
-		}
-		clients[i] = clients[i].repaired(field, now)
+	after := Contest{
+		clients: slices.DeleteFunc(slices.Clone(c.clients), func(r otherClient) bool { return r.over(now) }),
+		recent:  slices.DeleteFunc(slices.Clone(c.recent), func(r recentRepairs) bool { return r.over(now) }),
 	}
-	return Contest{clients: clients}
+	for _, by := range slices.Compact([]string{drift.By, ByAnyClient}) {
+		i := slices.IndexFunc(after.clients, func(r otherClient) bool { return r.by == by })
+		if i < 0 {
+			after.clients, i = append(after.clients, otherClient{by: by}), len(after.clients)
+		}
+		after.clients[i] = after.clients[i].repaired(field, now)
+		after.recent = after.withRecent(by, field, now)
+		if after.clients[i].contests() {
+			after.recent = slices.DeleteFunc(after.recent, func(r recentRepairs) bool { return r.by == by })
+		}
+	}
+	return after
 }
 
 // repaired starts again if earlier repairs were too few for a contest.
@@ -64,9 +72,11 @@ func (r otherClient) repaired(field string, now time.Time) otherClient {
 	return r
 }
 
-// limit returns after how many repairs an object is contested.
-func (r otherClient) limit() int {
-	if r.by == ByAnyClient {
+func (r otherClient) limit() int { return limitOf(r.by) }
+
+// limitOf returns after how many repairs an object is contested.
+func limitOf(client string) int {
+	if client == ByAnyClient {
 		return contestAfterAll
 	}
 	return contestAfter
@@ -90,7 +100,8 @@ func (r otherClient) pause() time.Duration {
 
 // Over reports whether the records of all clients can be dropped.
 func (c Contest) Over(now time.Time) bool {
-	return !slices.ContainsFunc(c.clients, func(r otherClient) bool { return !r.over(now) })
+	return !slices.ContainsFunc(c.clients, func(r otherClient) bool { return !r.over(now) }) &&
+		!slices.ContainsFunc(c.recent, func(r recentRepairs) bool { return !r.over(now) })
 }
 
 // Contested reports whether the manager pauses repairs because of another client.
@@ -109,10 +120,13 @@ func (c Contest) BlockedUntil(now time.Time) (until time.Time) {
 	return until
 }
 
-// ChangesAt returns when the results of Blocks and Message change.
+// ChangesAt returns when the results of Blocks and Report change.
 func (c Contest) ChangesAt(now time.Time) (at []time.Time) {
 	for _, r := range c.contesting(now) {
 		at = append(at, r.blockedUntil(), r.overAt())
+	}
+	for _, r := range c.reported(now) {
+		at = append(at, r.overAt())
 	}
 	return at
 }
@@ -148,23 +162,32 @@ func (r otherClient) concerns(object, live Object, drift Drift) bool {
 func (c Contest) Message(key string, now time.Time) string {
 	var all []string
 	for _, r := range c.contesting(now) {
-		what, verb, noun := fmt.Sprintf("%s keeps changing %s back", r.who(), r.field), "repairs", "repair"
-		if r.by == ByCreation {
-			what, verb, noun = "another client creates it again each time the manager deletes it", "deletes", "deletion"
+		what, noun := revertedBy(r.by, r.field)
+		when := lasting(noun, r.last, r.overAt())
+		if now.Before(r.blockedUntil()) {
+			when = fmt.Sprintf("the manager %s it again at %s", map[string]string{"repair": "repairs", "deletion": "deletes"}[noun], instant(r.blockedUntil()))
 		}
-		when := fmt.Sprintf("the manager %s it again at %s", verb, instant(r.blockedUntil()))
-		if !now.Before(r.blockedUntil()) {
-			when = fmt.Sprintf("the latest %s was at %s; this message is removed at %s if that %[1]s lasts", noun, instant(r.last), instant(r.overAt()))
-		}
-		all = append(all, fmt.Sprintf("%s: %s; %s. %s", key, what, when, r.remedy()))
+		all = append(all, fmt.Sprintf("%s: %s; %s. %s", key, what, when, remedy(r.by)))
 	}
 	return strings.Join(all, "; ")
 }
 
+// revertedBy returns what a client does, and what the manager does against it.
+func revertedBy(by, field string) (what, noun string) {
+	if by == ByCreation {
+		return "another client creates it again each time the manager deletes it", "deletion"
+	}
+	return fmt.Sprintf("%s keeps changing %s back", who(by), field), "repair"
+}
+
+func lasting(noun string, last, end time.Time) string {
+	return fmt.Sprintf("the latest %s was at %s; this message is removed at %s if that %[1]s lasts", noun, instant(last), instant(end))
+}
+
 func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-func (r otherClient) who() string {
-	switch r.by {
+func who(by string) string {
+	switch by {
 	case "":
 		return "a client that field ownership does not show"
 	case ByAdmission:
@@ -172,12 +195,12 @@ func (r otherClient) who() string {
 	case ByAnyClient:
 		return "a client under several names, or none,"
 	default:
-		return fmt.Sprintf("field manager %q", r.by)
+		return fmt.Sprintf("field manager %q", by)
 	}
 }
 
-func (r otherClient) remedy() string {
-	if r.by == ByAdmission {
+func remedy(by string) string {
+	if by == ByAdmission {
 		return "Exclude the object from the mutating webhook or MutatingAdmissionPolicy, or delete the ClusterServiceVersion"
 	}
 	return "Stop that client, or delete the ClusterServiceVersion"

@@ -16,6 +16,7 @@ func TestContestRecord(t *testing.T) {
 		at            time.Duration
 		wantContested bool
 		wantBlocked   bool // the repair of a change by the adversary
+		wantReported  bool // in the condition, too slow for a contest
 	}{
 		"two in a minute": {repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x")}, at: 2 * time.Second},
 		"three in a minute": {
@@ -24,14 +25,34 @@ func TestContestRecord(t *testing.T) {
 		},
 		"three in more than a minute": {
 			repairs: map[time.Duration]Drift{0: by("adversary", "x"), 50 * time.Second: by("adversary", "x"), 100 * time.Second: by("adversary", "x")},
-			at:      101 * time.Second,
+			at:      101 * time.Second, wantReported: true,
 		},
 		"one each ninety seconds": {
 			repairs: map[time.Duration]Drift{
 				0: by("adversary", "x"), 90 * time.Second: by("adversary", "x"), 180 * time.Second: by("adversary", "x"),
 				270 * time.Second: by("adversary", "x"), 360 * time.Second: by("adversary", "x"),
 			},
-			at: 361 * time.Second,
+			at: 361 * time.Second, wantReported: true,
+		},
+		"three in ten minutes": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), 5 * time.Minute: by("adversary", "x"), 10 * time.Minute: by("adversary", "x")},
+			at:      20*time.Minute - time.Second, wantReported: true,
+		},
+		"three in ten minutes, the latest lasts for ten more": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), 5 * time.Minute: by("adversary", "x"), 10 * time.Minute: by("adversary", "x")},
+			at:      20 * time.Minute,
+		},
+		"three in more than ten minutes": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), 5 * time.Minute: by("adversary", "x"), 10*time.Minute + time.Second: by("adversary", "x")},
+			at:      11 * time.Minute,
+		},
+		"one each two minutes by different clients": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), 2 * time.Minute: by("other", "x"), 4 * time.Minute: by("adversary", "x"), 6 * time.Minute: by("other", "x")},
+			at:      7 * time.Minute,
+		},
+		"a contest that is over": {
+			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("adversary", "x"), 2 * time.Second: by("adversary", "x"), 5 * time.Minute: by("adversary", "x")},
+			at:      6 * time.Minute,
 		},
 		"three by different clients": {
 			repairs: map[time.Duration]Drift{0: by("adversary", "x"), time.Second: by("kubectl-edit", "x"), 2 * time.Second: by("adversary", "x")},
@@ -61,6 +82,7 @@ func TestContestRecord(t *testing.T) {
 			}
 			now := noon.Add(test.at)
 			installtest.Same(t, "contested", test.wantContested, contest.Contested())
+			installtest.Same(t, "reported", test.wantReported, contest.Report("key", now) != contest.Message("key", now))
 			desired, live := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
 			installtest.Same(t, "blocked", test.wantBlocked, contest.Blocks(desired, live, by("adversary", "x"), now))
 		})

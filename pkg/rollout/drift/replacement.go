@@ -33,8 +33,7 @@ func Replacement(desired, live Object) Object {
 	case *rbacv1.Role:
 		whole.(*rbacv1.Role).Rules = desired.Rules
 	case *rbacv1.RoleBinding:
-		binding := whole.(*rbacv1.RoleBinding)
-		binding.Subjects, binding.RoleRef = desired.Subjects, desired.RoleRef
+		whole.(*rbacv1.RoleBinding).Subjects = desired.Subjects // the roleRef is immutable
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		whole.(*admissionregistrationv1.ValidatingWebhookConfiguration).Webhooks = desired.Webhooks
 	case *admissionregistrationv1.MutatingWebhookConfiguration:

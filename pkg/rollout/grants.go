@@ -1,0 +1,64 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+)
+
+// ensureGrant writes a Role, and its RoleBinding if it would grant the desired rules only: a Role of that name can
+// belong to another client.
+func (b *planBuilder) ensureGrant(role *rbacv1.Role, binding *rbacv1.RoleBinding, ensure func(desired, live drift.Object)) {
+	ensure(role, lookUp(b.Observed.Roles, role.Name))
+	if b.grants(role) {
+		ensure(binding, lookUp(b.Observed.RoleBindings, binding.Name))
+	}
+}
+
+func (b *planBuilder) grants(role *rbacv1.Role) bool {
+	key, live := drift.KeyOf(role), b.Observed.Roles[role.Name]
+	if b.writes(key) {
+		return !b.Observed.Writes[key].RefusesAdmission()
+	}
+	return live != nil && b.Observed.Refused[key] == "" && equality.Semantic.DeepEqual(role.Rules, live.Rules)
+}
+
+// isRebound reports whether another client has recreated a RoleBinding for another role. API servers refuse to change
+// the role, so the binding is deleted, and the next reconciliation creates it. One that no version owns is reported.
+func (b *planBuilder) isRebound(desired, live drift.Object) bool {
+	want, ok := desired.(*rbacv1.RoleBinding)
+	if !ok || live == nil {
+		return false
+	}
+	have := live.(*rbacv1.RoleBinding)
+	if equality.Semantic.DeepEqual(want.RoleRef, have.RoleRef) {
+		return false
+	}
+	if !b.owns(have) {
+		b.refuse(drift.KeyOf(have), fmt.Sprintf("%s binds %s %s instead of %s %s, and the ClusterServiceVersion does not own it: delete the RoleBinding",
+			drift.KeyOf(have), have.RoleRef.Kind, have.RoleRef.Name, want.RoleRef.Kind, want.RoleRef.Name))
+		return true
+	}
+	b.add(Step{Verb: Delete, Object: have, Live: have, Drift: drift.Drift{Fields: []string{"roleRef"}}})
+	return true
+}
+
+func (b *planBuilder) owns(binding *rbacv1.RoleBinding) bool {
+	return slices.ContainsFunc(append([]*operatorsv1alpha1.ClusterServiceVersion{b.CSV}, b.Upgrade.From...), func(csv *operatorsv1alpha1.ClusterServiceVersion) bool {
+		return csvspec.Owns(csv, binding)
+	})
+}
+
+func (f *facts) refuse(key, why string) {
+	refused := map[string]string{key: why}
+	maps.Copy(refused, f.Observed.Refused)
+	f.Observed.Refused = refused
+}
