@@ -276,7 +276,7 @@ const (
 func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
 	danger := 0
 	switch {
-	case slices.Contains(rule.Verbs, "all of"), everything(rule.Verbs) && everything(rule.Resources), anyOf(rule.Verbs, "escalate", "bind", "impersonate"):
+	case slices.Contains(rule.Verbs, "all of"), Administers(rule) != "":
 		danger = isAdministrator
 	case anyOf(rule.Resources, "*", "secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "pods/ephemeralcontainers", "nodes/proxy",
 		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "validatingadmissionpolicies",
