@@ -155,12 +155,19 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 	return fmt.Errorf("%s is not installed in namespace %s, and nothing that would go with it is left", i.Bundle.CSV.Name, i.Namespace())
 }
 
-// Uninstall deletes each object after the previous one no longer exists. It returns the existing ones.
+// Uninstall dry-runs all deletions, and deletes each object after the previous one no longer exists. It returns the existing
+// ones. A user who may delete only a part would lose the operator and keep the rest.
 func (c *Installer) Uninstall(ctx context.Context, i Installation, agreed ConfirmedRemoval) ([]*unstructured.Unstructured, error) {
 	removal := agreed.removal
 	a, err := c.applier(ctx)
 	if err != nil {
 		return nil, err
+	}
+	switch err := a.dryRunDeletions(ctx, removal.Delete, func(*unstructured.Unstructured, error) {}); {
+	case ctx.Err() != nil:
+		return nil, ErrInterrupted
+	case err != nil:
+		return nil, fmt.Errorf("nothing was deleted: %w", err)
 	}
 	var removed []*unstructured.Unstructured
 	for _, o := range removal.Delete {
