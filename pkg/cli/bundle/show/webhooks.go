@@ -43,7 +43,7 @@ func (c *contents) webhooks() []Webhook {
 		})
 	}
 	for _, o := range c.intercepts {
-		all = append(all, interceptionsOf(o, c.definitions)...)
+		all = append(all, c.interceptionsOf(o)...)
 	}
 	for _, crd := range c.definitions {
 		if !c.converts(crd.Name) {
