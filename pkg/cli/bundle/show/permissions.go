@@ -104,7 +104,7 @@ func (c *contents) permissions() []Permission {
 			all = append(all, grants("all who have a ClusterRole that aggregates"+labelText(" labels", labels), theirScope, []rbacv1.PolicyRule{everythingOf(r.kind + " " + r.name)})...)
 		}
 	}
-	all = slices.Concat(all, c.borrowed(), c.mounted(), c.delegations())
+	all = slices.Concat(all, c.borrowed(), c.mounted(), c.preempting(), c.delegations())
 	return byDanger(merged(all), func(p Permission) int { return p.danger })
 }
 
@@ -132,11 +132,25 @@ func (c *contents) mounted() []Permission {
 		}
 	}
 	var all []Permission
-	for _, template := range c.pods() {
-		pod := template.Spec
+	for w := range c.pods() {
+		pod := w.template.Spec
 		foreign := slices.DeleteFunc(secretsOf(pod), own.Has)
 		for _, what := range slices.Concat(listed("Secrets", foreign), listed("PersistentVolumeClaims", claimsOf(pod))) {
 			all = append(all, Permission{Account: serviceAccountOf(pod), Where: c.namespace.Name, Verbs: "mount", On: what, danger: 2})
+		}
+	}
+	return all
+}
+
+// preempting lists the priorities of pods. To start pods of a high priority, the scheduler deletes other pods.
+func (c *contents) preempting() []Permission {
+	var all []Permission
+	for w := range c.pods() {
+		if pod := w.template.Spec; pod.PriorityClassName != "" {
+			all = append(all, Permission{
+				Account: serviceAccountOf(pod), Where: "cluster", Verbs: "preempt", danger: 1,
+				On: fmt.Sprintf("other pods (priorityClassName %s)", pod.PriorityClassName),
+			})
 		}
 	}
 	return all
@@ -149,9 +163,9 @@ func (c *contents) delegations() []Permission {
 		serves.Insert(api.DeploymentName)
 	}
 	accounts := sets.New[string]()
-	for name, template := range c.pods() {
-		if serves.Has(name) {
-			accounts.Insert(serviceAccountOf(template.Spec))
+	for w := range c.pods() {
+		if w.kind == "" && serves.Has(w.name) {
+			accounts.Insert(serviceAccountOf(w.template.Spec))
 		}
 	}
 	var all []Permission
