@@ -87,7 +87,7 @@ func TestMessagesOfTheProgram(t *testing.T) {
 		"a command is misspelled":        {"/bin/olm-webhook-manager", []string{"stauts"}, "olm-webhook-manager: unknown command \"stauts\"; did you mean olm-webhook-manager status?\n", 1},
 		"it has another name":            {"./owm", []string{"storage", "foo"}, "owm: unknown command \"foo\"; owm storage --help lists the commands\n", 1},
 		"a group alone prints its help":  {"owm", []string{"bundle"}, "", 0},
-		"a shell is misspelled":          {"kubectl-webhooks", []string{"completion", "bsah"}, "kubectl webhooks: unknown command \"bsah\"; did you mean kubectl webhooks completion bash?\n", 1},
+		"a shell is misspelled":          {"kubectl-webhooks", []string{"completion", "bsah"}, "kubectl webhooks: unknown command \"bsah\"; did you mean kubectl webhooks completion bash, or zsh?\n", 1},
 		"a topic is misspelled":          {"kubectl-webhooks", []string{"help", "bundel"}, "kubectl webhooks: unknown command \"bundel\"; did you mean kubectl webhooks bundle?\n", 1},
 		"a nested topic is misspelled":   {"owm", []string{"help", "bundle", "validte"}, "owm: unknown command \"validte\"; did you mean owm bundle validate?\n", 1},
 		"a topic below a command":        {"owm", []string{"help", "version", "x"}, "owm: unknown command \"x\"; owm version --help lists the commands\n", 1},

@@ -120,7 +120,7 @@ func contentsOf(manifests []*unstructured.Unstructured) *contents {
 			c.namespace = Namespace{m.GetName(), m.GetLabels(), m.GetAnnotations()}
 		case isCSV && i == len(manifests)-1:
 			c.csv = csv
-		case c.define(typed), c.keep(typed), c.work(m.GetKind(), typed):
+		case c.define(typed), c.keep(typed), c.work(m.GroupVersionKind().Kind, typed):
 		default:
 			c.others = append(c.others, Object{m.GroupVersionKind().GroupKind().String(), m.GetNamespace(), m.GetName(), strings.Join(Details(m), ", ")})
 		}
