@@ -104,7 +104,7 @@ func (c *contents) permissions() []Permission {
 			all = append(all, grants("all who have a ClusterRole that aggregates"+labelText(" labels", labels), theirScope, []rbacv1.PolicyRule{everythingOf(r.kind + " " + r.name)})...)
 		}
 	}
-	all = slices.Concat(all, c.borrowed(), c.mounted(), c.preempting(), c.delegations())
+	all = slices.Concat(all, c.borrowed(), c.ofPods(), c.delegations())
 	return byDanger(merged(all), func(p Permission) int { return p.danger })
 }
 
@@ -123,8 +123,9 @@ func (c *contents) borrowed() []Permission {
 	return all
 }
 
-// mounted lists the Secrets and volumes that the bundle does not bring. They may be another operator's.
-func (c *contents) mounted() []Permission {
+// ofPods lists the Secrets and volumes that the bundle does not bring, which may be another operator's, and the priorities:
+// to start pods of a high priority, the scheduler deletes other pods.
+func (c *contents) ofPods() []Permission {
 	own := sets.New[string]()
 	for _, o := range c.others {
 		if o.Kind == "Secret" {
@@ -138,15 +139,7 @@ func (c *contents) mounted() []Permission {
 		for _, what := range slices.Concat(listed("Secrets", foreign), listed("PersistentVolumeClaims", claimsOf(pod))) {
 			all = append(all, Permission{Account: serviceAccountOf(pod), Where: c.namespace.Name, Verbs: "mount", On: what, danger: 2})
 		}
-	}
-	return all
-}
-
-// preempting lists the priorities of pods. To start pods of a high priority, the scheduler deletes other pods.
-func (c *contents) preempting() []Permission {
-	var all []Permission
-	for w := range c.pods() {
-		if pod := w.template.Spec; pod.PriorityClassName != "" {
+		if pod.PriorityClassName != "" {
 			all = append(all, Permission{
 				Account: serviceAccountOf(pod), Where: "cluster", Verbs: "preempt", danger: 1,
 				On: fmt.Sprintf("other pods (priorityClassName %s)", pod.PriorityClassName),
