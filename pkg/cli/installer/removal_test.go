@@ -34,7 +34,7 @@ func answers(t *testing.T, texts map[string]string, more func(*http.ServeMux)) *
 	return c
 }
 
-// A user who may delete only a part of an installation keeps all of it, and is told what is refused.
+// A user who may delete only a part of an installation keeps all of it, and the error names what is refused.
 func TestRemovalIsRefusedBeforehand(t *testing.T) {
 	var deleted []string
 	c := answers(t, map[string]string{
