@@ -38,7 +38,7 @@ func (c *Installer) DryRunUninstall(ctx context.Context, i Installation, removal
 		return nil, err
 	}
 	var there []*unstructured.Unstructured
-	err = a.dryRunDeletions(ctx, removal.Delete, func(o *unstructured.Unstructured, err error) {
+	_, err = a.dryRunDeletions(ctx, removal.Delete, func(o *unstructured.Unstructured, err error) {
 		switch {
 		case apierrors.IsNotFound(err):
 			i.Print("%s does not exist", deploy.Title(o))
@@ -52,15 +52,14 @@ func (c *Installer) DryRunUninstall(ctx context.Context, i Installation, removal
 	return there, err
 }
 
-// dryRunDeletions returns what the API server refuses. A refusal does not count if it is by a webhook or a policy that an
-// earlier deletion ends, or if only the dry run is refused.
-func (a applier) dryRunDeletions(ctx context.Context, objects []*unstructured.Unstructured, report func(*unstructured.Unstructured, error)) error {
+// dryRunDeletions returns what the deletions end, and as an error what the API server refuses. A refusal does not count if it
+// is by a webhook or a policy that an earlier deletion ends, or if only the dry run is refused.
+func (a applier) dryRunDeletions(ctx context.Context, objects []*unstructured.Unstructured, report func(*unstructured.Unstructured, error)) (ended endedAdmission, err error) {
 	var refused []error
-	var ended endedAdmission
 	for _, o := range objects {
 		err := a.dryRunDelete(ctx, o)
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return ended, ctx.Err()
 		}
 		if ended.refuses(err) {
 			err = nil
@@ -72,9 +71,9 @@ func (a applier) dryRunDeletions(ctx context.Context, objects []*unstructured.Un
 		ended.add(o)
 	}
 	if err := errors.Join(refused...); err != nil {
-		return fmt.Errorf("the API server refuses:\n%w", err)
+		return ended, fmt.Errorf("the API server refuses:\n%w", err)
 	}
-	return nil
+	return ended, nil
 }
 
 func (a applier) dryRunDelete(ctx context.Context, o *unstructured.Unstructured) error {
