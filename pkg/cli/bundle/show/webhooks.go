@@ -25,7 +25,7 @@ type Webhook struct {
 	Calls      string   `json:"calls,omitempty"`
 	Intercepts []string `json:"intercepts"` // "CREATE,UPDATE pods"
 	Where      string   `json:"where"`
-	OnFailure  string   `json:"onFailure"` // Fail or Ignore
+	OnFailure  string   `json:"onFailure"` // Fail, Ignore, or what a binding of a policy does
 	// TimeoutSeconds is how long a request waits at most. 0 is not said.
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 }
