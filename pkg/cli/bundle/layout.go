@@ -16,9 +16,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 )
 
-// isLayout reports whether a folder has an OCI layout. A folder with manifests is always a bundle.
+// isLayout reports whether a folder has an OCI layout. A folder with metadata or manifests is always a bundle: the metadata
+// may name another folder of manifests.
 func isLayout(dir string) bool {
-	return exists(filepath.Join(dir, "oci-layout")) && !exists(filepath.Join(dir, manifestsFolder))
+	return exists(filepath.Join(dir, "oci-layout")) && !exists(filepath.Join(dir, metadataFolder)) && !exists(filepath.Join(dir, manifestsFolder))
 }
 
 func exists(path string) bool {

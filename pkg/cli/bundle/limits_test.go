@@ -155,11 +155,13 @@ func replaceBy(link func(from, to string) error, from, to string) error {
 
 // A folder with manifests is a bundle, also when it has the layout of another one.
 func TestFolderWithBoth(t *testing.T) {
-	dir := layoutOf(t, imageOf(t, bundleFiles))
-	must(t, os.Mkdir(filepath.Join(dir, "manifests"), 0o700))
-	b, err := Open(t.Context(), dir, Registry{})
-	if err != nil || b.Source != dir {
-		t.Errorf("read as %v: %v", b, err)
+	for _, folder := range []string{"manifests", "metadata"} { // An annotation may name another folder of manifests.
+		dir := layoutOf(t, imageOf(t, bundleFiles))
+		must(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
+		b, err := Open(t.Context(), dir, Registry{})
+		if err != nil || b.Source != dir {
+			t.Errorf("with %s, read as %v: %v", folder, b, err)
+		}
 	}
 }
 

@@ -61,7 +61,10 @@ func NewRootCommand(displayName string) *cobra.Command {
 		storage.NewCommand(),
 		version.NewCommand(),
 	)
+	root.InitDefaultHelpCmd() // Otherwise cobra adds these two when the command runs.
+	root.InitDefaultCompletionCmd()
 	rejectUnknownCommands(root)
+	rejectUnknownTopics(root)
 	return root
 }
 

@@ -37,8 +37,11 @@ func TestUnknownCommands(t *testing.T) {
 		}
 	}
 	walk(NewRootCommand("olm-webhook-manager"), nil)
-	if len(groups) < 4 {
-		t.Fatalf("there are %d groups", len(groups))
+	if len(groups) < 5 {
+		t.Fatalf("there are %d groups: %v", len(groups), groups)
+	}
+	if !slices.ContainsFunc(groups, func(path []string) bool { return slices.Equal(path, []string{"completion"}) }) {
+		t.Error("the group that cobra adds is missing")
 	}
 	for _, group := range groups {
 		for _, more := range [][]string{{"nothing"}, {"nothing", "--strict"}, {"nothing", "x", "-o", "json"}} {
@@ -53,6 +56,9 @@ func TestUnknownCommands(t *testing.T) {
 // A misspelled subcommand of any group is an error with a suggestion.
 func TestMisspelledCommands(t *testing.T) {
 	for _, path := range commandPaths(NewRootCommand("olm-webhook-manager"), nil) {
+		if path[0] == "help" { // cobra suggests it for no name
+			continue
+		}
 		last := path[len(path)-1]
 		args := append(slices.Clone(path[:len(path)-1]), last[:len(last)-1])
 		if _, stderr, code := root(t, "olm-webhook-manager", args...); code != 1 || !strings.Contains(stderr, "did you mean") || !strings.Contains(stderr, last) {
@@ -81,6 +87,12 @@ func TestMessagesOfTheProgram(t *testing.T) {
 		"a command is misspelled":        {"/bin/olm-webhook-manager", []string{"stauts"}, "olm-webhook-manager: unknown command \"stauts\"; did you mean olm-webhook-manager status?\n", 1},
 		"it has another name":            {"./owm", []string{"storage", "foo"}, "owm: unknown command \"foo\"; owm storage --help lists the commands\n", 1},
 		"a group alone prints its help":  {"owm", []string{"bundle"}, "", 0},
+		"a shell is misspelled":          {"kubectl-webhooks", []string{"completion", "bsah"}, "kubectl webhooks: unknown command \"bsah\"; did you mean kubectl webhooks completion bash, or zsh?\n", 1},
+		"a topic is misspelled":          {"kubectl-webhooks", []string{"help", "bundel"}, "kubectl webhooks: unknown command \"bundel\"; did you mean kubectl webhooks bundle?\n", 1},
+		"a nested topic is misspelled":   {"owm", []string{"help", "bundle", "validte"}, "owm: unknown command \"validte\"; did you mean owm bundle validate?\n", 1},
+		"a topic below a command":        {"owm", []string{"help", "version", "x"}, "owm: unknown command \"x\"; owm version --help lists the commands\n", 1},
+		"a topic":                        {"owm", []string{"help", "bundle", "validate"}, "", 0},
+		"no topic":                       {"owm", []string{"help"}, "", 0},
 		"an unknown flag of a group":     {"owm", []string{"bundle", "--strict"}, "owm: unknown flag: --strict\n", 1},
 		"an unknown format":              {"owm", []string{"version", "-o", "xml"}, "owm: --output=xml: use one of [json yaml]\n", 1},
 	} {

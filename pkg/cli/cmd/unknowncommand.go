@@ -40,6 +40,23 @@ func rejectUnknownCommands(cmd *cobra.Command) {
 	})
 }
 
+// rejectUnknownTopics makes an unknown topic of the command help an error. By default, cobra prints the help of the last
+// command that it knows.
+func rejectUnknownTopics(root *cobra.Command) {
+	for _, help := range root.Commands() {
+		if help.Name() != "help" {
+			continue
+		}
+		help.Args = func(_ *cobra.Command, args []string) error {
+			found, unknown, err := root.Find(args)
+			if err != nil || len(unknown) == 0 {
+				return err
+			}
+			return unknownCommand(found, unknown[0])
+		}
+	}
+}
+
 func unknownCommand(cmd *cobra.Command, name string) error {
 	suggestions := cmd.SuggestionsFor(name)
 	if len(suggestions) == 0 {

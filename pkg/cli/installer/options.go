@@ -150,7 +150,7 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 		}
 	}
 	if o.Config != nil {
-		return nil
+		return c.keepConfig(ctx, b, o)
 	}
 	subscriptions, err := c.operators.subscriptions(ctx, o.Namespace)
 	for _, s := range subscriptions {
@@ -159,6 +159,23 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 		}
 	}
 	return err
+}
+
+// keepConfig adds what other clients wrote into the config of an existing Subscription: an installation does not remove it.
+func (c *Installer) keepConfig(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
+	subscriptions, err := c.operators.subscriptions(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()))
+	if err != nil {
+		return err
+	}
+	for _, s := range subscriptions {
+		if s.Spec == nil || s.Spec.Package != b.RecordedPackage() {
+			continue
+		}
+		if o.Config, err = deploy.KeptConfig(o.Config, &s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // UseExistingNames sets the names of the existing group and Subscription: a second group would fail every operator
@@ -183,7 +200,8 @@ func (c *Installer) UseExistingNames(ctx context.Context, i Installation) error 
 	return nil
 }
 
-// CompleteInstall completes the options as CompleteGroup does, and refuses another version of the same operator.
+// CompleteInstall completes the options as CompleteGroup does, and by the config that other clients wrote. It refuses another
+// version of the same operator.
 func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bundle.Options) (kept string, err error) {
 	if o.Namespace == "" {
 		if err := c.checkSuggested(ctx, b.SuggestedNamespace()); err != nil {
@@ -199,6 +217,9 @@ func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bu
 		return "", err
 	}
 	if err := deploy.CheckInstall(b.CSV, b.RecordedPackage(), there); err != nil {
+		return "", err
+	}
+	if err := c.keepConfig(ctx, b, o); err != nil {
 		return "", err
 	}
 	return c.CompleteGroup(ctx, b, o)

@@ -13,6 +13,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/show"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
@@ -48,10 +49,11 @@ suggested namespace. Let administrators bind other subjects.`,
 		Code: "grants-everything", Level: Warning, Basis: Policy,
 		Explain: `The permissions make the account an administrator of the cluster: the role
 is cluster-admin, or a rule allows every verb on every resource, or the verbs escalate, bind or
-impersonate. The rules of spec.install.spec.permissions count as well: an operator that watches all
-namespaces has them in the whole cluster, any other operator in each watched namespace. A client
-that controls the operator's pods, or reads its token, controls the cluster, or these namespaces.
-Name the groups, resources and verbs that the operator uses.`,
+impersonate. The verb * includes escalate and bind on roles and clusterroles, and impersonate on
+users, groups and serviceaccounts. The rules of spec.install.spec.permissions count as well: an
+operator that watches all namespaces has them in the whole cluster, any other operator in each
+watched namespace. A client that controls the operator's pods, or reads its token, controls the
+cluster, or these namespaces. Name the groups, resources and verbs that the operator uses.`,
 		find: grantsEverything,
 	},
 }
@@ -109,7 +111,7 @@ func grantsEverything(s *subject) []mistake {
 	for _, o := range s.Objects {
 		object, _ := o.Typed.(metav1.Object)
 		for i, rule := range permissions.RulesOf(object) {
-			if why := isEverything(rule); why != "" {
+			if why := show.Administers(rule); why != "" {
 				all = append(all, mistake{object: o, path: fmt.Sprintf("rules[%d]", i), what: why, remedy: "name the groups, resources and verbs that are used"})
 			}
 		}
@@ -122,27 +124,10 @@ func (s *subject) everythingIn(field string, permissions []operatorsv1alpha1.Str
 	var all []mistake
 	for i, p := range permissions {
 		for j, rule := range p.Rules {
-			if why := isEverything(rule); why != "" {
+			if why := show.Administers(rule); why != "" {
 				all = append(all, s.inCSV(fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, i, j), why, "name the groups, resources and verbs that are used"))
 			}
 		}
 	}
 	return all
-}
-
-func isEverything(rule rbacv1.PolicyRule) string {
-	star := func(list []string) bool { return slices.Contains(list, "*") }
-	if star(rule.APIGroups) && star(rule.Resources) && star(rule.Verbs) {
-		return "the rule allows everything on everything"
-	}
-	var strong []string
-	for _, verb := range rule.Verbs {
-		if slices.Contains([]string{"escalate", "bind", "impersonate"}, verb) {
-			strong = append(strong, verb)
-		}
-	}
-	if len(strong) > 0 {
-		return fmt.Sprintf("the rule allows to %s, by which an account gets the permissions of others", strings.Join(strong, " and "))
-	}
-	return ""
 }

@@ -216,6 +216,16 @@ var breakages = []breakage{
 	{"a verb that binds any role", "", grant("clusterroles", "bind"), "grants-everything"},
 	{"a verb that escalates a role", "", grant("clusterroles", "escalate"), "grants-everything"},
 	{"a verb that impersonates", "", grant("users", "impersonate"), "grants-everything"},
+	{"every verb on roles", "", grant("clusterroles", "*"), "grants-everything unbound-role"},
+	{"every verb on accounts", "", grant("serviceaccounts", "*"), "grants-everything unbound-role"},
+	{"every verb on all resources of Kubernetes' first group", "", func(f files) {
+		grant("*", "*")(f)
+		f["manifests/x.yaml"]["rules"].([]any)[0].(map[string]any)["apiGroups"] = list("")
+	}, "grants-everything unbound-role"},
+	{"every verb on roles, for all users who may view", "", func(f files) {
+		grant("clusterroles", "*")(f)
+		f["manifests/x.yaml"]["metadata"].(map[string]any)["labels"] = map[string]any{"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+	}, "grants-everything aggregated-role"},
 	{"everything in the watched namespaces", "", func(f files) {
 		f.at("spec", "install", "spec").(map[string]any)["permissions"] = list(map[string]any{
 			"serviceAccountName": "x", "rules": list(map[string]any{"apiGroups": list("*"), "resources": list("*"), "verbs": list("*")}),

@@ -14,23 +14,30 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
-// Deployment is a Deployment of the ClusterServiceVersion and what its pods reach on their node.
+// Deployment is a Deployment of the ClusterServiceVersion, or another object with pods, and what the pods reach on their node.
 type Deployment struct {
+	// Kind is empty for a Deployment of the ClusterServiceVersion.
+	Kind       string   `json:"kind,omitempty"`
 	Name       string   `json:"name"`
 	Account    string   `json:"account"`
 	Images     []string `json:"images"`
 	HostAccess []string `json:"hostAccess"`
 }
 
-// pods yields the name and the pods of each Deployment, with the config of the Subscription. They are not kept: a bundle
-// may have thousands.
-func (c *contents) pods() iter.Seq2[string, corev1.PodTemplateSpec] {
+// pods yields all that has pods: the Deployments, with the config of the Subscription, and the objects of the bundle. Those
+// of the Deployments are not kept: a bundle may have thousands.
+func (c *contents) pods() iter.Seq[workload] {
 	in := render.Input{
 		CSV: c.csv, Scope: scope.Scope{Group: c.group, Namespaces: c.group.Spec.TargetNamespaces}, Config: subscriptions.ConfigOf(c.subscription),
 	}
-	return func(yield func(string, corev1.PodTemplateSpec) bool) {
+	return func(yield func(workload) bool) {
 		for _, d := range c.csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-			if !yield(d.Name, Pods(in, d)) {
+			if !yield(workload{name: d.Name, template: Pods(in, d)}) {
+				return
+			}
+		}
+		for _, w := range c.workloads {
+			if !yield(w) {
 				return
 			}
 		}
@@ -55,13 +62,13 @@ func Pods(in render.Input, d operatorsv1alpha1.StrategyDeploymentSpec) corev1.Po
 
 func (c *contents) deployments() []Deployment {
 	var all []Deployment
-	for name, template := range c.pods() {
-		pod := template.Spec
+	for w := range c.pods() {
+		pod := w.template.Spec
 		var images []string
 		for _, container := range slices.Concat(pod.InitContainers, pod.Containers) {
 			images = append(images, container.Image)
 		}
-		all = append(all, Deployment{Name: name, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: HostAccess(template)})
+		all = append(all, Deployment{Kind: w.kind, Name: w.name, Account: serviceAccountOf(pod), Images: distinct(images), HostAccess: HostAccess(w.template)})
 	}
 	return byDanger(all, func(d Deployment) int { return len(d.HostAccess) })
 }

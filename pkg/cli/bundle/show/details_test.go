@@ -2,14 +2,17 @@ package show
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/yaml"
 
@@ -49,13 +52,48 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// interceptions are the kinds that intercept requests. They need --allow-kind.
-var interceptions = []schema.GroupKind{
-	{Group: admissionregistrationv1.GroupName, Kind: "MutatingAdmissionPolicy"},
-	{Group: admissionregistrationv1.GroupName, Kind: "MutatingWebhookConfiguration"},
-	{Group: admissionregistrationv1.GroupName, Kind: "ValidatingAdmissionPolicy"},
-	{Group: admissionregistrationv1.GroupName, Kind: "ValidatingWebhookConfiguration"},
-	{Group: apiregistrationv1.GroupName, Kind: "APIService"},
+// interceptions are the kinds that intercept requests: all of their groups that Kubernetes has. They need --allow-kind.
+var interceptions = append(kindsOf(admissionregistrationv1.SchemeGroupVersion), schema.GroupKind{Group: apiregistrationv1.GroupName, Kind: "APIService"})
+
+// kindsOf returns the kinds of objects in a version of an API group.
+func kindsOf(version schema.GroupVersion) (all []schema.GroupKind) {
+	for kind, known := range scheme.Scheme.KnownTypes(version) {
+		if reflect.PointerTo(known).Implements(reflect.TypeFor[metav1.Object]()) {
+			all = append(all, schema.GroupKind{Group: version.Group, Kind: kind})
+		}
+	}
+	return all
+}
+
+// A binding turns on a policy, also one that the bundle does not bring.
+func TestBindingsOfPolicies(t *testing.T) {
+	if n := len(interceptions); n < 7 {
+		t.Fatalf("there are %d kinds", n)
+	}
+	for _, c := range []struct {
+		objects []string
+		want    []string
+	}{
+		{[]string{`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: p, validationActions: [Deny, Audit]}}`}, []string{
+			"what ValidatingAdmissionPolicy p matches", "in all namespaces", "Deny, Audit", "b (ValidatingAdmissionPolicyBinding b, turns on ValidatingAdmissionPolicy p, which the bundle does not bring)",
+		}},
+		{[]string{
+			`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicy, metadata: {name: p}, spec: {}}`,
+			`{apiVersion: admissionregistration.k8s.io/v1, kind: ValidatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: p, validationActions: [Warn]}}`,
+		}, []string{"Warn", "b (ValidatingAdmissionPolicyBinding b, turns on ValidatingAdmissionPolicy p)"}},
+		{[]string{`{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding, metadata: {name: b}, spec: {policyName: p, matchResources: {
+namespaceSelector: {matchLabels: {a: b}}, resourceRules: [{operations: [CREATE], apiGroups: [''], apiVersions: [v1], resources: [pods]}]}}}`}, []string{
+			"CREATE pods", "in namespaces with a=b", "b (MutatingAdmissionPolicyBinding b, turns on MutatingAdmissionPolicy p, which the bundle does not bring)",
+		}},
+	} {
+		var objects []*unstructured.Unstructured
+		for _, text := range c.objects {
+			objects = append(objects, parsed(t, text))
+		}
+		const namespace, csv = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v1}}"
+		got := strings.Join(strings.Fields(printed(t, namespace, csv, objects...)), " ")
+		installtest.Contains(t, got, c.want...)
+	}
 }
 
 // Of every kind that bundles may have, it is decided which fields are shown, or another list shows it. Each version that

@@ -104,7 +104,7 @@ func (c *contents) permissions() []Permission {
 			all = append(all, grants("all who have a ClusterRole that aggregates"+labelText(" labels", labels), theirScope, []rbacv1.PolicyRule{everythingOf(r.kind + " " + r.name)})...)
 		}
 	}
-	all = slices.Concat(all, c.borrowed(), c.mounted(), c.delegations())
+	all = slices.Concat(all, c.borrowed(), c.ofPods(), c.delegations())
 	return byDanger(merged(all), func(p Permission) int { return p.danger })
 }
 
@@ -123,8 +123,9 @@ func (c *contents) borrowed() []Permission {
 	return all
 }
 
-// mounted lists the Secrets and volumes that the bundle does not bring. They may be another operator's.
-func (c *contents) mounted() []Permission {
+// ofPods lists the Secrets and volumes that the bundle does not bring, which may be another operator's, and the priorities:
+// to start pods of a high priority, the scheduler deletes other pods.
+func (c *contents) ofPods() []Permission {
 	own := sets.New[string]()
 	for _, o := range c.others {
 		if o.Kind == "Secret" {
@@ -132,11 +133,17 @@ func (c *contents) mounted() []Permission {
 		}
 	}
 	var all []Permission
-	for _, template := range c.pods() {
-		pod := template.Spec
+	for w := range c.pods() {
+		pod := w.template.Spec
 		foreign := slices.DeleteFunc(secretsOf(pod), own.Has)
 		for _, what := range slices.Concat(listed("Secrets", foreign), listed("PersistentVolumeClaims", claimsOf(pod))) {
 			all = append(all, Permission{Account: serviceAccountOf(pod), Where: c.namespace.Name, Verbs: "mount", On: what, danger: 2})
+		}
+		if pod.PriorityClassName != "" {
+			all = append(all, Permission{
+				Account: serviceAccountOf(pod), Where: "cluster", Verbs: "preempt", danger: 1,
+				On: fmt.Sprintf("other pods (priorityClassName %s)", pod.PriorityClassName),
+			})
 		}
 	}
 	return all
@@ -149,9 +156,9 @@ func (c *contents) delegations() []Permission {
 		serves.Insert(api.DeploymentName)
 	}
 	accounts := sets.New[string]()
-	for name, template := range c.pods() {
-		if serves.Has(name) {
-			accounts.Insert(serviceAccountOf(template.Spec))
+	for w := range c.pods() {
+		if w.kind == "" && serves.Has(w.name) {
+			accounts.Insert(serviceAccountOf(w.template.Spec))
 		}
 	}
 	var all []Permission
@@ -276,7 +283,7 @@ const (
 func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
 	danger := 0
 	switch {
-	case slices.Contains(rule.Verbs, "all of"), everything(rule.Verbs) && everything(rule.Resources), anyOf(rule.Verbs, "escalate", "bind", "impersonate"):
+	case slices.Contains(rule.Verbs, "all of"), Administers(rule) != "":
 		danger = isAdministrator
 	case anyOf(rule.Resources, "*", "secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "pods/ephemeralcontainers", "nodes/proxy",
 		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "validatingadmissionpolicies",

@@ -3,6 +3,7 @@ package show
 import (
 	"testing"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
@@ -56,4 +57,34 @@ func TestPermissionsOfObjects(t *testing.T) {
 		{Kind: "ClusterRole.rbac.authorization.k8s.io", Name: "unbound"},
 		{Kind: "ClusterRole.rbac.authorization.k8s.io", Name: "e"},
 	}, c.others)
+}
+
+// The verb * includes the verbs by which an account gets the permissions of others, on the resources for which API servers
+// check them.
+func TestDangerOfEveryVerb(t *testing.T) {
+	for _, c := range []struct {
+		group, resource, verb string
+		want                  int
+	}{
+		{"rbac.authorization.k8s.io", "clusterroles", "*", isAdministrator},
+		{"rbac.authorization.k8s.io", "roles", "*", isAdministrator},
+		{"rbac.authorization.k8s.io", "*", "*", isAdministrator},
+		{"*", "clusterroles", "*", isAdministrator},
+		{"", "users", "*", isAdministrator},
+		{"", "groups", "*", isAdministrator},
+		{"", "serviceaccounts", "*", isAdministrator},
+		{"", "*", "*", isAdministrator},
+		{"*", "*", "*", isAdministrator},
+		{"rbac.authorization.k8s.io", "clusterroles", "bind", isAdministrator},
+		{"rbac.authorization.k8s.io", "*", "escalate", isAdministrator},
+		{"", "secrets", "get", leadsToAdministrator},
+		{"apps", "*", "*", leadsToAdministrator},
+		{"rbac.authorization.k8s.io", "clusterrolebindings", "*", 1}, // bind is checked on the role
+		{"shop.example.com", "clusterroles", "*", 1},
+		{"", "configmaps", "*", 1},
+		{"rbac.authorization.k8s.io", "clusterroles", "get", 0},
+	} {
+		rule := rbacv1.PolicyRule{APIGroups: []string{c.group}, Resources: []string{c.resource}, Verbs: []string{c.verb}}
+		installtest.Same(t, c.verb+" "+c.resource+"."+c.group, c.want, dangerOf("", "", rule))
+	}
 }

@@ -3,6 +3,8 @@ package show
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -14,23 +16,33 @@ import (
 
 // isInterception reports whether an object of a bundle is called for requests, or decides about them. A configuration
 // without webhooks is not.
-func isInterception(o any) bool { return len(interceptionsOf(o, nil)) > 0 }
+func isInterception(o any) bool { return len((&contents{}).interceptionsOf(o)) > 0 }
 
-func interceptionsOf(o any, crds []*apiextensionsv1.CustomResourceDefinition) []Webhook {
+func (c *contents) interceptionsOf(o any) []Webhook {
 	var all []Webhook
 	switch o := o.(type) {
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		for _, w := range webhookconfig.Webhooks(o) {
-			all = append(all, plainWebhook("Mutating", "MutatingWebhookConfiguration "+o.Name, w, crds))
+			all = append(all, plainWebhook("Mutating", "MutatingWebhookConfiguration "+o.Name, w, c.definitions))
 		}
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		for _, w := range o.Webhooks {
-			all = append(all, plainWebhook("Validating", "ValidatingWebhookConfiguration "+o.Name, w, crds))
+			all = append(all, plainWebhook("Validating", "ValidatingWebhookConfiguration "+o.Name, w, c.definitions))
 		}
 	case *admissionregistrationv1.ValidatingAdmissionPolicy:
-		all = append(all, policyRow("ValidatingAdmissionPolicy", o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, crds))
+		all = append(all, policyRow(validatingPolicy, o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, c.definitions))
 	case *admissionregistrationv1.MutatingAdmissionPolicy:
-		all = append(all, policyRow("MutatingAdmissionPolicy", o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, crds))
+		all = append(all, policyRow(mutatingPolicy, o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, c.definitions))
+	case *admissionregistrationv1.ValidatingAdmissionPolicyBinding:
+		row := c.bindingRow(validatingPolicy, o.Name, o.Spec.PolicyName, o.Spec.MatchResources)
+		var actions []string
+		for _, action := range o.Spec.ValidationActions {
+			actions = append(actions, string(action))
+		}
+		row.OnFailure = strings.Join(actions, ", ")
+		all = append(all, row)
+	case *admissionregistrationv1.MutatingAdmissionPolicyBinding:
+		all = append(all, c.bindingRow(mutatingPolicy, o.Name, o.Spec.PolicyName, o.Spec.MatchResources))
 	case *apiregistrationv1.APIService:
 		all = append(all, plainAPIService(o))
 	}
@@ -51,18 +63,60 @@ func plainWebhook(kind, object string, w admissionregistrationv1.ValidatingWebho
 	return row
 }
 
+const validatingPolicy, mutatingPolicy = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
+
 func policyRow(kind, name string, matches *admissionregistrationv1.MatchResources, on *admissionregistrationv1.FailurePolicyType, crds []*apiextensionsv1.CustomResourceDefinition) Webhook {
 	row := Webhook{Type: "Policy", Name: name, Object: kind + " " + name, Where: "as its bindings list", OnFailure: string(ptr.Deref(on, admissionregistrationv1.Fail))}
 	if matches == nil {
 		return row
 	}
-	var rules []admissionregistrationv1.RuleWithOperations
-	for _, rule := range matches.ResourceRules {
-		rules = append(rules, rule.RuleWithOperations)
-	}
+	rules := rulesOf(matches)
 	row.Intercepts = interceptsOf(rules)
 	row.Where = whereOf(rules, crds, selectedBy(matches.NamespaceSelector), matches.ObjectSelector)
 	return row
+}
+
+// bindingRow is the row of a binding, which turns on a policy. The policy may be one of the cluster.
+func (c *contents) bindingRow(kind, name, policy string, matches *admissionregistrationv1.MatchResources) Webhook {
+	row := Webhook{
+		Type: "Policy", Name: name, Object: fmt.Sprintf("%sBinding %s, turns on %s %s", kind, name, kind, policy),
+		Intercepts: []string{fmt.Sprintf("what %s %s matches", kind, policy)}, Where: "in all namespaces", OnFailure: "as the policy says",
+	}
+	if !c.bringsPolicy(kind, policy) {
+		row.Object += ", which the bundle does not bring"
+	}
+	if matches == nil {
+		return row
+	}
+	row.Where = selectedBy(matches.NamespaceSelector).inside
+	if text := selectorText(matches.ObjectSelector); text != "" {
+		row.Where += ", if " + text
+	}
+	if rules := rulesOf(matches); len(rules) > 0 {
+		row.Intercepts = interceptsOf(rules)
+		row.Where = whereOf(rules, c.definitions, selectedBy(matches.NamespaceSelector), matches.ObjectSelector)
+	}
+	return row
+}
+
+func (c *contents) bringsPolicy(kind, name string) bool {
+	return slices.ContainsFunc(c.intercepts, func(o any) bool {
+		switch o := o.(type) {
+		case *admissionregistrationv1.ValidatingAdmissionPolicy:
+			return kind == validatingPolicy && o.Name == name
+		case *admissionregistrationv1.MutatingAdmissionPolicy:
+			return kind == mutatingPolicy && o.Name == name
+		default:
+			return false
+		}
+	})
+}
+
+func rulesOf(matches *admissionregistrationv1.MatchResources) (rules []admissionregistrationv1.RuleWithOperations) {
+	for _, rule := range matches.ResourceRules {
+		rules = append(rules, rule.RuleWithOperations)
+	}
+	return rules
 }
 
 func plainAPIService(o *apiregistrationv1.APIService) Webhook {

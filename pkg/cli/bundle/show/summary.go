@@ -78,7 +78,8 @@ type contents struct {
 	definitions  []*apiextensionsv1.CustomResourceDefinition
 	roles        []role
 	bindings     []binding // with subjects
-	intercepts   []any     // webhook configurations, admission policies and APIServices
+	intercepts   []any     // webhook configurations, admission policies and their bindings, and APIServices
+	workloads    []workload
 	others       []Object
 	accounts     []string // the ServiceAccounts of the operator's namespace
 	namespace    Namespace
@@ -119,7 +120,7 @@ func contentsOf(manifests []*unstructured.Unstructured) *contents {
 			c.namespace = Namespace{m.GetName(), m.GetLabels(), m.GetAnnotations()}
 		case isCSV && i == len(manifests)-1:
 			c.csv = csv
-		case c.define(typed), c.keep(typed):
+		case c.define(typed), c.keep(typed), c.work(m.GroupVersionKind().Kind, typed):
 		default:
 			c.others = append(c.others, Object{m.GroupVersionKind().GroupKind().String(), m.GetNamespace(), m.GetName(), strings.Join(Details(m), ", ")})
 		}

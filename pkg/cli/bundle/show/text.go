@@ -93,7 +93,7 @@ func (s Summary) printPermissions(out output.Writer) {
 func (s Summary) printDeployments(out output.Writer) {
 	var rows [][]string
 	for _, d := range s.Deployments {
-		rows = append(rows, []string{d.Name, d.Account, strings.Join(d.Images, ", "), cmp.Or(strings.Join(d.HostAccess, ", "), "<none>")})
+		rows = append(rows, []string{strings.TrimSpace(d.Kind + " " + d.Name), d.Account, strings.Join(d.Images, ", "), cmp.Or(strings.Join(d.HostAccess, ", "), "<none>")})
 	}
 	section(out, "Deployments", []string{"NAME", "ACCOUNT", "IMAGES", "HOST ACCESS"}, rows)
 }

@@ -25,7 +25,7 @@ type Webhook struct {
 	Calls      string   `json:"calls,omitempty"`
 	Intercepts []string `json:"intercepts"` // "CREATE,UPDATE pods"
 	Where      string   `json:"where"`
-	OnFailure  string   `json:"onFailure"` // Fail or Ignore
+	OnFailure  string   `json:"onFailure"` // Fail, Ignore, or what a binding of a policy does
 	// TimeoutSeconds is how long a request waits at most. 0 is not shown.
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty"`
 }
@@ -43,7 +43,7 @@ func (c *contents) webhooks() []Webhook {
 		})
 	}
 	for _, o := range c.intercepts {
-		all = append(all, interceptionsOf(o, c.definitions)...)
+		all = append(all, c.interceptionsOf(o)...)
 	}
 	for _, crd := range c.definitions {
 		if !c.converts(crd.Name) {

@@ -28,7 +28,8 @@ ClusterServiceVersion is Succeeded and every webhook is live. If the installatio
 it prints the cause. -o wide adds the output of status -o wide. After Ctrl-C, the manager continues
 with what is written; run the command again for the rest. An existing OperatorGroup in the namespace
 determines the watched namespaces, unless flags set them. Flags that would change the webhooks of
-another operator in the namespace are refused.
+another operator in the namespace are refused. What another client has written into the config of an
+existing Subscription stays, unless --config sets the same field.
 
 Exit codes: 0 installed; 1 refused, or no progress; 130 interrupted.`,
 		Example: `  kubectl webhooks bundle install ./bundle --watch-namespaces shop,stock -n shop-operator

@@ -3,6 +3,7 @@ package certificates
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -33,7 +35,8 @@ func newRotateCommand(connection flags.Cluster) *cobra.Command {
 		Short: "Replace the serving certificates of a ClusterServiceVersion's webhooks now",
 		Long: "Requests new serving certificates. The new CA is trusted before a pod serves its certificate, and the previous CA until no pod does. " +
 			"So no call fails, provided that pods reload their certificate or drain on SIGTERM.\n\n" +
-			"With --compromised, the previous CA is no longer trusted. Calls fail until each pod serves its new certificate and each API server has the new CA.",
+			"With --compromised, the previous CA is no longer trusted. Calls fail until each pod serves its new certificate and each API server has the new CA. " +
+			"The command prints which calls these are before it requests the rotation.",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: flags.FirstArgument(connection.Names(cluster.ClusterServiceVersions)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,30 +68,50 @@ func rotate(ctx context.Context, out output.Writer, client *olmclient.Client, of
 	if compromised {
 		order = wellknown.RotateCompromised + " " + order
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{wellknown.AnnotationRotate: order}}})
-	if err != nil {
-		return err
-	}
-	csv, err := client.ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
-	if err != nil {
+	printed := int64(-1) // the generation whose losses are printed
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		csv, err := client.ClusterServiceVersions(of.Namespace).Get(ctx, of.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if !csvspec.HasRegistrations(csv) {
+			return errNoCertificates
+		}
+		if compromised && csv.Generation != printed {
+			printLosses(out, csv)
+			printed = csv.Generation
+		}
+		return request(ctx, client, of, csv.ResourceVersion, order)
+	})
+	switch {
+	case errors.Is(err, errNoCertificates):
+		return fmt.Errorf("nothing was requested: ClusterServiceVersion %s %w", of, err)
+	case err != nil:
 		return fmt.Errorf("ClusterServiceVersion %s: %w", of, err)
-	}
-	if !csvspec.HasRegistrations(csv) {
-		out.Printf("ClusterServiceVersion %s declares no webhooks and owns no APIServices: it has no serving certificates\n", of)
-		return nil
 	}
 	out.Printf("rotation requested; to follow it: kubectl webhooks certificates -n %s\n", of.Namespace)
 	others := issuers.HasController(provider)
 	if others {
 		out.Printf("%s is asked to reissue the certificate; until then, pods serve the previous one\n", provider)
 	}
-	if compromised {
-		printLosses(out, csv)
-	}
 	if others && compromised {
 		out.Printf("the CA of %s itself stays trusted until it issues under another\n", provider)
 	}
 	return nil
+}
+
+var errNoCertificates = errors.New("declares no webhooks and owns no APIServices: it has no serving certificates")
+
+// request writes the order into the ClusterServiceVersion that was read.
+func request(ctx context.Context, client *olmclient.Client, of types.NamespacedName, resourceVersion, order string) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": resourceVersion, "annotations": map[string]string{wellknown.AnnotationRotate: order},
+	}})
+	if err != nil {
+		return err
+	}
+	_, err = client.ClusterServiceVersions(of.Namespace).Patch(ctx, of.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: wellknown.FieldManager})
+	return err
 }
 
 func remedy(compromised bool) string {

@@ -1,11 +1,13 @@
 package certificates
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,9 +22,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 )
 
-// shopAPI is an API server that knows one ClusterServiceVersion with a webhook, and keeps
-// the orders that it is sent.
-func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders *[]string) *olmclient.Client {
+// shopAPI is an API server that knows one ClusterServiceVersion, and keeps the orders that it is sent. It refuses those
+// that state no resourceVersion, and the first of them with a conflict.
+func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, spec string, patched func(order string)) *olmclient.Client {
 	t.Helper()
 	mux := http.NewServeMux()
 	if provider != "" {
@@ -30,9 +32,17 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders 
 			fmt.Fprintf(w, `{"apiVersion": "olm-webhook-manager.io/v1alpha1", "kind": "WebhookRollout", "status": {"provider": %q}}`, provider)
 		})
 	}
-	mux.HandleFunc("PATCH /apis/operators.coreos.com/v1alpha1/namespaces/shop/clusterserviceversions/shop.v1", func(w http.ResponseWriter, r *http.Request) {
+	const path = " /apis/operators.coreos.com/v1alpha1/namespaces/shop/clusterserviceversions/shop.v1"
+	version := 7
+	mux.HandleFunc("GET"+path, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion", "metadata": {"resourceVersion": "%d", "generation": 1}, "spec": %s}`, version, spec)
+	})
+	mux.HandleFunc("PATCH"+path, func(w http.ResponseWriter, r *http.Request) {
 		var patch struct {
-			Metadata struct{ Annotations map[string]string }
+			Metadata struct {
+				Annotations     map[string]string
+				ResourceVersion string
+			}
 		}
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
@@ -41,9 +51,13 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders 
 		if err != nil {
 			t.Error(err)
 		}
-		*orders = append(*orders, patch.Metadata.Annotations[wellknown.AnnotationRotate])
-		fmt.Fprint(w, `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion",
-			"spec": {"webhookdefinitions": [{"generateName": "v.shop.io", "type": "ValidatingAdmissionWebhook"}]}}`)
+		if version++; version == 8 || patch.Metadata.ResourceVersion != strconv.Itoa(version-1) {
+			w.WriteHeader(http.StatusConflict)
+			fmt.Fprint(w, `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Conflict", "code": 409}`)
+			return
+		}
+		patched(patch.Metadata.Annotations[wellknown.AnnotationRotate])
+		fmt.Fprint(w, `{"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion"}`)
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -55,7 +69,8 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, orders 
 	return client
 }
 
-// The command writes an order in the form that the manager reads, and prints its progress.
+// The command writes an order in the form that the manager reads, and prints its progress. It prints what fails before it
+// writes, and writes nothing for a ClusterServiceVersion without certificates.
 func TestRotate(t *testing.T) {
 	const ordered, loses, stays = "rotation requested; to follow it: kubectl webhooks certificates -n shop\n", "v.shop.io: ", "the CA of cert-manager itself stays trusted"
 	const asked = "cert-manager is asked to reissue the certificate; until then, pods serve the previous one\n"
@@ -64,6 +79,7 @@ func TestRotate(t *testing.T) {
 		provider    managerv1alpha1.CertificateProvider // none for no WebhookRollout
 		csv         string
 		compromised bool
+		spec        string // none for a webhook
 		order       string
 		says, fails []string
 	}{
@@ -73,6 +89,7 @@ func TestRotate(t *testing.T) {
 		"cert-manager's":               {provider: "cert-manager", order: "2026-03-01T12:00:00Z", says: []string{ordered, asked}},
 		"cert-manager's, compromised":  {provider: "cert-manager", compromised: true, order: "compromised 2026-03-01T12:00:00Z", says: []string{ordered, asked, loses, stays}},
 		"the administrator's":          {provider: "none", fails: []string{"nothing was requested", "the administrator manages its certificates", "replace them where they are created; or have the manager issue them, with olm-webhook-manager.io/certificate-provider: manager in spec.config.annotations of the Subscription"}},
+		"without webhooks":             {provider: "manager", compromised: true, spec: "{}", fails: []string{"nothing was requested", "ClusterServiceVersion shop/shop.v1 declares no webhooks and owns no APIServices: it has no serving certificates"}},
 		"of no ClusterServiceVersion":  {csv: "shop.v2", fails: []string{"ClusterServiceVersion shop/shop.v2"}},
 		"the administrator's, at once": {provider: "none", compromised: true, fails: []string{"nothing was requested", "under another CA, and remove the old one from what is injected as caBundle", "have the manager issue them", "and request the rotation again once it does"}},
 	} {
@@ -83,7 +100,10 @@ func TestRotate(t *testing.T) {
 			if test.csv != "" {
 				of.Name = test.csv
 			}
-			err := rotate(t.Context(), output.New(&out), shopAPI(t, test.provider, &orders), of, test.compromised, now)
+			spec := cmp.Or(test.spec, `{"webhookdefinitions": [{"generateName": "v.shop.io", "type": "ValidatingAdmissionWebhook"}]}`)
+			before := ""
+			api := shopAPI(t, test.provider, spec, func(order string) { orders, before = append(orders, order), out.String() })
+			err := rotate(t.Context(), output.New(&out), api, of, test.compromised, now)
 			said, want := out.String(), test.says
 			if err != nil {
 				said, want = err.Error(), test.fails
@@ -96,6 +116,9 @@ func TestRotate(t *testing.T) {
 				if strings.Contains(said, text) != strings.Contains(strings.Join(want, ""), text) {
 					t.Errorf("%q has %q, or lacks it", said, text)
 				}
+			}
+			if n := strings.Count(before, loses); (n == 1) != (test.order != "" && test.compromised) {
+				t.Errorf("before the write, what fails was printed %d times: %q", n, before)
 			}
 			installtest.Same(t, "orders", test.order, strings.Join(orders, ", "))
 		})

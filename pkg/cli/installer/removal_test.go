@@ -1,0 +1,67 @@
+package installer
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
+)
+
+// answers returns an Installer for an API server that answers by its path.
+func answers(t *testing.T, texts map[string]string, more func(*http.ServeMux)) *Installer {
+	t.Helper()
+	mux := http.NewServeMux()
+	for path, text := range texts {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })
+	}
+	more(mux)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	c, err := New(&rest.Config{Host: server.URL})
+	installtest.Must(t, err)
+	return c
+}
+
+// A user who may delete only a part of an installation keeps all of it, and the error names what is refused.
+func TestRemovalIsRefusedBeforehand(t *testing.T) {
+	var deleted []string
+	c := answers(t, map[string]string{
+		"/api":                               `{"kind": "APIVersions", "versions": ["v1"]}`,
+		"/apis":                              `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": "rbac.authorization.k8s.io", "versions": [{"groupVersion": "rbac.authorization.k8s.io/v1", "version": "v1"}]}]}`,
+		"/api/v1":                            `{"kind": "APIResourceList", "groupVersion": "v1", "resources": []}`,
+		"/apis/rbac.authorization.k8s.io/v1": `{"kind": "APIResourceList", "groupVersion": "rbac.authorization.k8s.io/v1", "resources": [{"name": "clusterroles", "singularName": "clusterrole", "namespaced": false, "kind": "ClusterRole", "verbs": ["delete"]}]}`,
+	}, func(mux *http.ServeMux) {
+		mux.HandleFunc("DELETE /apis/rbac.authorization.k8s.io/v1/clusterroles/{name}", func(w http.ResponseWriter, r *http.Request) {
+			var options metav1.DeleteOptions
+			if err := json.NewDecoder(r.Body).Decode(&options); err != nil {
+				t.Error(err)
+			}
+			switch name := r.PathValue("name"); {
+			case name == "kept":
+				w.WriteHeader(http.StatusForbidden)
+				fmt.Fprint(w, `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "you may not"}`)
+				return
+			case len(options.DryRun) == 0:
+				deleted = append(deleted, name)
+			}
+			fmt.Fprint(w, `{"apiVersion": "v1", "kind": "Status", "status": "Success"}`)
+		})
+	})
+	removal := deploy.Removal{Delete: []*unstructured.Unstructured{rbacObject("ClusterRole", "", "first"), rbacObject("ClusterRole", "", "kept"), rbacObject("ClusterRole", "", "last")}}
+	_, err := c.Uninstall(t.Context(), Installation{Print: t.Logf}, ConfirmedRemoval{removal})
+	installtest.Error(t, "nothing was deleted", err)
+	installtest.Contains(t, err.Error(), "ClusterRole kept: you may not")
+	installtest.Same(t, "deleted", "", strings.Join(deleted, " "))
+}
