@@ -14,11 +14,11 @@ func KeptConfig(given *operatorsv1alpha1.SubscriptionConfig, live *operatorsv1al
 	if live.Spec == nil || live.Spec.Config == nil {
 		return given, nil
 	}
-	present, err := fieldsOf(live.Spec.Config)
+	present, err := configFields(live.Spec.Config)
 	if err != nil {
 		return nil, err
 	}
-	merged, err := fieldsOf(given)
+	merged, err := configFields(given)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func KeptConfig(given *operatorsv1alpha1.SubscriptionConfig, live *operatorsv1al
 	return config, nil
 }
 
-func fieldsOf(config *operatorsv1alpha1.SubscriptionConfig) (map[string]json.RawMessage, error) {
+func configFields(config *operatorsv1alpha1.SubscriptionConfig) (map[string]json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if config == nil {
 		return fields, nil
