@@ -21,6 +21,7 @@ var writers = map[string]string{
 	"pkg/cli/installer/records.go":       "the record of a confirmed plan",
 	"pkg/cli/installer/uninstall.go":     "a confirmed removal",
 	"pkg/cli/cmd/certificates/rotate.go": "the command names it",
+	"pkg/cli/cmd/manager/remove.go":      "the command lists it before the question",
 	"pkg/cli/cmd/manager/stopping.go":    "the command lists it before the question",
 	"pkg/cli/cmd/storage/cluster.go":     "the command names it",
 }
@@ -51,7 +52,10 @@ var (
 	ofRequests = []string{"Post", "Put", "Patch", "Delete", "Verb"} // of a REST client: they begin a request
 )
 
-// clusterWrites returns the calls by which clients write. Functions of the standard library are none.
+// uninstalls is the package of the controller that removes what the manager has written.
+const uninstalls = "github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
+
+// clusterWrites returns the calls by which clients write, and the removal of the manager. Functions of the standard library are none.
 func clusterWrites(file *ast.File) (calls []string) {
 	imports := sourcetest.Imports(file)
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -65,7 +69,8 @@ func clusterWrites(file *ast.File) (calls []string) {
 		}
 		name, arguments := method.Sel.Name, len(call.Args)
 		request := slices.Contains(ofRequests, name) && (arguments == 0 || name == "Verb" || ofRESTClient(method.X))
-		if request || slices.Contains(verbs, name) && arguments >= 2 {
+		removal := name == "Manager" && sourcetest.PackageOf(imports, method) == uninstalls
+		if removal || request || slices.Contains(verbs, name) && arguments >= 2 {
 			calls = append(calls, sourcetest.Text(method))
 		}
 		return true
@@ -82,7 +87,7 @@ func isStandard(imported string) bool {
 func ofRESTClient(e ast.Expr) bool { return strings.Contains(sourcetest.Text(e), "RESTClient()") }
 
 func TestClusterWrites(t *testing.T) {
-	const head = "package p\nimport (\"maps\"; \"os\"; \"net/http\"; \"example.com/client\")\nvar v = "
+	const head = "package p\nimport (\"maps\"; \"os\"; \"net/http\"; \"" + uninstalls + "\")\nvar v = "
 	for text, want := range map[string]int{
 		`pods.Delete(context.Background(), name, options)`:                              1,
 		`pods.Delete(within(ctx), name, options)`:                                       1,
@@ -92,6 +97,8 @@ func TestClusterWrites(t *testing.T) {
 		`rest.Verb("POST").Do(ctx)`:                                                     1,
 		`rest.Put().Do(ctx)`:                                                            1,
 		`kube.CoreV1().RESTClient().Patch(types.MergePatchType).Do(ctx)`:                1,
+		`uninstall.Manager(ctx, set, log)`:                                              1,
+		`uninstall.ManagerPlan(ctx, config)`:                                            0,
 		`client.Create(ctx, object)`:                                                    1,
 		`kube.CoreV1().RESTClient().Get().Do(ctx)`:                                      0,
 		`pods.Get(ctx, name, options)`:                                                  0,
