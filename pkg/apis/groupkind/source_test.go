@@ -95,27 +95,36 @@ func (k *kinds) variables(n ast.Node) bool {
 }
 
 func (k *kinds) uses(n ast.Node) bool {
-	switch n := n.(type) {
-	case *ast.SelectorExpr:
-		if n.Sel.Name == "GetKind" || n.Sel.Name == "Kind" && isWhole(n.X) {
-			k.reads = append(k.reads, sourcetest.Text(n))
-		}
-	case *ast.BinaryExpr:
-		empty := sourcetest.Text(n.X) == `""` || sourcetest.Text(n.Y) == `""`
-		if (n.Op == token.EQL || n.Op == token.NEQ) && !empty && (k.isName(n.X) || k.isName(n.Y)) {
-			k.comparisons = append(k.comparisons, sourcetest.Text(n))
-		}
-	case *ast.SwitchStmt:
-		if n.Tag != nil && k.isName(n.Tag) {
-			k.comparisons = append(k.comparisons, sourcetest.Text(n.Tag))
-		}
-	case *ast.CallExpr:
-		if sourcetest.Text(n.Fun) == "slices.Contains" && len(n.Args) == 2 && k.isName(n.Args[1]) {
-			k.comparisons = append(k.comparisons, sourcetest.Text(n))
-		}
+	if s, is := n.(*ast.SelectorExpr); is && (s.Sel.Name == "GetKind" || s.Sel.Name == "Kind" && isWhole(s.X)) {
+		k.reads = append(k.reads, sourcetest.Text(s))
+	}
+	if compared := k.comparison(n); compared != nil {
+		k.comparisons = append(k.comparisons, sourcetest.Text(compared))
 	}
 	return true
 }
+
+// comparison returns what compares the name of a kind with another text than the empty one.
+func (k *kinds) comparison(n ast.Node) ast.Expr {
+	switch n := n.(type) {
+	case *ast.BinaryExpr:
+		equality := n.Op == token.EQL || n.Op == token.NEQ
+		if equality && !isEmpty(n.X) && !isEmpty(n.Y) && (k.isName(n.X) || k.isName(n.Y)) {
+			return n
+		}
+	case *ast.SwitchStmt:
+		if n.Tag != nil && k.isName(n.Tag) {
+			return n.Tag
+		}
+	case *ast.CallExpr:
+		if sourcetest.Text(n.Fun) == "slices.Contains" && len(n.Args) == 2 && k.isName(n.Args[1]) {
+			return n
+		}
+	}
+	return nil
+}
+
+func isEmpty(e ast.Expr) bool { return sourcetest.Text(e) == `""` }
 
 // isName reports whether an expression is the name of a kind whose group is not read.
 func (k *kinds) isName(e ast.Expr) bool {
