@@ -32,7 +32,7 @@ var callers = map[string]string{
 var comparers = []string{"pkg/cli/bundle/read.go", "pkg/cli/bundle/parse.go"}
 
 // A kind without its group can be of a tenant. Another file that reads it has to be added with a reason. The linter
-// forbids to read the kind of an owner reference.
+// forbids reads of the kind of an owner reference.
 func TestNoKindIsReadWithoutItsGroup(t *testing.T) {
 	used := map[string]bool{}
 	for name, file := range sourcetest.Parsed(t, "pkg", "cmd") {
@@ -71,11 +71,8 @@ func kindsIn(d ast.Decl) *kinds {
 func (k *kinds) variables(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.Field: // of parameters
-		switch sourcetest.Text(n.Type) {
-		case "schema.GroupVersionKind", "schema.GroupKind":
-			for _, name := range n.Names {
-				k.whole[name.Name] = true
-			}
+		for _, name := range n.Names {
+			k.whole[name.Name] = k.whole[name.Name] || isKindType(n.Type)
 		}
 	case *ast.AssignStmt:
 		for i, left := range n.Lhs {
@@ -155,6 +152,10 @@ func isWhole(e ast.Expr) bool {
 	default:
 		return sourcetest.Text(call.Fun) == "groupkind.Of" || sourcetest.Text(call.Fun) == "groupkind.OfOwner"
 	}
+}
+
+func isKindType(e ast.Expr) bool {
+	return slices.Contains([]string{"schema.GroupVersionKind", "schema.GroupKind"}, sourcetest.Text(e))
 }
 
 func called(call *ast.CallExpr) string {
