@@ -38,13 +38,21 @@ func TestSecretOfAnotherClient(t *testing.T) {
 		"wrong type":                                               {facts: factsWith(opaque), phase: distributing, trust: "1", message: wrongType + "; a new certificate replaces it"},
 		"wrong type, no registration":                              {facts: Facts{Secret: replaced.with(opaque).Secret}, phase: bootstrap, message: wrongType + notModified},
 		"owned by another object": {
-			facts: factsWith(func(s *corev1.Secret) { s.OwnerReferences = []metav1.OwnerReference{{Kind: "Release", Name: "web"}} }),
+			facts: factsWith(func(s *corev1.Secret) {
+				s.OwnerReferences = []metav1.OwnerReference{installtest.OwnerOf("Release", "web")}
+			}),
 			phase: bootstrap, trust: "1", message: "Secret shop/manager-service-cert is owned by Release web" + notModified,
+		},
+		"owned by a kind of another group": {
+			facts: factsWith(func(s *corev1.Secret) {
+				s.OwnerReferences = []metav1.OwnerReference{installtest.OwnerOf("ClusterServiceVersion.evil.example.com", "shop.v1")}
+			}),
+			phase: bootstrap, trust: "1", message: "is owned by ClusterServiceVersion.evil.example.com shop.v1" + notModified,
 		},
 		"owned by another object, wrong type": {
 			facts: factsWith(func(s *corev1.Secret) {
 				opaque(s)
-				s.OwnerReferences = []metav1.OwnerReference{{Kind: "Release", Name: "web"}}
+				s.OwnerReferences = []metav1.OwnerReference{installtest.OwnerOf("Release", "web")}
 			}),
 			phase: bootstrap, trust: "1", message: "is owned by Release web",
 		},
@@ -58,7 +66,7 @@ func TestSecretOfAnotherClient(t *testing.T) {
 		},
 		"owned by a ClusterServiceVersion": {
 			facts: factsWith(func(s *corev1.Secret) {
-				s.OwnerReferences = []metav1.OwnerReference{{Kind: "ClusterServiceVersion", Name: "shop.v1"}}
+				s.OwnerReferences = []metav1.OwnerReference{installtest.OwnerOf("ClusterServiceVersion", "shop.v1")}
 			}),
 			write: "next 3, previous 1", phase: distributing, trust: "3 1", message: "missing",
 		},

@@ -6,8 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
-
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -47,8 +46,8 @@ const labelManagedBy = "app.kubernetes.io/managed-by"
 // claimedBy does not check whether an owning ClusterServiceVersion is active.
 func (f Facts) claimedBy() string {
 	for _, owner := range f.Secret.OwnerReferences {
-		if owner.Kind != operatorsv1alpha1.ClusterServiceVersionKind {
-			return fmt.Sprintf("is owned by %s %s", owner.Kind, owner.Name)
+		if kind := groupkind.OfOwner(owner); kind != groupkind.ClusterServiceVersion {
+			return fmt.Sprintf("is owned by %s %s", kind, owner.Name)
 		}
 	}
 	labels := f.Secret.Labels

@@ -36,7 +36,7 @@ func openLayout(ctx context.Context, dir string) (*Bundle, error) {
 	if err := plainFiles(folder); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	index, err := layout.ImageIndexFromPath(folder)
+	index, err := layout.ImageIndexFromPath(folder) //nolint:forbidigo // plainFiles has checked the files.
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

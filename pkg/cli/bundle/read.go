@@ -35,7 +35,7 @@ func Inspect(dir string) (*Bundle, error) { return inspect(context.Background(),
 // inspect is Inspect that ends with a context, between documents.
 func inspect(ctx context.Context, dir string) (*Bundle, error) {
 	// A root does not follow symbolic links that lead out of the bundle.
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(dir) //nolint:forbidigo // Files are opened after regular.
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read as a bundle: %w", dir, cause(err))
 	}
@@ -94,7 +94,7 @@ func (r *reader) walk(fsys fs.FS, folder string) error {
 			r.unreadable(name, err)
 			return nil
 		}
-		return r.addFile(name, func() (io.ReadCloser, error) { return fsys.Open(name) })
+		return r.addFile(name, func() (io.ReadCloser, error) { return fsys.Open(name) }) //nolint:forbidigo // It is a regular file.
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 func Discovery(ctx context.Context, config *rest.Config) (*discovery.DiscoveryClient, error) {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return endingWith(ctx, next) })
-	return discovery.NewDiscoveryClientForConfig(config)
+	return discovery.NewDiscoveryClientForConfig(config) //nolint:forbidigo // Its requests end with the context.
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

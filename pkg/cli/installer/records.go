@@ -73,7 +73,7 @@ const interruptGrace = 10 * time.Second
 
 // afterInterrupt outlives the command's interruption: the record has to report whether a write was done.
 func afterInterrupt(ctx context.Context) (context.Context, context.CancelFunc) {
-	after, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	after, cancel := context.WithCancel(context.WithoutCancel(ctx)) //nolint:forbidigo // It ends after interruptGrace.
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(interruptGrace, cancel) })
 	return after, func() { stop(); cancel() }
 }

@@ -32,7 +32,7 @@ func (w Writer) YAML(v any) error {
 	if err != nil {
 		return err
 	}
-	if !strings.ContainsFunc(string(document), func(r rune) bool { return hidden(r) && r != '\t' }) {
+	if !containsHidden(strings.ReplaceAll(string(document), "\t", "")) {
 		text = string(document)
 	}
 	_, err = io.WriteString(w.to, text)
@@ -50,12 +50,13 @@ func jsonOf(v any) (string, error) {
 }
 
 func escapeJSON(document string) string {
-	if !strings.ContainsFunc(document, hidden) {
+	if !containsHidden(document) {
 		return document
 	}
 	var text strings.Builder
+	var marks marks
 	for _, r := range document {
-		if !hidden(r) {
+		if tooMany := marks.tooMany(r); !tooMany && !hidden(r) {
 			text.WriteRune(r)
 			continue
 		}
@@ -64,6 +65,12 @@ func escapeJSON(document string) string {
 		}
 	}
 	return text.String()
+}
+
+// containsHidden reports whether a document has characters that Encode would encode, except line ends and blanks.
+func containsHidden(document string) bool {
+	var marks marks
+	return strings.ContainsFunc(document, func(r rune) bool { return marks.tooMany(r) || hidden(r) })
 }
 
 func hidden(r rune) bool { return isHidden(r) && r != '\n' }

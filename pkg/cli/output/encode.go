@@ -17,17 +17,15 @@ func Encode(text string) string {
 	}
 	var encoded strings.Builder
 	var previous rune
-	marks := 0
+	var marks marks
 	for i, r := range text {
-		if marks++; !unicode.Is(unicode.M, r) {
-			marks = 0
-		}
+		tooMany := marks.tooMany(r)
 		switch {
 		case r == utf8.RuneError:
 			encoded.WriteString(replacement(text[i:]))
 		case r == ' ' && previous == ' ':
 			encoded.WriteString(`\x20`)
-		case isHidden(r), marks > maxMarks:
+		case isHidden(r), tooMany:
 			encoded.WriteString(quoted(r))
 		default:
 			encoded.WriteRune(r)
@@ -44,6 +42,17 @@ func isPlain(text string) bool {
 
 // maxMarks is how many combining marks stay as they are after one character. Scripts need at most four.
 const maxMarks = 4
+
+// marks counts the combining marks after one character.
+type marks int
+
+// tooMany reports whether the next character of a text is one combining mark too many.
+func (m *marks) tooMany(next rune) bool {
+	if *m++; !unicode.Is(unicode.M, next) {
+		*m = 0
+	}
+	return *m > maxMarks
+}
 
 // isHidden reports whether a terminal acts on a character, or shows nothing or a blank for it.
 func isHidden(r rune) bool { return !unicode.IsGraphic(r) || isBlank(r) }

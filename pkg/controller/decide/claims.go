@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
@@ -53,7 +54,7 @@ func (d *decision) learn(o drift.Object, services map[string]string) {
 		d.secrets[o.Name] = o
 		return
 	case *unstructured.Unstructured:
-		if o.GetKind() == owners.OperatorConditions.Name {
+		if groupkind.Is(o, owners.OperatorConditions.GroupKind()) {
 			d.Condition.Live = o
 		} else {
 			d.uncached[keyOf(o)] = o

@@ -88,7 +88,7 @@ func TestDecisionsContinueWithResults(t *testing.T) {
 func TestOwnerOfASecret(t *testing.T) {
 	f := operatorFacts()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: names.Secret(names.Service("manager")), UID: "3"}}
-	secret.OwnerReferences = []metav1.OwnerReference{{Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: f.CSV.Name}}
+	secret.OwnerReferences = []metav1.OwnerReference{{APIVersion: operatorsv1alpha1.ClusterServiceVersionAPIVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: f.CSV.Name}}
 	secret.Labels = map[string]string{
 		wellknown.LabelOwnerKind: operatorsv1alpha1.ClusterServiceVersionKind, wellknown.LabelOwnerNamespace: "shop", wellknown.LabelOwner: "other.v1",
 	}

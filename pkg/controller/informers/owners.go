@@ -6,6 +6,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -36,7 +37,7 @@ func OwnersOf(o drift.Object) []string {
 	}
 	var owners []string
 	for _, reference := range o.GetOwnerReferences() {
-		if reference.Kind == operatorsv1alpha1.ClusterServiceVersionKind {
+		if groupkind.IsOwner(reference, groupkind.ClusterServiceVersion) {
 			owners = append(owners, OwnerID(o.GetNamespace(), reference.Name))
 		}
 	}

@@ -49,7 +49,7 @@ func ManagerPlan(ctx context.Context, config *rest.Config, namespaces ...string)
 	if err != nil {
 		return Plan{}, err
 	}
-	silent := logrus.New()
+	silent := logrus.New() //nolint:forbidigo // It prints nothing.
 	silent.SetOutput(io.Discard)
 	err = Manager(ctx, set, logrus.NewEntry(silent), namespaces...)
 	var held HeldError

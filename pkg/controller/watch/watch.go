@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/discovery"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/informers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/queue"
@@ -134,7 +135,7 @@ func (h *Handlers) registrationChanged(before, after drift.Object) {
 // OnDemandChanged handles OperatorConditions and objects of issuers.
 func (h *Handlers) OnDemandChanged(before, after drift.Object) {
 	changed := present(before, after)[0].(*unstructured.Unstructured)
-	if changed.GetKind() == owners.OperatorConditions.Name {
+	if groupkind.Is(changed, owners.OperatorConditions.GroupKind()) {
 		h.conditionChanged(changed)
 		return
 	}

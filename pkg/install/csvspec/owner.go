@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
@@ -68,7 +69,7 @@ func SetOwner(object metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion
 		return false
 	}
 	owners := slices.DeleteFunc(slices.Clone(object.GetOwnerReferences()), func(owner metav1.OwnerReference) bool {
-		return owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind && owner.Name == csv.Name
+		return groupkind.IsOwner(owner, groupkind.ClusterServiceVersion) && owner.Name == csv.Name
 	})
 	object.SetOwnerReferences(append(owners, ownerReference(csv)))
 	object.SetLabels(labels.Merge(object.GetLabels(), OwnerLabels(csv)))

@@ -25,9 +25,9 @@ func Owning(csv *operatorsv1alpha1.ClusterServiceVersion, kind, deployment strin
 // AccountOf returns a ServiceAccount that is owned by CSVs.
 func AccountOf(name string, owners ...string) *corev1.ServiceAccount {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: "uid-of-shop"}}
-	account.OwnerReferences = []metav1.OwnerReference{{Kind: "ConfigMap", Name: "irrelevant"}}
+	account.OwnerReferences = []metav1.OwnerReference{OwnerOf("ConfigMap", "irrelevant")}
 	for _, owner := range owners {
-		account.OwnerReferences = append(account.OwnerReferences, metav1.OwnerReference{Kind: "ClusterServiceVersion", Name: owner})
+		account.OwnerReferences = append(account.OwnerReferences, OwnerOf("ClusterServiceVersion", owner))
 	}
 	return account
 }

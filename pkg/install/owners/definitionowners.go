@@ -13,6 +13,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
@@ -71,16 +72,14 @@ func eachOnce(owners []metav1.OwnerReference) []metav1.OwnerReference {
 
 func definitionOwner(crd *apiextensionsv1.CustomResourceDefinition) metav1.OwnerReference {
 	return metav1.OwnerReference{
-		APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: definitionKind,
+		APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: groupkind.CustomResourceDefinition.Kind,
 		Name: crd.Name, UID: crd.UID, Controller: new(false), BlockOwnerDeletion: new(false),
 	}
 }
 
-const definitionKind = "CustomResourceDefinition"
-
 // Other clients do not set both controller and blockOwnerDeletion.
 func isDefinitionOwner(owner metav1.OwnerReference) bool {
-	return owner.Kind == definitionKind && owner.Controller != nil && owner.BlockOwnerDeletion != nil
+	return groupkind.IsOwner(owner, groupkind.CustomResourceDefinition) && owner.Controller != nil && owner.BlockOwnerDeletion != nil
 }
 
 // Owners returns the desired owner references, and whether they differ. It covers objects with the labels of
@@ -171,7 +170,7 @@ func CleanupOf(o metav1.Object, csv *operatorsv1alpha1.ClusterServiceVersion, or
 	for _, owner := range o.GetOwnerReferences() {
 		switch {
 		case isDefinitionOwner(owner), owner.UID == csv.UID:
-		case owner.Kind == operatorsv1alpha1.ClusterServiceVersionKind:
+		case groupkind.IsOwner(owner, groupkind.ClusterServiceVersion):
 			return Ignore
 		default:
 			cleanup = Release

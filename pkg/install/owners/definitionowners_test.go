@@ -8,7 +8,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -29,7 +28,7 @@ func converter() *operatorsv1alpha1.ClusterServiceVersion {
 }
 
 func owner(kind, name string) metav1.OwnerReference {
-	return metav1.OwnerReference{Kind: kind, Name: name, UID: types.UID("uid-of-" + name)}
+	return installtest.OwnerOf(kind, name)
 }
 
 func convertedBy(service string) *apiextensionsv1.CustomResourceDefinition {
@@ -69,7 +68,7 @@ func TestKeptOwners(t *testing.T) {
 		"another Deployment":              {"Deployment", "other", true, []metav1.OwnerReference{ours}, nil},
 		"one that does not any more":      {"Deployment", "other", true, []metav1.OwnerReference{ours, things}, []metav1.OwnerReference{ours}},
 		"for a recreated definition":      {"Deployment", "server", true, []metav1.OwnerReference{ours, definitionOwner(installtest.Definition("former"))}, []metav1.OwnerReference{ours, things}},
-		"owned by a definition, too":      {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours, owner(definitionKind, "things.example.com")}, nil},
+		"owned by a definition, too":      {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours, owner("CustomResourceDefinition", "things.example.com")}, nil},
 		"its account":                     {"ServiceAccount", "account", false, []metav1.OwnerReference{ours}, []metav1.OwnerReference{ours, things}},
 		"another account":                 {"ServiceAccount", "unused", false, []metav1.OwnerReference{ours}, nil},
 		"an account that no client owns":  {"ServiceAccount", "account", false, nil, nil},
@@ -109,6 +108,8 @@ func TestFateOf(t *testing.T) {
 	csv := converter()
 	ours, theirs, stranger := owner("ClusterServiceVersion", "shop"), owner("ClusterServiceVersion", "other"), owner("ConfigMap", "stranger")
 	things, levers := definitionOwner(installtest.Definition("things.example.com")), definitionOwner(installtest.Definition("levers.example.com"))
+	fake := things
+	fake.APIVersion = "evil.example.com/v1"
 	tests := map[string]struct {
 		labelled  bool
 		has       []metav1.OwnerReference
@@ -121,11 +122,13 @@ func TestFateOf(t *testing.T) {
 		"kept, without":                     {true, []metav1.OwnerReference{things}, Delete, Release, nil},
 		"kept for what is declared no more": {true, []metav1.OwnerReference{levers}, Delete, Release, nil},
 		"another version owns it, too":      {true, []metav1.OwnerReference{ours, things, theirs}, Ignore, Ignore, nil},
-		"a definition owns it, too":         {true, []metav1.OwnerReference{ours, things, owner(definitionKind, "levers.example.com")}, Release, Release, nil},
+		"a definition owns it, too":         {true, []metav1.OwnerReference{ours, things, owner("CustomResourceDefinition", "levers.example.com")}, Release, Release, nil},
 		"another client owns it, too":       {true, []metav1.OwnerReference{ours, things, stranger}, Release, Release, nil},
 		"an account":                        {false, []metav1.OwnerReference{ours, things}, Delete, Release, nil},
 		"an account, without its owner":     {false, []metav1.OwnerReference{things}, Delete, Release, nil},
 		"of another version, still called":  {false, []metav1.OwnerReference{things}, Ignore, Release, map[string]bool{"things.example.com": true}},
+		"another group's kind owns it, too": {true, []metav1.OwnerReference{ours, things, owner("ClusterServiceVersion.evil.example.com", "evil")}, Release, Release, nil},
+		"kept by another group's kind":      {true, []metav1.OwnerReference{ours, fake}, Ignore, Ignore, nil},
 		"an account of another operator":    {false, []metav1.OwnerReference{levers}, Ignore, Ignore, nil},
 	}
 	for name, test := range tests {

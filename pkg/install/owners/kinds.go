@@ -15,6 +15,11 @@ type Kind struct {
 	Resource schema.GroupVersionResource
 }
 
+// GroupKind returns the kind with its API group.
+func (k Kind) GroupKind() schema.GroupKind {
+	return schema.GroupKind{Group: k.Resource.Group, Kind: k.Name}
+}
+
 // The kinds of what converts, and of what its pods need.
 var (
 	Deployments        = Kind{"Deployment", appsv1.SchemeGroupVersion.WithResource("deployments")}

@@ -66,7 +66,7 @@ func TestOwnership(t *testing.T) {
 		return &rbacv1.RoleBinding{ObjectMeta: meta(permissions.AuthReaderNamespace, name, ""), RoleRef: rbacv1.RoleRef{Kind: "Role", Name: permissions.AuthReader}, Subjects: []rbacv1.Subject{account}}
 	}
 	namesake := meta(csv.Namespace, "owned", "")
-	namesake.OwnerReferences = []metav1.OwnerReference{{Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: csv.Name, UID: "previous"}}
+	namesake.OwnerReferences = []metav1.OwnerReference{{APIVersion: operatorsv1alpha1.ClusterServiceVersionAPIVersion, Kind: operatorsv1alpha1.ClusterServiceVersionKind, Name: csv.Name, UID: "previous"}}
 	named := names.Permissions(csv.Namespace, csv.Name, "account")
 	derived := names.WebhookConfiguration(csv.Spec.WebhookDefinitions[0].GenerateName, csv.Namespace, csv.Name, string(csv.Spec.WebhookDefinitions[0].Type))
 	for title, test := range map[string]struct {

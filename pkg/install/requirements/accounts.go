@@ -12,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
@@ -55,7 +56,7 @@ func requiredAccount(f Facts, name string) operatorsv1alpha1.RequirementStatus {
 func ownedByAnotherCSV(account *corev1.ServiceAccount, csv *operatorsv1alpha1.ClusterServiceVersion) bool {
 	others := 0
 	for _, owner := range account.OwnerReferences {
-		if owner.Kind != operatorsv1alpha1.ClusterServiceVersionKind {
+		if !groupkind.IsOwner(owner, groupkind.ClusterServiceVersion) {
 			continue
 		}
 		if owner.Name == csv.Name {

@@ -47,6 +47,15 @@ func TestRequirements(t *testing.T) {
 			want:  []operatorsv1alpha1.RequirementStatus{account(notSatisfied, "", "Service account is owned by another ClusterServiceVersion")},
 			unmet: "ServiceAccount shop: Service account is owned by another ClusterServiceVersion",
 		},
+		"a ServiceAccount that a kind of another group owns": {
+			csv: permitting("shop"), accounts: []*corev1.ServiceAccount{ownedBy(installtest.AccountOf("shop"), "ClusterServiceVersion.evil.example.com", "other.v1")},
+			want: []operatorsv1alpha1.RequirementStatus{account(present, "uid-of-shop", "")},
+		},
+		"a ServiceAccount of another operator's, and of a kind of another group": {
+			csv: permitting("shop"), accounts: []*corev1.ServiceAccount{ownedBy(installtest.AccountOf("shop", "other.v1"), "ClusterServiceVersion.evil.example.com", "shop.v1")},
+			want:  []operatorsv1alpha1.RequirementStatus{account(notSatisfied, "", "Service account is owned by another ClusterServiceVersion")},
+			unmet: "ServiceAccount shop: Service account is owned by another ClusterServiceVersion",
+		},
 		"one ServiceAccount for several permissions": {
 			csv: permitting("shop", "shop"), accounts: []*corev1.ServiceAccount{installtest.AccountOf("shop")},
 			want: []operatorsv1alpha1.RequirementStatus{account(present, "uid-of-shop", "")},
@@ -137,4 +146,9 @@ func TestMinKubeVersion(t *testing.T) {
 			installtest.Same(t, "passes", test.met, verdict.Passes())
 		})
 	}
+}
+
+func ownedBy(account *corev1.ServiceAccount, kind, name string) *corev1.ServiceAccount {
+	account.OwnerReferences = append(account.OwnerReferences, installtest.OwnerOf(kind, name))
+	return account
 }

@@ -11,6 +11,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
@@ -37,7 +38,7 @@ func (a Adopter) Refusal(o drift.Object) string {
 	}
 	other := ""
 	for _, owner := range o.GetOwnerReferences() {
-		if owner.Kind != operatorsv1alpha1.ClusterServiceVersionKind {
+		if !groupkind.IsOwner(owner, groupkind.ClusterServiceVersion) {
 			continue
 		}
 		if slices.ContainsFunc(a.Versions, func(csv *operatorsv1alpha1.ClusterServiceVersion) bool { return csv.Name == owner.Name }) {

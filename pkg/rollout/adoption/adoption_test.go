@@ -33,7 +33,7 @@ func TestRefusal(t *testing.T) {
 		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "d"}}
 		for _, owner := range owners {
 			kind, name, _ := strings.Cut(owner, " ")
-			d.OwnerReferences = append(d.OwnerReferences, metav1.OwnerReference{Kind: kind, Name: name})
+			d.OwnerReferences = append(d.OwnerReferences, installtest.OwnerOf(kind, name))
 		}
 		return d
 	}
@@ -67,24 +67,26 @@ func TestRefusal(t *testing.T) {
 		object  drift.Object
 		refusal string
 	}{
-		"own, and a label is removed":                    {withoutLabel, ""},
-		"own":                                            {deployment("ClusterServiceVersion shop.v2"), ""},
-		"of a replaced version":                          {deployment("ClusterServiceVersion shop.v1"), ""},
-		"shared":                                         {deployment("ClusterServiceVersion other.v1", "ClusterServiceVersion shop.v1"), ""},
-		"shared, and adopted by another version":         {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), version("bar", "bar.v1")), "Deployment shop/d belongs to ClusterServiceVersion bar/bar.v1"},
-		"shared, and own":                                {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), v2), ""},
-		"another owner's":                                {deployment("ConfigMap c", "ClusterServiceVersion other.v1"), "Deployment shop/d belongs to ClusterServiceVersion other.v1"},
-		"no owner":                                       {deployment(), ""},
-		"owned by a definition":                          {deployment("CustomResourceDefinition shops"), ""},
-		"a Service of another client":                    {service(""), "Service shop/s is not the manager's"},
-		"a Service of a deleted owner":                   {service("true"), ""},
-		"a ConfigMap of another client":                  {order(""), "ConfigMap shop/shop-service-ca is not the manager's"},
-		"a ConfigMap of a deleted owner":                 {order("true"), ""},
-		"an own APIService":                              {api(v2, "shop", "any"), ""},
-		"an APIService of a replaced version":            {api(v1, "shop", "any"), ""},
-		"an APIService of the API server":                {api(nil, "", ""), "is what the API server serves itself"},
-		"an APIService of another ClusterServiceVersion": {api(version("bar", "bar.v1"), "bar", "s"), "belongs to ClusterServiceVersion bar/bar.v1"},
-		"an APIService of a deleted owner":               {api(version("bar", "bar.v0"), "bar", "s"), ""},
+		"own, and a label is removed":            {withoutLabel, ""},
+		"own":                                    {deployment("ClusterServiceVersion shop.v2"), ""},
+		"of a replaced version":                  {deployment("ClusterServiceVersion shop.v1"), ""},
+		"shared":                                 {deployment("ClusterServiceVersion other.v1", "ClusterServiceVersion shop.v1"), ""},
+		"shared, and adopted by another version": {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), version("bar", "bar.v1")), "Deployment shop/d belongs to ClusterServiceVersion bar/bar.v1"},
+		"shared, and own":                        {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), v2), ""},
+		"another owner's":                        {deployment("ConfigMap c", "ClusterServiceVersion other.v1"), "Deployment shop/d belongs to ClusterServiceVersion other.v1"},
+		"owned by a kind of another group":       {deployment("ClusterServiceVersion.evil.example.com other.v1"), ""},
+		"taken over, and owned by a kind of another group": {labelled(deployment("ClusterServiceVersion.evil.example.com shop.v1", "ClusterServiceVersion other.v1"), v2), "Deployment shop/d belongs to ClusterServiceVersion other.v1"},
+		"no owner":                                                  {deployment(), ""},
+		"owned by a definition":                                     {deployment("CustomResourceDefinition shops"), ""},
+		"a Service of another client":                               {service(""), "Service shop/s is not the manager's"},
+		"a Service of a deleted owner":                              {service("true"), ""},
+		"a ConfigMap of another client":                             {order(""), "ConfigMap shop/shop-service-ca is not the manager's"},
+		"a ConfigMap of a deleted owner":                            {order("true"), ""},
+		"an own APIService":                                         {api(v2, "shop", "any"), ""},
+		"an APIService of a replaced version":                       {api(v1, "shop", "any"), ""},
+		"an APIService of the API server":                           {api(nil, "", ""), "is what the API server serves itself"},
+		"an APIService of another ClusterServiceVersion":            {api(version("bar", "bar.v1"), "bar", "s"), "belongs to ClusterServiceVersion bar/bar.v1"},
+		"an APIService of a deleted owner":                          {api(version("bar", "bar.v0"), "bar", "s"), ""},
 		"an APIService of a deleted owner, calling another Service": {api(version("bar", "bar.v0"), "elsewhere", "s"), "requests to Service elsewhere/s"},
 		"an APIService that calls the operator's Service":           {api(nil, "shop", "shop-service"), ""},
 		"an APIService that calls a Service of the same name":       {api(nil, "bar", "shop-service"), "requests to Service bar/shop-service"},

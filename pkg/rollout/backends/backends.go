@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/route"
 )
 
@@ -121,7 +122,7 @@ func Of(service *corev1.Service, pods []*corev1.Pod, endpoints []*discoveryv1.En
 
 func isOf(pod *corev1.Pod, deployment string) bool {
 	owner := metav1.GetControllerOf(pod)
-	return owner != nil && owner.Kind == "ReplicaSet" && owner.Name == deployment+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+	return owner != nil && groupkind.IsOwner(*owner, groupkind.ReplicaSet) && owner.Name == deployment+"-"+pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
 }
 
 func ended(pod *corev1.Pod) bool {

@@ -12,6 +12,7 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
@@ -90,7 +91,9 @@ func scaled(desired, live *appsv1.Deployment) *appsv1.Deployment {
 func withOwners(live, desired []metav1.OwnerReference) []metav1.OwnerReference {
 	owners := slices.Clone(live)
 	for _, wanted := range desired {
-		owners = slices.DeleteFunc(owners, func(o metav1.OwnerReference) bool { return o.Kind == wanted.Kind && o.Name == wanted.Name })
+		owners = slices.DeleteFunc(owners, func(o metav1.OwnerReference) bool {
+			return groupkind.IsOwner(o, groupkind.OfOwner(wanted)) && o.Name == wanted.Name
+		})
 		owners = append(owners, wanted)
 	}
 	return owners

@@ -58,7 +58,7 @@ func (e *elector) run(ctx context.Context) error {
 		e.work(ctx)
 		return nil
 	}
-	lease, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	lease, giveUp := context.WithCancel(context.WithoutCancel(ctx)) //nolint:forbidigo // The lead ends after the work.
 	defer giveUp()
 	worked := make(chan struct{})
 	election, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{

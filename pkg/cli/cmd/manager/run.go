@@ -136,7 +136,7 @@ func oneOf[T ~string](flag, value string, first, second T) (T, error) {
 func clientConfig(kubeconfig string) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig() //nolint:forbidigo // Requests of the manager have limits of their own.
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to work with: %w", err)
 	}
@@ -146,7 +146,7 @@ func clientConfig(kubeconfig string) (*rest.Config, error) {
 }
 
 func newLogger(format, level string) (*logrus.Logger, error) {
-	log := logrus.New()
+	log := logrus.New() //nolint:forbidigo // The log of the manager is no output of a command.
 	parsed, err := logrus.ParseLevel(level)
 	if err != nil {
 		return nil, fmt.Errorf("--log-level=%s: use debug, info, warning or error", level)

@@ -20,7 +20,7 @@ func Stderr(cmd *cobra.Command) output.Writer {
 
 // Logger returns a logger for the work of the manager. Without colours, logrus quotes special characters.
 func Logger(cmd *cobra.Command) *logrus.Entry {
-	log := logrus.New()
+	log := logrus.New()              //nolint:forbidigo // The only logger of commands.
 	log.SetOutput(cmd.ErrOrStderr()) //nolint:forbidigo // The formatter quotes.
 	log.SetFormatter(&logrus.TextFormatter{DisableColors: true})
 	return logrus.NewEntry(log)
