@@ -35,7 +35,7 @@ func writeArchive(out, name string, image v1.Image) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, content, 0o644)
+	return os.WriteFile(out, content, 0o644) //nolint:gosec // G306: an image, which others may read
 }
 
 func readTree(tree fs.FS) ([]file, error) {

@@ -44,7 +44,7 @@ func record(ctx context.Context, file string, script io.Reader) error {
 			return fmt.Errorf("%s: %w", c.line, err)
 		}
 	}
-	return os.WriteFile(file, picture(s.text.String()), 0o644)
+	return os.WriteFile(file, picture(s.text.String()), 0o644) //nolint:gosec // G306: a picture of the documentation
 }
 
 // command is one line that is typed at the prompt, what is typed after it, and how it ends.
@@ -96,7 +96,7 @@ func (s *screen) Write(text []byte) (int, error) {
 func (s *screen) run(ctx context.Context, c command) error {
 	s.text.WriteString("$ " + c.line + "\n")
 	s.answers = c.answers
-	cmd := exec.CommandContext(ctx, "bash", "-c", c.line)
+	cmd := exec.CommandContext(ctx, "bash", "-c", c.line) //nolint:gosec // G204: it runs the commands that it records
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.answers), s, s
 	err := cmd.Run()
 	if cmd.ProcessState == nil {

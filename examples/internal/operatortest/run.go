@@ -23,7 +23,7 @@ func Run(t *testing.T, cluster *kube.Cluster, name string, args ...string) (stop
 	ctx := context.WithoutCancel(t.Context()) // other cleanups may need it
 	port := kube.Reserve(t, "127.0.0.1").Port
 	var log syncBuffer
-	cmd := exec.CommandContext(ctx, program, append([]string{
+	cmd := exec.CommandContext(ctx, program, append([]string{ //nolint:gosec // G204: a program of this repository
 		"--kubeconfig=" + cluster.Kubeconfig,
 		"--health-bind-address=",
 		"--bind-address=127.0.0.1",

@@ -104,7 +104,7 @@ const (
 // What OpenShift's service-ca reads and writes.
 const (
 	// AnnotationServingCertSecret, on a Service, is the name of the Secret that service-ca creates.
-	AnnotationServingCertSecret = "service.beta.openshift.io/serving-cert-secret-name"
+	AnnotationServingCertSecret = "service.beta.openshift.io/serving-cert-secret-name" //nolint:gosec // G101: the name of an annotation
 	// AnnotationServingCertError, on a Service, is why service-ca could not issue.
 	AnnotationServingCertError = "service.beta.openshift.io/serving-cert-generation-error"
 	// AnnotationInjectCABundle, "true" on a ConfigMap, requests the CAs of service-ca.

@@ -45,7 +45,7 @@ func TestCredentialHelper(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			must(t, os.WriteFile(filepath.Join(dir, "docker-credential-waiting"), fmt.Appendf(nil, "#!/bin/sh\n%s\n", test.script), 0o700)) //nolint:gosec // a program
+			must(t, os.WriteFile(filepath.Join(dir, "docker-credential-waiting"), fmt.Appendf(nil, "#!/bin/sh\n%s\n", test.script), 0o700))
 			must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"credsStore": "waiting"}`), 0o600))
 			t.Setenv("DOCKER_CONFIG", dir)
 			t.Setenv("HOME", dir)

@@ -93,10 +93,10 @@ func (s *Server) http2() *http2.Server {
 	}
 	return &http2.Server{
 		IdleTimeout:                  idleTime,
-		MaxConcurrentStreams:         uint32(streams), //nolint:gosec // the flag is validated
+		MaxConcurrentStreams:         uint32(streams), // the flag is validated
 		MaxReadFrameSize:             frameBytes,
 		MaxUploadBufferPerStream:     streamBytes,
-		MaxUploadBufferPerConnection: int32(streamBytes * streams), //nolint:gosec // the flag is validated
+		MaxUploadBufferPerConnection: int32(streamBytes * streams), // the flag is validated
 	}
 }
 
