@@ -125,6 +125,9 @@ func flawFromAPIServer(call Call, failure string) string {
 		}
 	}
 	undecodable, called := strings.CutPrefix(failure, "failed to call webhook: ")
+	if called && strings.HasPrefix(undecodable, "converting (") && strings.HasSuffix(call.APIVersion, "/v1") {
+		return fmt.Sprintf("another kind of object than %s of %s", call.Kind, call.APIVersion)
+	}
 	for _, text := range undecodableAnswers {
 		if called && strings.HasPrefix(undecodable, text) {
 			return "a body that is not a review, as JSON"
@@ -137,7 +140,7 @@ func flawFromAPIServer(call Call, failure string) string {
 var undecodableAnswers = []string{
 	"0-length response with status code: ",
 	"couldn't get version/kind; json parse error: ",
-	"error converting YAML to JSON: ",
+	"yaml: ",
 	"json: cannot unmarshal ",
 	"no kind ",
 	"Object 'Kind' is missing in ",
