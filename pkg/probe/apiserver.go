@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -112,28 +113,38 @@ func flawFromAPIServer(call Call, failure string) string {
 		return ""
 	}
 	if invalid, ok := strings.CutPrefix(failure, "received invalid webhook response: "); ok {
-		strict := strings.HasSuffix(call.APIVersion, "/v1")
-		switch {
-		case strings.HasPrefix(invalid, "webhook response was absent"):
-			return fmt.Sprintf("an object that has no response, instead of %s of %s", call.Kind, call.APIVersion)
-		case strict && strings.HasPrefix(invalid, "expected response.uid="):
-			return "a review whose response.uid is not the request.uid"
-		case strict && strings.HasPrefix(invalid, "expected webhook response of "):
-			return fmt.Sprintf("another kind of object than %s of %s", call.Kind, call.APIVersion)
-		default:
-			return ""
-		}
+		return flawOfReview(call, invalid)
 	}
 	undecodable, called := strings.CutPrefix(failure, "failed to call webhook: ")
-	if called && strings.HasPrefix(undecodable, "converting (") && strings.HasSuffix(call.APIVersion, "/v1") {
-		return fmt.Sprintf("another kind of object than %s of %s", call.Kind, call.APIVersion)
+	isUndecodable := func(text string) bool { return strings.HasPrefix(undecodable, text) }
+	switch {
+	case called && strings.HasPrefix(undecodable, "converting (") && isV1(call):
+		return otherKind(call)
+	case called && slices.ContainsFunc(undecodableAnswers, isUndecodable):
+		return "a body that is not a review, as JSON"
+	default:
+		return ""
 	}
-	for _, text := range undecodableAnswers {
-		if called && strings.HasPrefix(undecodable, text) {
-			return "a body that is not a review, as JSON"
-		}
+}
+
+// flawOfReview is what is wrong in an answer that was decoded.
+func flawOfReview(call Call, invalid string) string {
+	switch {
+	case strings.HasPrefix(invalid, "webhook response was absent"):
+		return fmt.Sprintf("an object that has no response, instead of %s of %s", call.Kind, call.APIVersion)
+	case isV1(call) && strings.HasPrefix(invalid, "expected response.uid="):
+		return "a review whose response.uid is not the request.uid"
+	case isV1(call) && strings.HasPrefix(invalid, "expected webhook response of "):
+		return otherKind(call)
+	default:
+		return ""
 	}
-	return ""
+}
+
+func isV1(call Call) bool { return strings.HasSuffix(call.APIVersion, "/v1") }
+
+func otherKind(call Call) string {
+	return fmt.Sprintf("another kind of object than %s of %s", call.Kind, call.APIVersion)
 }
 
 // undecodableAnswers are the errors of the API server's client and of its decoder for an answer of status 200.
