@@ -42,7 +42,7 @@ func TestTrustworthyKeepsNeededCAs(t *testing.T) {
 	}
 }
 
-// Expired CAs make room for those that pods can serve. None of the others is removed, up to the limit.
+// Expired CAs are removed first. None of the others is removed, up to the limit.
 func TestExpiredCAsMakeRoom(t *testing.T) {
 	var all []*x509.Certificate
 	for number := range int64(maxAuthorities) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// recentWindow is how far apart repairs may be that are reported, although they are too slow for a pause.
+// recentWindow is the interval in which slow repairs are counted for the report. They cause no pause.
 const recentWindow = 10 * time.Minute
 
 // recentRepairs are the latest repairs of what one client changes, at most as many as make a contest. A contest
