@@ -80,7 +80,7 @@ func TestPathFromAPIServer(t *testing.T) {
 		"there is nothing at the path":         {validation, failed + "the server could not find the requested resource", PathNotServed},
 		"a server of the library says so":      {validation, failed + `there is no webhook at "/validate": webhooks are at "/judge": the server could not find the requested resource`, PathNotServed},
 		"the path takes no such method":        {validation, failed + "the server does not allow this method on the requested resource", PathNotServed},
-		"the path is gone":                     {validation, failed + "the server responded with the status code 410 but did not return more information", PathNotServed},
+		"a deleted path":                       {validation, failed + "the server responded with the status code 410 but did not return more information", PathNotServed},
 		"a page":                               {validation, failed + "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }", NoReview},
 		"a page of several lines":              {validation, failed + "yaml: line 2: mapping values are not allowed in this context", NoReview},
 		"nothing":                              {validation, failed + "0-length response with status code: 200 and content type: application/json", NoReview},

@@ -254,7 +254,7 @@ func TestANamespaceWhoseLabelIsRefused(t *testing.T) {
 		return c != nil && strings.Contains(c.Message, "and 2 more") && strings.Contains(c.Message, "labels are protected"), c
 	})
 	e.webhookIs("", "NamespacesNotLabelled", "labels are protected")
-	e.eventually("the ClusterServiceVersion says it, too", func() (bool, any) {
+	e.eventually("the status of the ClusterServiceVersion reports it, too", func() (bool, any) {
 		message := csvstatus.Explained(e.get("operator.v1").Status)
 		return strings.Contains(message, "labels are protected"), message
 	})

@@ -75,7 +75,7 @@ func TestRefusal(t *testing.T) {
 		"shared, and own":                        {labelled(deployment("ClusterServiceVersion bar.v1", "ClusterServiceVersion shop.v1"), v2), ""},
 		"another owner's":                        {deployment("ConfigMap c", "ClusterServiceVersion other.v1"), "Deployment shop/d belongs to ClusterServiceVersion other.v1"},
 		"owned by a kind of another group":       {deployment("ClusterServiceVersion.evil.example.com other.v1"), ""},
-		"taken over, and owned by a kind of another group": {labelled(deployment("ClusterServiceVersion.evil.example.com shop.v1", "ClusterServiceVersion other.v1"), v2), "Deployment shop/d belongs to ClusterServiceVersion other.v1"},
+		"adopted, and owned by a kind of another group": {labelled(deployment("ClusterServiceVersion.evil.example.com shop.v1", "ClusterServiceVersion other.v1"), v2), "Deployment shop/d belongs to ClusterServiceVersion other.v1"},
 		"no owner":                                                  {deployment(), ""},
 		"owned by a definition":                                     {deployment("CustomResourceDefinition shops"), ""},
 		"a Service of another client":                               {service(""), "Service shop/s is not the manager's"},
