@@ -78,7 +78,7 @@ func TestPathFromAPIServer(t *testing.T) {
 		"it answers with an error":             {validation, failed + `an error on the server ("broken") has prevented the request from succeeding`, Serving},
 		"another webhook is not found":         {validation, `Internal error occurred: failed calling webhook "other.example.com": failed to call webhook: the server could not find the requested resource`, Serving},
 		"there is nothing at the path":         {validation, failed + "the server could not find the requested resource", PathNotServed},
-		"a server of the library says so":      {validation, failed + `there is no webhook at "/validate": webhooks are at "/judge": the server could not find the requested resource`, PathNotServed},
+		"a server of the library reports it":   {validation, failed + `there is no webhook at "/validate": webhooks are at "/judge": the server could not find the requested resource`, PathNotServed},
 		"the path takes no such method":        {validation, failed + "the server does not allow this method on the requested resource", PathNotServed},
 		"a deleted path":                       {validation, failed + "the server responded with the status code 410 but did not return more information", PathNotServed},
 		"a page":                               {validation, failed + "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }", NoReview},
