@@ -150,7 +150,7 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 		}
 	}
 	if o.Config != nil {
-		return c.keepConfig(ctx, b, o)
+		return c.operators.keepConfig(ctx, b, o)
 	}
 	subscriptions, err := c.operators.subscriptions(ctx, o.Namespace)
 	for _, s := range subscriptions {
@@ -159,23 +159,6 @@ func (c *Installer) completeFromInstalled(ctx context.Context, b *bundle.Bundle,
 		}
 	}
 	return err
-}
-
-// keepConfig adds what other clients wrote into the config of an existing Subscription: an installation does not remove it.
-func (c *Installer) keepConfig(ctx context.Context, b *bundle.Bundle, o *bundle.Options) error {
-	subscriptions, err := c.operators.subscriptions(ctx, cmp.Or(o.Namespace, b.SuggestedNamespace()))
-	if err != nil {
-		return err
-	}
-	for _, s := range subscriptions {
-		if s.Spec == nil || s.Spec.Package != b.RecordedPackage() {
-			continue
-		}
-		if o.Config, err = deploy.KeptConfig(o.Config, &s); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // UseExistingNames sets the names of the existing group and Subscription: a second group would fail every operator
@@ -219,7 +202,7 @@ func (c *Installer) CompleteInstall(ctx context.Context, b *bundle.Bundle, o *bu
 	if err := deploy.CheckInstall(b.CSV, b.RecordedPackage(), there); err != nil {
 		return "", err
 	}
-	if err := c.keepConfig(ctx, b, o); err != nil {
+	if err := c.operators.keepConfig(ctx, b, o); err != nil {
 		return "", err
 	}
 	return c.CompleteGroup(ctx, b, o)

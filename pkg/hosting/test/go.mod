@@ -3,7 +3,6 @@ module github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting/test
 go 1.26.3
 
 require (
-	github.com/google/go-cmp v0.7.0
 	github.com/olm-webhook-manager/olm-webhook-manager v0.0.0
 	github.com/olm-webhook-manager/olm-webhook-manager/pkg/hosting v0.0.0
 	k8s.io/api v0.36.3
@@ -38,6 +37,7 @@ require (
 	github.com/go-openapi/swag/typeutils v0.25.4 // indirect
 	github.com/go-openapi/swag/yamlutils v0.25.4 // indirect
 	github.com/google/gnostic-models v0.7.1 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
