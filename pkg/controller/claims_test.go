@@ -246,7 +246,7 @@ func TestSlowKeysOccupyFewWorkers(t *testing.T) {
 	if added := c.drain(); len(added) > 0 {
 		t.Errorf("while two are reconciled, %v were added", added)
 	}
-	end(0)
+	end(0, true)
 	if added := c.drain(); len(added) != 1 || added[0] != third {
 		t.Errorf("%v were added", added)
 	}

@@ -70,14 +70,14 @@ func TestAnswersOfTheAPIServer(t *testing.T) {
 		"TLS 1.1": {serve: func(s *hookServer) {
 			s.https(http.NotFound, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 		}, want: probe.HandshakeFailed},
-		"it hangs up":                  {serve: (*hookServer).hangUp, want: probe.Unreachable},
-		"another client's certificate": {serve: func(s *hookServer) { s.foreign = true; s.https(http.NotFound, &tls.Config{}) }, want: probe.ForeignCertificate, says: "unknown authority"},
-		"an expired certificate":       {serve: presents(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), want: probe.UnfitCertificate, says: "(x509: certificate has expired or is not yet valid): "},
-		"a future certificate":         {serve: presents(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) }), want: probe.UnfitCertificate, says: "(x509: certificate has expired or is not yet valid): "},
-		"of another name":              {serve: presents(func(c *x509.Certificate) { c.DNSNames = []string{"other.shop.svc"} }), want: probe.UnfitCertificate, says: "other.shop.svc"},
-		"of no name":                   {serve: presents(func(c *x509.Certificate) { c.DNSNames = nil }), want: probe.UnfitCertificate},
-		"of a client":                  {serve: presents(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), want: probe.UnfitCertificate, says: "incompatible key usage"},
-		"a caBundle without PEM":       {serve: func(s *hookServer) { s.bundle = []byte("none"); s.https(http.NotFound, &tls.Config{}) }, want: probe.Interrupted, says: "unable to load root certificates"},
+		"it hangs up":                   {serve: (*hookServer).hangUp, want: probe.Unreachable},
+		"certificate of another client": {serve: func(s *hookServer) { s.foreign = true; s.https(http.NotFound, &tls.Config{}) }, want: probe.ForeignCertificate, says: "unknown authority"},
+		"an expired certificate":        {serve: presents(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), want: probe.UnfitCertificate, says: "(x509: certificate has expired or is not yet valid): "},
+		"a future certificate":          {serve: presents(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) }), want: probe.UnfitCertificate, says: "(x509: certificate has expired or is not yet valid): "},
+		"of another name":               {serve: presents(func(c *x509.Certificate) { c.DNSNames = []string{"other.shop.svc"} }), want: probe.UnfitCertificate, says: "other.shop.svc"},
+		"of no name":                    {serve: presents(func(c *x509.Certificate) { c.DNSNames = nil }), want: probe.UnfitCertificate},
+		"of a client":                   {serve: presents(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), want: probe.UnfitCertificate, says: "incompatible key usage"},
+		"a caBundle without PEM":        {serve: func(s *hookServer) { s.bundle = []byte("none"); s.https(http.NotFound, &tls.Config{}) }, want: probe.Interrupted, says: "unable to load root certificates"},
 		"a caBundle that is spoilt": {serve: func(s *hookServer) {
 			s.bundle = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("spoilt")})
 			s.https(http.NotFound, &tls.Config{})

@@ -9,6 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
@@ -22,19 +23,50 @@ func (a applier) denied(ctx context.Context, p Plan) (refused []error, err error
 		}
 		for _, verb := range []string{"create", "patch"} { // server-side apply needs both
 			attributes.Verb = verb
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}
-			answer, err := a.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-			switch {
-			case apierrors.IsForbidden(err): // it stays unknown
+			switch allowed, err := a.may(ctx, attributes); {
 			case err != nil:
-				return nil, fmt.Errorf("ask whether you may %s %s: %w", verb, deploy.Title(s.Object), err)
-			case !answer.Status.Allowed:
+				return nil, err
+			case !allowed:
 				refused = append(refused, fmt.Errorf("%s: you may not %s %s in namespace %q: ask for this verb, or create the namespace first if that permits it",
 					deploy.Title(s.Object), verb, attributes.Resource, attributes.Namespace))
 			}
 		}
 	}
 	return refused, nil
+}
+
+// undeletable returns which objects the user may not delete. It asks for permissions only: an earlier deletion may end the
+// webhook or policy that would refuse a later one.
+func (a applier) undeletable(ctx context.Context, objects []*unstructured.Unstructured) (refused []error, err error) {
+	for _, o := range objects {
+		kind := o.GroupVersionKind()
+		mapping, err := a.mapper.RESTMapping(kind.GroupKind())
+		if err != nil { // the deletion reports it
+			continue
+		}
+		attributes := authorizationv1.ResourceAttributes{Namespace: o.GetNamespace(), Name: o.GetName(), Group: kind.Group, Resource: mapping.Resource.Resource, Verb: "delete"}
+		switch allowed, err := a.may(ctx, attributes); {
+		case err != nil:
+			return nil, err
+		case !allowed:
+			refused = append(refused, fmt.Errorf("%s: you may not delete it: ask for this verb", deploy.Title(o)))
+		}
+	}
+	return refused, nil
+}
+
+// may reports whether the user may do something. It is true if the API server does not answer that question.
+func (a applier) may(ctx context.Context, attributes authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}
+	answer, err := a.kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("find out whether you may %s %s: %w", attributes.Verb, attributes.Resource, err)
+	default:
+		return answer.Status.Allowed, nil
+	}
 }
 
 // attributesOf returns what creating an object asks for. The kind may be one that the bundle defines.

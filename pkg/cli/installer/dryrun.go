@@ -38,42 +38,24 @@ func (c *Installer) DryRunUninstall(ctx context.Context, i Installation, removal
 		return nil, err
 	}
 	var there []*unstructured.Unstructured
-	_, err = a.dryRunDeletions(ctx, removal.Delete, func(o *unstructured.Unstructured, err error) {
+	var refused []error
+	for _, o := range removal.Delete {
+		err := a.dryRunDelete(ctx, o)
 		switch {
 		case apierrors.IsNotFound(err):
 			i.Print("%s does not exist", deploy.Title(o))
 		case err != nil:
 			i.Print("would fail to remove %s", deploy.Title(o))
+			refused = append(refused, fmt.Errorf("%s: %w", deploy.Title(o), err))
 		default:
 			i.Print("would remove %s: the API server accepts the deletion", deploy.Title(o))
 			there = append(there, o)
 		}
-	})
-	return there, err
-}
-
-// dryRunDeletions returns what the deletions end, and as an error what the API server refuses. A refusal does not count if it
-// is by a webhook or a policy that an earlier deletion ends, or if only the dry run is refused.
-func (a applier) dryRunDeletions(ctx context.Context, objects []*unstructured.Unstructured, report func(*unstructured.Unstructured, error)) (ended endedAdmission, err error) {
-	var refused []error
-	for _, o := range objects {
-		err := a.dryRunDelete(ctx, o)
-		if ctx.Err() != nil {
-			return ended, ctx.Err()
-		}
-		if ended.refuses(err) {
-			err = nil
-		}
-		report(o, err)
-		if err != nil && !apierrors.IsNotFound(err) {
-			refused = append(refused, fmt.Errorf("%s: %w", deploy.Title(o), err))
-		}
-		ended.add(o)
 	}
 	if err := errors.Join(refused...); err != nil {
-		return ended, fmt.Errorf("the API server refuses:\n%w", err)
+		return there, fmt.Errorf("the API server refuses:\n%w", err)
 	}
-	return ended, nil
+	return there, nil
 }
 
 func (a applier) dryRunDelete(ctx context.Context, o *unstructured.Unstructured) error {

@@ -146,11 +146,11 @@ func (s recordStore) store(ctx context.Context, r deploy.Record, data map[string
 }
 
 // delete deletes a record, unless something remains that it is about.
-func (s recordStore) delete(ctx context.Context, rest deploy.Record, dryRun ...string) error {
+func (s recordStore) delete(ctx context.Context, rest deploy.Record) error {
 	if len(rest.Objects) > 0 {
-		return s.save(ctx, &rest, dryRun...)
+		return s.save(ctx, &rest)
 	}
-	options := metav1.DeleteOptions{DryRun: dryRun, Preconditions: &metav1.Preconditions{ResourceVersion: &rest.Version}}
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &rest.Version}}
 	err := s.kube.CoreV1().ConfigMaps(rest.Namespace).Delete(ctx, deploy.RecordName(rest.Package), options)
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -3,13 +3,15 @@ package installer
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
@@ -44,24 +46,28 @@ func TestRemovalIsRefusedBeforehand(t *testing.T) {
 		"/apis/rbac.authorization.k8s.io/v1": `{"kind": "APIResourceList", "groupVersion": "rbac.authorization.k8s.io/v1", "resources": [{"name": "clusterroles", "singularName": "clusterrole", "namespaced": false, "kind": "ClusterRole", "verbs": ["delete"]}]}`,
 	}, func(mux *http.ServeMux) {
 		mux.HandleFunc("DELETE /apis/rbac.authorization.k8s.io/v1/clusterroles/{name}", func(w http.ResponseWriter, r *http.Request) {
-			var options metav1.DeleteOptions
-			if err := json.NewDecoder(r.Body).Decode(&options); err != nil {
+			deleted = append(deleted, r.PathValue("name"))
+			fmt.Fprint(w, `{"apiVersion": "v1", "kind": "Status", "status": "Success"}`)
+		})
+		mux.HandleFunc("POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", func(w http.ResponseWriter, r *http.Request) {
+			var review authorizationv1.SelfSubjectAccessReview
+			body, err := io.ReadAll(r.Body)
+			if err == nil {
+				_, _, err = scheme.Codecs.UniversalDeserializer().Decode(body, nil, &review)
+			}
+			if err != nil {
 				t.Error(err)
 			}
-			switch name := r.PathValue("name"); {
-			case name == "kept":
-				w.WriteHeader(http.StatusForbidden)
-				fmt.Fprint(w, `{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "you may not"}`)
-				return
-			case len(options.DryRun) == 0:
-				deleted = append(deleted, name)
+			asked := review.Spec.ResourceAttributes
+			review.Status.Allowed = asked.Name != "kept" || asked.Verb != "delete" || asked.Resource != "clusterroles" || asked.Group != "rbac.authorization.k8s.io"
+			if err := json.NewEncoder(w).Encode(review); err != nil {
+				t.Error(err)
 			}
-			fmt.Fprint(w, `{"apiVersion": "v1", "kind": "Status", "status": "Success"}`)
 		})
 	})
 	removal := deploy.Removal{Delete: []*unstructured.Unstructured{rbacObject("ClusterRole", "", "first"), rbacObject("ClusterRole", "", "kept"), rbacObject("ClusterRole", "", "last")}}
 	_, err := c.Uninstall(t.Context(), Installation{Print: t.Logf}, ConfirmedRemoval{removal})
 	installtest.Error(t, "nothing was deleted", err)
-	installtest.Contains(t, err.Error(), "ClusterRole kept: you may not")
+	installtest.Contains(t, err.Error(), "ClusterRole kept: you may not delete it")
 	installtest.Same(t, "deleted", "", strings.Join(deleted, " "))
 }

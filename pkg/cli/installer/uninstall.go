@@ -2,6 +2,7 @@ package installer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -155,25 +156,22 @@ func CheckRemoval(i Installation, removal deploy.Removal) error {
 	return fmt.Errorf("%s is not installed in namespace %s, and nothing is left to remove", i.Bundle.CSV.Name, i.Namespace())
 }
 
-// Uninstall dry-runs all deletions, and deletes each object after the previous one no longer exists. It returns the existing
-// ones. A user who may delete only a part would lose the operator and keep the rest.
+// Uninstall deletes each object after the previous one no longer exists, and returns the existing ones. It deletes nothing if
+// the user may not delete everything: the operator would be lost, and the rest would stay.
 func (c *Installer) Uninstall(ctx context.Context, i Installation, agreed ConfirmedRemoval) ([]*unstructured.Unstructured, error) {
 	removal := agreed.removal
 	a, err := c.applier(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ended, err := a.dryRunDeletions(ctx, removal.Delete, func(*unstructured.Unstructured, error) {})
-	if err == nil {
-		if err = c.updateRecords(ctx, i, removal, removal.Delete, metav1.DryRunAll); ended.refuses(err) {
-			err = nil
-		}
-	}
+	refused, err := a.undeletable(ctx, removal.Delete)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ErrInterrupted
 	case err != nil:
-		return nil, fmt.Errorf("nothing was deleted: %w", err)
+		return nil, err
+	case len(refused) > 0:
+		return nil, fmt.Errorf("nothing was deleted:\n%w", errors.Join(refused...))
 	}
 	var removed []*unstructured.Unstructured
 	for _, o := range removal.Delete {
@@ -192,7 +190,7 @@ func (c *Installer) Uninstall(ctx context.Context, i Installation, agreed Confir
 }
 
 // updateRecords removes the deleted objects from all records of the namespace.
-func (c *Installer) updateRecords(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured, dryRun ...string) error {
+func (c *Installer) updateRecords(ctx context.Context, i Installation, removal deploy.Removal, removed []*unstructured.Unstructured) error {
 	ctx, cancel := afterInterrupt(ctx)
 	defer cancel()
 	others, err := c.otherRecords(ctx, i)
@@ -201,7 +199,7 @@ func (c *Installer) updateRecords(ctx context.Context, i Installation, removal d
 	}
 	for _, other := range others {
 		if rest, changed := other.Without(removed); changed {
-			if err := c.records.delete(ctx, rest, dryRun...); err != nil {
+			if err := c.records.delete(ctx, rest); err != nil {
 				return err
 			}
 		}
@@ -210,7 +208,7 @@ func (c *Installer) updateRecords(ctx context.Context, i Installation, removal d
 	if err != nil || len(record.Objects) == 0 {
 		return err
 	}
-	return c.records.delete(ctx, removal.RecordAfter(record, removed), dryRun...)
+	return c.records.delete(ctx, removal.RecordAfter(record, removed))
 }
 
 func (c *Installer) delete(ctx context.Context, a applier, i Installation, o *unstructured.Unstructured) (there bool, err error) {

@@ -98,6 +98,7 @@ func (p *Prober) sendCanary(
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), PassTimeout)
 		defer cancel()
+		canary.ResourceVersion = "" // another client may have changed the canary
 		if err := write.Delete(ctx, canaries, canary); err != nil {
 			p.Log.WithError(err).WithField("canary", canary.Name).Warn("a canary stays until its ClusterServiceVersion is reconciled again")
 		}

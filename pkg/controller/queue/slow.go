@@ -27,8 +27,8 @@ func NewSlowKeys(limit int, add func(Key)) *SlowKeys {
 }
 
 // Start reports whether a key may be reconciled now. If not, the key waits. The caller calls end with the duration of the
-// reconciliation.
-func (s *SlowKeys) Start(k Key) (end func(took time.Duration), ok bool) {
+// reconciliation. One that was not completed does not show whether the key is still slow.
+func (s *SlowKeys) Start(k Key) (end func(took time.Duration, completed bool), ok bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	counts := s.slow[k]
@@ -39,7 +39,7 @@ func (s *SlowKeys) Start(k Key) (end func(took time.Duration), ok bool) {
 	if counts {
 		s.running[k.Namespace]++
 	}
-	return func(took time.Duration) { s.end(k, counts, took) }, true
+	return func(took time.Duration, completed bool) { s.end(k, counts, took, completed) }, true
 }
 
 func (s *SlowKeys) wait(k Key) {
@@ -49,11 +49,14 @@ func (s *SlowKeys) wait(k Key) {
 	s.waiting[k.Namespace] = append(s.waiting[k.Namespace], k)
 }
 
-func (s *SlowKeys) end(k Key, counted bool, took time.Duration) {
+func (s *SlowKeys) end(k Key, counted bool, took time.Duration, completed bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	if delete(s.slow, k); took >= slowAfter {
+	switch {
+	case took >= slowAfter:
 		s.slow[k] = true
+	case completed:
+		delete(s.slow, k)
 	}
 	if counted {
 		if s.running[k.Namespace]--; s.running[k.Namespace] == 0 {

@@ -13,7 +13,7 @@ func TestSlowKeys(t *testing.T) {
 	for i := range keys {
 		keys[i] = CSVKey("shop", fmt.Sprint("operator-", i))
 	}
-	start := func(k Key, want bool) func(time.Duration) {
+	start := func(k Key, want bool) func(time.Duration, bool) {
 		t.Helper()
 		end, ok := s.Start(k)
 		if ok != want {
@@ -22,7 +22,7 @@ func TestSlowKeys(t *testing.T) {
 		return end
 	}
 	for _, k := range keys {
-		defer start(k, true)(slowAfter) // of five workers, as no key is known to be slow
+		defer start(k, true)(slowAfter, true) // of five workers, as no key is known to be slow
 	}
 	for _, k := range keys {
 		s.slow[k] = true
@@ -31,29 +31,29 @@ func TestSlowKeys(t *testing.T) {
 	start(keys[2], false)
 	start(keys[3], false)
 	start(keys[2], false)
-	start(CSVKey("shop", "quick"), true)(0)
-	start(CSVKey("mall", "slow"), true)(slowAfter)
-	start(CSVKey("mall", "slow"), true)(slowAfter)
+	start(CSVKey("shop", "quick"), true)(0, true)
+	start(CSVKey("mall", "slow"), true)(slowAfter, true)
+	start(CSVKey("mall", "slow"), true)(slowAfter, true)
 	if len(added) > 0 {
 		t.Errorf("%v were added while the limit was reached", added)
 	}
 
-	first(slowAfter)
+	first(slowAfter, true)
 	if len(added) != 1 || added[0] != keys[2] {
 		t.Fatalf("%v were added after the first ended", added)
 	}
 	third := start(keys[2], true)
 	start(keys[0], false)
-	second(0)
+	second(0, true)
 	if len(added) != 2 || added[1] != keys[3] {
 		t.Fatalf("%v were added after the second ended", added)
 	}
-	start(keys[1], true)(0) // it is not slow any more
+	start(keys[1], true)(0, true) // it is not slow any more
 	if len(added) != 3 || added[2] != keys[0] {
 		t.Fatalf("%v were added at the end", added)
 	}
-	start(keys[3], true)(0)
-	third(0)
+	start(keys[3], true)(0, true)
+	third(0, true)
 	if len(added) != 3 {
 		t.Errorf("%v were added while none waited", added)
 	}
@@ -69,11 +69,26 @@ func TestKeyThatIsNoLongerSlow(t *testing.T) {
 	s.Start(b)
 	s.Start(c)
 	delete(s.slow, b)
-	end(slowAfter)
+	end(slowAfter, true)
 	if end, ok := s.Start(b); ok {
-		end(0)
+		end(0, true)
 	}
 	if len(added) != 2 || added[1] != c {
 		t.Errorf("%v were added", added)
+	}
+}
+
+// A reconciliation that only waits for the caches does not show that a key is quick.
+func TestKeyThatStaysSlow(t *testing.T) {
+	s := NewSlowKeys(1, func(Key) {})
+	a, b := CSVKey("shop", "a"), CSVKey("shop", "b")
+	s.slow[a], s.slow[b] = true, true
+	end, _ := s.Start(a)
+	end(0, false)
+	if _, ok := s.Start(a); !ok {
+		t.Fatal("the key does not start again")
+	}
+	if _, ok := s.Start(b); ok {
+		t.Error("the first key is not counted as slow")
 	}
 }

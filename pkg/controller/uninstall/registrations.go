@@ -39,7 +39,8 @@ func (u *Uninstaller) Unregister(ctx context.Context, csv, successor *operatorsv
 		return false, err
 	}
 	u.reportLeft(csv, live.Unproven(ownership, all))
-	return len(proven) > 0, nil
+	// One that was deleted before has a finalizer of another client.
+	return slices.ContainsFunc(proven, func(o drift.Object) bool { return o.GetDeletionTimestamp() == nil }), nil
 }
 
 // deleteDelegations deletes the permissions that aggregated API servers need for each call.

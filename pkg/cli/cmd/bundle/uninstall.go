@@ -19,7 +19,7 @@ func newUninstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall DIR|IMAGE",
 		Short: "Remove an installed bundle, webhooks first; keeps CustomResourceDefinitions by default",
-		Long: `Prints what is kept and asks for confirmation. If the API server refuses one of the deletions, nothing is
+		Long: `Prints what is kept and asks for confirmation. If the user may not delete one of the objects, nothing is
 deleted. The ClusterServiceVersion is deleted first, and its webhooks before their servers. An OperatorGroup
 that a bundle created is deleted with the last operator of its namespace. CustomResourceDefinitions and
 their objects are kept. With --delete-crds they are deleted after a second confirmation (--yes-delete-crds),
