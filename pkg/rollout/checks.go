@@ -137,8 +137,7 @@ func (c candidate) namespacesLabelled() (reason, message string, blocked bool) {
 	if !c.Observed.lacksLabels(c.webhook) {
 		return "", "", false
 	}
-	reason, message = c.Observed.missingLabels()
-	return reason, message, true
+	return managerv1alpha1.ReasonNamespacesNotLabelled, c.Observed.missingLabels(), true
 }
 
 // portFree: no live registration needs the port of the Service to lead elsewhere.

@@ -86,13 +86,13 @@ func (o Observed) lacksLabels(w render.Webhook) bool {
 }
 
 // missingLabels returns which namespaces of the scope lack its label, and why.
-func (o Observed) missingLabels() (reason, message string) {
+func (o Observed) missingLabels() string {
 	names := strings.Join(o.UnlabelledNamespaces, ", ")
-	message = "namespaces of the OperatorGroup do not have its label yet: "
+	const message = "namespaces of the OperatorGroup do not have its label yet: "
 	if why := scope.RefusedLabels(o.UnlabelledNamespaces, o.LabelRefusals); why != "" { // The cause comes first: messages are shortened.
-		return managerv1alpha1.ReasonNamespacesNotLabelled, message + why + "; all of them: " + names
+		return message + why + "; all of them: " + names
 	}
-	return managerv1alpha1.ReasonNamespacesNotLabelled, message + names
+	return message + names
 }
 
 // withLiveSelector keeps the live selector while namespaces lack the label: otherwise the covered ones would
