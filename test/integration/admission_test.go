@@ -109,7 +109,11 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 			e.create(c)
 			e.isContested("operator.v1", "admission keeps changing "+test.field)
 			m.looksAgain("operator.v1")
-			writes := slices.DeleteFunc(m.writesForReal(since), func(w string) bool {
+			all := m.writesForReal(since)
+			if test.resource == "roles" && slices.ContainsFunc(all, func(w string) bool { return strings.Contains(w, " rolebindings ") }) {
+				t.Errorf("the changed Role is bound:\n%s", strings.Join(all, "\n"))
+			}
+			writes := slices.DeleteFunc(all, func(w string) bool {
 				return !strings.Contains(w, " "+test.resource+" ") || !strings.Contains(w, "server") && test.resource != "customresourcedefinitions" || strings.HasPrefix(w, "delete")
 			})
 			if len(writes) > 4 {
@@ -117,6 +121,26 @@ func TestNeverAcceptedFromAdmission(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An APIService for which admission names another Service is not proven to be the manager's any more.
+func TestServiceOfAPIServiceChangedByAdmission(t *testing.T) {
+	e := newOperatorEnv(t)
+	a := playAPI(e)
+	mutate(e, []string{"apiservices"}, `JSONPatch{op: "replace", path: "/spec/service/name", value: "other"}`)
+	m := e.manage()
+	since := auditEnd(e)
+	e.create(a.csv("operator.v1"))
+	a.start()
+	e.eventually("the APIService is reported", func() (bool, any) {
+		c := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "Ready")
+		return c != nil && strings.Contains(c.Message, fmt.Sprintf("sends requests to Service %s/other, which is not its own: delete the APIService first", e.namespace)), c
+	})
+	m.looksAgain("operator.v1")
+	writes := inWords(slices.DeleteFunc(kube.Writes(m.audited(since), m.userAgent), func(w auditv1.Event) bool {
+		return w.ObjectRef.Resource != "apiservices" || w.ResponseStatus.Code == http.StatusConflict
+	}))
+	same(t, "writes of APIServices", writes, []string{"create apiservices " + a.name()})
 }
 
 func TestNamespaceLabelTakenBackByAdmission(t *testing.T) {
@@ -187,10 +211,10 @@ func mutate(e *env, resources []string, patches ...string) (remove func()) {
 	name := e.namespace + "-" + strings.ReplaceAll(resources[0], "*", "all")
 	remove = addMutatingPolicy(e, name, admissionregistrationv1.MutatingAdmissionPolicySpec{
 		MatchConstraints: matching([]admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
-			[]string{"", "apps", "rbac.authorization.k8s.io", "apiextensions.k8s.io"}, resources...),
+			[]string{"", "apps", "rbac.authorization.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"}, resources...),
 		MatchConditions: []admissionregistrationv1.MatchCondition{
 			{Name: "ours", Expression: fmt.Sprintf(`object.metadata.?namespace.orValue("") == %q || object.metadata.?name.orValue("").endsWith(%q)`, e.namespace, e.namespace+".example.com")},
-			{Name: "managed", Expression: `request.resource.resource in ["configmaps", "customresourcedefinitions"] || object.metadata.?labels[?"olm.managed"].orValue("") == "true"`},
+			{Name: "managed", Expression: `request.resource.resource in ["configmaps", "customresourcedefinitions", "apiservices"] || object.metadata.?labels[?"olm.managed"].orValue("") == "true"`},
 		},
 		Mutations: jsonPatch(`request.resource.resource == "configmaps" ? [JSONPatch{op: "add", path: "/data", value: {"policy": "works"}}] : [` + strings.Join(patches, ",\n") + "]"),
 	})

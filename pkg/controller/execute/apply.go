@@ -7,6 +7,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -24,7 +26,7 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	changed := false
 	var failed error
 	for _, step := range plan.Steps {
-		if r.executed[step.Key()] == step.Verb {
+		if r.executed[step.Key()] == step.Verb || r.bindsChangedRole(step) {
 			continue
 		}
 		written, existing, err := r.send(ctx, step)
@@ -61,6 +63,17 @@ func (r *run) apply(ctx context.Context, plan decide.Plan) (learned bool, err er
 	r.learn(decide.Completed{Plan: plan, Created: created, At: r.Now()})
 	r.status, r.phases = plan.Status, append(r.phases, plan.Phases...)
 	return true, nil
+}
+
+// bindsChangedRole reports whether a step binds a Role whose rules admission changed in this reconciliation. The next
+// plan contains the binding when the Role has the desired rules.
+func (r *run) bindsChangedRole(step rollout.Step) bool {
+	binding, ok := step.Object.(*rbacv1.RoleBinding)
+	if !ok || step.Verb == rollout.Delete {
+		return false
+	}
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.RoleRef.Name}}
+	return binding.RoleRef.Kind == "Role" && r.changedRoles[drift.KeyOf(role)]
 }
 
 // send sends a step, and counts it unless an existing object kept it from being written.

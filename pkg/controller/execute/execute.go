@@ -57,7 +57,8 @@ type Outcome struct {
 func (e *Executor) Run(ctx context.Context, k queue.Key, facts decide.Facts) (Outcome, error) {
 	r := &run{
 		Executor: e, key: k, facts: facts, csv: facts.CSV, status: facts.Status,
-		dryRuns: map[string]bool{}, executed: map[string]rollout.Verb{}, sender: &write.Sender{Writer: e.Writer},
+		dryRuns: map[string]bool{}, executed: map[string]rollout.Verb{}, changedRoles: map[string]bool{},
+		sender: &write.Sender{Writer: e.Writer},
 	}
 	for {
 		plan, err := r.nextPlan(ctx, e.Now())
@@ -82,13 +83,14 @@ type run struct {
 	facts   decide.Facts
 	results decide.Results
 
-	csv      *operatorsv1alpha1.ClusterServiceVersion // with the metadata that was written
-	status   managerv1alpha1.WebhookRolloutStatus     // recorded, or of the last completed plan
-	phases   []phase.Phase                            // of completed plans
-	dryRuns  map[string]bool                          // by key of the object
-	executed map[string]rollout.Verb                  // steps for issuers and operators, by key of the object
-	deferred error
-	sender   *write.Sender
+	csv          *operatorsv1alpha1.ClusterServiceVersion // with the metadata that was written
+	status       managerv1alpha1.WebhookRolloutStatus     // recorded, or of the last completed plan
+	phases       []phase.Phase                            // of completed plans
+	dryRuns      map[string]bool                          // by key of the object
+	executed     map[string]rollout.Verb                  // steps for issuers and operators, by key of the object
+	changedRoles map[string]bool                          // Roles whose rules admission changed, by key
+	deferred     error
+	sender       *write.Sender
 }
 
 func (r *run) learn(result ...decide.Result) {

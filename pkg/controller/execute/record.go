@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -38,6 +39,9 @@ func (r *run) record(step rollout.Step, written drift.Object) {
 	result := decide.Written{Step: step, Object: written, At: now}
 	if step.Verb != rollout.Delete && step.Desired != nil {
 		result.Write = drift.WriteOf(step.Desired, written)
+	}
+	if _, isRole := step.Object.(*rbacv1.Role); isRole {
+		r.changedRoles[step.Key()] = result.Write.RefusesAdmission()
 	}
 	r.recordRepair(result)
 	r.learn(result)
