@@ -35,8 +35,7 @@ func minted(t *testing.T, number int64, at time.Time) Generation {
 
 func mint(t *testing.T, r Request) Generation {
 	t.Helper()
-	g, err := Mint(r)
-	installtest.Must(t, err)
+	g := installtest.OrPanic(Mint(r))
 	return g
 }
 
@@ -172,11 +171,9 @@ type signer struct {
 
 func newSigner(t *testing.T, template *x509.Certificate) signer {
 	t.Helper()
-	key, err := newKey(KeyECDSAP256)
-	installtest.Must(t, err)
+	key := installtest.OrPanic(newKey(KeyECDSAP256))
 	template.BasicConstraintsValid, template.IsCA = true, true
-	cert, err := sign(template, nil, key, key)
-	installtest.Must(t, err)
+	cert := installtest.OrPanic(sign(template, nil, key, key))
 	return signer{t, cert, key}
 }
 

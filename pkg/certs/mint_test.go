@@ -21,8 +21,7 @@ func TestMintedChainVerifies(t *testing.T) {
 	for _, name := range names {
 		installtest.Must(t, parse(g.Certificate)[0].VerifyHostname(name))
 	}
-	pair, err := tls.X509KeyPair(g.Certificate, g.Key)
-	installtest.Must(t, err)
+	pair := installtest.OrPanic(tls.X509KeyPair(g.Certificate, g.Key))
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok || key.Curve != elliptic.P256() {
 		t.Errorf("the key is a %T, want ECDSA on P-256", pair.PrivateKey)

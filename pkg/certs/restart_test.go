@@ -62,9 +62,7 @@ func TestRestart(t *testing.T) {
 				t.Errorf("it reports %q, want %q at the end", d.Message, test.message)
 			}
 			installtest.Same(t, "the number of pods to re-sync", 1, len(d.ResyncPods))
-			if d.Write != nil {
-				t.Error("it writes the Secret")
-			}
+			installtest.Same(t, "the write", nil, d.Write)
 		})
 	}
 }

@@ -67,8 +67,7 @@ func writePair(t *testing.T, certFile, keyFile string, now time.Time) *tls.Certi
 	t.Helper()
 	c, err := selfSigned("manager", now)
 	installtest.Must(t, err)
-	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
-	installtest.Must(t, err)
+	key := installtest.OrPanic(x509.MarshalPKCS8PrivateKey(c.PrivateKey))
 	for file, block := range map[string]*pem.Block{
 		certFile: {Type: "CERTIFICATE", Bytes: c.Certificate[0]},
 		keyFile:  {Type: "PRIVATE KEY", Bytes: key},

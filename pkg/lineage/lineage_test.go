@@ -85,10 +85,7 @@ func filter(all []*operatorsv1alpha1.ClusterServiceVersion, keep func(*operators
 }
 
 func namesOf(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
-	var names []string
-	for _, c := range csvs {
-		names = append(names, c.Name)
-	}
+	names := installtest.Each(csvs, func(c *operatorsv1alpha1.ClusterServiceVersion) string { return c.Name })
 	return strings.Join(names, " ")
 }
 
@@ -115,12 +112,9 @@ func TestOf(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, l := of(test.versions...)
-			if older, newer := namesOf(l.Older), namesOf(l.Newer); older != test.older || newer != test.newer {
-				t.Errorf("older are %q and newer %q, want %q and %q", older, newer, test.older, test.newer)
-			}
-			if alone := test.older == "" && test.newer == ""; l.Alone() != alone {
-				t.Errorf("Alone is %v", l.Alone())
-			}
+			installtest.Same(t, "older", test.older, namesOf(l.Older))
+			installtest.Same(t, "newer", test.newer, namesOf(l.Newer))
+			installtest.Same(t, "Alone", test.older == "" && test.newer == "", l.Alone())
 		})
 	}
 }
@@ -180,9 +174,8 @@ func TestSuperseded(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, l := of(test.versions...); l.Superseded() != test.want {
-				t.Errorf("superseded: %v", !test.want)
-			}
+			_, l := of(test.versions...)
+			installtest.Same(t, "superseded", test.want, l.Superseded())
 		})
 	}
 }

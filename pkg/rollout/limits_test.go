@@ -68,8 +68,7 @@ func TestStatusOfManyWebhooksFits(t *testing.T) {
 	}
 	c := clusterWith(t, webhooks...)
 	c.Verdict.Violations = []requirements.Violation{{Message: strings.Repeat("a cause that is explained at length; ", 1000), WayOut: "correct it"}}
-	written, err := json.Marshal(c.reconcile().Status)
-	installtest.Must(t, err)
+	written := installtest.OrPanic(json.Marshal(c.reconcile().Status))
 	if most := 1 << 20; len(written) > most {
 		t.Errorf("%d bytes, more than %d", len(written), most)
 	}

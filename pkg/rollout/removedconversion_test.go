@@ -103,16 +103,13 @@ func TestRemovedConversion(t *testing.T) {
 				t.Errorf("its Service is %v", service)
 			}
 			c.Secrets["converter"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "converter-service-cert"}}
-			if steps := stepsOf(c.next()); !slices.Contains(steps, "create Secret shop/converter-service-cert") {
-				t.Errorf("its certificate is not written: %q", steps)
-			}
+			installtest.Among(t, stepsOf(c.next()), "create Secret shop/converter-service-cert")
 			delete(c.Secrets, "converter")
 
 			c.Observed.ObjectCounts["things.example.com"], c.Observed.ObjectCounts["bills.example.com"] = 0, 0
 			c.reconcileUntilStable()
-			if _, by := owners.ConvertedBy(c.Observed.CRDs["things.example.com"]); by != "" {
-				t.Errorf("without objects it is converted by %s", by)
-			}
+			_, by := owners.ConvertedBy(c.Observed.CRDs["things.example.com"])
+			installtest.Same(t, "the converter without objects", "", by)
 			if test.deletes && c.Observed.Deployments["converter"] != nil {
 				t.Error("the Deployment stays though no definition needs it")
 			}

@@ -69,10 +69,7 @@ func TestWhy(t *testing.T) {
 	c.CSV.Spec.WebhookDefinitions = c.CSV.Spec.WebhookDefinitions[:1]
 	delete(c.Observed.RoleBindings, "manager-service-cert")
 	c.Observed.Services["manager-service"].Labels["olm.managed"] = "false"
-	var got []string
-	for _, step := range c.next().Steps {
-		got = append(got, step.Kind()+" "+step.Why())
-	}
+	got := installtest.Each(c.next().Steps, func(step Step) string { return step.Kind() + " " + step.Why() })
 	want := []string{"Service differs in metadata.labels.olm.managed", "RoleBinding absent", "MutatingWebhookConfiguration not declared any more"}
 	installtest.Same(t, "reasons", want, got)
 }

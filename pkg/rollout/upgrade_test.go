@@ -47,10 +47,9 @@ func named(generateName string) func(*operatorsv1alpha1.WebhookDescription) {
 }
 
 func (c *cluster) registered() []string {
-	var lines []string
-	for _, r := range c.Observed.registrations() {
-		lines = append(lines, strings.Join([]string{r.Object.GetLabels()["olm.webhook-description-generate-name"], r.Object.GetLabels()["olm.owner"], registration.ServiceOf(r.Object).Name}, " "))
-	}
+	lines := installtest.Each(c.Observed.registrations(), func(r registration.Registration) string {
+		return strings.Join([]string{r.Object.GetLabels()["olm.webhook-description-generate-name"], r.Object.GetLabels()["olm.owner"], registration.ServiceOf(r.Object).Name}, " ")
+	})
 	slices.Sort(lines)
 	return lines
 }

@@ -94,8 +94,7 @@ func (e *env) namespace(t *testing.T, name string) {
 
 func newInstaller(t *testing.T) *installer.Installer {
 	t.Helper()
-	c, err := installer.New(cluster.Config())
-	must(t, err)
+	c := installtest.OrPanic(installer.New(cluster.Config()))
 	return c
 }
 

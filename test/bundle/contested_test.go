@@ -89,10 +89,7 @@ func TestTakenOverIsNotRemoved(t *testing.T) {
 	i := prepared(t, c, b, o)
 	i.Adopted = references
 	adopting := removalOf(t, c, i, true)
-	var lines []string
-	for _, object := range adopting.Delete {
-		lines = append(lines, adopting.Line(object))
-	}
+	lines := installtest.Each(adopting.Delete, adopting.Line)
 	installtest.Among(t, lines, "CustomResourceDefinition goods.keepstaken.example.com (written by helm)", "ClusterRole keepstaken (written by helm)", "ClusterRole keepstaken-own")
 
 	removal := removeInstallation(t, c, prepared(t, c, b, o), true)
@@ -264,8 +261,7 @@ func TestDeniedBeforeTheFirstWrite(t *testing.T) {
 	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
-	c, err := installer.New(config)
-	must(t, err)
+	c := installtest.OrPanic(installer.New(config))
 	e.eventually(t, "the objects may be read", func() bool {
 		_, err := c.Others(t.Context(), "denied", "")
 		return err == nil

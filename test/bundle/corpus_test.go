@@ -59,8 +59,7 @@ func TestFindingsOfRealBundles(t *testing.T) {
 	var found strings.Builder
 	bundles := corpus(t)
 	for _, name := range slices.Sorted(maps.Keys(bundles)) {
-		b, err := bundle.Inspect(bundles[name])
-		must(t, err)
+		b := installtest.OrPanic(bundle.Inspect(bundles[name]))
 		fmt.Fprintf(&found, "%s\n", name)
 		for _, f := range lint.Run(b).Findings {
 			fmt.Fprintf(&found, "  %-7s %s\n          %s\n", f.Level, strings.TrimSpace(f.Code+" "+f.Path), strings.ReplaceAll(f.What, "\n", " "))
@@ -79,8 +78,7 @@ func TestFindingsOfRealBundles(t *testing.T) {
 	if *update {
 		must(t, os.WriteFile(file, []byte(found.String()), 0o600))
 	}
-	want, err := os.ReadFile(file)
-	must(t, err)
+	want := installtest.OrPanic(os.ReadFile(file))
 	installtest.Same(t, "findings", strings.Split(string(want), "\n"), strings.Split(found.String(), "\n"))
 }
 
@@ -89,8 +87,7 @@ func TestFindingsOfRealBundles(t *testing.T) {
 func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 	e := newEnv(t)
 	bundles := corpus(t)
-	examples, err := filepath.Glob("../../examples/*/bundle*/metadata")
-	must(t, err)
+	examples := installtest.OrPanic(filepath.Glob("../../examples/*/bundle*/metadata"))
 	for _, metadata := range examples {
 		dir := filepath.Dir(metadata)
 		bundles[dir] = dir
@@ -109,8 +106,7 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 			for line := range strings.Lines(err.Error()) {
 				installtest.Contains(t, line, want.says)
 			}
-			b, err := bundle.Inspect(dir)
-			must(t, err)
+			b := installtest.OrPanic(bundle.Inspect(dir))
 			if !finds(b, want.foretold) {
 				t.Errorf("%s does not predict it", want.foretold)
 			}

@@ -54,8 +54,7 @@ func TestObjectsFitTheNextSchema(t *testing.T) {
 	crd := e.defineVersions(t, "fits", schemas)
 	for name, spec := range specs {
 		object := unstructured.Unstructured{Object: map[string]any{"apiVersion": crd.Spec.Group + "/anything", "kind": crd.Spec.Names.Kind, "metadata": map[string]any{"name": name}}}
-		text, err := yaml.YAMLToJSON([]byte(spec))
-		must(t, err)
+		text := installtest.OrPanic(yaml.YAMLToJSON([]byte(spec)))
 		var content map[string]any // with numbers as the API server's answers have them
 		must(t, utiljson.Unmarshal(text, &content))
 		object.Object["spec"] = content
@@ -139,8 +138,7 @@ func (e *env) defineVersions(t *testing.T, plural string, schemas map[string]str
 	for _, change := range changes {
 		change(crd)
 	}
-	client, err := apiextensions.NewForConfig(cluster.Config())
-	must(t, err)
+	client := installtest.OrPanic(apiextensions.NewForConfig(cluster.Config()))
 	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
 	kube.CreateTemporary(t, definitions, crd)
 	e.served(t, crd)
@@ -183,8 +181,7 @@ func schemaOf(t *testing.T, spec string) *apiextensionsv1.CustomResourceValidati
 
 func bundleWith(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *bundle.Bundle {
 	t.Helper()
-	text, err := yaml.Marshal(crd)
-	must(t, err)
+	text := installtest.OrPanic(yaml.Marshal(crd))
 	return opened(t, map[string]string{
 		"manifests/crd.yaml":        string(text),
 		"manifests/csv.yaml":        "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\nmetadata: {name: checks.v2}\nspec: {version: 2.0.0}\n",

@@ -152,8 +152,7 @@ func TestKubectlTakesRealBundles(t *testing.T) {
 
 func plugin(t *testing.T) string {
 	t.Helper()
-	path, err := programs.Path("kubectl-webhooks")
-	must(t, err)
+	path := installtest.OrPanic(programs.Path("kubectl-webhooks"))
 	return filepath.Dir(path)
 }
 
@@ -162,8 +161,7 @@ func plugin(t *testing.T) string {
 const mostProgram = 54 << 20
 
 func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
-	path, err := programs.Path("kubectl-webhooks")
-	must(t, err)
+	path := installtest.OrPanic(programs.Path("kubectl-webhooks"))
 	info, err := os.Stat(path)
 	must(t, err)
 	if info.Size() > mostProgram {
@@ -174,8 +172,7 @@ func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
 // webhooks is a command as a person gives it, without a terminal to answer a question.
 func webhooks(t *testing.T, arguments ...string) *exec.Cmd {
 	t.Helper()
-	path, err := programs.Path("kubectl-webhooks")
-	must(t, err)
+	path := installtest.OrPanic(programs.Path("kubectl-webhooks"))
 	cmd := exec.CommandContext(t.Context(), path, arguments...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig)
 	return cmd

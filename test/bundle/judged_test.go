@@ -25,8 +25,7 @@ func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
 	c := newInstaller(t)
 	kinds, namespaced := []schema.GroupKind{}, map[schema.GroupKind]bool{}
 	for _, list := range lists {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		must(t, err)
+		version := installtest.OrPanic(schema.ParseGroupVersion(list.GroupVersion))
 		for _, r := range list.APIResources {
 			kind := schema.GroupKind{Group: version.Group, Kind: r.Kind}
 			if strings.Contains(r.Name, "/") || strings.HasSuffix(kind.Group, ".example.com") {
@@ -155,8 +154,7 @@ func (e *env) judgedAlike(t *testing.T, conditions ...admissionregistrationv1.Ma
 
 func conditioned(t *testing.T, conditions ...admissionregistrationv1.MatchCondition) []string {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"namespaces.projectpolicy.example.com": conditions})
-	must(t, err)
+	text := installtest.OrPanic(json.Marshal(map[string]any{"namespaces.projectpolicy.example.com": conditions}))
 	const neighbour = "    capabilities: Basic Install\n"
 	return []string{neighbour, neighbour + "    olm-webhook-manager.io/match-conditions: '" + strings.ReplaceAll(string(text), "'", "''") + "'\n"}
 }

@@ -46,8 +46,7 @@ func TestMaliceIsRefused(t *testing.T) {
 func TestMaliceIsShownBeforeTheQuestion(t *testing.T) {
 	e := newEnv(t)
 	dir := allowedMalice(t)
-	b, err := bundle.Inspect(dir)
-	must(t, err)
+	b := installtest.OrPanic(bundle.Inspect(dir))
 	var kinds, adopted []string
 	for _, kind := range b.KindsToAllow() {
 		kinds = append(kinds, kind.String())
@@ -119,8 +118,7 @@ func allowedMalice(t *testing.T) string {
 		},
 	} {
 		path := filepath.Join(dir, "manifests", file+".yaml")
-		text, err := os.ReadFile(path)
-		must(t, err)
+		text := installtest.OrPanic(os.ReadFile(path))
 		changed := strings.NewReplacer(changes...).Replace(string(text))
 		must(t, os.WriteFile(path, []byte(changed), 0o600))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // proof is a bundle with one mistake, which is found, and what the cluster makes of it.
@@ -187,11 +188,9 @@ func TestEveryClaimIsProved(t *testing.T) {
 // itself holds its bundle to the finding.
 func (e evidence) exists(t *testing.T, code string) bool {
 	t.Helper()
-	files, err := filepath.Glob(e.folder + "/*_test.go")
-	must(t, err)
+	files := installtest.OrPanic(filepath.Glob(e.folder + "/*_test.go"))
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		must(t, err)
+		text := installtest.OrPanic(os.ReadFile(file))
 		_, test, found := strings.Cut(string(text), "\nfunc "+e.test+"(t *testing.T) {\n")
 		body, _, _ := strings.Cut(test, "\n}\n")
 		if found {

@@ -102,8 +102,7 @@ func parsed(t *testing.T, text string) *unstructured.Unstructured {
 // serveNothing registers a version of a group whose server does not exist.
 func serveNothing(t *testing.T, version, group string) {
 	t.Helper()
-	client, err := aggregator.NewForConfig(cluster.Config())
-	must(t, err)
+	client := installtest.OrPanic(aggregator.NewForConfig(cluster.Config()))
 	services := client.ApiregistrationV1().APIServices()
 	kube.Create(t, services, &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: version + "." + group},
@@ -124,8 +123,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 	taken.ObjectMeta = metav1.ObjectMeta{Name: "latecomers." + crd.Spec.Group}
 	taken.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: "latecomers", Singular: "latecomer", Kind: crd.Spec.Names.Kind, ListKind: crd.Spec.Names.ListKind}
 	taken.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
-	client, err := apiextensions.NewForConfig(cluster.Config())
-	must(t, err)
+	client := installtest.OrPanic(apiextensions.NewForConfig(cluster.Config()))
 	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
 	kube.Create(t, definitions, taken)
 	e.eventually(t, "its kind is taken", func() bool {
@@ -146,8 +144,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 		"not yet, after a change":     {notYet, crd, "with an unknown number of objects, which cannot be read now"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := installer.New(test.config)
-			must(t, err)
+			c := installtest.OrPanic(installer.New(test.config))
 			i := installer.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Timeout: long, Print: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
 			removal := removalOf(t, c, i, true)
 			installtest.Among(t, removal.Messages, "CustomResourceDefinition "+test.crd.Name+" is deleted, "+test.told)

@@ -25,6 +25,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -98,8 +99,7 @@ func (e *env) bundleOf(crd *apiextensionsv1.CustomResourceDefinition, csv *opera
 		"manifests/crd.yaml": crd, "manifests/csv.yaml": csv,
 		"metadata/annotations.yaml": map[string]any{"annotations": map[string]string{"operators.operatorframework.io.bundle.package.v1": "operator"}},
 	} {
-		text, err := yaml.Marshal(object)
-		e.must(err)
+		text := installtest.OrPanic(yaml.Marshal(object))
 		file = filepath.Join(folder, file)
 		e.must(os.MkdirAll(filepath.Dir(file), 0o700))
 		e.must(os.WriteFile(file, text, 0o600))
@@ -125,8 +125,7 @@ func installing(e *env, b *bundlepkg.Bundle, patience time.Duration, watch ...st
 	}
 	manifests, err := bundlepkg.Manifests(b, bundlepkg.Options{Namespace: e.namespace, Watch: watch})
 	e.must(err)
-	c, err := installer.New(cluster.Config())
-	e.must(err)
+	c := installtest.OrPanic(installer.New(cluster.Config()))
 	i := &installation{env: e, ended: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(e.ctx)
 	i.cancel = cancel

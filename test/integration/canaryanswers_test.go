@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -169,14 +170,10 @@ func (s *hookServer) certificate() (ca []byte, certificate tls.Certificate) {
 	if s.change != nil {
 		s.change(leaf)
 	}
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	s.must(err)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	s.must(err)
-	signed, err := x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey)
-	s.must(err)
-	der, err := x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), caKey)
-	s.must(err)
+	caKey := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	key := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	signed := installtest.OrPanic(x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey))
+	der := installtest.OrPanic(x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), caKey))
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}), tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -342,8 +343,7 @@ func newCRD(e *env, plural string, versions ...string) *apiextensionsv1.CustomRe
 
 func extensions(e *env) apiextensions.Interface {
 	e.Helper()
-	client, err := apiextensions.NewForConfig(cluster.Config())
-	e.must(err)
+	client := installtest.OrPanic(apiextensions.NewForConfig(cluster.Config()))
 	return client
 }
 
@@ -364,8 +364,7 @@ func editCRD(e *env, name string, change func(*apiextensionsv1.CustomResourceDef
 // objects are those of a definition in its stored version, which nothing converts.
 func objects(e *env, crd *apiextensionsv1.CustomResourceDefinition) dynamic.ResourceInterface {
 	e.Helper()
-	client, err := dynamic.NewForConfig(cluster.Config())
-	e.must(err)
+	client := installtest.OrPanic(dynamic.NewForConfig(cluster.Config()))
 	return client.Resource(schema.GroupVersionResource{
 		Group: crd.Spec.Group, Version: crd.Spec.Versions[len(crd.Spec.Versions)-1].Name, Resource: crd.Spec.Names.Plural,
 	}).Namespace(e.namespace)

@@ -25,6 +25,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -145,8 +146,7 @@ func TestManagerRemovalIsRefusedBeforehand(t *testing.T) {
 		t.Errorf("with a policy that refuses one of the deletions: %q", got)
 	}
 	accept()
-	clients, err := clients.New(cluster.Config())
-	e.must(err)
+	clients := installtest.OrPanic(clients.New(cluster.Config()))
 	e.must(uninstall.Manager(e.ctx, clients, logger(), e.namespace))
 }
 
@@ -167,8 +167,7 @@ func withoutDeletions(e *env) *rest.Config {
 	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: meta.Name, Groups: []string{"system:authenticated"}}
-	set, err := clients.New(config)
-	e.must(err)
+	set := installtest.OrPanic(clients.New(config))
 	e.eventually("the user has the permissions", func() (bool, any) {
 		_, err := set.OLM.ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
 		return err == nil, err
@@ -237,8 +236,7 @@ func TestLimitedManagerRemoved(t *testing.T) {
 	kube.Create(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "v.legacy.example.com-", Labels: csvspec.OwnerLabels(theirs)},
 	})
-	clients, err := clients.New(cluster.Config())
-	e.must(err)
+	clients := installtest.OrPanic(clients.New(cluster.Config()))
 	e.must(uninstall.Manager(e.ctx, clients, logger(), e.namespace))
 	registersNothing(e)
 	none(t, "finalizers of operator.v1", e.get("operator.v1").Finalizers)

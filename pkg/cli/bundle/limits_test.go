@@ -78,9 +78,7 @@ func TestComplexTexts(t *testing.T) {
 	for name, test := range complexTexts {
 		t.Run(name, func(t *testing.T) {
 			err := yamltext.Check([]byte(test.text))
-			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-				t.Fatalf("got %v, want %q", err, test.want)
-			}
+			installtest.Error(t, test.want, err)
 			if err == nil {
 				return
 			}
@@ -207,8 +205,7 @@ func withLayer(t *testing.T, text []byte, zeros int) v1.Image {
 		must(t, err)
 	}
 	must(t, z.Close())
-	image, err := mutate.AppendLayers(empty.Image, static.NewLayer(out.Bytes(), types.OCILayerZStd))
-	must(t, err)
+	image := installtest.OrPanic(mutate.AppendLayers(empty.Image, static.NewLayer(out.Bytes(), types.OCILayerZStd)))
 	return image
 }
 
@@ -252,8 +249,7 @@ func TestSlowRegistries(t *testing.T) {
 		}
 	})
 	t.Run("silence", func(t *testing.T) {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
+		listener := installtest.OrPanic(net.Listen("tcp", "127.0.0.1:0"))
 		defer listener.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		var accepted atomic.Int32

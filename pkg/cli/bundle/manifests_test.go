@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -125,9 +124,7 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 			t.Errorf("an unknown or an empty field is kept, or a known one is not: %v", spec)
 		}
 	}
-	if b.CSVObject.GetNamespace() != "" {
-		t.Error("the bundle itself was changed")
-	}
+	installtest.Same(t, "the namespace of the bundle's own object", "", b.CSVObject.GetNamespace())
 }
 
 func TestTheAuthorsNamespace(t *testing.T) {
@@ -202,17 +199,13 @@ func TestExamplesRenderTheSameTwice(t *testing.T) {
 		dir := filepath.Dir(metadata)
 		var texts []string
 		for range 2 {
-			b, err := Inspect(dir)
-			must(t, err)
+			b := installtest.OrPanic(Inspect(dir))
 			manifests, err := Manifests(b, Options{})
 			must(t, err)
-			text, err := yaml.Marshal(manifests)
-			must(t, err)
+			text := installtest.OrPanic(yaml.Marshal(manifests))
 			texts = append(texts, string(text))
 		}
-		if texts[0] != texts[1] {
-			t.Errorf("%s: %s", dir, cmp.Diff(texts[0], texts[1]))
-		}
+		installtest.Same(t, "manifests of "+dir, texts[0], texts[1])
 	}
 }
 

@@ -106,9 +106,7 @@ func TestProblems(t *testing.T) {
 			b := InspectFS(files(c.files), "test")
 			got := problemTexts(t, b)
 			installtest.ContainsEach(t, got, c.want)
-			if (b.Err() == nil) != (!slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind.Fatal() })) {
-				t.Errorf("Err() = %v with %q", b.Err(), got)
-			}
+			installtest.Same(t, "Err() is nil", !slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind.Fatal() }), b.Err() == nil)
 		})
 	}
 }
@@ -137,9 +135,8 @@ func bomb() string {
 
 func TestMetadata(t *testing.T) {
 	b := InspectFS(files(nil), "test")
-	if b.Package() != "shop" || b.DefaultChannel() != "stable" {
-		t.Errorf("package %q, default channel %q", b.Package(), b.DefaultChannel())
-	}
+	installtest.Same(t, "package", "shop", b.Package())
+	installtest.Same(t, "default channel", "stable", b.DefaultChannel())
 	installtest.Same(t, "channels", []string{"alpha", "stable"}, b.Channels())
 }
 
@@ -162,8 +159,7 @@ func TestLinksOutOfTheBundleAreNotFollowed(t *testing.T) {
 		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	must(t, os.Symlink(filepath.Join(dir, "secret.yaml"), filepath.Join(dir, "bundle/manifests/csv.yaml")))
-	b, err := Inspect(filepath.Join(dir, "bundle"))
-	must(t, err)
+	b := installtest.OrPanic(Inspect(filepath.Join(dir, "bundle")))
 	installtest.Error(t, "manifests/csv.yaml: cannot be read: path escapes", b.Err())
 }
 

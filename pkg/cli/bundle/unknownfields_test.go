@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -46,9 +45,8 @@ func TestUnknownFieldsAreRemovedByKey(t *testing.T) {
 			must(t, err)
 			csv := manifests[len(manifests)-1]
 			want := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText + webhookText}), "test").CSVObject.Object["spec"]
-			if diff := cmp.Diff(want, csv.Object["spec"]); diff != "" || len(csv.Object) != 4 {
-				t.Errorf("top level %v, spec (-want +got)\n%s", csv.Object, diff)
-			}
+			installtest.Same(t, "fields at the top level", 4, len(csv.Object))
+			installtest.Same(t, "spec", any(want), csv.Object["spec"])
 			rules := fmt.Sprint(manifests[1].Object["rules"])
 			if !strings.Contains(rules, "resourceNames:[shop]") || len(manifests[1].Object) != 4 {
 				t.Errorf("the role is %v", manifests[1].Object)
@@ -179,9 +177,8 @@ func TestCSVIsNoCopy(t *testing.T) {
 				t.Fatal(b.Problems)
 			}
 			pairs := map[string]map[string]string{"labels": csv.Labels, "annotations": csv.Annotations}[test.field]
-			if diff := cmp.Diff(map[string]string{"example.com/mine": "a"}, pairs); csv.IsCopied() || diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.field, diff)
-			}
+			installtest.Same(t, "it is a copy", false, csv.IsCopied())
+			installtest.Same(t, test.field, map[string]string{"example.com/mine": "a"}, pairs)
 			path := fmt.Sprintf("metadata.%s[%s]", test.field, test.key)
 			if !slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind == UnknownField && p.Path == path && p.Line > 0 }) {
 				t.Errorf("%s is not reported: %v", path, b.Problems)

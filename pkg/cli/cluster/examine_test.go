@@ -28,8 +28,7 @@ import (
 func TestExamineIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	installtest.Must(t, err)
+	silent := installtest.OrPanic(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { _ = silent.Close() })
 	go func() {
 		connection, err := silent.Accept()
@@ -53,8 +52,7 @@ func serving(t *testing.T, port int32) *Cluster {
 	}))
 	t.Cleanup(olm.Close)
 	config := &rest.Config{Host: olm.URL}
-	client, err := olmclient.New(config)
-	installtest.Must(t, err)
+	client := installtest.OrPanic(olmclient.New(config))
 	meta := metav1.ObjectMeta{Namespace: "shop", Name: "hook"}
 	slice := meta
 	slice.Labels = map[string]string{discoveryv1.LabelServiceName: meta.Name}

@@ -58,9 +58,7 @@ func TestRemovalOf(t *testing.T) {
 			}
 			installtest.Same(t, "what is removed", test.goes, goes)
 			installtest.Same(t, "output", test.told, r.Messages)
-			if r.Definitions != definitions {
-				t.Errorf("%d definitions are listed as deleted, and %d are", r.Definitions, definitions)
-			}
+			installtest.Same(t, "definitions that are listed as deleted", definitions, r.Definitions)
 		})
 	}
 }
@@ -114,10 +112,7 @@ func TestOwn(t *testing.T) {
 			}
 			r := Removal{Delete: []*unstructured.Unstructured{group, subscription}}
 			installtest.Must(t, r.Restrict(test.record, test.earlier, nil, live))
-			var goes []string
-			for _, o := range r.Delete {
-				goes = append(goes, o.GetKind())
-			}
+			goes := installtest.Each(r.Delete, (*unstructured.Unstructured).GetKind)
 			installtest.Same(t, "what is removed", test.goes, goes)
 			installtest.Same(t, "output", test.told, r.Messages)
 		})

@@ -169,7 +169,6 @@ func caUntil(t *testing.T, end time.Time) []byte {
 	t.Helper()
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: end.AddDate(-1, 0, 0), NotAfter: end, IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(nil, template, template, key.Public(), key)
-	installtest.Must(t, err)
+	der := installtest.OrPanic(x509.CreateCertificate(nil, template, template, key.Public(), key))
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }

@@ -146,10 +146,7 @@ func TestUnseenRegistrations(t *testing.T) {
 		Status:     operatorsv1alpha1.ClusterServiceVersionStatus{Phase: operatorsv1alpha1.CSVPhaseSucceeded},
 	}}
 	s := Of(f, "shop", now)
-	var states []string
-	for _, w := range s.Webhooks {
-		states = append(states, w.Name+" "+w.State)
-	}
+	states := installtest.Each(s.Webhooks, func(w Webhook) string { return w.Name + " " + w.State })
 	installtest.Among(t, states, "v.shop.io Registered", "c.shop.io Unreachable", "v.other.io Unknown")
 	var printed strings.Builder
 	s.Print(output.New(&printed), false, now)

@@ -26,10 +26,7 @@ import (
 // controller has everything that docs/developer/certificate-provider.md lists. Each message names the
 // next step.
 func TestEveryProviderIsComplete(t *testing.T) {
-	var listed []string
-	for _, name := range managerv1alpha1.CertificateProviders() {
-		listed = append(listed, string(name))
-	}
+	listed := installtest.Each(managerv1alpha1.CertificateProviders(), func(name managerv1alpha1.CertificateProvider) string { return string(name) })
 	if !slices.Equal(issuers.Names(), listed) {
 		t.Errorf("Providers in pkg/certs/issuers/providers.go has %q, CertificateProviders in pkg/apis/manager/v1alpha1/providers.go has %q: add what one of them lacks", issuers.Names(), listed)
 	}
@@ -103,8 +100,7 @@ func contains(t *testing.T, file, text string) {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../" + file)
-	installtest.Must(t, err)
+	text := installtest.OrPanic(os.ReadFile("../../../" + file))
 	return string(text)
 }
 

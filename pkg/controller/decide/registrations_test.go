@@ -13,6 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -76,9 +77,7 @@ func TestUnlabelledRegistrations(t *testing.T) {
 				answers.Owners["elsewhere/other.v1"] = true
 				read := trusted{secret: "manager-service-cert", Trust: Trust{Unlabelled: []drift.Object{o}}}
 				d := newDecision(f, Results{Learned: []Result{read}, Answers: answers}, now)
-				if adopted := len(d.Observed.Validating)+len(d.Observed.Mutating) == 1; adopted != test.adopted {
-					t.Errorf("%s: adopted: %t", kind, adopted)
-				}
+				installtest.Same(t, kind+": adopted", test.adopted, len(d.Observed.Validating)+len(d.Observed.Mutating) == 1)
 			}
 		})
 	}

@@ -126,9 +126,7 @@ func asksAfterPauses(t *testing.T, s *playedServer) {
 	if s.began < 20 || s.began > 30 || s.ended < s.began-1 {
 		t.Errorf("%d questions in 10 minutes, %d ended", s.began, s.ended)
 	}
-	if names := s.wakes(); len(names) > 0 {
-		t.Errorf("%v are queued, with nothing new", names)
-	}
+	installtest.None(t, "what is queued", s.wakes())
 }
 
 func keepsTheLastAnswer(t *testing.T, s *playedServer) {
@@ -144,9 +142,7 @@ func keepsTheLastAnswer(t *testing.T, s *playedServer) {
 		t.Errorf("of one that was slow it is %q after %s", got, took)
 	}
 	s.answers <- "one"
-	if names := s.wakes(); len(names) > 0 {
-		t.Errorf("%v are queued, with nothing new", names)
-	}
+	installtest.None(t, "what is queued", s.wakes())
 }
 
 func asksAgain(t *testing.T, s *playedServer) {
@@ -166,9 +162,8 @@ func dropsAVoidAnswer(t *testing.T, s *playedServer) {
 		s.answers <- "before"
 		s.answers <- "after"
 	}()
-	if got, _ := s.asks("a"); got != "after" {
-		t.Errorf("the answer is %q", got)
-	}
+	got, _ := s.asks("a")
+	installtest.Same(t, "the answer", "after", got)
 }
 
 func queuesAfterAVoidAnswer(t *testing.T, s *playedServer) {

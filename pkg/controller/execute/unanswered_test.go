@@ -64,9 +64,7 @@ func TestHungWebhooksAreReported(t *testing.T) {
 		if err != nil || ctx.Err() != nil {
 			t.Fatalf("%v, %v", err, ctx.Err())
 		}
-		if !write.IsUnanswered(outcome.Deferred) {
-			t.Errorf("the reconciliation ends with %v", outcome.Deferred)
-		}
+		installtest.Same(t, "the write is unanswered", true, write.IsUnanswered(outcome.Deferred))
 		installtest.Contains(t, outcome.Deferred.Error(), "Service shop/manager-service", "Secret shop/manager-service-cert", "Deployment shop/manager")
 		if d := outcome.Status.Deployments; len(d) != 1 || !strings.Contains(d[0].Message, "does not answer") {
 			t.Errorf("the status is %+v", d)
@@ -107,9 +105,8 @@ func TestResyncIsRecorded(t *testing.T) {
 		}
 		r := &run{Executor: e, csv: installtest.Operator(nil), sender: &write.Sender{Writer: &write.Writer{Set: clients.Set{Kube: kube}, Now: now}}}
 		step := rollout.Step{Verb: rollout.ResyncVolumes, Object: pod, Live: pod}
-		if _, err := r.apply(t.Context(), decide.Plan{Plan: rollout.Plan{Steps: []rollout.Step{step}}}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := r.apply(t.Context(), decide.Plan{Plan: rollout.Plan{Steps: []rollout.Step{step}}})
+		installtest.Must(t, err)
 		if at := e.Contested.ResyncedAt(pod); !at.Equal(c.want) {
 			t.Errorf("%s: recorded %s, want %s", name, at, c.want)
 		}

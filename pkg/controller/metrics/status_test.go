@@ -22,9 +22,7 @@ func TestStatusCollector(t *testing.T) {
 	collector := statusCollector{func() []*managerv1alpha1.WebhookRollout { return told }}
 	expect := func(want string) {
 		t.Helper()
-		if err := testutil.CollectAndCompare(collector, strings.NewReader(want)); err != nil {
-			t.Error(err)
-		}
+		installtest.Must(t, testutil.CollectAndCompare(collector, strings.NewReader(want)))
 	}
 	expect("")
 

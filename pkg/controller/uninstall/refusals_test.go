@@ -41,10 +41,8 @@ func TestRefusedEnd(t *testing.T) {
 			return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r}, nil
 		}
 		config := &rest.Config{Host: "http://localhost", Transport: roundTripper(answer), QPS: -1}
-		kube, err := kubernetes.NewForConfig(config)
-		installtest.Must(t, err)
-		olm, err := olmclient.New(config)
-		installtest.Must(t, err)
+		kube := installtest.OrPanic(kubernetes.NewForConfig(config))
+		olm := installtest.OrPanic(olmclient.New(config))
 		log := logrus.New()
 		log.SetOutput(io.Discard)
 		set := clients.Set{Kube: kube, OLM: olm}
@@ -74,9 +72,7 @@ func TestDefinitionsAreListedOnce(t *testing.T) {
 		return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r}, nil
 	}
 	set, err := clients.New(&rest.Config{Host: "http://localhost", Transport: roundTripper(answer), QPS: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	entry := logrus.NewEntry(log)
@@ -88,8 +84,6 @@ func TestDefinitionsAreListedOnce(t *testing.T) {
 	for _, csv := range csvs {
 		csv.Finalizers = []string{wellknown.FinalizerCSV}
 	}
-	if err := u.stopManagingAll(t.Context(), csvs); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, u.stopManagingAll(t.Context(), csvs))
 	installtest.Same(t, "lists of definitions", 1, lists)
 }

@@ -51,9 +51,7 @@ func calls(t *testing.T, matcher matchconditions.Matcher, r call) bool {
 		&user.DefaultInfo{Name: r.user, Groups: r.groups})
 	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedObject: r.object, VersionedOldObject: r.oldObject, VersionedKind: kind}
 	result := matcher.Match(t.Context(), versioned, nil, nil)
-	if result.Error != nil {
-		t.Errorf("a condition fails: %v", result.Error)
-	}
+	installtest.Must(t, result.Error)
 	return result.Matches
 }
 

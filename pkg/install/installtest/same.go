@@ -9,10 +9,18 @@ import (
 )
 
 // Same fails the test if two values differ.
-func Same(t testing.TB, what string, want, got any, options ...cmp.Option) {
+func Same[T any](t testing.TB, what string, want, got T, options ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, options...); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// None fails the test if a list is not empty.
+func None[T any](t testing.TB, what string, got []T) {
+	t.Helper()
+	if len(got) > 0 {
+		t.Errorf("%s: %v, want none", what, got)
 	}
 }
 
@@ -22,6 +30,24 @@ func Must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// OrPanic returns a value, or panics if err is not nil. It is for calls that fail only if the test
+// itself is wrong.
+func OrPanic[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// Each returns the results of a function for the items of a list, or nil if there are none.
+func Each[T, R any](list []T, of func(T) R) []R {
+	var results []R
+	for _, item := range list {
+		results = append(results, of(item))
+	}
+	return results
 }
 
 // Says fails the test if got does not contain want, or if want is empty and got is not.

@@ -112,10 +112,9 @@ func linesOf(t *testing.T, lifted []metav1.Object) []string {
 		if !IsLifted(o) || !csvspec.HasOwnerLabels(o, installtest.Operator(nil)) || len(o.GetOwnerReferences()) > 0 {
 			t.Errorf("%s: labels %v, owners %v", o.GetName(), o.GetLabels(), o.GetOwnerReferences())
 		}
-		var what []string
-		for _, r := range RulesOf(o) {
-			what = append(what, strings.Join(r.Verbs, ",")+" "+strings.Join(r.Resources, ","))
-		}
+		what := installtest.Each(RulesOf(o), func(r rbacv1.PolicyRule) string {
+			return strings.Join(r.Verbs, ",") + " " + strings.Join(r.Resources, ",")
+		})
 		role, subjects := Bound(o)
 		for _, s := range subjects {
 			what = append(what, s.Name+" may "+role.Name)

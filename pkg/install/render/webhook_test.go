@@ -178,9 +178,7 @@ func TestConfigurationBeforeTheCertificate(t *testing.T) {
 func TestConversionIsNotRegisteredAsAdmission(t *testing.T) {
 	conversion := installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.Type = operatorsv1alpha1.ConversionWebhook })
 	w := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), conversion))).Webhooks[0]
-	if w.Registration != nil {
-		t.Errorf("a conversion webhook renders %+v", w)
-	}
+	installtest.Same(t, "the registration of a conversion webhook", nil, w.Registration)
 }
 
 func TestMatchConditions(t *testing.T) {
@@ -197,10 +195,7 @@ func TestMatchConditions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := inputOf(installtest.Conditioned(test.annotation))
 			in.Manager = installtest.ManagerUser
-			var got []string
-			for _, c := range validatingOf(rendered(t, in).Webhooks[0]).Webhooks[0].MatchConditions {
-				got = append(got, c.Name)
-			}
+			got := installtest.Each(validatingOf(rendered(t, in).Webhooks[0]).Webhooks[0].MatchConditions, func(c admissionregistrationv1.MatchCondition) string { return c.Name })
 			installtest.Same(t, "conditions", test.want, got)
 		})
 	}

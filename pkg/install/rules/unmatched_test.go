@@ -48,10 +48,8 @@ func TestUnmatchedRules(t *testing.T) {
 		"two mistakes":               {installtest.RuleOn(core, v1, names{"Pod", "Namespace"}), []string{`there is no resource "Pod" in the core API group; write its plural, "pods"`, `there is no resource "Namespace" in the core API group; write its plural, "namespaces"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, u := range rules.Mismatches(operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{test.rule}}, installtest.SomeCatalog()) {
-				got = append(got, u.What+"; "+u.WayOut)
-			}
+			description := operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{test.rule}}
+			got := installtest.Each(rules.Mismatches(description, installtest.SomeCatalog()), func(u rules.Mismatch) string { return u.What + "; " + u.WayOut })
 			installtest.Same(t, "(-want +got)", test.want, got)
 		})
 	}

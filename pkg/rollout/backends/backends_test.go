@@ -68,9 +68,8 @@ func TestBackends(t *testing.T) {
 				words := []string{b.What + ":"}
 				for _, e := range b.Endpoints {
 					words = append(words, e.Address)
-					if e.ServerName != "manager-service.shop.svc" || e.Deployment != "manager" {
-						t.Errorf("%s is dialled as %s of %s", e.Address, e.ServerName, e.Deployment)
-					}
+					installtest.Same(t, "ServerName", "manager-service.shop.svc", e.ServerName)
+					installtest.Same(t, "Deployment", "manager", e.Deployment)
 				}
 				if len(b.Endpoints) == 0 {
 					words = append(words, b.Message)

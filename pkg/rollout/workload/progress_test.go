@@ -152,9 +152,7 @@ func TestDiagnosis(t *testing.T) {
 			diagnosis{"PodNotReady", "pod a: container manager runs and its readiness probe fails" + look + "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := diagnose(test.pods); got != test.want {
-				t.Errorf("%+v, want %+v", got, test.want)
-			}
+			installtest.Same(t, "diagnosis", test.want, diagnose(test.pods))
 		})
 	}
 }

@@ -25,8 +25,7 @@ func examples(t *testing.T) []string {
 
 func TestExamplesAreStrictlyValid(t *testing.T) {
 	for _, dir := range examples(t) {
-		b, err := bundle.Inspect(dir)
-		must(t, err)
+		b := installtest.OrPanic(bundle.Inspect(dir))
 		waivers, err := ReadWaivers(dir + ".waivers.yaml")
 		must(t, err)
 		for _, f := range Run(b, waivers...).Findings {

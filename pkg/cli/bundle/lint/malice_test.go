@@ -91,8 +91,7 @@ func TestMaliceIsNamed(t *testing.T) {
 
 // The findings that an administrator has to know are waived as others are.
 func TestExposureIsWaived(t *testing.T) {
-	b, err := bundle.Inspect("../testdata/malice")
-	must(t, err)
+	b := installtest.OrPanic(bundle.Inspect("../testdata/malice"))
 	var waivers []Waiver
 	for _, c := range exposureChecks {
 		waivers = append(waivers, Waiver{Code: c.Code, Reason: "because"})

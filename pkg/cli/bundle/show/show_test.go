@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
@@ -15,8 +14,7 @@ import (
 
 func read(t *testing.T, example string) *bundle.Bundle {
 	t.Helper()
-	b, err := bundle.Inspect("../../../../examples/" + example)
-	installtest.Must(t, err)
+	b := installtest.OrPanic(bundle.Inspect("../../../../examples/" + example))
 	return b
 }
 
@@ -48,9 +46,7 @@ Webhooks
 Permissions
 `
 	// Only the beginning: what follows has the same form, and depends on the example.
-	if diff := cmp.Diff(fields(want), fields(got.String())[:len(fields(want))]); diff != "" {
-		t.Errorf("(-want +got)\n%s\n%s", diff, got.String())
-	}
+	installtest.Same(t, "the output", fields(want), fields(got.String())[:len(fields(want))])
 	for _, part := range []string{"1. crdconversion-webhook, ", "└─ serves, then goes live: caches.crdconversion.example.com", "  ↓\n", "v2 (stored)"} {
 		installtest.Contains(t, got.String(), part)
 	}

@@ -64,8 +64,7 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, spec st
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	client, err := olmclient.New(&rest.Config{Host: server.URL})
-	installtest.Must(t, err)
+	client := installtest.OrPanic(olmclient.New(&rest.Config{Host: server.URL}))
 	return client
 }
 

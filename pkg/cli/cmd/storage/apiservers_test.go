@@ -118,8 +118,7 @@ func TestStoreChangesTheStorageVersionAlone(t *testing.T) {
 		_, _ = w.Write([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition"}`))
 	}))
 	t.Cleanup(server.Close)
-	connected, err := cluster.New(&rest.Config{Host: server.URL})
-	installtest.Must(t, err)
+	connected := installtest.OrPanic(cluster.New(&rest.Config{Host: server.URL}))
 	c := newStorageCluster(connected, "things.example.com", nil)
 	crd := things()
 	crd.Name, crd.ResourceVersion = "things.example.com", "7"
