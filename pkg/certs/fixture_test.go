@@ -35,8 +35,7 @@ func minted(t *testing.T, number int64, at time.Time) Generation {
 
 func mint(t *testing.T, r Request) Generation {
 	t.Helper()
-	g := installtest.OrPanic(Mint(r))
-	return g
+	return installtest.OrPanic(Mint(r))
 }
 
 var blank = metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert"}

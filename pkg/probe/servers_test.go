@@ -66,14 +66,12 @@ func sign(t *testing.T, template *x509.Certificate, issuer authority, key *ecdsa
 		issuer = authority{certificate: template, key: key}
 	}
 	der := installtest.OrPanic(x509.CreateCertificate(rand.Reader, template, issuer.certificate, key.Public(), issuer.key))
-	c := installtest.OrPanic(x509.ParseCertificate(der))
-	return c
+	return installtest.OrPanic(x509.ParseCertificate(der))
 }
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
-	return key
+	return installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 }
 
 func listen(t *testing.T, host string) net.Listener {

@@ -94,8 +94,7 @@ func (e *env) namespace(t *testing.T, name string) {
 
 func newInstaller(t *testing.T) *installer.Installer {
 	t.Helper()
-	c := installtest.OrPanic(installer.New(cluster.Config()))
-	return c
+	return installtest.OrPanic(installer.New(cluster.Config()))
 }
 
 func newEnvWithInstaller(t *testing.T) (*env, *installer.Installer) {

@@ -114,9 +114,7 @@ func TestDefinitionTakenByAnotherClient(t *testing.T) {
 	before := written(t, "takenover", "takenover.v1", text(definition1, "takenover", "first"))
 	must(t, applyAll(t, c, before, o))
 	after := written(t, "takenover", "takenover.v1", text(definition1, "takenover", "bundle"))
-	if foreign := deploy.Unadopted(e.planned(t, c, after, "takenover").Steps(), nil); len(foreign) != 0 {
-		t.Fatalf("asked about %d objects although no other client owns them", len(foreign))
-	}
+	installtest.None(t, "objects to ask about although no other client owns them", deploy.Unadopted(e.planned(t, c, after, "takenover").Steps(), nil))
 
 	taken := &unstructured.Unstructured{}
 	must(t, yaml.Unmarshal([]byte(text(definition1, "takenover", "helm")), taken))
@@ -145,9 +143,8 @@ func TestUpgradeOfAnUnknownPackage(t *testing.T) {
 	o := bundle.Options{Namespace: "unknown"}
 	_, err := c.CompleteUpgrade(t.Context(), evil, &o)
 	says(t, err, "victim.v1", "--adopt ClusterServiceVersion.operators.coreos.com/unknown/victim.v1")
-	if _, err := c.CompleteUpgrade(t.Context(), evil, &o, "ClusterServiceVersion.operators.coreos.com/unknown/victim.v1"); err != nil {
-		t.Errorf("adopted: %v", err)
-	}
+	_, err = c.CompleteUpgrade(t.Context(), evil, &o, "ClusterServiceVersion.operators.coreos.com/unknown/victim.v1")
+	must(t, err)
 }
 
 // A bundle without a package replaces no version of an unknown package, and its own earlier version, if it is adopted. The
@@ -195,9 +192,7 @@ func TestNamespacesOfKubernetesAreNotSuggested(t *testing.T) {
 	c := newInstaller(t)
 	for name, refused := range map[string]bool{"kube-system": true, "kube-green": false} {
 		_, err := c.CompleteInstall(t.Context(), written(t, name, name+".v1"), &bundle.Options{})
-		if (err != nil) != refused {
-			t.Errorf("%s: %v", name, err)
-		}
+		installtest.Same(t, name+" is refused", refused, err != nil)
 		if refused {
 			says(t, err, name+", which belongs to Kubernetes: choose another one with -n NAMESPACE")
 		}
@@ -239,9 +234,8 @@ func TestUpgradeIsContinued(t *testing.T) {
 	next.CSV.Spec.Replaces = "continued.v1"
 	must(t, unstructured.SetNestedField(next.CSVObject.Object, "continued.v1", "spec", "replaces"))
 	must(t, applyAll(t, c, next, o))
-	if _, err := c.CompleteUpgrade(t.Context(), next, &o); err != nil {
-		t.Error(err)
-	}
+	_, err := c.CompleteUpgrade(t.Context(), next, &o)
+	must(t, err)
 }
 
 // A user who may create definitions and no ClusterServiceVersions gets this error before the first object is written: without the

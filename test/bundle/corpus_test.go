@@ -107,9 +107,7 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 				installtest.Contains(t, line, want.says)
 			}
 			b := installtest.OrPanic(bundle.Inspect(dir))
-			if !finds(b, want.foretold) {
-				t.Errorf("%s does not predict it", want.foretold)
-			}
+			installtest.Same(t, want.foretold+" predicts it", true, finds(b, want.foretold))
 		})
 	}
 }

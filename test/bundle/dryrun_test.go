@@ -76,9 +76,7 @@ func TestDryRunOfTheClient(t *testing.T) {
 				t.Errorf("%v, and %q is not in\n%s", err, test.says, out)
 			}
 			_, validErr := webhooks(t, "bundle", "validate", dir).CombinedOutput()
-			if (validErr != nil) != (err != nil) {
-				t.Errorf("bundle validate ends with %v, the dry run with %v", validErr, err)
-			}
+			installtest.Same(t, "bundle validate ends with an error", err != nil, validErr != nil)
 		})
 	}
 	_, err := e.kube.CoreV1().Namespaces().Get(t.Context(), "suggested-one", metav1.GetOptions{})

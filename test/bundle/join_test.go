@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,9 +62,7 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 			o := bundle.Options{Namespace: "joined", Watch: test.chosen}
 			kept, err := c.CompleteGroup(t.Context(), b, &o)
 			installtest.Error(t, test.err, err)
-			if !slices.Equal(o.Watch, test.want) {
-				t.Errorf("it watches %q, want %q", o.Watch, test.want)
-			}
+			installtest.Same(t, "watched namespaces", test.want, o.Watch)
 			installtest.Same(t, "a message reports that the group is kept", test.chosen == nil, kept != "")
 		})
 	}

@@ -65,9 +65,7 @@ func TestRulesAreJudgedAsTheAPIServerDoes(t *testing.T) {
 			if err != nil && !apierrors.IsInvalid(err) {
 				t.Errorf("%s: %s: %v", field, list, err)
 			}
-			if found := finds(b, "rule-incomplete"); found != (err != nil) {
-				t.Errorf("%s: %s: found is %t, and the API server reports %v", field, list, found, err)
-			}
+			installtest.Same(t, fmt.Sprintf("%s: %s: it is found", field, list), err != nil, finds(b, "rule-incomplete"))
 		}
 	}
 }
@@ -106,9 +104,7 @@ func TestPodsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 				"                imagePullPolicy: IfNotPresent\n", "                volumeMounts: [" + c.mounts + "]\n",
 			}})
 			err := e.createDeployment(t, b)
-			if (err != nil) != c.refused {
-				t.Errorf("the API server reports %v", err)
-			}
+			installtest.Same(t, "the API server refuses it", c.refused, err != nil)
 			if err != nil {
 				mustRefuse(t, err)
 			}
@@ -147,9 +143,7 @@ func (e *env) judgedAlike(t *testing.T, conditions ...admissionregistrationv1.Ma
 	if err != nil && !apierrors.IsInvalid(err) {
 		t.Errorf("%v: %v", conditions, err)
 	}
-	if found := finds(b, "match-condition-invalid"); found != (err != nil) {
-		t.Errorf("%v: found is %t, and the API server reports %v", conditions, found, err)
-	}
+	installtest.Same(t, fmt.Sprintf("%v: it is found", conditions), err != nil, finds(b, "match-condition-invalid"))
 }
 
 func conditioned(t *testing.T, conditions ...admissionregistrationv1.MatchCondition) []string {

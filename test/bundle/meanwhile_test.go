@@ -97,9 +97,8 @@ func TestStatusIsWrittenBeforeTheAnswer(t *testing.T) {
 	budgets := e.client(t, budget)
 	kube.Patch(t, budgets, name, types.MergePatchType, []byte(`{"status": {"disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}}`), "status")
 	must(t, interrupted(t, c, p))
-	if n, _, _ := unstructured.NestedInt64(e.now(t, budget).Object, "spec", "minAvailable"); n != 2 {
-		t.Errorf("minAvailable is %d, want 2", n)
-	}
+	n, _, _ := unstructured.NestedInt64(e.now(t, budget).Object, "spec", "minAvailable")
+	installtest.Same(t, "minAvailable", 2, n)
 }
 
 // Neither an object that another client created nor one of another installation is removed because a record names

@@ -102,9 +102,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 
 	must(t, applyAll(t, c, b, bundle.Options{Namespace: namespace})) // adopts all
 	installtest.Same(t, class.GetName(), "bundle", e.now(t, class).Object["description"])
-	if after := e.now(t, same); after.GetResourceVersion() != same.GetResourceVersion() {
-		t.Error("what is as the bundle has it was written")
-	}
+	installtest.Same(t, "the resourceVersion of what is as the bundle has it", same.GetResourceVersion(), e.now(t, same).GetResourceVersion())
 	i = prepared(t, c, b, bundle.Options{Namespace: namespace})
 	removeInstallation(t, c, i, true)
 	for object, stays := range map[*unstructured.Unstructured]bool{class: true, same: true, crd: true, {Object: map[string]any{
@@ -151,9 +149,7 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 	removal = removalOf(t, c, prepared(t, c, b, o), false)
 	_, err = c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
 	must(t, err)
-	if !e.isThere(t, again) {
-		t.Error("what another client created is removed")
-	}
+	installtest.Same(t, "what another client created exists", true, e.isThere(t, again))
 }
 
 func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -175,9 +176,7 @@ func TestEveryClaimIsProved(t *testing.T) {
 		foretells := c.Basis != lint.Policy
 		there, elsewhere := provedElsewhere[c.Code]
 		proved := elsewhere || slices.ContainsFunc(proofs, func(p proof) bool { return p.code == c.Code })
-		if foretells != proved {
-			t.Errorf("%s (%s): it predicts what a cluster does: %t; that is proved: %t", c.Code, c.Basis, foretells, proved)
-		}
+		installtest.Same(t, fmt.Sprintf("%s (%s) predicts what a cluster does", c.Code, c.Basis), proved, foretells)
 		if elsewhere && !there.exists(t, c.Code) {
 			t.Errorf("%s: %s has no test %s with a case %q that finds it", c.Code, there.folder, there.test, there.name)
 		}
@@ -211,9 +210,7 @@ func TestProofs(t *testing.T) {
 	for _, p := range proofs {
 		t.Run(p.code, func(t *testing.T) {
 			b := edited(t, p)
-			if !finds(b, p.code) {
-				t.Errorf("%s is not found", p.code)
-			}
+			installtest.Same(t, p.code+" is found", true, finds(b, p.code))
 			for _, f := range lint.Run(b).Findings {
 				if f.Remedy == "" {
 					t.Errorf("%s names no next step: %s", f.Code, f.What)

@@ -46,9 +46,7 @@ func (b bundle) servesFrom(deployment string, volume any) bool {
 func readBundle(t *testing.T, manifests string) bundle {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(manifests, "*.y*ml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var b bundle
 	for _, file := range files {
 		for _, object := range readObjects(t, file) {
@@ -61,18 +59,14 @@ func readBundle(t *testing.T, manifests string) bundle {
 		}
 	}
 	b.csv = &operatorsv1alpha1.ClusterServiceVersion{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(b.raw.Object, b.csv); err != nil {
-		t.Fatal(err)
-	}
+	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(b.raw.Object, b.csv))
 	return b
 }
 
 func readObjects(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var objects []*unstructured.Unstructured
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 	for {

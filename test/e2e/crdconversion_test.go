@@ -24,6 +24,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -71,9 +72,7 @@ func TestCRDConversion(t *testing.T) {
 	load.goesOn(converted)
 	load.end(never)
 
-	if w := conversionOf(e, "crdconversion.v2.1.0"); w.LastGap != nil {
-		t.Errorf("a gap is reported before there was one: %+v", w.LastGap)
-	}
+	installtest.Same(t, "the gap before there was one", nil, conversionOf(e, "crdconversion.v2.1.0").LastGap)
 	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
 	tellsOfTheGap(e, "crdconversion.v2.1.0")
 	client.RoundTrips(t, 10)
@@ -229,9 +228,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	e.manager("storage", "migrate", crd, "--to", "v2", "--api-server-request-timeout=5s")
 	load.goesOn(converted)
 	load.end(never)
-	if found := client.All(e.T, convert.V2, caches.Authored); len(found) != 1002 {
-		e.Errorf("there are %d Caches, want 1002", len(found))
-	}
+	installtest.Same(e, "Caches", 1002, len(client.All(e.T, convert.V2, caches.Authored)))
 
 	e.kubectl("patch", "crd", crd, "--type=json", "-p", `[{"op":"test","path":"/spec/versions/0/name","value":"v1"},{"op":"replace","path":"/spec/versions/0/served","value":false}]`)
 	e.eventually(csv+" no longer exists, and with it all that was its own", func() (bool, any) {

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -52,9 +52,7 @@ func TestProvidersUnderLoad(t *testing.T) {
 		load.goesOn(denied)
 	}
 	load.end(never)
-	if now := hookTemplate(e); !maps.Equal(now, template) {
-		t.Errorf("the pods were restarted: their template was annotated %v and is %v", template, now)
-	}
+	installtest.Same(t, "the annotations of the pod template", template, hookTemplate(e))
 }
 
 // reloading is a server that takes up another certificate, and drains.

@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func orderByCommand(e *env) (generation int64) {
 	e.Helper()
 	term := &terminal{env: e}
 	said := term.works("", "certificates", "rotate", "hook.v1", "-n", e.namespace)
-	if want := "rotation requested; to follow it: kubectl webhooks certificates -n " + e.namespace + "\n"; said != want {
-		e.Errorf("a rotation prints\n%swant\n%s", said, want)
-	}
+	installtest.Same(t, "what a rotation prints", "rotation requested; to follow it: kubectl webhooks certificates -n "+e.namespace+"\n", said)
 	const stale = "0/2 new, 2 old, 0 unknown" // until servers that do not reload have had the time to
 	e.eventually("pods serve the previous certificate", func() (bool, any) {
 		c := e.certificate("hook.v1")
@@ -35,9 +34,7 @@ func TestRotationOfACompromisedCA(t *testing.T) {
 	e.succeeds("hook.v1")
 	compromised := caBundle(e)
 	said := (&terminal{env: e}).works("", "certificates", "rotate", "hook.v1", "--compromised", "-n", e.namespace)
-	if want := "configmaps.hook.example.com: CREATE of configmaps fails (failurePolicy Fail)"; !strings.Contains(said, want) {
-		t.Errorf("the command does not contain %q:\n%s", want, said)
-	}
+	installtest.Contains(t, said, "configmaps.hook.example.com: CREATE of configmaps fails (failurePolicy Fail)")
 	e.eventually("the CA is not trusted any more", func() (bool, any) {
 		now := caBundle(e)
 		return !bytes.Contains(now, compromised), string(now)

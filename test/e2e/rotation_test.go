@@ -20,6 +20,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -75,9 +76,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			load.goesOn(denied)
 			load.end(never)
 			record(load.calls)
-			if restarted := hookTemplate(e)[wellknown.AnnotationRestartedFor] != ""; restarted != test.restarts {
-				t.Errorf("the manager restarted the pods: %t, want %t", restarted, test.restarts)
-			}
+			installtest.Same(t, "the manager restarted the pods", test.restarts, hookTemplate(e)[wellknown.AnnotationRestartedFor] != "")
 		})
 	}
 }
@@ -152,9 +151,7 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 	e.haveFollowed(2)
 	load.goesOn(denied)
 	load.end(never)
-	if hookTemplate(e)[wellknown.AnnotationRestartedFor] != "" {
-		t.Error("the manager restarted pods that reload their certificate")
-	}
+	installtest.Same(t, "the manager restarted pods that reload their certificate for generation", "", hookTemplate(e)[wellknown.AnnotationRestartedFor])
 }
 
 // A restart that costs calls is predicted, and put off until it must be. No call fails before that restart, and no more
@@ -194,9 +191,7 @@ func TestRotationThatLosesCalls(t *testing.T) {
 				message := e.certificate("hook.v1").Message
 				return strings.Contains(message, test.says), message
 			})
-			if n := load.count(failed); n > 0 {
-				t.Errorf("%d calls failed before the restart", n)
-			}
+			installtest.Same(t, "calls that failed before the restart", 0, load.count(failed))
 			before := test.act(e)
 			rotatesSince(e, began, 2)
 			load.goesOn(denied)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -76,9 +77,7 @@ func TestUninstallCascades(t *testing.T) {
 				c, err := client.Get(e.ctx, "hook.v1", metav1.GetOptions{})
 				return apierrors.IsNotFound(err), c.Finalizers
 			})
-			if registered := e.registrations(); len(registered) > 0 {
-				t.Errorf("still registered: %v", registered)
-			}
+			installtest.None(t, "registered", e.registrations())
 			e.eventually("nothing is left but what was to be", func() (bool, any) {
 				left := labelled(e)
 				return slices.Equal(left, test.left), left

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -27,9 +28,7 @@ func TestVolumeLabels(t *testing.T) {
 		applyBundle(e, files+"/"+test.bundle, test.csv)
 		isLabelledLater(e, "older", "north-2")
 
-		if zone := createVolume(e, "in-line", "vol-0001").Labels[corev1.LabelTopologyZone]; zone != "north-1" {
-			t.Errorf("%s: a PersistentVolume is created in zone %q", test.csv, zone)
-		}
+		installtest.Same(t, test.csv+": the zone of a PersistentVolume", "north-1", createVolume(e, "in-line", "vol-0001").Labels[corev1.LabelTopologyZone])
 		isUnlabelled(e, createVolume(e, "unknown", "vol-9999"))
 		sampleIsLabelled(e, "persistentvolume.yaml", "north-1")
 		sampleIsLabelled(e, "persistentvolume-unknown.yaml", "")
@@ -48,9 +47,7 @@ func TestVolumeLabels(t *testing.T) {
 // sampleIsLabelled asks in which zone a sample would be created, none if zone is empty.
 func sampleIsLabelled(e *env, sample, zone string) {
 	e.Helper()
-	if got := zoneOf(e, sample); got != zone {
-		e.Errorf("%s is created in zone %q, want %q", sample, got, zone)
-	}
+	installtest.Same(e, "the zone of "+sample, zone, zoneOf(e, sample))
 }
 
 func zoneOf(e *env, sample string) string {

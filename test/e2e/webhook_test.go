@@ -11,6 +11,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -102,7 +103,5 @@ func (r registrationWatch) none() {
 		default:
 		}
 	}
-	if now := r.registrations(); len(now) > 0 {
-		r.Errorf("registered: %v", now)
-	}
+	installtest.None(r, "registered", r.registrations())
 }

@@ -242,8 +242,7 @@ func mutatingWebhook(e *env, name string, patch []map[string]any) {
 
 func nobodysCA(e *env, name string) certs.Generation {
 	e.Helper()
-	generation := installtest.OrPanic(certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}))
-	return generation
+	return installtest.OrPanic(certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}))
 }
 
 // inject has clients write their own caBundle into a definition whenever a client writes another one:

@@ -60,15 +60,13 @@ func TestOwnedAPIService(t *testing.T) {
 	a.start()
 	e.succeeds("operator.v1")
 	a.isAvailable()
-	if err := a.call(e.ctx); err != nil {
-		t.Errorf("its API cannot be called: %v", err)
-	}
+	e.must(a.call(e.ctx))
 	if d := e.rollout("operator.v1").Deployments[0]; len(d.APIServices) != 1 || d.APIServices[0].Name != a.name() || d.APIServices[0].State != "Registered" {
 		t.Errorf("the WebhookRollout reports about APIServices: %+v", d.APIServices)
 	}
-	if status := e.rollout("operator.v1"); status.ReadyRegistrations != 2 || status.Registrations != 2 {
-		t.Errorf("%d of %d are ready, want a webhook and an APIService", status.ReadyRegistrations, status.Registrations)
-	}
+	status := e.rollout("operator.v1")
+	same(t, "ready webhooks and APIServices", status.ReadyRegistrations, 2)
+	same(t, "webhooks and APIServices", status.Registrations, 2)
 	requires(e, operatorsv1alpha1.RequirementStatus{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: a.name(), Status: "DeploymentFound"})
 	m.emits("Normal APIServiceRegistered")
 

@@ -95,9 +95,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			endpoint(e, listener)
 			if test.reason == "" {
 				e.succeeds("operator.v1")
-				if w := webhookStatus(e, "operator.v1", "v.example.com"); w.Reason != "ProvedThroughAPIServer" {
-					t.Errorf("the webhook reports %s: %s", w.Reason, w.Message)
-				}
+				same(t, "the webhook's reason", webhookStatus(e, "operator.v1", "v.example.com").Reason, "ProvedThroughAPIServer")
 			} else {
 				e.webhookIs("", test.reason, test.message)
 				registersNothing(e)

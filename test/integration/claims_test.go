@@ -78,9 +78,8 @@ func TestUnmanaged(t *testing.T) {
 			m.looksAgain("operator.v1")
 			left := e.get("operator.v1")
 			same(e, "its status", left.Status, c.Status)
-			if len(left.Finalizers) > 0 || len(left.Annotations) > 0 {
-				t.Errorf("it has finalizers %v and annotations %v", left.Finalizers, left.Annotations)
-			}
+			none(t, "finalizers", left.Finalizers)
+			same(t, "annotations", len(left.Annotations), 0)
 			none(t, "objects created for it", e.owned(derived))
 		})
 	}

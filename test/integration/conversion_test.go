@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -51,9 +50,7 @@ func TestConversion(t *testing.T) {
 		editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }) // as bundles have it
 	})
 	m.flows()
-	if now := conversion(e, crd.Name); !bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle) {
-		t.Error("it returned with another caBundle")
-	}
+	same(t, "caBundle", conversion(e, crd.Name).Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle)
 	m.emits("Warning ConversionInterrupted " + crd.Name + " had no conversion webhook for at most ")
 	e.eventually("the WebhookRollout reports the gap", func() (bool, any) {
 		w := webhookStatus(e, "operator.v1", "v.example.com")
@@ -83,9 +80,7 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Waiting" || w.LastGap != nil {
 		t.Errorf("the WebhookRollout reports %+v, want Waiting, and no gap", w)
 	}
-	if len(conversion(e, crd.Name).Webhook.ClientConfig.CABundle) > 0 {
-		t.Error("it is made to work before its Deployment is available")
-	}
+	none(t, "the caBundle before its Deployment is available", conversion(e, crd.Name).Webhook.ClientConfig.CABundle)
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
 	if len(conversion(e, crd.Name).Webhook.ClientConfig.CABundle) == 0 {
@@ -343,8 +338,7 @@ func newCRD(e *env, plural string, versions ...string) *apiextensionsv1.CustomRe
 
 func extensions(e *env) apiextensions.Interface {
 	e.Helper()
-	client := installtest.OrPanic(apiextensions.NewForConfig(cluster.Config()))
-	return client
+	return installtest.OrPanic(apiextensions.NewForConfig(cluster.Config()))
 }
 
 func conversion(e *env, crd string) *apiextensionsv1.CustomResourceConversion {

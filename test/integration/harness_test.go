@@ -22,6 +22,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -57,9 +58,7 @@ func newEnv(t *testing.T) *env {
 	if !cluster.Audit.Available() {
 		t.Skip("a whole cluster has controllers of its own for what these tests play: unset KUBECONFIG")
 	}
-	if err := installCRDs(); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, installCRDs())
 	kubeClient, olmClient := typedClients(t, cluster.Config())
 	e := &env{T: t, ctx: t.Context(), kube: kubeClient, olm: olmClient}
 	var err error
@@ -103,14 +102,8 @@ func operating(e *env, spec operatorsv1.OperatorGroupSpec, except ...string) *en
 
 func typedClients(t *testing.T, config *rest.Config) (kubernetes.Interface, *olmclient.Client) {
 	t.Helper()
-	kubeClient, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	olmClient, err := olmclient.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kubeClient := installtest.OrPanic(kubernetes.NewForConfig(config))
+	olmClient := installtest.OrPanic(olmclient.New(config))
 	return kubeClient, olmClient
 }
 

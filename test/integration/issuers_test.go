@@ -48,8 +48,7 @@ func authorityUntil(e *env, name string, end time.Time) authority {
 
 func (a authority) certify(e *env, certificate *x509.Certificate, key crypto.PublicKey) []byte {
 	e.Helper()
-	der := installtest.OrPanic(x509.CreateCertificate(rand.Reader, certificate, a.certificate, key, a.key))
-	return der
+	return installtest.OrPanic(x509.CreateCertificate(rand.Reader, certificate, a.certificate, key, a.key))
 }
 
 func (a authority) sign(e *env, key crypto.PublicKey, names []string) []byte {

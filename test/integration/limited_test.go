@@ -39,9 +39,7 @@ func TestLimitedManager(t *testing.T) {
 			review := kube.Create(e, e.kube.AuthorizationV1().SubjectAccessReviews(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: other.namespace, Verb: verb, Resource: resource},
 			}})
-			if review.Status.Allowed {
-				t.Errorf("it may %s %s of another namespace", verb, resource)
-			}
+			same(t, "it may "+verb+" "+resource+" of another namespace", review.Status.Allowed, false)
 		}
 	}
 }

@@ -109,9 +109,9 @@ func TestUnmetRequirements(t *testing.T) {
 			m.looksAgain("operator.v1")
 			registersNothing(e)
 			same(t, "the operator's Deployment", e.deployment("server"), nil)
-			if r := e.rollout("operator.v1"); r.ReadyRegistrations != 0 || r.Registrations != 1 {
-				t.Errorf("the WebhookRollout has %d of %d ready, want 0 of 1", r.ReadyRegistrations, r.Registrations)
-			}
+			r := e.rollout("operator.v1")
+			same(t, "ready webhooks", r.ReadyRegistrations, 0)
+			same(t, "webhooks", r.Registrations, 1)
 			e.edit("operator.v1", test.mend)
 			e.succeeds("operator.v1")
 		})

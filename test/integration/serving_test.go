@@ -107,16 +107,14 @@ func serve(_ *env, l net.Listener, certificate tls.Certificate) {
 func servingCertificate(e *env) tls.Certificate {
 	e.Helper()
 	secret := kube.Get(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
-	pair := installtest.OrPanic(tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]))
-	return pair
+	return installtest.OrPanic(tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]))
 }
 
 // foreignCertificate has the right names, and is signed by a CA of another client's.
 func foreignCertificate(e *env) tls.Certificate {
 	e.Helper()
 	data := foreignSecret(e).Data
-	pair := installtest.OrPanic(tls.X509KeyPair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]))
-	return pair
+	return installtest.OrPanic(tls.X509KeyPair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]))
 }
 
 func foreignSecret(e *env) *corev1.Secret {

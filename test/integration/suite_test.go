@@ -82,9 +82,9 @@ func TestStatusIsSetBack(t *testing.T) {
 	runs(e, "example.com/server:2")
 	e.succeeds("operator.v1")
 	same(t, "resourceVersion of the Secret", certificate(e).ResourceVersion, secret.ResourceVersion)
-	if now := e.registration("v.example.com"); now.UID != registered.UID || now.ResourceVersion != registered.ResourceVersion {
-		t.Error("the registration has changed")
-	}
+	now := e.registration("v.example.com")
+	same(t, "uid of the registration", now.UID, registered.UID)
+	same(t, "resourceVersion of the registration", now.ResourceVersion, registered.ResourceVersion)
 }
 
 // A Deployment that an edit renames is created under its new name, and then deleted under the

@@ -205,8 +205,7 @@ func withLayer(t *testing.T, text []byte, zeros int) v1.Image {
 		must(t, err)
 	}
 	must(t, z.Close())
-	image := installtest.OrPanic(mutate.AppendLayers(empty.Image, static.NewLayer(out.Bytes(), types.OCILayerZStd)))
-	return image
+	return installtest.OrPanic(mutate.AppendLayers(empty.Image, static.NewLayer(out.Bytes(), types.OCILayerZStd)))
 }
 
 func mutateAppend(t *testing.T, image v1.Image, layer []byte) v1.Image {

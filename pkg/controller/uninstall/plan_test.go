@@ -40,8 +40,7 @@ func TestDryDeletion(t *testing.T) {
 		if !known {
 			t.Fatalf("no encoder for %s", mediaType)
 		}
-		text := installtest.OrPanic(runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), &sent))
-		return text
+		return installtest.OrPanic(runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), &sent))
 	}
 	for name, body := range map[string][]byte{"JSON": encoded(runtime.ContentTypeJSON), "protobuf": encoded(runtime.ContentTypeProtobuf), "none": nil} {
 		t.Run(name, func(t *testing.T) {

@@ -14,8 +14,7 @@ import (
 
 func read(t *testing.T, example string) *bundle.Bundle {
 	t.Helper()
-	b := installtest.OrPanic(bundle.Inspect("../../../../examples/" + example))
-	return b
+	return installtest.OrPanic(bundle.Inspect("../../../../examples/" + example))
 }
 
 func summary(t *testing.T, example string, watch []string) Summary {
