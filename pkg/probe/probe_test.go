@@ -86,7 +86,7 @@ func TestServing(t *testing.T) {
 	}
 }
 
-func TestForeignCertificate(t *testing.T) {
+func TestCertificateOfAnotherCA(t *testing.T) {
 	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
 	for name, leaf := range map[string]tls.Certificate{
 		"for our name":      other.issue(t),

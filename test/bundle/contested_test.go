@@ -26,8 +26,8 @@ import (
 func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	o := bundle.Options{Namespace: "contested"}
-	e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: contested}\n")
-	adopted := e.foreign(t, text(priority, "contested-adopted", "platform"))
+	e.createAsAnother(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: contested}\n")
+	adopted := e.createAsAnother(t, text(priority, "contested-adopted", "platform"))
 	b := written(t, "contested", "contested.v1", text(priority, "contested-adopted", "bundle"), text(priority, "contested-own", "bundle"))
 	must(t, applyAll(t, c, b, o))
 	own := parsed(t, text(priority, "contested-own", ""))
@@ -41,11 +41,11 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	}
 	p := planOf(t, c, prepared(t, c, b, o))
 	must(t, p.Err())
-	foreign := deploy.Unadopted(p.Steps(), nil)
-	if len(foreign) != len(objects) {
-		t.Fatalf("asked about %d objects, want %d", len(foreign), len(objects))
+	unadopted := deploy.Unadopted(p.Steps(), nil)
+	if len(unadopted) != len(objects) {
+		t.Fatalf("asked about %d objects, want %d", len(unadopted), len(objects))
 	}
-	for _, s := range foreign {
+	for _, s := range unadopted {
 		if says := s.Describe(); !strings.Contains(says, "description") || !strings.Contains(says, "helm") || !strings.Contains(says, "has changed since this installation wrote it") {
 			t.Errorf("asked %q", says)
 		}
@@ -122,9 +122,9 @@ func TestDefinitionTakenByAnotherClient(t *testing.T) {
 	_, err := resource.Apply(t.Context(), taken.GetName(), taken, metav1.ApplyOptions{FieldManager: "helm", Force: true})
 	must(t, err)
 	p := e.planned(t, c, after, "takenover")
-	foreign := deploy.Unadopted(p.Steps(), nil)
-	if len(foreign) != 1 || !strings.Contains(foreign[0].Describe(), "helm") {
-		t.Fatalf("asked about %d objects, want the definition", len(foreign))
+	unadopted := deploy.Unadopted(p.Steps(), nil)
+	if len(unadopted) != 1 || !strings.Contains(unadopted[0].Describe(), "helm") {
+		t.Fatalf("asked about %d objects, want the definition", len(unadopted))
 	}
 	installSays(t, c, p, "goods.takenover.example.com", "helm")
 	must(t, applyAll(t, c, after, o))

@@ -23,7 +23,7 @@ import (
 
 // refused are the bundles that cannot be rendered, or whose manifests the API server does not
 // accept: by which finding that is predicted, and what every line of the answer contains.
-var refused = map[string]struct{ foretold, says string }{
+var refused = map[string]struct{ predicted, says string }{
 	"cluster-aas-operator":     {"not-an-object", "is no Kubernetes object: it has no apiVersion"},
 	"ndb-operator":             {"csv-schema", "spec.customresourcedefinitions.owned[0].resources[0].name: Required value"},
 	"service-binding-operator": {"csv-api-version", "which no cluster knows as a ClusterServiceVersion"},
@@ -101,13 +101,13 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 				return
 			}
 			if err == nil {
-				t.Fatalf("is accepted, but %s reports that it is not", want.foretold)
+				t.Fatalf("is accepted, but %s reports that it is not", want.predicted)
 			}
 			for line := range strings.Lines(err.Error()) {
 				installtest.Contains(t, line, want.says)
 			}
 			b := installtest.OrPanic(bundle.Inspect(dir))
-			installtest.Same(t, want.foretold+" predicts it", true, finds(b, want.foretold))
+			installtest.Same(t, want.predicted+" predicts it", true, finds(b, want.predicted))
 		})
 	}
 }

@@ -61,7 +61,7 @@ func TestObjectsFitTheNextSchema(t *testing.T) {
 		for version := range schemas {
 			validator, err := validation.NewValidator(crd, deploy.Reading{Version: "anything", Fits: []string{version}})
 			must(t, err)
-			foretold := validator.Validate(t.Context(), []unstructured.Unstructured{object})
+			predicted := validator.Validate(t.Context(), []unstructured.Unstructured{object})
 			resource := e.dynamic.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
 			as := object.DeepCopy()
 			as.SetAPIVersion(crd.Spec.Group + "/" + version)
@@ -69,8 +69,8 @@ func TestObjectsFitTheNextSchema(t *testing.T) {
 			if err != nil && !apierrors.IsInvalid(err) {
 				t.Errorf("%s as %s: %v", spec, version, err)
 			}
-			if (err != nil) != (len(foretold) > 0) {
-				t.Errorf("%s as %s: the API server reports %v, predicted was %q", spec, version, err, foretold)
+			if (err != nil) != (len(predicted) > 0) {
+				t.Errorf("%s as %s: the API server reports %v, predicted was %q", spec, version, err, predicted)
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	installtest.Among(t, removal.Messages, fmt.Sprintf("CustomResourceDefinition %s stays, with %d objects, stored in v1", crd.Name, count))
 	for name, test := range map[string]struct {
 		schema string
-		told   int
+		messages   int
 		says   []string
 	}{
 		"a rule that all break": {schemas["rule"], 11, []string{"Check.bundle.example.com large-0: the next schema of version v2 refuses it", "too large", "change the object first", "2 more objects of checks.bundle.example.com like these"}},
@@ -113,8 +113,8 @@ func TestDefinitionsAreChecked(t *testing.T) {
 			if err := c.CheckDefinitions(t.Context(), bundleWith(t, next)); err != nil {
 				said = err.Error()
 			}
-			if lines := strings.Count(said+"\n", "\n"); test.told > 0 && lines != test.told || test.told == 0 && said != "" {
-				t.Errorf("%d lines, want %d:\n%s", lines, test.told, said)
+			if lines := strings.Count(said+"\n", "\n"); test.messages > 0 && lines != test.messages || test.messages == 0 && said != "" {
+				t.Errorf("%d lines, want %d:\n%s", lines, test.messages, said)
 			}
 			installtest.Contains(t, said, test.says...)
 		})

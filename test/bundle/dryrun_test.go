@@ -136,7 +136,7 @@ func TestKubectlTakesRealBundles(t *testing.T) {
 			want, known := refused[name]
 			switch {
 			case known && err == nil:
-				t.Errorf("it is accepted, but %s reports that it is not", want.foretold)
+				t.Errorf("it is accepted, but %s reports that it is not", want.predicted)
 			case known && !strings.Contains(hints.String(), want.says):
 				t.Errorf("got %q, want %q", &hints, want.says)
 			case !known && err != nil:

@@ -71,12 +71,12 @@ func managerFailsUndecoded(t *testing.T, e *env, b *bundle.Bundle) {
 // status.requirementStatus words it. It stays so for its permissions, too, which no client grants here.
 func managerWaits(t *testing.T, e *env, b *bundle.Bundle) {
 	e.defined(t, b)
-	foretold := foretoldRequirements(b)
-	if len(foretold) == 0 {
+	predicted := predictedRequirements(b)
+	if len(predicted) == 0 {
 		t.Fatal("no finding reports what keeps the ClusterServiceVersion Pending")
 	}
 	csv := e.managerSays(t, b, operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-	e.eventually(t, fmt.Sprintf("missing is %q", foretold), func() bool { return slices.Equal(e.missing(t, csv), foretold) })
+	e.eventually(t, fmt.Sprintf("missing is %q", predicted), func() bool { return slices.Equal(e.missing(t, csv), predicted) })
 	if t.Failed() {
 		t.Errorf("missing is %q", e.missing(t, csv))
 	}
@@ -89,7 +89,7 @@ func nothingButPermissionsMissing(t *testing.T, e *env, b *bundle.Bundle) {
 	e.eventually(t, "nothing but permissions is missing", func() bool { return len(e.missing(t, csv)) == 0 })
 }
 
-func foretoldRequirements(b *bundle.Bundle) []string {
+func predictedRequirements(b *bundle.Bundle) []string {
 	var all []string
 	for _, f := range lint.Run(b).Findings {
 		if requirement, found := strings.CutPrefix(f.What, "the ClusterServiceVersion stays Pending/RequirementsNotMet: "); found {

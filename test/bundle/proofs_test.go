@@ -173,10 +173,10 @@ const loader = "../../pkg/cli/bundle/lint"
 
 func TestEveryClaimIsProved(t *testing.T) {
 	for _, c := range lint.Checks() {
-		foretells := c.Basis != lint.Policy
+		predicts := c.Basis != lint.Policy
 		there, elsewhere := provedElsewhere[c.Code]
 		proved := elsewhere || slices.ContainsFunc(proofs, func(p proof) bool { return p.code == c.Code })
-		installtest.Same(t, fmt.Sprintf("%s (%s) predicts what a cluster does", c.Code, c.Basis), proved, foretells)
+		installtest.Same(t, fmt.Sprintf("%s (%s) predicts what a cluster does", c.Code, c.Basis), proved, predicts)
 		if elsewhere && !there.exists(t, c.Code) {
 			t.Errorf("%s: %s has no test %s with a case %q that finds it", c.Code, there.folder, there.test, there.name)
 		}

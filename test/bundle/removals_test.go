@@ -52,7 +52,7 @@ func TestRemovalAfterAVersionEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
 			definition := fmt.Sprintf(twoVersions, test.namespace)
-			e.foreign(t, definition)
+			e.createAsAnother(t, definition)
 			e.namespace(t, test.namespace)
 			good := parsed(t, "apiVersion: "+test.namespace+".example.com/v2\nkind: Good\nmetadata: {name: g, namespace: "+test.namespace+"}\n")
 			e.eventually(t, "served", func() bool { _, err := e.resource(good); return err == nil })
@@ -136,7 +136,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 	for name, test := range map[string]struct {
 		config *rest.Config
 		crd    *apiextensionsv1.CustomResourceDefinition
-		told   string
+		message   string
 	}{
 		"never, as its kind is taken": {cluster.Config(), taken, "with no objects"},
 		"not yet, after a change":     {notYet, crd, "with an unknown number of objects, which cannot be read now"},
@@ -145,7 +145,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 			c := installtest.OrPanic(installer.New(test.config))
 			i := installer.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Timeout: long, Print: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
 			removal := removalOf(t, c, i, true)
-			installtest.Among(t, removal.Messages, "CustomResourceDefinition "+test.crd.Name+" is deleted, "+test.told)
+			installtest.Among(t, removal.Messages, "CustomResourceDefinition "+test.crd.Name+" is deleted, "+test.message)
 		})
 	}
 	must(t, e.uninstall(t, manifestsOf(t, taken)[0], long))

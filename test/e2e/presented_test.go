@@ -73,10 +73,10 @@ func (e *env) haveFollowed(want int) {
 // at once, as the manager does where it is asked to see to certificates.
 func takeUp(e *env, pods int) {
 	e.Helper()
-	var told time.Time
+	var logged time.Time
 	e.eventually("pods take up the certificate", func() (bool, any) {
-		if time.Since(told) > time.Second {
-			told = time.Now()
+		if time.Since(logged) > time.Second {
+			logged = time.Now()
 			haveKubeletsLook(e)
 		}
 		there, instead := follow(e)

@@ -290,8 +290,8 @@ func emptyCertificate(e *env) (generation int64) {
 // replaceCertificate puts a pair of another client's there, whole and of a piece.
 func replaceCertificate(e *env) (generation int64) {
 	e.Helper()
-	foreign := foreignCertificate(e)
-	editCertificate(e, func(s *corev1.Secret) { s.Data = foreign })
+	untrusted := untrustedCertificate(e)
+	editCertificate(e, func(s *corev1.Secret) { s.Data = untrusted })
 	return 2
 }
 
@@ -300,10 +300,10 @@ func replaceCertificate(e *env) (generation int64) {
 func remakeCertificate(e *env) (generation int64) {
 	e.Helper()
 	secrets := kubeClient.CoreV1().Secrets(e.namespace)
-	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: hookCertificate}, Type: corev1.SecretTypeTLS, Data: foreignCertificate(e)}
+	untrusted := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: hookCertificate}, Type: corev1.SecretTypeTLS, Data: untrustedCertificate(e)}
 	for generation = 2; ; generation++ {
 		e.must(secrets.Delete(e.ctx, hookCertificate, metav1.DeleteOptions{}))
-		_, err := secrets.Create(e.ctx, foreign, metav1.CreateOptions{})
+		_, err := secrets.Create(e.ctx, untrusted, metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
 			e.must(err)
 			return generation
@@ -312,15 +312,15 @@ func remakeCertificate(e *env) (generation int64) {
 	}
 }
 
-// foreignCertificate is one that no client trusts, as a Secret holds it.
-func foreignCertificate(e *env) map[string][]byte {
+// untrustedCertificate is one that no client trusts, as a Secret holds it.
+func untrustedCertificate(e *env) map[string][]byte {
 	e.Helper()
 	names := certs.DNSNames("hook-service", e.namespace)
-	foreign, err := certs.Mint(certs.Request{Number: 1, Names: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
+	untrusted, err := certs.Mint(certs.Request{Number: 1, Names: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
 	e.must(err)
 	return map[string][]byte{
-		corev1.TLSCertKey: foreign.Certificate, corev1.TLSPrivateKeyKey: foreign.Key,
-		wellknown.KeyCA: foreign.CA, wellknown.KeyOLMCA: foreign.CA,
+		corev1.TLSCertKey: untrusted.Certificate, corev1.TLSPrivateKeyKey: untrusted.Key,
+		wellknown.KeyCA: untrusted.CA, wellknown.KeyOLMCA: untrusted.CA,
 	}
 }
 

@@ -52,7 +52,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			mode: cutOff, handler: permitAtValidate,
 		},
 		"another client's certificate, and the manager dials no endpoint": {
-			mode: cutOff, serve: func(e *env, l net.Listener) { answer(e, l, foreignCertificate(e), permitAtValidate) },
+			mode: cutOff, serve: func(e *env, l net.Listener) { answer(e, l, otherCertificate(e), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
 		"no server listens, and the manager dials no endpoint": {
@@ -71,7 +71,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			reason:  "Interrupted", message: "lets the request for it pass",
 		},
 		"another client's certificate": {
-			serve:  func(e *env, l net.Listener) { answer(e, l, foreignCertificate(e), permitAtValidate) },
+			serve:  func(e *env, l net.Listener) { answer(e, l, otherCertificate(e), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
 		"no server listens": {

@@ -72,7 +72,7 @@ func TestAnswersOfTheAPIServer(t *testing.T) {
 			s.https(http.NotFound, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 		}, want: probe.HandshakeFailed},
 		"it hangs up":                   {serve: (*hookServer).hangUp, want: probe.Unreachable},
-		"certificate of another client": {serve: func(s *hookServer) { s.foreign = true; s.https(http.NotFound, &tls.Config{}) }, want: probe.ForeignCertificate, says: "unknown authority"},
+		"certificate of another client": {serve: func(s *hookServer) { s.otherCA = true; s.https(http.NotFound, &tls.Config{}) }, want: probe.ForeignCertificate, says: "unknown authority"},
 		"an expired certificate":        {serve: presents(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), want: probe.UnfitCertificate, says: "(x509: certificate has expired or is not yet valid): "},
 		"a future certificate":          {serve: presents(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) }), want: probe.UnfitCertificate, says: "(x509: certificate has expired or is not yet valid): "},
 		"of another name":               {serve: presents(func(c *x509.Certificate) { c.DNSNames = []string{"other.shop.svc"} }), want: probe.UnfitCertificate, says: "other.shop.svc"},
@@ -107,7 +107,7 @@ type hookServer struct {
 	net.Listener
 	service string
 	change  func(*x509.Certificate) // of the certificate that it presents; nil for none
-	foreign bool                    // another CA signed that
+	otherCA bool                    // another CA signed that
 	bundle  []byte
 }
 
@@ -125,7 +125,7 @@ func (e *env) hookServer(service string) *hookServer {
 func (s *hookServer) https(handler http.HandlerFunc, config *tls.Config) {
 	s.Helper()
 	ca, certificate := s.certificate()
-	if s.foreign {
+	if s.otherCA {
 		ca, _ = s.certificate()
 	}
 	if s.bundle == nil {

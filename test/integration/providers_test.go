@@ -331,7 +331,7 @@ func takesUp(e *env) {
 }
 
 // Issuers that are not cert-manager's own may never answer, or publish no CA.
-func TestForeignIssuer(t *testing.T) {
+func TestExternalIssuer(t *testing.T) {
 	e := newOperatorEnv(t)
 	e.certManager()
 	choose(e, managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Corporate.example.com/ca")

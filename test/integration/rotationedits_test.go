@@ -65,7 +65,7 @@ func TestRotationWithAForgedRecord(t *testing.T) {
 		return served.State == managerv1alpha1.WebhookRegistered && other.Reason == "PathNotServed", other
 	})
 	m.stop()
-	foreign := &admissionregistrationv1.ValidatingWebhookConfiguration{
+	other := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: named(e.namespace + "-of-another-owner"),
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "v.example.com", SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
@@ -73,7 +73,7 @@ func TestRotationWithAForgedRecord(t *testing.T) {
 		}},
 	}
 	configurations := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	before := kube.Create(e, configurations, foreign)
+	before := kube.Create(e, configurations, other)
 	e.Cleanup(func() { _ = configurations.Delete(context.Background(), before.Name, metav1.DeleteOptions{}) })
 
 	rollouts := e.olm.WebhookRollouts(e.namespace)

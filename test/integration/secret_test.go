@@ -58,12 +58,12 @@ func TestSecretIsLost(t *testing.T) {
 func makeAnew(change func(*corev1.Secret)) func(*env) {
 	return func(e *env) {
 		e.Helper()
-		foreign := foreignSecret(e)
-		change(foreign)
+		other := otherSecret(e)
+		change(other)
 		secrets := e.kube.CoreV1().Secrets(e.namespace)
 		for made := false; !made; { // the manager may be quicker
 			e.must(secrets.Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
-			_, err := secrets.Create(e.ctx, foreign, metav1.CreateOptions{})
+			_, err := secrets.Create(e.ctx, other, metav1.CreateOptions{})
 			if made = err == nil; !apierrors.IsAlreadyExists(err) {
 				e.must(err)
 			}

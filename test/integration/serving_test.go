@@ -36,7 +36,7 @@ func TestNoEndpointServes(t *testing.T) {
 			reason: "Refused", message: "server-0",
 		},
 		"another client's certificate": {
-			serve:  func(e *env, l net.Listener) { serve(e, l, foreignCertificate(e)) },
+			serve:  func(e *env, l net.Listener) { serve(e, l, otherCertificate(e)) },
 			reason: "ForeignCertificate", message: "server-0",
 		},
 		"not the Service's address": {
@@ -110,14 +110,14 @@ func servingCertificate(e *env) tls.Certificate {
 	return installtest.OrPanic(tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]))
 }
 
-// foreignCertificate has the right names, and is signed by a CA of another client's.
-func foreignCertificate(e *env) tls.Certificate {
+// otherCertificate has the right names, and is signed by a CA of another client's.
+func otherCertificate(e *env) tls.Certificate {
 	e.Helper()
-	data := foreignSecret(e).Data
+	data := otherSecret(e).Data
 	return installtest.OrPanic(tls.X509KeyPair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]))
 }
 
-func foreignSecret(e *env) *corev1.Secret {
+func otherSecret(e *env) *corev1.Secret {
 	e.Helper()
 	own := servingCertificate(e).Leaf
 	generation := installtest.OrPanic(certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter}))

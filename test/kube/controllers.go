@@ -17,7 +17,7 @@ import (
 // controllers and its cainjector, of its own packages (see test/certmanager), as the
 // cluster's administrator. It ends with the cluster's Stop; its definitions stay.
 func (c *Cluster) StartCertManager(ctx context.Context) error {
-	module, err := moduleBeside("certmanager")
+	module, err := moduleNextTo("certmanager")
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 	kept := Record{Namespace: "mall", Package: "shop", Objects: []Recorded{{Name: "shops.example.com"}}}
 	for name, test := range map[string]struct {
 		record Record
-		told   bool
+		reported   bool
 	}{
 		"a removal kept objects": {kept, true},
 		"no record":              {Record{Namespace: "mall", Package: "shop"}, false},
@@ -138,8 +138,8 @@ func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 		var r Removal
 		none := func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return nil, nil }
 		installtest.Must(t, r.Restrict(test.record, nil, nil, none))
-		told := slices.Contains(r.Messages, "no version of package shop is installed in namespace mall: only objects that an earlier removal kept can be removed")
-		if told != test.told || CheckRemoval(test.record, "shop.v1", "mall") != nil {
+		reported := slices.Contains(r.Messages, "no version of package shop is installed in namespace mall: only objects that an earlier removal kept can be removed")
+		if reported != test.reported || CheckRemoval(test.record, "shop.v1", "mall") != nil {
 			t.Errorf("%s: the messages are %q", name, r.Messages)
 		}
 	}
@@ -166,7 +166,7 @@ func TestRecordOfAnUpgrade(t *testing.T) {
 // What exists is described, unless the installation has created it and does not change it.
 func TestChanges(t *testing.T) {
 	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop", "labels": map[string]any{"level": "privileged"}}}}
-	foreign := object("Class", "", "2", "terraform")
+	unowned := object("Class", "", "2", "terraform")
 	account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "other", "namespace": "mall"}}}
 	own := account.DeepCopy()
 	own.SetName("own")
@@ -176,8 +176,8 @@ func TestChanges(t *testing.T) {
 		{Object: object("Unchanged", "", ""), Live: object("Unchanged", "", "1"), Action: Update},
 		{Object: object("Role", "mall", ""), Live: object("Role", "mall", "1"), Action: Update, Changed: []string{"rules"}},
 		{Object: namespace, Live: namespace, Action: Update, Changed: []string{"metadata.labels.level"}},
-		{Object: object("Class", "", ""), Live: foreign, Action: Overwrite, Changed: []string{"value"}},
-		{Object: object("Other", "", ""), Live: foreign, Action: Overwrite, Changed: []string{"value"}},
+		{Object: object("Class", "", ""), Live: unowned, Action: Overwrite, Changed: []string{"value"}},
+		{Object: object("Other", "", ""), Live: unowned, Action: Overwrite, Changed: []string{"value"}},
 		{Object: account, Live: account, Action: Keep},
 		{Object: own, Live: own, Action: Update},
 		{Object: own, Action: Create},

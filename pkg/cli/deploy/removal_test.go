@@ -30,7 +30,7 @@ func TestRemovalOf(t *testing.T) {
 		stored      string
 		others      []string
 		definitions bool
-		goes, told  []string
+		goes, messages  []string
 	}{
 		"definitions stay": {counted(ObjectCounts{"a": 1, "b": 1}), "", nil, false, all,
 			[]string{"CustomResourceDefinition shop stays, with 2 objects", namespaceStays}},
@@ -57,7 +57,7 @@ func TestRemovalOf(t *testing.T) {
 				}
 			}
 			installtest.Same(t, "what is removed", test.goes, goes)
-			installtest.Same(t, "output", test.told, r.Messages)
+			installtest.Same(t, "output", test.messages, r.Messages)
 			installtest.Same(t, "definitions that are listed as deleted", definitions, r.Definitions)
 		})
 	}
@@ -92,16 +92,16 @@ func TestOwn(t *testing.T) {
 		record     Record
 		earlier    []Record
 		group      *unstructured.Unstructured
-		goes, told []string
+		goes, messages []string
 	}{
 		"created":                              {record: recordOf(true, group, subscription), goes: []string{"OperatorGroup", "Subscription"}},
-		"only changed":                         {record: recordOf(false, group, subscription), told: byHand},
-		"no record":                            {told: byHand},
-		"recreated by another":                 {record: recordOf(true, group, subscription), group: object(groupkind.OperatorGroup, "3"), goes: []string{"Subscription"}, told: byHand[:1]},
+		"only changed":                         {record: recordOf(false, group, subscription), messages: byHand},
+		"no record":                            {messages: byHand},
+		"recreated by another":                 {record: recordOf(true, group, subscription), group: object(groupkind.OperatorGroup, "3"), goes: []string{"Subscription"}, messages: byHand[:1]},
 		"group of an earlier installation":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, goes: []string{"OperatorGroup", "Subscription"}},
-		"forged record of another package":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, group: object(groupkind.OperatorGroup, "1", "kubectl"), goes: []string{"Subscription"}, told: byHand[:1]},
-		"Subscription of another's record":     {record: recordOf(true, group), earlier: []Record{recordOf(true, subscription)}, goes: []string{"OperatorGroup"}, told: byHand[1:]},
-		"group that an earlier one has joined": {record: recordOf(true, subscription), earlier: []Record{recordOf(false, group)}, goes: []string{"Subscription"}, told: byHand[:1]},
+		"forged record of another package":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, group: object(groupkind.OperatorGroup, "1", "kubectl"), goes: []string{"Subscription"}, messages: byHand[:1]},
+		"Subscription of another's record":     {record: recordOf(true, group), earlier: []Record{recordOf(true, subscription)}, goes: []string{"OperatorGroup"}, messages: byHand[1:]},
+		"group that an earlier one has joined": {record: recordOf(true, subscription), earlier: []Record{recordOf(false, group)}, goes: []string{"Subscription"}, messages: byHand[:1]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -114,7 +114,7 @@ func TestOwn(t *testing.T) {
 			installtest.Must(t, r.Restrict(test.record, test.earlier, nil, live))
 			goes := installtest.Each(r.Delete, (*unstructured.Unstructured).GetKind)
 			installtest.Same(t, "what is removed", test.goes, goes)
-			installtest.Same(t, "output", test.told, r.Messages)
+			installtest.Same(t, "output", test.messages, r.Messages)
 		})
 	}
 }

@@ -176,13 +176,13 @@ func TestNothingIsRequestedOfAnotherClientsIssuer(t *testing.T) {
 }
 
 // answerWithIssuers answers a question: nothing exists but Issuers of another client.
-func answerWithIssuers(d *decision, question Question, foreign []string) {
+func answerWithIssuers(d *decision, question Question, unowned []string) {
 	switch q := question.(type) {
 	case ReadSecret:
 		d.secrets[q.Name] = nil
 	case WatchObject:
 		object := Object{Cached: true}
-		if q.Resource == issuers.Issuers && slices.Contains(foreign, q.Name) {
+		if q.Resource == issuers.Issuers && slices.Contains(unowned, q.Name) {
 			object.Live = &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cert-manager.io/v1", "kind": "Issuer"}}
 			object.Live.SetNamespace(q.Namespace)
 			object.Live.SetName(q.Name)

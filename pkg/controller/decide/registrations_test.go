@@ -53,7 +53,7 @@ func TestUnlabelledRegistrations(t *testing.T) {
 	client := func(namespace, service string) admissionregistrationv1.WebhookClientConfig {
 		return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: service}}
 	}
-	own, foreign := client("shop", "manager-service"), client("gatekeeper", "gatekeeper-webhook-service")
+	own, other := client("shop", "manager-service"), client("gatekeeper", "gatekeeper-webhook-service")
 	otherOperator := csvspec.OwnerLabels(&operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "elsewhere", Name: "other.v1"}})
 	for title, test := range map[string]struct {
 		name    string
@@ -62,8 +62,8 @@ func TestUnlabelledRegistrations(t *testing.T) {
 		adopted bool
 	}{
 		"calls the operator's Service":                  {name: "v-x7k2p", calls: own, adopted: true},
-		"has the derived name":                          {name: derived, calls: foreign, adopted: true},
-		"only recorded":                                 {name: "gatekeeper-validating-webhook-configuration", calls: foreign},
+		"has the derived name":                          {name: derived, calls: other, adopted: true},
+		"only recorded":                                 {name: "gatekeeper-validating-webhook-configuration", calls: other},
 		"only recorded, calls a namesake":               {name: "v", calls: client("gatekeeper", "manager-service")},
 		"has the labels of another operator that lives": {name: "v", calls: own, labels: otherOperator},
 	} {

@@ -140,11 +140,11 @@ func TestMetadataOfAClusterServiceVersion(t *testing.T) {
 
 // A binding is not written to a role that another client created or changed.
 func TestRoleOfAnotherClientIsNotBound(t *testing.T) {
-	foreign := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "operator"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}}
+	existing := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "operator"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}}
 	f := stageFacts()
 	f.CSV.Finalizers, f.CSV.Annotations = []string{wellknown.FinalizerCSV}, f.Scope.Annotations()
 	plan := decided(t, f)
-	plan = decided(t, f, Occupied{Step: plan.Steps[0], Existing: foreign})
+	plan = decided(t, f, Occupied{Step: plan.Steps[0], Existing: existing})
 	installtest.Same(t, "it continues", false, plan.Continues)
 	installtest.Same(t, "not lifted", []string{"ClusterRole operator", "ClusterRoleBinding operator"}, slices.Sorted(maps.Keys(plan.NotLifted)))
 }

@@ -18,8 +18,8 @@ import (
 // Metrics have only what the status of a WebhookRollout has now.
 func TestStatusCollector(t *testing.T) {
 	rollout := &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
-	told := []*managerv1alpha1.WebhookRollout{rollout}
-	collector := statusCollector{func() []*managerv1alpha1.WebhookRollout { return told }}
+	rollouts := []*managerv1alpha1.WebhookRollout{rollout}
+	collector := statusCollector{func() []*managerv1alpha1.WebhookRollout { return rollouts }}
 	expect := func(want string) {
 		t.Helper()
 		installtest.Must(t, testutil.CollectAndCompare(collector, strings.NewReader(want)))
@@ -77,7 +77,7 @@ olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="s
 olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Waiting",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
 `)
 
-	told = nil
+	rollouts = nil
 	expect("")
 }
 

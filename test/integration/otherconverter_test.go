@@ -15,7 +15,7 @@ import (
 
 // A conversion that another client has set up, and that works, is not replaced: neither at the
 // installation nor after an edit. When what converts no longer exists it is.
-func TestForeignConversion(t *testing.T) {
+func TestConversionOfAnotherClient(t *testing.T) {
 	for name, begin := range map[string]func(e *env, crd string){
 		"at the installation": func(e *env, crd string) { e.create(converting("operator.v1", crd)) },
 		"by an edit": func(e *env, crd string) {
@@ -97,7 +97,7 @@ func converts(e *env, crd, namespace, service, caBundle string) {
 }
 
 // A definition that is named any number of times is asked about once in each reconciliation.
-func TestForeignConversionNamedManyTimes(t *testing.T) {
+func TestConversionOfAnotherClientNamedManyTimes(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "rivets", "v1", "v2").Name
 	service(e, "helms", map[string]string{"app": "another"})
