@@ -93,9 +93,9 @@ func TestDefinitionsAreChecked(t *testing.T) {
 	removal := removalOf(t, c, installer.Installation{Bundle: bundleWith(t, crd), Manifests: manifestsOf(t, crd)}, false)
 	installtest.Among(t, removal.Messages, fmt.Sprintf("CustomResourceDefinition %s stays, with %d objects, stored in v1", crd.Name, count))
 	for name, test := range map[string]struct {
-		schema string
-		messages   int
-		says   []string
+		schema   string
+		messages int
+		says     []string
 	}{
 		"a rule that all break": {schemas["rule"], 11, []string{"Check.bundle.example.com large-0: the next schema of version v2 refuses it", "too large", "change the object first", "2 more objects of checks.bundle.example.com like these"}},
 		"nothing new":           {schemas["anything"], 0, nil},

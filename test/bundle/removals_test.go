@@ -134,9 +134,9 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 		return lacking{next, "/" + crd.Spec.Group + "/v1/" + crd.Spec.Names.Plural}
 	})
 	for name, test := range map[string]struct {
-		config *rest.Config
-		crd    *apiextensionsv1.CustomResourceDefinition
-		message   string
+		config  *rest.Config
+		crd     *apiextensionsv1.CustomResourceDefinition
+		message string
 	}{
 		"never, as its kind is taken": {cluster.Config(), taken, "with no objects"},
 		"not yet, after a change":     {notYet, crd, "with an unknown number of objects, which cannot be read now"},

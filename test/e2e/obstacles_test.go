@@ -34,7 +34,7 @@ func TestNeverRegistered(t *testing.T) {
 		says   []string
 		// predicted is the finding by which bundle validate knows before.
 		predicted string
-		event    string // what a kubelet reports of a pod, where its status reports nothing
+		event     string // what a kubelet reports of a pod, where its status reports nothing
 	}{
 		"another client's certificate": {
 			pod: func(pod *corev1.PodSpec) { pod.Containers[0].Args = []string{"serve", "--foreign"} },
@@ -53,25 +53,25 @@ func TestNeverRegistered(t *testing.T) {
 			says: []string{"container hook ends with exit code 1", "kubectl -n", "--previous"},
 		},
 		"a ServiceAccount that does not exist": {
-			pod:      func(pod *corev1.PodSpec) { pod.ServiceAccountName = "absent" },
-			says:     []string{"its pods cannot be created", "serviceaccount \"absent\" not found"},
+			pod:       func(pod *corev1.PodSpec) { pod.ServiceAccountName = "absent" },
+			says:      []string{"its pods cannot be created", "serviceaccount \"absent\" not found"},
 			predicted: "missing-service-account",
 		},
 		"a Secret that does not exist": {
 			pod: func(pod *corev1.PodSpec) {
 				mount(pod, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: absent.Name}})
 			},
-			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
+			says:      []string{"container hook is being created", "kubectl -n", "describe pod"},
 			predicted: "missing-secret",
-			event:    `secret "absent" not found`,
+			event:     `secret "absent" not found`,
 		},
 		"a ConfigMap that does not exist": {
 			pod: func(pod *corev1.PodSpec) {
 				mount(pod, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: absent}})
 			},
-			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
+			says:      []string{"container hook is being created", "kubectl -n", "describe pod"},
 			predicted: "missing-secret",
-			event:    `configmap "absent" not found`,
+			event:     `configmap "absent" not found`,
 		},
 		"a Secret among others that does not exist": {
 			pod: func(pod *corev1.PodSpec) {
@@ -80,9 +80,9 @@ func TestNeverRegistered(t *testing.T) {
 					{Secret: &corev1.SecretProjection{LocalObjectReference: absent}},
 				}}})
 			},
-			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
+			says:      []string{"container hook is being created", "kubectl -n", "describe pod"},
 			predicted: "missing-secret",
-			event:    `secret "absent" not found`,
+			event:     `secret "absent" not found`,
 		},
 		"a variable of a Secret that does not exist": {
 			pod: func(pod *corev1.PodSpec) {
@@ -90,14 +90,14 @@ func TestNeverRegistered(t *testing.T) {
 					SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: absent, Key: "a"},
 				}})
 			},
-			says:     []string{`container hook waits: secret "absent" not found`},
+			says:      []string{`container hook waits: secret "absent" not found`},
 			predicted: "missing-secret",
 		},
 		"variables of a ConfigMap that does not exist": {
 			pod: func(pod *corev1.PodSpec) {
 				pod.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: absent}}}
 			},
-			says:     []string{`container hook waits: configmap "absent" not found`},
+			says:      []string{`container hook waits: configmap "absent" not found`},
 			predicted: "missing-secret",
 		},
 		"a Deployment without replicas": {
@@ -113,7 +113,7 @@ func TestNeverRegistered(t *testing.T) {
 			},
 			phase: operatorsv1alpha1.CSVPhasePending, reason: operatorsv1alpha1.CSVReasonRequirementsNotMet,
 			state: managerv1alpha1.WebhookBlocked, why: "NotInstallable",
-			says:     []string{"Deployment other", "set spec.webhookdefinitions[0].deploymentName to one of hook"},
+			says:      []string{"Deployment other", "set spec.webhookdefinitions[0].deploymentName to one of hook"},
 			predicted: "unknown-deployment",
 		},
 		"a targetPort that no container names": {

@@ -128,8 +128,8 @@ func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 	installtest.Error(t, "remove shop.v1 with its own bundle", CheckRemoval(interrupted, "shop.v2", "mall"))
 	kept := Record{Namespace: "mall", Package: "shop", Objects: []Recorded{{Name: "shops.example.com"}}}
 	for name, test := range map[string]struct {
-		record Record
-		reported   bool
+		record   Record
+		reported bool
 	}{
 		"a removal kept objects": {kept, true},
 		"no record":              {Record{Namespace: "mall", Package: "shop"}, false},

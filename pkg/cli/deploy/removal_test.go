@@ -26,11 +26,11 @@ func TestRemovalOf(t *testing.T) {
 	all := []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"}
 	const namespaceStays = "Namespace shop stays"
 	for name, test := range map[string]struct {
-		objects     map[string]ObjectCounts
-		stored      string
-		others      []string
-		definitions bool
-		goes, messages  []string
+		objects        map[string]ObjectCounts
+		stored         string
+		others         []string
+		definitions    bool
+		goes, messages []string
 	}{
 		"definitions stay": {counted(ObjectCounts{"a": 1, "b": 1}), "", nil, false, all,
 			[]string{"CustomResourceDefinition shop stays, with 2 objects", namespaceStays}},
@@ -89,9 +89,9 @@ func TestOwn(t *testing.T) {
 		"Subscription shop stays: no installation by these commands created it; once nothing needs it: kubectl -n mall delete subscription.operators.coreos.com shop",
 	}
 	for name, test := range map[string]struct {
-		record     Record
-		earlier    []Record
-		group      *unstructured.Unstructured
+		record         Record
+		earlier        []Record
+		group          *unstructured.Unstructured
 		goes, messages []string
 	}{
 		"created":                              {record: recordOf(true, group, subscription), goes: []string{"OperatorGroup", "Subscription"}},
