@@ -18,8 +18,7 @@ func TestSelfSignedCertificateIsRenewed(t *testing.T) {
 	different := map[string]bool{}
 	for day := range 3 * 365 {
 		at := now.Add(time.Duration(day) * 24 * time.Hour)
-		c, err := r.at(at)
-		installtest.Must(t, err)
+		c := installtest.OrPanic(r.at(at))
 		roots := x509.NewCertPool()
 		roots.AddCert(c.Leaf)
 		if _, err := c.Leaf.Verify(x509.VerifyOptions{DNSName: "manager-0", Roots: roots, CurrentTime: at}); err != nil {
@@ -65,8 +64,7 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 
 func writePair(t *testing.T, certFile, keyFile string, now time.Time) *tls.Certificate {
 	t.Helper()
-	c, err := selfSigned("manager", now)
-	installtest.Must(t, err)
+	c := installtest.OrPanic(selfSigned("manager", now))
 	key := installtest.OrPanic(x509.MarshalPKCS8PrivateKey(c.PrivateKey))
 	for file, block := range map[string]*pem.Block{
 		certFile: {Type: "CERTIFICATE", Bytes: c.Certificate[0]},

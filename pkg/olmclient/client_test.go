@@ -21,8 +21,7 @@ func newClient(t *testing.T, config rest.Config, handle http.HandlerFunc) *Clien
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
 	config.Host = server.URL
-	c, err := New(&config)
-	installtest.Must(t, err)
+	c := installtest.OrPanic(New(&config))
 	return c
 }
 

@@ -104,8 +104,7 @@ func newEnvWithInstaller(t *testing.T) (*env, *installer.Installer) {
 
 func (e *env) client(t *testing.T, object *unstructured.Unstructured) dynamic.ResourceInterface {
 	t.Helper()
-	client, err := e.resource(object)
-	must(t, err)
+	client := installtest.OrPanic(e.resource(object))
 	return client
 }
 

@@ -120,8 +120,7 @@ func dryRun(t *testing.T, e *env, dir string) error {
 	if err != nil {
 		return err
 	}
-	again, err := renderedFrom(dir)
-	must(t, err)
+	again := installtest.OrPanic(renderedFrom(dir))
 	installtest.Same(t, "rendered twice it differs:", manifests, again)
 	var all []error
 	for _, object := range manifests {

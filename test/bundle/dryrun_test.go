@@ -39,8 +39,7 @@ func folder(t *testing.T, name string, files map[string]string) string {
 
 func opened(t *testing.T, files map[string]string) *bundle.Bundle {
 	t.Helper()
-	b, err := bundle.Open(t.Context(), folder(t, "bundle", files), bundle.Registry{})
-	must(t, err)
+	b := installtest.OrPanic(bundle.Open(t.Context(), folder(t, "bundle", files), bundle.Registry{}))
 	return b
 }
 

@@ -213,8 +213,7 @@ func prepared(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.O
 	t.Helper()
 	kept, err := c.CompleteGroup(t.Context(), b, &o)
 	must(t, err)
-	manifests, err := bundle.Manifests(b, o)
-	must(t, err)
+	manifests := installtest.OrPanic(bundle.Manifests(b, o))
 	i := installer.Installation{Bundle: b, Manifests: manifests, KeptGroup: kept, Timeout: time.Minute, Print: t.Logf}
 	must(t, c.UseExistingNames(t.Context(), i))
 	return i

@@ -37,8 +37,7 @@ func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
 			kinds, namespaced[kind] = append(kinds, kind), r.Namespaced
 		}
 	}
-	answered, err := c.Scopes(t.Context(), append(kinds, schema.GroupKind{Group: "nobody.example.com", Kind: "Thing"}))
-	must(t, err)
+	answered := installtest.OrPanic(c.Scopes(t.Context(), append(kinds, schema.GroupKind{Group: "nobody.example.com", Kind: "Thing"})))
 	for kind, want := range namespaced {
 		if got, there := answered[kind]; !there || got != want {
 			t.Errorf("%s: got %t, %t, want %t", kind, got, there, want)
@@ -155,8 +154,7 @@ func conditioned(t *testing.T, conditions ...admissionregistrationv1.MatchCondit
 
 func (e *env) registerConditioned(t *testing.T, b *bundle.Bundle) error {
 	t.Helper()
-	authored, err := csvspec.MatchConditions(b.CSV)
-	must(t, err)
+	authored := installtest.OrPanic(csvspec.MatchConditions(b.CSV))
 	d := first(b)
 	webhook := d.GetValidatingWebhook(testNamespace, nil, nil)
 	webhook.MatchConditions = slices.Clone(authored[webhook.Name])

@@ -55,8 +55,7 @@ func TestMaliceIsShownBeforeTheQuestion(t *testing.T) {
 	for _, reference := range []string{"ClusterRole.rbac.authorization.k8s.io/view", "ClusterRole.rbac.authorization.k8s.io/edit", "APIService.apiregistration.k8s.io/v1.apps"} {
 		adopted = append(adopted, "--adopt", reference)
 	}
-	manifests, err := bundle.Manifests(b, bundle.Options{AllowKinds: b.KindsToAllow()})
-	must(t, err)
+	manifests := installtest.OrPanic(bundle.Manifests(b, bundle.Options{AllowKinds: b.KindsToAllow()}))
 	before := e.existing(t, manifests)
 	for question, flags := range map[string][]string{
 		"Overwrite ":                         nil,

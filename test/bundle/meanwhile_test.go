@@ -212,8 +212,7 @@ func (e *env) describe(t *testing.T, name, description string) {
 // record stores the record of the installation whose package and namespace have this name.
 func (e *env) record(t *testing.T, name string, r deploy.Record) {
 	t.Helper()
-	data, err := r.Data()
-	must(t, err)
+	data := installtest.OrPanic(r.Data())
 	kube.Create(t, e.kube.CoreV1().ConfigMaps(name), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: deploy.RecordName(name)}, Data: data})
 }
 

@@ -13,7 +13,7 @@ func orderByCommand(e *env) (generation int64) {
 	e.Helper()
 	term := &terminal{env: e}
 	said := term.works("", "certificates", "rotate", "hook.v1", "-n", e.namespace)
-	installtest.Same(t, "what a rotation prints", "rotation requested; to follow it: kubectl webhooks certificates -n "+e.namespace+"\n", said)
+	installtest.Same(e, "what a rotation prints", "rotation requested; to follow it: kubectl webhooks certificates -n "+e.namespace+"\n", said)
 	const stale = "0/2 new, 2 old, 0 unknown" // until servers that do not reload have had the time to
 	e.eventually("pods serve the previous certificate", func() (bool, any) {
 		c := e.certificate("hook.v1")

@@ -104,8 +104,7 @@ func (e *env) bundleOf(crd *apiextensionsv1.CustomResourceDefinition, csv *opera
 		e.must(os.MkdirAll(filepath.Dir(file), 0o700))
 		e.must(os.WriteFile(file, text, 0o600))
 	}
-	b, err := bundlepkg.Open(e.ctx, folder, bundlepkg.Registry{})
-	e.must(err)
+	b := installtest.OrPanic(bundlepkg.Open(e.ctx, folder, bundlepkg.Registry{}))
 	return b
 }
 
@@ -123,8 +122,7 @@ func installing(e *env, b *bundlepkg.Bundle, patience time.Duration, watch ...st
 	if len(watch) == 0 {
 		watch = []string{metav1.NamespaceAll}
 	}
-	manifests, err := bundlepkg.Manifests(b, bundlepkg.Options{Namespace: e.namespace, Watch: watch})
-	e.must(err)
+	manifests := installtest.OrPanic(bundlepkg.Manifests(b, bundlepkg.Options{Namespace: e.namespace, Watch: watch}))
 	c := installtest.OrPanic(installer.New(cluster.Config()))
 	i := &installation{env: e, ended: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(e.ctx)

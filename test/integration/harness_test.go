@@ -179,8 +179,7 @@ func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, s
 // cuts off the ones that the judge selects.
 func proxy(e *env, judge kube.Judge) *kube.Proxy {
 	e.Helper()
-	p, err := kube.NewProxy(cluster.Config(), judge)
-	e.must(err)
+	p := installtest.OrPanic(kube.NewProxy(cluster.Config(), judge))
 	e.Cleanup(p.Close)
 	return p
 }

@@ -115,7 +115,6 @@ func keysOfCAs(secrets []*corev1.Secret, namespace string) (found []string, keys
 
 // The search finds a key that exists, wherever it is and however it is written.
 func TestThePrivateKeyOfACAIsFound(t *testing.T) {
-	e := &env{T: t} // without a cluster
 	key := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true}
 	ca := installtest.OrPanic(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))

@@ -47,8 +47,7 @@ func TestMetricsAccess(t *testing.T) {
 		response, err := http.DefaultClient.Do(request)
 		e.must(err)
 		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		e.must(err)
+		body := installtest.OrPanic(io.ReadAll(response.Body))
 		if (response.StatusCode == http.StatusOK) != (string(body) == "metrics") {
 			t.Errorf("%d with the body %q", response.StatusCode, body)
 		}

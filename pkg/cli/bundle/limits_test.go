@@ -99,8 +99,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 		must(t, os.Symlink("pipe.yaml", filepath.Join(dir, folder, "link.yaml")))
 		must(t, os.Symlink("/dev/zero", filepath.Join(dir, folder, "zero.yaml")))
 	}
-	b, err := Open(t.Context(), dir, Registry{})
-	must(t, err)
+	b := installtest.OrPanic(Open(t.Context(), dir, Registry{}))
 	for _, file := range []string{"pipe", "link", "zero"} {
 		for _, folder := range []string{"manifests", "metadata"} {
 			if !b.has(BrokenFile, folder+"/"+file+".yaml") {

@@ -37,7 +37,7 @@ func TestExamineIsInterrupted(t *testing.T) {
 		}
 		interrupt()
 	}()
-	_, err = serving(t, int32(silent.Addr().(*net.TCPAddr).Port)).Examine(ctx, true)
+	_, err := serving(t, int32(silent.Addr().(*net.TCPAddr).Port)).Examine(ctx, true)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}

@@ -202,8 +202,7 @@ func TestRecord(t *testing.T) {
 	r.Add(Step{Object: object("Kept", "", ""), Live: object("Kept", "", "3"), Action: Keep})
 	r.SetUID(object("Class", "", "1"))
 	r.Add(Step{Object: created.Object, Live: object("Class", "", "1"), Action: Update})
-	data, err := r.Data()
-	installtest.Must(t, err)
+	data := installtest.OrPanic(r.Data())
 	again, err := ReadRecord(data)
 	installtest.Must(t, err)
 	want := []Recorded{

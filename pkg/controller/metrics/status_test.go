@@ -96,13 +96,11 @@ func TestMetricNames(t *testing.T) {
 	m.ObserveReconciliation("ClusterServiceVersion", time.Second, nil)
 	m.writes.WithLabelValues("create", "Service", "ok")
 	m.registrations.WithLabelValues("ConversionWebhook").Observe(1)
-	problems, err := testutil.GatherAndLint(registry)
-	installtest.Must(t, err)
+	problems := installtest.OrPanic(testutil.GatherAndLint(registry))
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-	families, err := registry.Gather()
-	installtest.Must(t, err)
+	families := installtest.OrPanic(registry.Gather())
 	for _, f := range families {
 		name := f.GetName()
 		if !strings.HasPrefix(name, "olm_webhook_manager_") {

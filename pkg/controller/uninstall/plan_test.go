@@ -48,8 +48,7 @@ func TestDryDeletion(t *testing.T) {
 			installtest.Must(t, err)
 			dry, err := dryDeletion(r)
 			installtest.Must(t, err)
-			text, err := io.ReadAll(dry.Body)
-			installtest.Must(t, err)
+			text := installtest.OrPanic(io.ReadAll(dry.Body))
 			var got metav1.DeleteOptions
 			installtest.Must(t, json.Unmarshal(text, &got))
 			want := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}, DryRun: []string{"All"}}

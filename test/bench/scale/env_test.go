@@ -263,8 +263,7 @@ func (e *env) csvs(size int, replicas int32) []*operatorsv1alpha1.ClusterService
 }
 
 func (e *env) auditEnd() int64 {
-	place, err := cluster.Audit.End()
-	e.must(err)
+	place := installtest.OrPanic(cluster.Audit.End())
 	return place
 }
 

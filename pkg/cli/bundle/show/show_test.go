@@ -20,8 +20,7 @@ func read(t *testing.T, example string) *bundle.Bundle {
 func summary(t *testing.T, example string, watch []string) Summary {
 	t.Helper()
 	b := read(t, example)
-	manifests, err := bundle.Manifests(b, bundle.Options{})
-	installtest.Must(t, err)
+	manifests := installtest.OrPanic(bundle.Manifests(b, bundle.Options{}))
 	for _, m := range manifests {
 		// Also namespaces that the example does not support: what is shown is the OperatorGroup's.
 		if m.GetKind() == "OperatorGroup" && watch != nil {

@@ -73,8 +73,7 @@ func TestBundleCommands(t *testing.T) {
 }
 
 func TestValidateIsReadByPrograms(t *testing.T) {
-	out, err := command(t, "validate", "-o", "json", "../../../../examples/projectpolicy/bundle")
-	installtest.Must(t, err)
+	out := installtest.OrPanic(command(t, "validate", "-o", "json", "../../../../examples/projectpolicy/bundle"))
 	var reports []lint.Report
 	installtest.Must(t, json.Unmarshal([]byte(out), &reports))
 	if len(reports) != 1 || len(reports[0].Findings) != 4 || reports[0].Findings[0].Waived == "" {

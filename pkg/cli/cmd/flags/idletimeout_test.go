@@ -75,8 +75,7 @@ func TestConfigHasIdleTimeout(t *testing.T) {
 	address := "http://127.0.0.1:1"
 	flags := NewCluster()
 	flags.APIServer = &address
-	config, err := flags.Config()
-	installtest.Must(t, err)
+	config := installtest.OrPanic(flags.Config())
 	if limited, is := config.WrapTransport(http.DefaultTransport).(idleTimeout); !is || limited.limit != maxIdle {
 		t.Errorf("its transport is %T", config.WrapTransport(http.DefaultTransport))
 	}

@@ -21,8 +21,7 @@ func TestElectorsOfOneHostDiffer(t *testing.T) {
 	installtest.Must(t, err)
 	identities := map[string]bool{}
 	for range 2 {
-		e, err := newElector(kube, "any", logrus.New(), func(context.Context) {})
-		installtest.Must(t, err)
+		e := installtest.OrPanic(newElector(kube, "any", logrus.New(), func(context.Context) {}))
 		identity := e.lock.Identity()
 		if !strings.HasPrefix(identity, host+"_") {
 			t.Errorf("identity %q does not begin with the host name %s", identity, host)

@@ -40,8 +40,7 @@ func TestValidator(t *testing.T) {
 	object := func(name string, size int64) unstructured.Unstructured {
 		return unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": map[string]any{"namespace": "shop", "name": name}, "size": size}}
 	}
-	v, err := NewValidator(next, deploy.Reading{Version: "v1", Fits: []string{"v2", "v1", "v0", "v3"}})
-	installtest.Must(t, err)
+	v := installtest.OrPanic(NewValidator(next, deploy.Reading{Version: "v1", Fits: []string{"v2", "v1", "v0", "v3"}}))
 	objects := []unstructured.Unstructured{object("good", 3), object("small", 0), object("large", 7)}
 	got := strings.Join(v.Validate(t.Context(), objects), "\n")
 	want := strings.Join([]string{
