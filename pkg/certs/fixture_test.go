@@ -154,10 +154,7 @@ func describe(secret *corev1.Secret) string {
 }
 
 func numbersOf(authorities []*x509.Certificate) string {
-	var numbers []string
-	for _, ca := range authorities {
-		numbers = append(numbers, fmt.Sprint(numberOf(ca)))
-	}
+	numbers := installtest.Each(authorities, func(ca *x509.Certificate) string { return fmt.Sprint(numberOf(ca)) })
 	return strings.Join(numbers, " ")
 }
 

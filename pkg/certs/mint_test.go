@@ -34,9 +34,8 @@ func TestMintLimitsTheLeaf(t *testing.T) {
 	installtest.Same(t, "the names of the leaf", names, leaf.DNSNames)
 	installtest.Same(t, "the extended key usage of the leaf", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, leaf.ExtKeyUsage)
 	installtest.Same(t, "the key usage of the leaf", x509.KeyUsageDigitalSignature, leaf.KeyUsage)
-	if leaf.IsCA || !leaf.BasicConstraintsValid {
-		t.Error("the leaf has no basic constraints, or is a CA")
-	}
+	installtest.Same(t, "the leaf is a CA", false, leaf.IsCA)
+	installtest.Same(t, "the leaf has basic constraints", true, leaf.BasicConstraintsValid)
 }
 
 func TestMintLimitsTheCA(t *testing.T) {

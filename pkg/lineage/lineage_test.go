@@ -41,10 +41,7 @@ func version(line string) *operatorsv1alpha1.ClusterServiceVersion {
 
 // of finds the relatives of the first of some versions.
 func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
-	var all []*operatorsv1alpha1.ClusterServiceVersion
-	for _, line := range lines {
-		all = append(all, version(line))
-	}
+	all := installtest.Each(lines, version)
 	return all[0], Of(all[0], Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
 			i := slices.IndexFunc(all, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.Name == name })

@@ -100,9 +100,8 @@ func TestHeaders(t *testing.T) {
 			installtest.Must(t, err)
 		}
 		for _, h := range headers {
-			if h.Get("User-Agent") != want || h.Get("Accept") != "application/json, */*" {
-				t.Errorf("user agent %q: headers %v", configured, h)
-			}
+			installtest.Same(t, "User-Agent", want, h.Get("User-Agent"))
+			installtest.Same(t, "Accept", "application/json, */*", h.Get("Accept"))
 		}
 	}
 }

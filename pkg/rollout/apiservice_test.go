@@ -73,9 +73,7 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 	}
 	expect("at first", "Installing: apiServices not installed: APIService "+pondAPI+": the Deployment is being created",
 		pondAPI+" Waiting DeploymentNotAvailable: the Deployment is being created")
-	if len(c.Observed.AuthDelegators) != 1 || len(c.Observed.AuthReaders) != 1 {
-		t.Fatal("its server lacks the permissions to authenticate clients")
-	}
+	installtest.Same(t, "bindings by which its server authenticates clients", []int{1, 1}, []int{len(c.Observed.AuthDelegators), len(c.Observed.AuthReaders)})
 	c.becomeAvailable("manager")
 	expect("available", "Installing: apiServices not installed: APIService "+pondAPI+": the registration is being written",
 		pondAPI+" Waiting Registering: the registration is being written")
@@ -118,9 +116,7 @@ func TestAPIServiceOrder(t *testing.T) {
 		c.reconcile()
 		c.becomeAvailable("first")
 	}
-	if c.Observed.Deployments["second"] != nil {
-		t.Fatal("the second Deployment is started before the first one's APIService is available")
-	}
+	installtest.Same(t, "the second Deployment before the first one's APIService is available", nil, c.Observed.Deployments["second"])
 	c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
 	c.reconcile()
 	if c.Observed.Deployments["second"] == nil {

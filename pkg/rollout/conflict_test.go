@@ -71,9 +71,9 @@ func TestConflictBeforeInstallation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := clusterWith(t, webhookOf("manager"))
 			test.put(c)
-			if plan := c.reconcile(); len(plan.Steps) > 0 || phasesOf(plan)[len(plan.Phases)-1] != test.wantPhase {
-				t.Errorf("steps %q, phases %q", stepsOf(plan), phasesOf(plan))
-			}
+			plan := c.reconcile()
+			installtest.None(t, "steps", plan.Steps)
+			installtest.Same(t, "the last phase", test.wantPhase, lastPhaseOf(plan))
 		})
 	}
 }

@@ -127,10 +127,9 @@ func TestConditionsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 	for _, name := range []string{"a", "A_b.c", "example.com/a", "a b", "-a", "a/b/c", "Example.com/a", strings.Repeat("a", 64)} {
 		e.judgedAlike(t, admissionregistrationv1.MatchCondition{Name: name, Expression: "true"})
 	}
-	var many []admissionregistrationv1.MatchCondition
-	for i := range 65 {
-		many = append(many, admissionregistrationv1.MatchCondition{Name: fmt.Sprint("a", i), Expression: "true"})
-	}
+	many := installtest.Times(65, func(i int) admissionregistrationv1.MatchCondition {
+		return admissionregistrationv1.MatchCondition{Name: fmt.Sprint("a", i), Expression: "true"}
+	})
 	e.judgedAlike(t, many...)
 	e.judgedAlike(t, many[:64]...)
 }

@@ -46,14 +46,7 @@ func (e *env) manage(t *testing.T) {
 	c, err := controller.New(clients, &record.FakeRecorder{}, metrics.New(prometheus.NewRegistry()), logrus.NewEntry(log),
 		controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 2})
 	must(t, err)
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running wait.Group
-	running.Start(func() {
-		if c.Fill(ctx) == nil {
-			c.Run(ctx)
-		}
-	})
-	t.Cleanup(func() { stop(); running.Wait() })
+	kube.RunController(t, c)
 }
 
 func managerFails(t *testing.T, e *env, b *bundle.Bundle) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -53,9 +54,7 @@ func TestOwnedAPIService(t *testing.T) {
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
 	e.create(c)
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	if !strings.HasPrefix(message, "apiServices not installed: ") {
-		t.Errorf("message %q does not begin with OLM's words", message)
-	}
+	installtest.Prefix(t, "the message", "apiServices not installed: ", message)
 	same(t, "the APIService before anybody serves it", a.registered(), nil)
 	a.start()
 	e.succeeds("operator.v1")
@@ -178,9 +177,7 @@ func TestAPIServiceOfAnotherOwner(t *testing.T) {
 	m := e.manage()
 	e.create(a.csv("operator.v1"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict)
-	if !strings.HasPrefix(message, "unable to adopt APIService: ") {
-		t.Errorf("message %q does not begin with OLM's words", message)
-	}
+	installtest.Prefix(t, "the message", "unable to adopt APIService: ", message)
 	c := a.csv("builtin.v1")
 	c.Spec.APIServiceDefinitions.Owned[0].Group, c.Spec.APIServiceDefinitions.Owned[0].Version = "apps", "v99"
 	e.create(c)

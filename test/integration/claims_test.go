@@ -8,6 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -91,10 +92,7 @@ func TestNoWebhooks(t *testing.T) {
 	c := csv("operator.v1", "server")
 	c.Spec.WebhookDefinitions = nil
 	e.install(c)
-	var kinds []string
-	for _, o := range e.owned(derived) {
-		kinds = append(kinds, o.GetKind())
-	}
+	kinds := installtest.Each(e.owned(derived), kindOf)
 	slices.Sort(kinds)
 	if !slices.Equal(kinds, []string{"Deployment", "OperatorCondition", "Role", "RoleBinding"}) { // and who may write its condition
 		t.Errorf("created for it: %v", kinds)

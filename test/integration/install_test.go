@@ -14,6 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const installed = "testdata/installed"
@@ -38,10 +39,9 @@ func TestInstallPhases(t *testing.T) {
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	setAvailable(e, "server", true)
 	e.succeeds("operator.v1")
-	var got []string
-	for _, c := range e.get("operator.v1").Status.Conditions {
-		got = append(got, fmt.Sprintf("%s/%s: %s", c.Phase, c.Reason, c.Message))
-	}
+	got := installtest.Each(e.get("operator.v1").Status.Conditions, func(c operatorsv1alpha1.ClusterServiceVersionCondition) string {
+		return fmt.Sprintf("%s/%s: %s", c.Phase, c.Reason, c.Message)
+	})
 	expect(t, got,
 		"Pending/RequirementsUnknown: requirements not yet checked",
 		"InstallReady/AllRequirementsMet: all requirements found, attempting install",

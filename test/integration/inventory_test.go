@@ -133,3 +133,5 @@ func namesOf(objects []unstructured.Unstructured) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+func kindOf(o unstructured.Unstructured) string { return o.GetKind() }

@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // What a suite written for OLM v0 does to ClusterServiceVersions, and no other test of this
@@ -159,10 +160,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
 	noLongerExist(e, "operator.v1")
 
-	kept := []string{}
-	for _, o := range e.owned(derived) {
-		kept = append(kept, o.GetKind())
-	}
+	kept := installtest.Each(e.owned(derived), kindOf)
 	slices.Sort(kept)
 	expect(t, kept, "Deployment", "OperatorCondition", "Role", "Role", "RoleBinding", "RoleBinding", "Secret", "Service")
 	e.install(csv("operator.v1", "server"))

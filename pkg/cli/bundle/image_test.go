@@ -112,11 +112,9 @@ func TestImages(t *testing.T) {
 }
 
 func folders(n int) []tar.Header {
-	var all []tar.Header
-	for i := range n {
-		all = append(all, tar.Header{Typeflag: tar.TypeDir, Name: fmt.Sprintf("manifests/%d/", i)})
-	}
-	return all
+	return installtest.Times(n, func(i int) tar.Header {
+		return tar.Header{Typeflag: tar.TypeDir, Name: fmt.Sprintf("manifests/%d/", i)}
+	})
 }
 
 // sparseArchive has a file of a few bytes that is read as 8 MiB of zeros.

@@ -96,9 +96,8 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 		return manifests[i].Object
 	}
 	for _, m := range manifests {
-		if m.GetLabels()["team"] != "shop" || m.Object["status"] != nil {
-			t.Errorf("%s has labels %v, status %v", m.GetKind(), m.GetLabels(), m.Object["status"])
-		}
+		installtest.Same(t, "team of the "+m.GetKind(), "shop", m.GetLabels()["team"])
+		installtest.Same(t, "status of the "+m.GetKind(), nil, m.Object["status"])
 	}
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		metadata := find(kind)["metadata"].(map[string]any)

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -203,9 +202,8 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 	must(t, os.CopyFS(dir, files(map[string]string{"manifests/csv.yaml": csvText})))
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	if _, err := Open(ctx, dir, Registry{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
+	_, err := Open(ctx, dir, Registry{})
+	installtest.ErrorIs(t, context.Canceled, err)
 
 	const document = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n"
 	for name, content := range map[string]map[string]string{

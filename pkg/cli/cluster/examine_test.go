@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -38,9 +37,7 @@ func TestExamineIsInterrupted(t *testing.T) {
 		interrupt()
 	}()
 	_, err := serving(t, int32(silent.Addr().(*net.TCPAddr).Port)).Examine(ctx, true)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
+	installtest.ErrorIs(t, context.Canceled, err)
 }
 
 // serving has one webhook, whose endpoint is on this machine.

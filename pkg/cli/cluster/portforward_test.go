@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"net"
 	"testing"
 	"time"
@@ -28,9 +27,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
+		installtest.ErrorIs(t, context.DeadlineExceeded, err)
 	case <-time.After(10 * time.Second):
 		t.Fatal("the dial does not end with its context")
 	}

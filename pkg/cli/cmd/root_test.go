@@ -97,9 +97,9 @@ func TestMessagesOfTheProgram(t *testing.T) {
 		"an unknown format":              {"owm", []string{"version", "-o", "xml"}, "owm: --output=xml: use one of [json yaml]\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, stderr, code := root(t, test.program, test.args...); stderr != test.want || code != test.code {
-				t.Errorf("exit code %d, %q; want %d, %q", code, stderr, test.code, test.want)
-			}
+			_, stderr, code := root(t, test.program, test.args...)
+			installtest.Same(t, "stderr", test.want, stderr)
+			installtest.Same(t, "exit code", test.code, code)
 		})
 	}
 }

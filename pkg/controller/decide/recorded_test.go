@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"fmt"
 	"testing"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
@@ -17,10 +16,7 @@ func TestRecordedWebhooks(t *testing.T) {
 		}
 		return d
 	}
-	var many []string
-	for i := range 10000 {
-		many = append(many, fmt.Sprint("w", i))
-	}
+	many := installtest.ListOf(10000)
 	for name, test := range map[string]struct {
 		status managerv1alpha1.WebhookRolloutStatus
 		want   int

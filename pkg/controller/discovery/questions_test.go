@@ -85,16 +85,14 @@ func TestQuestions(t *testing.T) {
 }
 
 func answeredAtOnce(t *testing.T, s *playedServer) {
-	if got := s.answered("a", "one"); got != "one" || len(s.wakes()) > 0 {
-		t.Errorf("the answer is %q", got)
-	}
+	installtest.Same(t, "the answer", "one", s.answered("a", "one"))
+	installtest.None(t, "what is queued", s.wakes())
 	if got, took := s.asks("b"); got != "one" || took != 0 || s.began != 1 {
 		t.Errorf("the answer is %q after %s and %d questions", got, took, s.began)
 	}
 	<-time.After(MaxAge)
-	if got := s.answered("a", "two"); got != "two" || s.began != 2 {
-		t.Errorf("the answer is %q after %d questions", got, s.began)
-	}
+	installtest.Same(t, "the answer", "two", s.answered("a", "two"))
+	installtest.Same(t, "questions", 2, s.began)
 }
 
 func waitsForOneQuestion(t *testing.T, s *playedServer) {

@@ -103,9 +103,7 @@ func TestMetricNames(t *testing.T) {
 	families := installtest.OrPanic(registry.Gather())
 	for _, f := range families {
 		name := f.GetName()
-		if !strings.HasPrefix(name, "olm_webhook_manager_") {
-			t.Errorf("%s: does not begin with the name of this program", name)
-		}
+		installtest.Prefix(t, "the name", "olm_webhook_manager_", name)
 		if strings.Contains(f.GetHelp(), "since 1970") != strings.HasSuffix(name, "_timestamp_seconds") {
 			t.Errorf("%s: an instant is called _timestamp_seconds, and nothing else is", name)
 		}

@@ -77,10 +77,7 @@ func TestDefinitionsAreListedOnce(t *testing.T) {
 	log.SetOutput(io.Discard)
 	entry := logrus.NewEntry(log)
 	u := &Uninstaller{Set: set, Log: entry, Live: &live.Reader{Set: set, Log: entry}, Writer: &write.Writer{Set: set, Now: time.Now}}
-	var csvs []*operatorsv1alpha1.ClusterServiceVersion
-	for range 5 {
-		csvs = append(csvs, installtest.Operator(nil))
-	}
+	csvs := installtest.Times(5, func(int) *operatorsv1alpha1.ClusterServiceVersion { return installtest.Operator(nil) })
 	for _, csv := range csvs {
 		csv.Finalizers = []string{wellknown.FinalizerCSV}
 	}

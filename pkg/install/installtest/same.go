@@ -1,6 +1,7 @@
 package installtest
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -50,11 +51,36 @@ func Each[T, R any](list []T, of func(T) R) []R {
 	return results
 }
 
+// Times returns the results of a function for the numbers from 0 to n-1.
+func Times[R any](n int, of func(int) R) []R {
+	var results []R
+	for i := range n {
+		results = append(results, of(i))
+	}
+	return results
+}
+
 // Says fails the test if got does not contain want, or if want is empty and got is not.
 func Says(t testing.TB, what, want, got string) {
 	t.Helper()
 	if !strings.Contains(got, want) || want == "" && got != "" {
 		t.Errorf("%s is %q, want %q", what, got, want)
+	}
+}
+
+// Prefix fails the test if got does not begin with want.
+func Prefix(t testing.TB, what, want, got string) {
+	t.Helper()
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("%s is %q, want it to begin with %q", what, got, want)
+	}
+}
+
+// ErrorIs fails the test unless err is or wraps a certain error.
+func ErrorIs(t testing.TB, want, err error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("the error is %v, want %v", err, want)
 	}
 }
 

@@ -3,6 +3,7 @@ package render
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -69,10 +70,7 @@ func TestAPIServicesShareTheService(t *testing.T) {
 	served := desired.Deployments[0]
 	got := installtest.Each(served.Webhooks, func(w Webhook) string { return w.Description.GenerateName })
 	installtest.Same(t, "registered", []string{"v1.ponds.example.com", "v.shop.example.com", "w.shop.example.com"}, got)
-	var ports []string
-	for _, p := range served.Service.Spec.Ports {
-		ports = append(ports, p.Name+" to "+p.TargetPort.String())
-	}
+	ports := installtest.Each(served.Service.Spec.Ports, func(p corev1.ServicePort) string { return p.Name + " to " + p.TargetPort.String() })
 	installtest.Same(t, "ports", []string{"443 to 443", "444 to 9443"}, ports)
 	if plain := desired.Deployments[1]; plain.Service != nil || plain.AuthDelegator != nil || plain.AuthReader != nil {
 		t.Error("a Deployment that serves nothing has a Service, or bindings")

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -78,9 +77,7 @@ func TestConfigurationMetadata(t *testing.T) {
 	in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
 	got := validatingOf(rendered(t, in).Webhooks[0])
 
-	if !strings.HasPrefix(got.Name, "v.shop.example.com-") {
-		t.Errorf("the name %q does not begin with the generateName", got.Name)
-	}
+	installtest.Prefix(t, "the name", "v.shop.example.com-", got.Name)
 	hash := got.Labels["olm.webhook-description-hash"]
 	if hash == "" {
 		t.Error("there is no hash of the description")

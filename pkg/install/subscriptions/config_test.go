@@ -16,9 +16,8 @@ func TestConfigAnnotations(t *testing.T) {
 		"example.com/team": "shop", "olm-webhook-manager.io/key-type": "rsa",
 	}}
 	config := ConfigOf(s)
-	if value, given := config.Instruction("olm-webhook-manager.io/key-type"); !given || value != "rsa" {
-		t.Errorf("the instruction is %q, given: %t", value, given)
-	}
+	value, _ := config.Instruction("olm-webhook-manager.io/key-type")
+	installtest.Same(t, "the instruction", "rsa", value)
 	_, given := config.Instruction("olm-webhook-manager.io/other")
 	installtest.Same(t, "an instruction that is not set is given", false, given)
 	installtest.Same(t, "propagated", map[string]string{"example.com/team": "shop"}, config.Propagated())

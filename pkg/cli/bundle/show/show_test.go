@@ -152,10 +152,7 @@ func TestPermissions(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got [][]string
-			for _, p := range summary(t, c.example, c.watch).Permissions {
-				got = append(got, []string{p.Account, p.Where, p.Verbs, p.On})
-			}
+			got := rows(summary(t, c.example, c.watch).Permissions)
 			installtest.Same(t, "show", c.want, got)
 		})
 	}

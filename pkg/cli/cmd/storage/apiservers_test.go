@@ -2,7 +2,6 @@ package storage
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -64,9 +63,8 @@ func TestHashesWithoutAddresses(t *testing.T) {
 	for name, kube := range map[string]*fake.Clientset{"no EndpointSlice": fake.NewClientset(), "no address in it": fake.NewClientset(slice)} {
 		t.Run(name, func(t *testing.T) {
 			servers := apiServers{config: server.config(), kube: kube}
-			if _, err := servers.hashes(t.Context(), things(), "v2"); !errors.Is(err, storage.ErrNoAddresses) {
-				t.Errorf("the error is %v", err)
-			}
+			_, err := servers.hashes(t.Context(), things(), "v2")
+			installtest.ErrorIs(t, storage.ErrNoAddresses, err)
 			servers.addresses = []string{strings.TrimPrefix(server.URL, "https://")}
 			if hashes, err := servers.hashes(t.Context(), things(), "v2"); err != nil || len(hashes) != 2 {
 				t.Errorf("with --api-servers: %v, %v", hashes, err)
@@ -125,7 +123,5 @@ func TestStoreChangesTheStorageVersionAlone(t *testing.T) {
 	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Storage: true}, {Name: "v2"}}
 	installtest.Must(t, c.Store(t.Context(), crd, "v2"))
 	const want = `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`
-	if method != http.MethodPatch || contentType != "application/json-patch+json" || body != want {
-		t.Errorf("got %s %s %s", method, contentType, body)
-	}
+	installtest.Same(t, "the request", "PATCH application/json-patch+json "+want, method+" "+contentType+" "+body)
 }

@@ -49,7 +49,6 @@ func TestValidator(t *testing.T) {
 		"Thing.example.com shop/large: the next schema of version v2 refuses it: <nil>: Invalid value: it is too large: change the object first",
 	}, "\n")
 	installtest.Same(t, "refusals", want, got)
-	if fmt.Sprint(objects[0].Object["size"]) != "3" || objects[0].GetAPIVersion() != "example.com/v1" {
-		t.Errorf("an object was changed: %+v", objects[0].Object)
-	}
+	installtest.Same(t, "the size of the object itself", "3", fmt.Sprint(objects[0].Object["size"]))
+	installtest.Same(t, "the version of the object itself", "example.com/v1", objects[0].GetAPIVersion())
 }
