@@ -186,9 +186,7 @@ func TestLeaderDeletedDuringInstall(t *testing.T) {
 
 // A new version of the manager takes a live webhook over without touching it.
 func TestManagerRestartsUnderLoad(t *testing.T) {
-	e := newEnv(t)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
+	e := newHookEnv(t)
 	registered := e.registration()
 	load := e.startLoad()
 	restartManager(e)

@@ -19,9 +19,7 @@ import (
 // A registration that a client deletes or edits is back within a second, and with it
 // what the webhook guards.
 func TestRepairUnderLoad(t *testing.T) {
-	e := newEnv(t)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
+	e := newHookEnv(t)
 	before := e.registration()
 	registrations := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	edit := func(change func(*admissionregistrationv1.ValidatingWebhook)) func() error {
@@ -72,9 +70,7 @@ func TestRepairUnderLoad(t *testing.T) {
 // guards stays closed.
 func TestLosesAllPods(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
+	e := newHookEnv(t)
 	registered := e.registration()
 
 	scale(e, "hook", 0)

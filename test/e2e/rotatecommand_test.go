@@ -29,9 +29,7 @@ func orderByCommand(e *env) (generation int64) {
 // command reports fail do, until pods serve the new certificate.
 func TestRotationOfACompromisedCA(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
+	e := newHookEnv(t)
 	compromised := caBundle(e)
 	said := (&terminal{env: e}).works("", "certificates", "rotate", "hook.v1", "--compromised", "-n", e.namespace)
 	installtest.Contains(t, said, "configmaps.hook.example.com: CREATE of configmaps fails (failurePolicy Fail)")

@@ -45,9 +45,7 @@ func TestUninstallUnderLoad(t *testing.T) {
 // does its webhook outlive it.
 func TestNamespaceDeleted(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
+	e := newHookEnv(t)
 	removeNamespace(e)
 }
 
@@ -68,9 +66,7 @@ func TestUninstallCascades(t *testing.T) {
 	} {
 		t.Run(string(test.policy), func(t *testing.T) {
 			t.Parallel()
-			e := newEnv(t)
-			e.create(hookCSV("hook.v1", server("hook")))
-			e.succeeds("hook.v1")
+			e := newHookEnv(t)
 			client := olmClient.ClusterServiceVersions(e.namespace)
 			e.must(client.Delete(e.ctx, "hook.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
 			e.eventually("it no longer exists", func() (bool, any) {

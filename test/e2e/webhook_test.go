@@ -84,12 +84,8 @@ type registrationWatch struct {
 
 func watchRegistrations(e *env) registrationWatch {
 	e.Helper()
-	validating, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, e.ours())
-	e.must(err)
-	e.Cleanup(validating.Stop)
-	mutating, err := kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations().Watch(e.ctx, e.ours())
-	e.must(err)
-	e.Cleanup(mutating.Stop)
+	validating := kube.Watch(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.ours())
+	mutating := kube.Watch(e, kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations(), e.ours())
 	return registrationWatch{e, []watch.Interface{validating, mutating}}
 }
 

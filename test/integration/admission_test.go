@@ -252,9 +252,7 @@ func inject(e *env, crd string, clients ...string) {
 	definitions := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
 	bundle := nobodysCA(e, "other.example.com").CA
 	others := installtest.OrPanic(json.Marshal(bundle))
-	w, err := definitions.Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + crd, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
-	e.must(err)
-	e.Cleanup(w.Stop)
+	w := kube.Watch(e, definitions, metav1.ListOptions{FieldSelector: "metadata.name=" + crd, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
 	go func() {
 		turn := 0
 		for event := range w.ResultChan() {

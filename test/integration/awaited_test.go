@@ -190,9 +190,7 @@ type versionWatch struct {
 
 func watchServed(e *env, crd, version string) *versionWatch {
 	e.Helper()
-	w, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + crd})
-	e.must(err)
-	e.Cleanup(w.Stop)
+	w := kube.Watch(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), metav1.ListOptions{FieldSelector: "metadata.name=" + crd})
 	s := &versionWatch{}
 	go func() {
 		for event := range w.ResultChan() {

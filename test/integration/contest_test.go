@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A controller that reverts each repair is reported, and not fought without limit.
@@ -100,11 +102,9 @@ func deleter(e *env) {
 
 func undo(e *env, f func(*admissionregistrationv1.ValidatingWebhookConfiguration) error) {
 	e.Helper()
-	w, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, metav1.ListOptions{
+	w := kube.Watch(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), metav1.ListOptions{
 		LabelSelector: "olm.owner.namespace=" + e.namespace, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
-	e.must(err)
-	e.Cleanup(w.Stop)
 	go func() {
 		for event := range w.ResultChan() {
 			c, ok := event.Object.(*admissionregistrationv1.ValidatingWebhookConfiguration)
@@ -164,8 +164,7 @@ func TestContestOverTheStatusOfAWebhookRollout(t *testing.T) {
 }
 
 func TestContestOverTheStatusOfAnOperatorGroup(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	m := e.manage()
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()

@@ -36,8 +36,7 @@ func TestConversion(t *testing.T) {
 		t.Fatalf("converted by %s before its Deployment is available", got)
 	}
 
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	registered := conversion(e, crd.Name)
 	service := registered.Webhook.ClientConfig.Service
 	if service.Name != "server-service" || *service.Path != "/convert" || len(registered.Webhook.ClientConfig.CABundle) == 0 {
@@ -81,8 +80,7 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 		t.Errorf("the WebhookRollout reports %+v, want Waiting, and no gap", w)
 	}
 	none(t, "the caBundle before its Deployment is available", conversion(e, crd.Name).Webhook.ClientConfig.CABundle)
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	if len(conversion(e, crd.Name).Webhook.ClientConfig.CABundle) == 0 {
 		t.Error("it has no caBundle")
 	}
@@ -172,8 +170,7 @@ func TestFailedUpgradeDropsTheConversion(t *testing.T) {
 	rolledOut(e, "server", "operator.v1", false)
 	m.looksAgain("operator.v1")
 	isNone("before anybody serves it")
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	same(t, "the conversion", conversion(e, crd.Name), before)
 }
 
@@ -226,8 +223,7 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 			setAvailable(e, "server", false)
 			m.looksAgain("operator.v1")
 			is(after, "before the old version's pods serve again")
-			setAvailable(e, "server", true)
-			e.succeeds("operator.v1")
+			serverStarts(e)
 			switchesTo(before)
 		})
 	}

@@ -88,8 +88,7 @@ func support(c *operatorsv1alpha1.ClusterServiceVersion, modes ...operatorsv1alp
 }
 
 func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	e.group("og2", allNamespaces)
 	e.manage()
 	for _, name := range []string{"og", "og2"} {

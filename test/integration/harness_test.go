@@ -78,6 +78,14 @@ func newParallelEnv(t *testing.T) *env {
 	return e
 }
 
+// newGroupEnv is newParallelEnv with an OperatorGroup for all namespaces.
+func newGroupEnv(t *testing.T) *env {
+	t.Helper()
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
+	return e
+}
+
 // newOperatorEnv is newParallelEnv with an OperatorGroup for all namespaces. All its Deployments become available,
 // except for some.
 func newOperatorEnv(t *testing.T, except ...string) *env {

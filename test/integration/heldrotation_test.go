@@ -64,13 +64,11 @@ func TestRotationWhileHeld(t *testing.T) {
 
 // A version that has become active, and is not rolled out yet, looks after the certificate.
 func TestRotationDuringAnUpgrade(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	before, trust := e.servingCA(), watchTrust(e)
 	next := replacing("operator.v1", csv("operator.v2", "server"))
 	next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0].Image = "example.com/server:2"

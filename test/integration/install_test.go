@@ -32,13 +32,11 @@ func TestInstallMakesTheseObjects(t *testing.T) {
 }
 
 func TestInstallPhases(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	got := installtest.Each(e.get("operator.v1").Status.Conditions, func(c operatorsv1alpha1.ClusterServiceVersionCondition) string {
 		return fmt.Sprintf("%s/%s: %s", c.Phase, c.Reason, c.Message)
 	})
@@ -120,8 +118,7 @@ func TestOrderIsRelaxed(t *testing.T) {
 }
 
 func TestInstallTimeout(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
 	e.create(csv("operator.v1", "server"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
@@ -129,20 +126,17 @@ func TestInstallTimeout(t *testing.T) {
 		t.Errorf("message %q, want %q and the name of the Deployment", message, "install timeout")
 	}
 	registersNothing(e)
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 }
 
 // A live webhook that no endpoint answers stays as it is: to unregister it, or to ignore its
 // failures, would let through what it has to stop.
 func TestUnreachable(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	before := e.registration("v.example.com").ResourceVersion
 
 	setAvailable(e, "server", false)
@@ -152,8 +146,7 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("the WebhookRollout has %d of %d ready, %+v", r.ReadyRegistrations, r.Registrations, r.Conditions)
 	}
 
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	same(t, "the state in the WebhookRollout", webhookStatus(e, "operator.v1", "v.example.com").State, "Registered")
 	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
 }

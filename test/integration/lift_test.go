@@ -190,9 +190,8 @@ func TestLiftedPermissionsSatisfy(t *testing.T) {
 // A newer version adopts what was lifted; when it is deleted before it has replaced the
 // older one, that one has it back, and its pods have been granted it all the while.
 func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e := newGroupEnv(t)
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	e.runDeployments("slow")
 	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
@@ -226,9 +225,8 @@ func liftedBy(e *env, csv string) map[string]types.UID {
 
 // Without the permissions of the overlay the operator waits, and the manager reports why.
 func TestLiftRolesWithoutPermission(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e := newGroupEnv(t)
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	m := manageThrough(e, grantedTo(e, "manager/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.create(asking(csv("operator.v1", "server"), readPods))

@@ -76,8 +76,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	v1, v2 := versions()
 	e.create(v1)
 	e.eventually("the first Deployment exists", func() (bool, any) { return e.deployment("server") != nil, nil })
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	before, unchanged := webhooks(e), e.registration("same.example.com")
 
 	e.create(v2)
@@ -89,8 +88,7 @@ func TestUpgradeThatFails(t *testing.T) {
 
 	e.uninstall("operator.v2")
 	e.eventually("the Deployment is the old version's", func() (bool, any) { return e.deployment("server").Labels["olm.owner"] == "operator.v1", nil })
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	expect(t, webhooks(e), before...)
 	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
 	ownNothing(e, "operator.v2")

@@ -41,8 +41,7 @@ func TestWhatAppearsWakes(t *testing.T) {
 	}
 	go wait.Until(func() { clock.Step(time.Second) }, 10*time.Millisecond, e.ctx.Done())
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
 	e.eventually("the Deployment is back", func() (bool, any) { return e.deployment("server") != nil, nil })
 }
@@ -110,11 +109,9 @@ const longestPause = 30 * time.Second
 // they become.
 func watchVersions(e *env) watch.Interface {
 	e.Helper()
-	w, err := e.olm.ClusterServiceVersions(e.namespace).Watch(e.ctx, metav1.ListOptions{
+	w := kube.Watch(e, e.olm.ClusterServiceVersions(e.namespace), metav1.ListOptions{
 		SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
-	e.must(err)
-	e.Cleanup(w.Stop)
 	return w
 }
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -89,6 +90,17 @@ func Patch[O any](t testing.TB, client interface {
 	patched, err := client.Patch(t.Context(), name, kind, patch, metav1.PatchOptions{}, subresources...)
 	must(t, err)
 	return patched
+}
+
+// Watch watches objects until the test ends.
+func Watch(t testing.TB, client interface {
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}, options metav1.ListOptions) watch.Interface {
+	t.Helper()
+	w, err := client.Watch(t.Context(), options)
+	must(t, err)
+	t.Cleanup(w.Stop)
+	return w
 }
 
 func must(t testing.TB, err error) {

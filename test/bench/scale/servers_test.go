@@ -57,9 +57,7 @@ func (e *env) playServers(csvs []*operatorsv1alpha1.ClusterServiceVersion) []*se
 		all = append(all, s)
 		go s.serve()
 	}
-	w, err := e.kube.AppsV1().Deployments(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
-	e.must(err)
-	e.Cleanup(w.Stop)
+	w := kube.Watch(e, e.kube.AppsV1().Deployments(metav1.NamespaceAll), metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
 	go func() {
 		for event := range w.ResultChan() {
 			d, ok := event.Object.(*appsv1.Deployment)
