@@ -146,9 +146,8 @@ func TestConnectionsBeyondTheLimit(t *testing.T) {
 	for _, c := range slow {
 		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 		response, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Errorf("a request in progress ended with %v, %v", response, err)
-		}
+		installtest.Must(t, err)
+		installtest.Same(t, "the status of a request in progress", http.StatusOK, response.StatusCode)
 	}
 	get(t, s) // Idle connections leave room, too.
 }
@@ -157,9 +156,8 @@ func TestRequestsWithABodyAreRefused(t *testing.T) {
 	c := dial(t, startTest(t, ok, nil, defaultLimits))
 	send(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
 	response, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil || response.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Fatalf("%v, %v", response, err)
-	}
+	installtest.Must(t, err)
+	installtest.Same(t, "status", http.StatusRequestEntityTooLarge, response.StatusCode)
 }
 
 // Each limit of the manager's servers is set.

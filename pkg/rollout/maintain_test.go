@@ -84,9 +84,7 @@ func TestMaintainedRegistration(t *testing.T) {
 				t.Fatalf("it is %s's, called at %s", got.Labels["olm.owner"], got.Webhooks[0].ClientConfig.Service.Name)
 			}
 			installtest.Same(t, "its caBundle", string(was.Webhooks[0].ClientConfig.CABundle), string(got.Webhooks[0].ClientConfig.CABundle))
-			if restored := *got.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail; restored == test.caBundleOnly {
-				t.Errorf("its policy is %s", *got.Webhooks[0].FailurePolicy)
-			}
+			installtest.Same(t, "its policy is restored", !test.caBundleOnly, *got.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail)
 			installtest.Same(t, "the number of resources before an endpoint serves more", 1, len(got.Webhooks[0].Rules[0].Resources))
 
 			c.trust.CABundle, c.trust.Generation, c.trust.RestartedFor = []byte("next, ca"), 2, "2"

@@ -168,9 +168,7 @@ func TestCanaryThatStays(t *testing.T) {
 	answer(e, listener, servingCertificate(e), permitAtValidate)
 	endpoint(e, listener)
 	e.succeeds("operator.v1")
-	if len(kept) != 1 {
-		t.Fatal("no canary was to be removed")
-	}
+	same(t, "canaries that were to be removed", len(kept), 1)
 	leavesNoCanary(e)
 }
 
@@ -299,9 +297,7 @@ func TestCanaryIsDeletedAtOnce(t *testing.T) {
 					t.Errorf("after %s comes %s", write, seen[i+1])
 				}
 			}
-			if sent == 0 {
-				t.Errorf("no canary was sent: %s", seen)
-			}
+			same(t, "a canary was sent", sent > 0, true)
 		})
 	}
 }
@@ -326,9 +322,7 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	p.start()
 	endpoint(e, p.listener)
 	e.succeeds("operator.v1")
-	if canaries.Load() == 0 {
-		t.Fatal("the API server was not asked before the webhook was registered")
-	}
+	same(t, "the API server was asked before the webhook was registered", canaries.Load() > 0, true)
 
 	ca.renew()
 	e.says("because they succeed with the previous certificate as well; the previous certificate has the same CA, and is valid at most until ")

@@ -76,9 +76,8 @@ func TestSecondDeploymentStartsAfterTheFirstWebhook(t *testing.T) {
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	m.looksAgain("operator.v1")
 	same(t, "the second Deployment before the first is available", e.deployment("second"), nil)
-	if d := e.rollout("operator.v1").Deployments[1]; d.State != "Pending" || d.Reason != "EarlierDeployment" {
-		t.Errorf("the second Deployment is %s/%s, want Pending/EarlierDeployment", d.State, d.Reason)
-	}
+	d := e.rollout("operator.v1").Deployments[1]
+	same(t, "the second Deployment", string(d.State)+"/"+d.Reason, "Pending/EarlierDeployment")
 
 	setAvailable(e, "first", true)
 	e.succeeds("operator.v1")
@@ -103,9 +102,7 @@ func TestOrderIsRelaxed(t *testing.T) {
 		return w.State == "Registered", w
 	})
 	relaxed := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "OrderRelaxed")
-	if relaxed == nil || !strings.HasPrefix(relaxed.Message, "deployment first is not complete within its bound") {
-		t.Errorf("condition OrderRelaxed: %+v", relaxed)
-	}
+	installtest.Prefix(t, "condition OrderRelaxed", "deployment first is not complete within its bound", relaxed.Message)
 	if _, registered := registered(e)["v.example.com"]; registered {
 		t.Error("the first Deployment's webhook is registered, and no server serves it")
 	}
@@ -122,9 +119,8 @@ func TestInstallTimeout(t *testing.T) {
 	e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
 	e.create(csv("operator.v1", "server"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
-	if !strings.HasPrefix(message, "install timeout") || !strings.Contains(message, "deployment server") {
-		t.Errorf("message %q, want %q and the name of the Deployment", message, "install timeout")
-	}
+	installtest.Prefix(t, "the message", "install timeout", message)
+	installtest.Contains(t, message, "deployment server")
 	registersNothing(e)
 	serverStarts(e)
 }

@@ -37,10 +37,7 @@ func TestMissingServiceAccount(t *testing.T) {
 	e.group("og", allNamespaces)
 	e.manage()
 	e.create(needs(csv("operator.v1", "server"), "account"))
-	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-	if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, "account") {
-		t.Errorf("message %q, want %q and the name of the account", message, requirementsNotMet)
-	}
+	e.isUnmet("account")
 	want := operatorsv1alpha1.RequirementStatus{Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
 	requires(e, want)
 
@@ -101,10 +98,7 @@ func TestUnmetRequirements(t *testing.T) {
 			c := csv("operator.v1", "server")
 			test.spoil(e, c)
 			e.create(c)
-			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
-				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
-			}
+			e.isUnmet(test.message)
 			requires(e, test.want)
 			m.looksAgain("operator.v1")
 			registersNothing(e)
@@ -165,10 +159,7 @@ func TestRequiredAPIs(t *testing.T) {
 			c := csv("operator.v1", "server")
 			test.require(c, group)
 			e.create(c)
-			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
-				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
-			}
+			e.isUnmet(test.message)
 			requires(e, test.want(group))
 			test.provide(e, group)
 			e.succeeds("operator.v1")

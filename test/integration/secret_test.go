@@ -47,9 +47,7 @@ func TestSecretIsLost(t *testing.T) {
 			e.eventually("nothing else is trusted any more", func() (bool, any) { return rotated(e), nil })
 			bundles.neverWithout(lost, e.servingCA())
 			e.succeeds("operator.v1")
-			if secret := certificate(e); !csvspec.OwnedBy(secret, e.get("operator.v1")) {
-				t.Errorf("the Secret is not the ClusterServiceVersion's: %+v", secret.ObjectMeta)
-			}
+			same(t, "the Secret is the ClusterServiceVersion's", csvspec.OwnedBy(certificate(e), e.get("operator.v1")), true)
 		})
 	}
 }

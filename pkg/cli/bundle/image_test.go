@@ -166,9 +166,8 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v", reference, err)
 			continue
 		}
-		if err := b.Err(); err != nil || !strings.HasPrefix(b.Source, want) {
-			t.Errorf("%s: source %q, want %q; %v", reference, b.Source, want, err)
-		}
+		installtest.Must(t, b.Err())
+		installtest.Prefix(t, reference+": the source", want, b.Source)
 	}
 	for reference, want := range map[string]string{
 		repository + ":v2": "there is no such folder here, and as the image " + repository + ":v2 it cannot be pulled",

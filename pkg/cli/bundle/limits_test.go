@@ -125,9 +125,8 @@ func TestLinkToAFolder(t *testing.T) {
 		must(t, os.Symlink(to, current))
 		for _, path := range []string{current, current + "/"} {
 			b, err := Open(t.Context(), path, Registry{})
-			if err != nil || !strings.HasPrefix(b.Source, current) {
-				t.Errorf("%s: read as %v: %v", name, b, err)
-			}
+			installtest.Must(t, err)
+			installtest.Prefix(t, name+": the source", current, b.Source)
 		}
 	}
 	dir := layoutOf(t, imageOf(t, bundleFiles))
@@ -148,9 +147,8 @@ func TestFolderWithBoth(t *testing.T) {
 		dir := layoutOf(t, imageOf(t, bundleFiles))
 		must(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
 		b, err := Open(t.Context(), dir, Registry{})
-		if err != nil || b.Source != dir {
-			t.Errorf("with %s, read as %v: %v", folder, b, err)
-		}
+		installtest.Must(t, err)
+		installtest.Same(t, "the source with "+folder, dir, b.Source)
 	}
 }
 
@@ -162,9 +160,8 @@ func TestFolderNamedLikeAnImage(t *testing.T) {
 	if b, err := Open(t.Context(), reference, Registry{}); err == nil {
 		t.Errorf("the folder is read: %v", b)
 	}
-	if _, err := Open(t.Context(), "./"+reference, Registry{}); err != nil {
-		t.Errorf("as a path it is not: %v", err)
-	}
+	_, err := Open(t.Context(), "./"+reference, Registry{})
+	installtest.Must(t, err)
 }
 
 // What a layer unpacks to is limited as a whole: also what follows the end of its archive, and

@@ -145,9 +145,8 @@ func TestManifestsFolderThatTheAnnotationsName(t *testing.T) {
 		"manifests/csv.yaml":        "not: read\n",
 		"deploy/csv.yaml":           csvText,
 	}), "test")
-	if err := b.Err(); err != nil || b.CSVObject.File != "deploy/csv.yaml" {
-		t.Errorf("%v, %+v", err, b.CSVObject)
-	}
+	installtest.Must(t, b.Err())
+	installtest.Same(t, "the file", "deploy/csv.yaml", b.CSVObject.File)
 }
 
 func TestLinksOutOfTheBundleAreNotFollowed(t *testing.T) {

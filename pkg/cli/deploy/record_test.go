@@ -158,9 +158,8 @@ func TestRecordOfAnUpgrade(t *testing.T) {
 		t.Error("another version is known")
 	}
 	r.End()
-	if r.Has("shop.v1") || !r.Has("shop.v2") {
-		t.Errorf("after the upgrade the record names %q", r.CSV)
-	}
+	installtest.Same(t, "the record has shop.v1 after the upgrade", false, r.Has("shop.v1"))
+	installtest.Same(t, "the record has shop.v2 after the upgrade", true, r.Has("shop.v2"))
 }
 
 // What exists is described, unless the installation has created it and does not change it.
@@ -236,12 +235,8 @@ func TestRefuseInstall(t *testing.T) {
 		"replaces that of another package": {csv: version("shop.v2", "stock.v1"), there: Installed{version("stock.v1", ""), "stock"}, refused: true, noUpgrade: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := CheckInstall(test.csv, "shop", []Installed{test.there}); (err != nil) != test.refused {
-				t.Errorf("install reports %v", err)
-			}
-			if err := CheckUpgrade(test.csv, "shop", []Installed{test.there}, []string{test.adopted}); (err != nil) != test.noUpgrade {
-				t.Errorf("upgrade reports %v", err)
-			}
+			installtest.Same(t, "install is refused", test.refused, CheckInstall(test.csv, "shop", []Installed{test.there}) != nil)
+			installtest.Same(t, "upgrade is refused", test.noUpgrade, CheckUpgrade(test.csv, "shop", []Installed{test.there}, []string{test.adopted}) != nil)
 		})
 	}
 }
@@ -273,13 +268,9 @@ func TestUnknownPackages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			next, there := version("shop.v2", "shop.v1"), []Installed{{version("shop.v1", ""), test.there}}
 			installtest.Error(t, test.want, CheckUpgrade(next, test.bundle, there, nil))
-			if err := CheckUpgrade(next, test.bundle, there, []string{adopted}); (err == nil) != test.adoptable {
-				t.Errorf("adopted: %v", err)
-			}
+			installtest.Same(t, "it can be adopted", test.adoptable, CheckUpgrade(next, test.bundle, there, []string{adopted}) == nil)
 			next.Spec.Replaces = ""
-			if err := CheckInstall(next, test.bundle, there); (err != nil) != (test.bundle != "" && test.bundle == test.there) {
-				t.Errorf("installed next to it: %v", err)
-			}
+			installtest.Same(t, "install next to it is refused", test.bundle != "" && test.bundle == test.there, CheckInstall(next, test.bundle, there) != nil)
 		})
 	}
 }

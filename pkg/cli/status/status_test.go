@@ -131,9 +131,8 @@ func TestNames(t *testing.T) {
 
 func TestSame(t *testing.T) {
 	first, again, other := Of(facts(), "", now), Of(facts(), "", now), Of(facts(), "shop", now)
-	if !first.Same(again) || first.Same(other) {
-		t.Error("a status is the same as itself, and as no other")
-	}
+	installtest.Same(t, "a status is the same as itself", true, first.Same(again))
+	installtest.Same(t, "a status is the same as another", false, first.Same(other))
 }
 
 // What may not be read is not reported as missing.

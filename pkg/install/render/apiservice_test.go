@@ -79,9 +79,8 @@ func TestAPIServicesShareTheService(t *testing.T) {
 
 func TestWebhookServersAskNobody(t *testing.T) {
 	d := Objects(inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))).Deployments[0]
-	if d.AuthDelegator != nil || d.AuthReader != nil {
-		t.Errorf("bindings %v, %v", d.AuthDelegator, d.AuthReader)
-	}
+	installtest.Same(t, "the ClusterRoleBinding", nil, d.AuthDelegator)
+	installtest.Same(t, "the RoleBinding", nil, d.AuthReader)
 }
 
 func TestAPIServiceOfTheAdministrator(t *testing.T) {

@@ -105,9 +105,8 @@ func TestTheObjectUnderReview(t *testing.T) {
 	var pod struct {
 		Spec struct{ Containers []struct{ Name string } }
 	}
-	if err := json.Unmarshal(request.Object.Raw, &pod); err != nil || len(pod.Spec.Containers) != 1 {
-		t.Errorf("the pod has %d containers: %v", len(pod.Spec.Containers), err)
-	}
+	installtest.Must(t, json.Unmarshal(request.Object.Raw, &pod))
+	installtest.Same(t, "containers of the pod", 1, len(pod.Spec.Containers))
 }
 
 func TestReviewsOfSomeWebhooks(t *testing.T) {

@@ -66,9 +66,7 @@ func TestHashesWithoutAddresses(t *testing.T) {
 			_, err := servers.hashes(t.Context(), things(), "v2")
 			installtest.ErrorIs(t, storage.ErrNoAddresses, err)
 			servers.addresses = []string{strings.TrimPrefix(server.URL, "https://")}
-			if hashes, err := servers.hashes(t.Context(), things(), "v2"); err != nil || len(hashes) != 2 {
-				t.Errorf("with --api-servers: %v, %v", hashes, err)
-			}
+			installtest.Same(t, "hashes with --api-servers", 2, len(installtest.OrPanic(servers.hashes(t.Context(), things(), "v2"))))
 		})
 	}
 }
@@ -90,9 +88,7 @@ func TestEveryAPIServerIsNamed(t *testing.T) {
 		t.Error("an API server that is named twice counts twice")
 	}
 	servers.addresses = []string{address, strings.TrimPrefix(newDiscoveryServer(t).URL, "https://")}
-	if hashes, err := servers.hashes(t.Context(), things(), "v2"); err != nil || len(hashes) != 3 {
-		t.Errorf("with every address: %v, %v", hashes, err)
-	}
+	installtest.Same(t, "hashes with every address", 3, len(installtest.OrPanic(servers.hashes(t.Context(), things(), "v2"))))
 }
 
 // A load balancer may send each connection to another API server.
