@@ -195,11 +195,11 @@ func isReplaced(e *env, csv string) {
 
 func reportsMemory(e *env, client *caches.Client, name, want string) {
 	e.Helper()
-	e.eventually("the operator reports on Cache "+name, func() (bool, any) {
+	becomes(e, "the operator reports on Cache "+name, func() string {
 		memory, _, err := unstructured.NestedString(client.Get(e.T, convert.V1, name).Object, "status", "memory")
 		e.must(err)
-		return memory == want, memory
-	})
+		return memory
+	}, want)
 }
 
 // goesInTheForeground upgrades again and deletes the operator in the foreground. What converts stays until the Caches

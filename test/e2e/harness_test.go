@@ -156,6 +156,12 @@ func (e *env) must(err error) {
 	}
 }
 
+// becomes waits until what is observed equals want.
+func becomes[T any](e *env, what string, observe func() T, want T) {
+	e.Helper()
+	e.eventually(what, kube.Equals(observe, want))
+}
+
 // eventually waits until a condition holds, and fails with what it saw last.
 func (e *env) eventually(what string, condition func() (ok bool, seen any)) {
 	e.Helper()

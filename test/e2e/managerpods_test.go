@@ -98,10 +98,7 @@ func stopManager(e *env) {
 		startManager(e)
 	})
 	scaleManager(e, 0)
-	e.eventually("no pod of the manager is left", func() (bool, any) {
-		pods := e.managerPods()
-		return len(pods) == 0, len(pods)
-	})
+	becomes(e, "no pod of the manager is left", func() int { return len(e.managerPods()) }, 0)
 }
 
 func startManager(e *env) {

@@ -338,10 +338,7 @@ func (g *guide) deletesARegistration() {
 func (g *guide) stopsTheManager() {
 	g.Helper()
 	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=0")
-	g.eventually("no pod of the manager is left", func() (bool, any) {
-		pods := g.managerPods()
-		return len(pods) == 0, len(pods)
-	})
+	becomes(g.env, "no pod of the manager is left", func() int { return len(g.managerPods()) }, 0)
 	scale(g.env, "shop", 0)
 	callsAre(g.env, failed)
 	g.eventually("status sees that no endpoint is ready", func() (bool, any) {

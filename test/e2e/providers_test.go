@@ -91,10 +91,7 @@ func (e *env) changeToNone() {
 	e.Helper()
 	before := leaf(e)
 	choose(e, managerv1alpha1.ProviderNone, "cert-manager.io/inject-ca-from", e.namespace+"/own")
-	e.eventually("the manager does not modify the objects", func() (bool, any) {
-		c := e.certificate("hook.v1")
-		return c.Provider == managerv1alpha1.ProviderNone, c
-	})
+	becomes(e, "the manager does not modify the objects", func() managerv1alpha1.CertificateProvider { return e.certificate("hook.v1").Provider }, managerv1alpha1.ProviderNone)
 	declare(e, issuers.Certificates, "Certificate", "own", map[string]any{
 		"secretName": hookCertificate, "dnsNames": []any{"hook-service." + e.namespace + ".svc"},
 		"issuerRef": map[string]any{"kind": "Issuer", "name": "internal"},

@@ -15,10 +15,7 @@ func orderByCommand(e *env) (generation int64) {
 	said := term.works("", "certificates", "rotate", "hook.v1", "-n", e.namespace)
 	installtest.Same(e, "what a rotation prints", "rotation requested; to follow it: kubectl webhooks certificates -n "+e.namespace+"\n", said)
 	const stale = "0/2 new, 2 old, 0 unknown" // until servers that do not reload have had the time to
-	e.eventually("pods serve the previous certificate", func() (bool, any) {
-		c := e.certificate("hook.v1")
-		return c.Endpoints.String() == stale, c
-	})
+	becomes(e, "pods serve the previous certificate", func() string { return e.certificate("hook.v1").Endpoints.String() }, stale)
 	if said := term.works("", "certificates", "-n", e.namespace); !strings.Contains(said, string(managerv1alpha1.CertificatePromoting)) || !strings.Contains(said, stale) {
 		e.Errorf("certificates does not report that it is Promoting, %s:\n%s", stale, said)
 	}

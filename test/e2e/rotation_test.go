@@ -96,10 +96,7 @@ func orderedWhile(meanwhile func(*env)) func(*env) int64 {
 func distributing(do func(*env)) func(*env) {
 	return func(e *env) {
 		e.Helper()
-		e.eventually("the rotation is distributing", func() (bool, any) {
-			c := e.certificate("hook.v1")
-			return c.Phase == managerv1alpha1.CertificateDistributing, c
-		})
+		becomes(e, "the rotation is distributing", func() managerv1alpha1.CertificatePhase { return e.certificate("hook.v1").Phase }, managerv1alpha1.CertificateDistributing)
 		do(e)
 		if phase := e.certificate("hook.v1").Phase; phase != managerv1alpha1.CertificateDistributing {
 			e.Fatalf("the rotation is %s already, so this shows nothing of its middle", phase)

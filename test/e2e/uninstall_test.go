@@ -30,10 +30,9 @@ func TestUninstallUnderLoad(t *testing.T) {
 	load.goesOn(denied)
 	deleted := time.Now()
 	e.uninstall("hook.v1")
-	e.eventually("its pods no longer exist", func() (bool, any) {
-		pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{})
-		return len(pods.Items) == 0, len(pods.Items)
-	})
+	becomes(e, "its pods no longer exist", func() int {
+		return len(kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{}).Items)
+	}, 0)
 	load.goesOn(uncovered)
 	load.end(uncoveredSince(deleted))
 
@@ -74,10 +73,7 @@ func TestUninstallCascades(t *testing.T) {
 				return apierrors.IsNotFound(err), c.Finalizers
 			})
 			installtest.None(t, "registered", e.registrations())
-			e.eventually("nothing is left but what was to be", func() (bool, any) {
-				left := labelled(e)
-				return slices.Equal(left, test.left), left
-			})
+			becomes(e, "nothing is left but what was to be", func() []string { return labelled(e) }, test.left)
 			if len(test.left) > 0 {
 				e.rolledOut("hook")
 			}

@@ -65,21 +65,12 @@ func switchOff(e *env, csv string) (switchOn func()) {
 	const sample, webhook = "examples/volumelabels/samples/webhook-off.yaml", "the webhook of volumelabels"
 	e.kubectl("apply", "-n", e.namespace, "-f", sample)
 	e.kubectl("patch", "-n", e.namespace, "subscription.operators.coreos.com/volumelabels", "--type=merge", "-p", `{"spec":{"startingCSV":"`+csv+`"}}`)
-	e.eventually(webhook+" is off", func() (bool, any) {
-		left := e.registrations()
-		return len(left) == 0, left
-	})
-	e.eventually("the API server does not call "+webhook+" any more", func() (bool, any) {
-		zone := zoneOf(e, "persistentvolume.yaml")
-		return zone == "", zone
-	})
+	becomes(e, webhook+" is off", func() int { return len(e.registrations()) }, 0)
+	becomes(e, "the API server does not call "+webhook+" any more", func() string { return zoneOf(e, "persistentvolume.yaml") }, "")
 	return func() {
 		e.Helper()
 		e.kubectl("delete", "-n", e.namespace, "-f", sample)
-		e.eventually(webhook+" is on again", func() (bool, any) {
-			there := e.registrations()
-			return len(there) == 1, there
-		})
+		becomes(e, webhook+" is on again", func() int { return len(e.registrations()) }, 1)
 	}
 }
 
@@ -121,8 +112,5 @@ func (e *env) deleteVolumes() {
 	client := kubeClient.CoreV1().PersistentVolumes()
 	created := metav1.ListOptions{LabelSelector: volumeLabel + "=" + e.namespace}
 	e.must(client.DeleteCollection(e.ctx, metav1.DeleteOptions{}, created))
-	e.eventually("the PersistentVolumes no longer exist", func() (bool, any) {
-		left := kube.List(e, client, created)
-		return len(left.Items) == 0, len(left.Items)
-	})
+	becomes(e, "the PersistentVolumes no longer exist", func() int { return len(kube.List(e, client, created).Items) }, 0)
 }

@@ -149,10 +149,7 @@ func TestRepairOfAnAPIService(t *testing.T) {
 			return a.registered() != nil && len(delegations(e)) == 2, delegations(e)
 		})
 	}
-	e.eventually("the operator is well again", func() (bool, any) {
-		s := e.get("operator.v1").Status
-		return s.Phase == operatorsv1alpha1.CSVPhaseSucceeded, s.Message
-	})
+	e.succeeds("operator.v1")
 	for field, patch := range map[string]string{
 		"a lower priority":              `{"spec": {"groupPriorityMinimum": 1}}`,
 		"no verification":               `{"spec": {"caBundle": null, "insecureSkipTLSVerify": true}}`,

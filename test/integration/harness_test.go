@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -162,10 +160,7 @@ func (e *env) eventually(what string, condition func() (ok bool, seen any)) {
 // becomes waits until a value is the desired one. No items are as good as none.
 func becomes[T any](e *env, what string, observe func() T, want T) {
 	e.Helper()
-	e.eventually(what, func() (bool, any) {
-		got := observe()
-		return gocmp.Equal(got, want, cmpopts.EquateEmpty()), got
-	})
+	e.eventually(what, kube.Equals(observe, want))
 }
 
 func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, seen any)) {

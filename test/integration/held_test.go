@@ -258,10 +258,7 @@ func TestHeldNextToAnOlderVersion(t *testing.T) {
 	webhookOf("operator.v2")
 	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v2", metav1.DeleteOptions{}))
 	webhookOf("operator.v1")
-	e.eventually("operator.v2 is held", func() (bool, any) {
-		status := e.get("operator.v2").Status
-		return status.Reason == managerv1alpha1.ConditionConversionInUse, status
-	})
+	becomes(e, "operator.v2 is held", func() operatorsv1alpha1.ConditionReason { return e.get("operator.v2").Status.Reason }, managerv1alpha1.ConditionConversionInUse)
 	lost := e.servingCA()
 	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 	e.eventually("there is another certificate, which both trust", func() (bool, any) {

@@ -117,10 +117,9 @@ func TestUpkeepWithoutARequirement(t *testing.T) {
 
 	name, registrations := e.registration("v.example.com").Name, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	kube.Patch(e, registrations, name, types.JSONPatchType, []byte(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]`))
-	e.eventually("the policy is as declared", func() (bool, any) {
-		policy := e.registration("v.example.com").Webhooks[0].FailurePolicy
-		return *policy == admissionregistrationv1.Fail, *policy
-	})
+	becomes(e, "the policy is as declared", func() admissionregistrationv1.FailurePolicyType {
+		return *e.registration("v.example.com").Webhooks[0].FailurePolicy
+	}, admissionregistrationv1.Fail)
 	e.must(registrations.Delete(e.ctx, name, metav1.DeleteOptions{}))
 	e.eventually("the registration is back", func() (bool, any) { return len(registered(e)) == 1, nil })
 	before, trust := e.servingCA(), watchTrust(e)

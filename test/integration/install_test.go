@@ -97,10 +97,9 @@ func TestOrderIsRelaxed(t *testing.T) {
 	c := csv("operator.v1", "first", "second")
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("second.example.com", "second"))
 	e.create(c)
-	e.eventually("the second webhook is registered", func() (bool, any) {
-		w := webhookStatus(e, "operator.v1", "second.example.com")
-		return w.State == "Registered", w
-	})
+	becomes(e, "the second webhook is registered", func() managerv1alpha1.WebhookState {
+		return webhookStatus(e, "operator.v1", "second.example.com").State
+	}, "Registered")
 	relaxed := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "OrderRelaxed")
 	installtest.Prefix(t, "condition OrderRelaxed", "deployment first is not complete within its bound", relaxed.Message)
 	if _, registered := registered(e)["v.example.com"]; registered {

@@ -182,9 +182,7 @@ func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
 	m.looksAgain("operator.v1")
 	same(t, "the generation that the pods are restarted for", restartedFor(e), "")
 	ageRotation(e, 11*24*time.Hour)
-	e.eventually("the pods are restarted", func() (bool, any) {
-		return restartedFor(e) == "2", rotation(e)
-	})
+	becomes(e, "the pods are restarted", func() string { return restartedFor(e) }, "2")
 	mustTrust(e, before)
 	p.reload()
 	rotates(e, 2)

@@ -37,10 +37,7 @@ func TestRotationWithAnUnlabelledRegistration(t *testing.T) {
 	e.must(err)
 	_, err = e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, registration.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "somebody"})
 	e.must(err)
-	e.eventually("the labels are back", func() (bool, any) {
-		found := registered(e)
-		return len(found) == 1, found
-	})
+	becomes(e, "the labels are back", func() int { return len(registered(e)) }, 1)
 	same(t, "the CA that pods are given before the settle time is over", string(e.servingCA()), string(before))
 }
 
@@ -86,10 +83,7 @@ func TestRotationWithAForgedRecord(t *testing.T) {
 	kube.UpdateStatus(e, rollouts, forged)
 	e.order("once")
 	again := e.manage(routed(listener))
-	e.eventually("pods are given the next certificate", func() (bool, any) {
-		certificate := rotation(e)
-		return certificate.Generation == 2, certificate
-	})
+	becomes(e, "pods are given the next certificate", func() int64 { return rotation(e).Generation }, 2)
 	again.looksAgain("operator.v1")
 	after, err := configurations.Get(e.ctx, before.Name, metav1.GetOptions{})
 	if err != nil || after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -101,6 +103,14 @@ func Watch(t testing.TB, client interface {
 	must(t, err)
 	t.Cleanup(w.Stop)
 	return w
+}
+
+// Equals returns a condition that holds when what is observed equals want. An empty list equals nil.
+func Equals[T any](observe func() T, want T) func() (ok bool, seen any) {
+	return func() (bool, any) {
+		got := observe()
+		return cmp.Equal(got, want, cmpopts.EquateEmpty()), got
+	}
 }
 
 func must(t testing.TB, err error) {
