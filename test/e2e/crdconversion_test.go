@@ -46,7 +46,7 @@ func TestCRDConversion(t *testing.T) {
 	readers := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Authored, []schema.GroupVersion{convert.V1}, "sessions"))
 	readers.goesOn(converted)
 	applyBundle(e, files+"/bundle-v2", "crdconversion.v2.0.0") // which replaces it
-	isReplaced(e, "crdconversion.v1.0.0")
+	isGone(e, "crdconversion.v1.0.0")
 	e.eventually("both versions are served", func() (bool, any) {
 		for _, version := range caches.Versions {
 			if err := client.TryDryRun(t, version); err != nil {
@@ -65,7 +65,7 @@ func TestCRDConversion(t *testing.T) {
 	load.goesOn(converted)
 	e.create(nextRelease(e, "crdconversion.v2.0.0", "crdconversion.v2.1.0"))
 	e.succeeds("crdconversion.v2.1.0")
-	isReplaced(e, "crdconversion.v2.0.0")
+	isGone(e, "crdconversion.v2.0.0")
 	e.order("crdconversion.v2.1.0", "once")
 	e.rotates("crdconversion.v2.1.0", 2)
 	kill(e, "crdconversion-operator")
@@ -185,11 +185,11 @@ func (e *env) manager(arguments ...string) {
 	(&terminal{env: e}).works("", arguments...)
 }
 
-func isReplaced(e *env, csv string) {
+func isGone(e *env, csv string) {
 	e.Helper()
-	e.eventually(csv+" is replaced", func() (bool, any) {
-		before, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), before.Status.Message
+	e.eventually(csv+" no longer exists", func() (bool, any) {
+		live, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), live.Status.Message
 	})
 }
 
@@ -210,7 +210,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
 	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", files+"/bundle-v2/manifests/crdconversion.clusterserviceversion.yaml")
 	e.succeeds(csv)
-	isReplaced(e, "crdconversion.v1.0.0")
+	isGone(e, "crdconversion.v1.0.0")
 	ownAccount(e, csv, converter) // as catalogs do
 
 	load := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Content, caches.Versions, "sessions", "pages"))

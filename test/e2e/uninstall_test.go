@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -68,10 +67,7 @@ func TestUninstallCascades(t *testing.T) {
 			e := newHookEnv(t)
 			client := olmClient.ClusterServiceVersions(e.namespace)
 			e.must(client.Delete(e.ctx, "hook.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
-			e.eventually("it no longer exists", func() (bool, any) {
-				c, err := client.Get(e.ctx, "hook.v1", metav1.GetOptions{})
-				return apierrors.IsNotFound(err), c.Finalizers
-			})
+			isGone(e, "hook.v1")
 			installtest.None(t, "registered", e.registrations())
 			becomes(e, "nothing is left but what was to be", func() []string { return labelled(e) }, test.left)
 			if len(test.left) > 0 {

@@ -27,10 +27,7 @@ func TestUpgradeUnderLoad(t *testing.T) {
 	for _, next := range []*operatorsv1alpha1.ClusterServiceVersion{v2, v3, v4} {
 		e.create(next)
 		e.succeeds(next.Name)
-		e.eventually("the version before no longer exists", func() (bool, any) {
-			_, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, next.Spec.Replaces, metav1.GetOptions{})
-			return apierrors.IsNotFound(err), err
-		})
+		isGone(e, next.Spec.Replaces)
 		want := []string{"changed.hook.example.com", "configmaps.hook.example.com", "only-in-" + next.Name + ".example.com"}
 		installtest.Same(t, "registered webhooks with "+next.Name, want, webhookNames(e))
 		load.goesOn(denied)
