@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
@@ -72,11 +73,7 @@ func (t *terminal) fails(code int, why []string, arguments ...string) {
 	if exit != code {
 		t.Errorf("kubectl webhooks %s: exit code %d, want %d\n%s", strings.Join(arguments, " "), exit, code, said)
 	}
-	for _, part := range why {
-		if !strings.Contains(said, part) {
-			t.Errorf("kubectl webhooks %s does not contain %q:\n%s", strings.Join(arguments, " "), part, said)
-		}
-	}
+	installtest.Contains(t, said, why...)
 }
 
 func (t *terminal) command(ctx context.Context, arguments ...string) *exec.Cmd {

@@ -79,3 +79,13 @@ func (m *manager) writesNothing(since int64) {
 	m.Helper()
 	none(m, "writes of the manager although nothing changed", m.writes(since))
 }
+
+// noneIsForbidden fails the test for each request that the API server's authorizer refused.
+func noneIsForbidden(e *env, requests []auditv1.Event) {
+	e.Helper()
+	for _, request := range requests {
+		if request.ResponseStatus != nil && request.ResponseStatus.Code == http.StatusForbidden {
+			e.Errorf("forbidden: %s %s: %s", request.Verb, request.RequestURI, request.ResponseStatus.Message)
+		}
+	}
+}

@@ -164,9 +164,7 @@ func (i *installation) said() string {
 
 func (i *installation) says(text string) {
 	i.Helper()
-	if !strings.Contains(i.said(), text) {
-		i.Errorf("it does not contain %q:\n%s", text, i.said())
-	}
+	installtest.Contains(i, i.said(), text)
 }
 
 func (i *installation) ends() { i.endsWith(nil) }

@@ -116,11 +116,8 @@ func TestManagerRemovalIsRefusedBeforehand(t *testing.T) {
 		if err != nil && !errors.As(err, &held) {
 			e.must(err)
 		}
-		for _, name := range []string{refused, kept} {
-			if want := "delete validatingwebhookconfigurations.admissionregistration.k8s.io " + name; !slices.Contains(planned.Writes, want) {
-				e.Errorf("%q is not listed, but %q", want, planned.Writes)
-			}
-		}
+		const deletion = "delete validatingwebhookconfigurations.admissionregistration.k8s.io "
+		installtest.Among(e, planned.Writes, deletion+refused, deletion+kept)
 		for _, name := range []string{"a.v1", "b.v1"} {
 			same(t, "the number of finalizers of "+name, len(e.get(name).Finalizers), 1)
 		}
@@ -189,11 +186,7 @@ func TestRefuseOtherManagers(t *testing.T) {
 	}
 	says := func(what, got string, want ...string) {
 		e.Helper()
-		for _, w := range want {
-			if !strings.Contains(got, w) {
-				e.Errorf("%s: %q does not contain %q", what, got, w)
-			}
-		}
+		installtest.Contains(e, got, want...)
 		if len(want) == 0 && got != "" {
 			e.Errorf("%s: %s", what, got)
 		}
