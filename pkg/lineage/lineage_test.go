@@ -51,13 +51,7 @@ func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
 			return all[i]
 		},
 		Replacing: func(name string) []*operatorsv1alpha1.ClusterServiceVersion {
-			var found []*operatorsv1alpha1.ClusterServiceVersion
-			for _, c := range all {
-				if slices.Contains(Replaced(c), name) {
-					found = append(found, c)
-				}
-			}
-			return found
+			return installtest.Where(all, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return slices.Contains(Replaced(c), name) })
 		},
 		TookFrom: func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
 			return filter(all, func(other *operatorsv1alpha1.ClusterServiceVersion) bool {

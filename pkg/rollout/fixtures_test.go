@@ -203,6 +203,8 @@ func (c *cluster) reconcileTimes(n int) {
 	}
 }
 
+func deletes(step Step) bool { return step.Verb == Delete }
+
 // stepsOf returns a line for each write of a plan, with the drift. Names of registrations have no
 // hash.
 func stepsOf(plan Plan) []string {

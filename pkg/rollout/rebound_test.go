@@ -27,11 +27,7 @@ func TestRoleBindingForAnotherRole(t *testing.T) {
 	deletions := 1
 	for range 10 {
 		rebind()
-		for _, step := range append(c.reconcileContest().Steps, c.reconcileContest().Steps...) {
-			if step.Verb == Delete {
-				deletions++
-			}
-		}
+		deletions += installtest.Count(append(c.reconcileContest().Steps, c.reconcileContest().Steps...), deletes)
 	}
 	installtest.Same(t, "deletions in a contest", 3, deletions)
 

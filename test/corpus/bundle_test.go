@@ -81,12 +81,9 @@ func readObjects(t *testing.T, file string) []*unstructured.Unstructured {
 }
 
 func (b bundle) allNamespaces() bool {
-	for _, mode := range b.csv.Spec.InstallModes {
-		if mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces && mode.Supported {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.csv.Spec.InstallModes, func(mode operatorsv1alpha1.InstallMode) bool {
+		return mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces && mode.Supported
+	})
 }
 
 // requiredCRDs are definitions that other operators bring. What they define does not

@@ -19,6 +19,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -142,11 +143,9 @@ func (a appearance) isSeen(requirements []operatorsv1alpha1.RequirementStatus) b
 		if r.Status == operatorsv1alpha1.RequirementStatusReasonNotPresent {
 			lacks++
 		}
-		for _, rule := range r.Dependents {
-			if rule.Status == operatorsv1alpha1.DependentStatusReasonSatisfied {
-				satisfied++
-			}
-		}
+		satisfied += installtest.Count(r.Dependents, func(rule operatorsv1alpha1.DependentStatus) bool {
+			return rule.Status == operatorsv1alpha1.DependentStatusReasonSatisfied
+		})
 	}
 	return len(requirements) == 5 && lacks == a.lacks && satisfied == a.satisfied
 }

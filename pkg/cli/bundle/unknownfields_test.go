@@ -105,12 +105,8 @@ func TestMetadataOfAClusterIsRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText, "manifests/a.yaml": kind + metadata}), "test")
-			var dropped []string
-			for _, p := range b.Problems {
-				if p.Kind == UnknownField {
-					dropped = append(dropped, p.Path)
-				}
-			}
+			unknown := installtest.Where(b.Problems, func(p Problem) bool { return p.Kind == UnknownField })
+			dropped := installtest.Each(unknown, func(p Problem) string { return p.Path })
 			installtest.Same(t, "reported", []string{"metadata.finalizers", "metadata.generation", "metadata.ownerReferences", "metadata.resourceVersion", "metadata.uid"}, dropped)
 			manifests := installtest.OrPanic(Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespace: "shop"}))
 			want := map[string]any{"name": "a", "namespace": "shop", "labels": map[string]any{"a": "b"}, "annotations": map[string]any{"c": "d"}}

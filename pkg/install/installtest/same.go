@@ -42,24 +42,6 @@ func OrPanic[T any](value T, err error) T {
 	return value
 }
 
-// Each returns the results of a function for the items of a list, or nil if there are none.
-func Each[T, R any](list []T, of func(T) R) []R {
-	var results []R
-	for _, item := range list {
-		results = append(results, of(item))
-	}
-	return results
-}
-
-// Times returns the results of a function for the numbers from 0 to n-1.
-func Times[R any](n int, of func(int) R) []R {
-	var results []R
-	for i := range n {
-		results = append(results, of(i))
-	}
-	return results
-}
-
 // Says fails the test if got does not contain want, or if want is empty and got is not.
 func Says(t testing.TB, what, want, got string) {
 	t.Helper()

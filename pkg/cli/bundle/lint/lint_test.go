@@ -67,3 +67,7 @@ func codes(r Report) []string {
 }
 
 var must = installtest.Must
+
+func findingsOf(b *bundle.Bundle, code string) []Finding {
+	return installtest.Where(Run(b).Findings, func(f Finding) bool { return f.Code == code })
+}

@@ -32,12 +32,7 @@ func TestMissingSecretSaysWhere(t *testing.T) {
 			if test.path != "" {
 				f.container()["volumeMounts"] = list(map[string]any{"name": "v", "mountPath": test.path})
 			}
-			var found []string
-			for _, finding := range Run(inspect(t, f)).Findings {
-				if finding.Code == "missing-secret" {
-					found = append(found, finding.Path)
-				}
-			}
+			found := installtest.Each(findingsOf(inspect(t, f), "missing-secret"), func(f Finding) string { return f.Path })
 			installtest.Same(t, "found", test.want, found)
 		})
 	}
