@@ -31,6 +31,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -102,12 +103,12 @@ func (e *env) missing(t *testing.T, csv *unstructured.Unstructured) []string {
 	must(t, err)
 	var typed operatorsv1alpha1.ClusterServiceVersion
 	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &typed))
-	var all []string
-	for _, r := range typed.Status.RequirementStatus {
-		if r.Kind != "ServiceAccount" && !csvstatus.Met(r) {
-			all = append(all, fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message))
-		}
-	}
+	unmet := installtest.Where(typed.Status.RequirementStatus, func(r operatorsv1alpha1.RequirementStatus) bool {
+		return r.Kind != "ServiceAccount" && !csvstatus.Met(r)
+	})
+	all := installtest.Each(unmet, func(r operatorsv1alpha1.RequirementStatus) string {
+		return fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message)
+	})
 	slices.Sort(all)
 	return slices.Compact(all) // a definition that is not there is missed once for each version
 }

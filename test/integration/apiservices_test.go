@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,12 +35,10 @@ var outside = []schema.GroupVersionResource{
 
 func delegations(e *env) []string {
 	e.Helper()
-	var found []string
-	for _, o := range e.owned(outside[1:]) {
-		if o.GetNamespace() != e.namespace {
-			found = append(found, strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/"))
-		}
-	}
+	outsiders := installtest.Where(e.owned(outside[1:]), func(o unstructured.Unstructured) bool { return o.GetNamespace() != e.namespace })
+	found := installtest.Each(outsiders, func(o unstructured.Unstructured) string {
+		return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
+	})
 	slices.Sort(found)
 	return found
 }

@@ -21,6 +21,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -156,10 +157,7 @@ func keptBy(e *env, crd *apiextensionsv1.CustomResourceDefinition) []unstructure
 }
 
 func kindsAndNames(objects []unstructured.Unstructured) []string {
-	var all []string
-	for _, o := range objects {
-		all = append(all, o.GetKind()+" "+o.GetName())
-	}
+	all := installtest.Each(objects, func(o unstructured.Unstructured) string { return o.GetKind() + " " + o.GetName() })
 	slices.Sort(all)
 	return all
 }

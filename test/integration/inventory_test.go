@@ -127,11 +127,10 @@ func namesOf(objects []unstructured.Unstructured) string {
 	slices.SortFunc(objects, func(a, b unstructured.Unstructured) int {
 		return cmp.Or(cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetName(), b.GetName()))
 	})
-	var lines []string
-	for _, o := range objects {
-		lines = append(lines, fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName()))
+	line := func(o unstructured.Unstructured) string {
+		return fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(installtest.Each(objects, line), "\n")
 }
 
 func kindOf(o unstructured.Unstructured) string { return o.GetKind() }

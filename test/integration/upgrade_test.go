@@ -23,6 +23,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -327,13 +328,10 @@ func webhooks(e *env) []string {
 
 func ownedBy(e *env, csv string) []string {
 	e.Helper()
-	var owned []string
-	for _, o := range e.owned(derived) {
-		if o.GetLabels()["olm.owner"] == csv && o.GetKind() != "WebhookRollout" {
-			owned = append(owned, o.GetKind()+" "+o.GetName())
-		}
-	}
-	return owned
+	owned := installtest.Where(e.owned(derived), func(o unstructured.Unstructured) bool {
+		return o.GetLabels()["olm.owner"] == csv && o.GetKind() != "WebhookRollout"
+	})
+	return installtest.Each(owned, func(o unstructured.Unstructured) string { return o.GetKind() + " " + o.GetName() })
 }
 
 func certificate(e *env) *corev1.Secret {
