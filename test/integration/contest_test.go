@@ -30,8 +30,7 @@ func TestContest(t *testing.T) {
 		"the object": {deleter, []string{"a client that field ownership does not show", "the object itself"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newOperatorEnv(t)
-			m := runOperator(e)
+			e, m := newRunningOperator(t)
 			before, since := e.registration("v.example.com"), auditEnd(e)
 			test.adversary(e)
 			e.isContested("operator.v1", before.Name, test.named[0], test.named[1])
@@ -49,8 +48,7 @@ func TestContest(t *testing.T) {
 
 // While a client holds a registration, no pod may come to serve what it does not trust.
 func TestContestedTrust(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	adversary(e)
 	e.isContested("operator.v1")
 	secrets := e.kube.CoreV1().Secrets(e.namespace)
@@ -121,8 +119,7 @@ func undo(e *env, f func(*admissionregistrationv1.ValidatingWebhookConfiguration
 // Another client that sets the phase of a ClusterServiceVersion back as often as the manager writes it,
 // such as an OLM v0 that was started later, ends in a contest: the manager pauses, and reports it.
 func TestContestOverTheStatus(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	client := e.olm.ClusterServiceVersions(e.namespace)
@@ -144,8 +141,7 @@ func TestContestOverTheStatus(t *testing.T) {
 }
 
 func TestContestOverTheStatusOfAWebhookRollout(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	client := e.olm.WebhookRollouts(e.namespace)

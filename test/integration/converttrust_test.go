@@ -89,8 +89,7 @@ func TestConversionWhoseGenerationIsEdited(t *testing.T) {
 
 // Rotations continue after the highest number that an annotation can have, and the manager then rests.
 func TestHighestCertificateGeneration(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	e.succeeds("operator.v1")
 	before, trust := e.servingCA(), watchTrust(e)
 	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: "4294967295"}}}`, wellknown.AnnotationGeneration)

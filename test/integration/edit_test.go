@@ -116,8 +116,7 @@ func calledAt(o unstructured.Unstructured) string {
 // The number of replicas is an autoscaler's until the ClusterServiceVersion asks for
 // another one.
 func TestReplicas(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), "server", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`))
 	m.looksAgain("operator.v1")
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Image = "example.com/server:2" })
@@ -132,8 +131,7 @@ func TestReplicas(t *testing.T) {
 
 // What the API server does not let an edit change is reported, and costs no webhook.
 func TestEditThatIsRefused(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	before := e.registration("v.example.com").ResourceVersion
 	relabel := func(value string) func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		return func(c *operatorsv1alpha1.ClusterServiceVersion) {

@@ -81,8 +81,7 @@ func TestAllowedRules(t *testing.T) {
 // What is live stays as it was registered while its ClusterServiceVersion asks for what
 // is forbidden.
 func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	before := e.registration("v.example.com").ResourceVersion
 
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {

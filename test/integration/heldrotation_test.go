@@ -50,8 +50,7 @@ func TestRotationWhileHeld(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newOperatorEnv(t)
-			m := runOperator(e)
+			e, m := newRunningOperator(t)
 			hold(e)
 			before, trust := e.servingCA(), watchTrust(e)
 			e.order("once")

@@ -49,8 +49,7 @@ func TestInstallPhases(t *testing.T) {
 }
 
 func TestInstallPrinterColumns(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	table := &metav1.Table{}
 	e.must(e.olm.WebhookRollouts(e.namespace).GetClient().Get().Namespace(e.namespace).Resource("webhookrollouts").
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(e.ctx).Into(table))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,6 +55,13 @@ func runOperator(e *env, change ...func(*controller.Options)) *manager {
 	m := e.manage(change...)
 	e.install(csv("operator.v1", "server"))
 	return m
+}
+
+// newRunningOperator is newOperatorEnv with a manager and the operator operator.v1, which has succeeded.
+func newRunningOperator(t *testing.T) (*env, *manager) {
+	t.Helper()
+	e := newOperatorEnv(t)
+	return e, runOperator(e)
 }
 
 func manageThrough(e *env, config *rest.Config, change ...func(*controller.Options)) *manager {

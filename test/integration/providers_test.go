@@ -214,8 +214,7 @@ func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen 
 
 // A choice that cannot be read changes nothing of what there is.
 func TestMistakenChoice(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	before := e.servingCA()
 	choose(e, "vault")
 	e.says(`Subscription ` + e.namespace + `/operator, spec.config.annotations: olm-webhook-manager.io/certificate-provider is "vault": use manager`)

@@ -62,7 +62,7 @@ func TestUnmetRequirements(t *testing.T) {
 		spoil   func(*env, *operatorsv1alpha1.ClusterServiceVersion)
 		want    operatorsv1alpha1.RequirementStatus
 		message string
-		mend    func(*operatorsv1alpha1.ClusterServiceVersion)
+		fix     func(*operatorsv1alpha1.ClusterServiceVersion)
 	}{
 		"a webhook names a Deployment that is not there": {
 			spoil: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -72,7 +72,7 @@ func TestUnmetRequirements(t *testing.T) {
 				Group: "apps", Version: "v1", Kind: "Deployment", Name: "sever", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
 			},
 			message: "set spec.webhookdefinitions[0].deploymentName to one of server",
-			mend: func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			fix: func(c *operatorsv1alpha1.ClusterServiceVersion) {
 				c.Spec.WebhookDefinitions[0].DeploymentName = "server"
 			},
 		},
@@ -87,7 +87,7 @@ func TestUnmetRequirements(t *testing.T) {
 				Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
 			},
 			message: "owned by another ClusterServiceVersion",
-			mend: func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			fix: func(c *operatorsv1alpha1.ClusterServiceVersion) {
 				c.Spec.InstallStrategy.StrategySpec.Permissions = nil
 			},
 		},
@@ -106,7 +106,7 @@ func TestUnmetRequirements(t *testing.T) {
 			r := e.rollout("operator.v1")
 			same(t, "ready webhooks", r.ReadyRegistrations, 0)
 			same(t, "webhooks", r.Registrations, 1)
-			e.edit("operator.v1", test.mend)
+			e.edit("operator.v1", test.fix)
 			e.succeeds("operator.v1")
 		})
 	}

@@ -35,8 +35,7 @@ func TestSecretIsLost(t *testing.T) {
 		"of another type":         makeAnew(func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newOperatorEnv(t)
-			runOperator(e)
+			e, _ := newRunningOperator(t)
 			lost, bundles := e.servingCA(), watchTrust(e)
 
 			lose(e)
@@ -70,8 +69,7 @@ func makeAnew(change func(*corev1.Secret)) func(*env) {
 }
 
 func TestSecretLosesItsLabel(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	before := certificate(e)
 	patchSecret(`{"metadata": {"labels": null}}`)(e)
 	becomes(e, "it has its label", func() string { return certificate(e).Labels[wellknown.LabelManaged] }, "true")
@@ -83,8 +81,7 @@ func TestSecretLosesItsLabel(t *testing.T) {
 // A Secret that belongs to another client is not modified, and reported as
 // an obstacle; the webhook continues with the certificate that its pods have.
 func TestSecretIsClaimed(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	served := e.servingCA()
 
 	since := auditEnd(e)

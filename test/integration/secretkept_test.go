@@ -167,8 +167,7 @@ func TestExpiredCAInTheSecret(t *testing.T) {
 		"the CA is removed":   {func(*env) string { return `{"data": {"ca.crt": null, "olmCAKey": null}}` }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newOperatorEnv(t)
-			runOperator(e)
+			e, _ := newRunningOperator(t)
 			before, trust, hash := e.servingCA(), watchTrust(e), templateHash(e)
 			patchSecret(test.patch(e))(e)
 			e.eventually("there is another certificate", func() (bool, any) {

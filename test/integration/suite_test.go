@@ -66,8 +66,7 @@ func TestNamespaceSelectorsAsTheyAreWritten(t *testing.T) {
 // What another client writes into the status is no installation: it is found out again, and
 // certificates that are valid are used again, as they are after an edit.
 func TestStatusIsSetBack(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	secret, registered := certificate(e), e.registration("v.example.com")
 	for _, phase := range []operatorsv1alpha1.ClusterServiceVersionPhase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseNone} {
 		e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -150,8 +149,7 @@ func TestUpgradeThroughIntermediates(t *testing.T) {
 // What an operator owns is kept when its deletion orphans it. Its webhook is deleted all the same, and so is
 // the manager's record; the operator that is installed again adopts what exists.
 func TestUninstallThatOrphans(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	uid := e.deployment("server").UID
 	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
