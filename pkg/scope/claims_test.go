@@ -145,22 +145,14 @@ func TestAClaimConcernsOnlyThoseInTheSameNamespaces(t *testing.T) {
 	var index Claims
 	for i := range 100 {
 		namespace := fmt.Sprint("team-", i)
-		if concerned := index.Set(namespace+"/op.v1", provider(namespace, 0, []string{"A", "B"}, namespace)); len(concerned) > 0 {
-			t.Fatalf("the operator of %s concerns %d others", namespace, len(concerned))
-		}
+		same(t, "others that the operator of "+namespace+" concerns", 0, len(index.Set(namespace+"/op.v1", provider(namespace, 0, []string{"A", "B"}, namespace))))
 	}
 	one := provider("team-7", 0, []string{"A", "B"}, "team-7")
 	one.Began = true
-	if concerned := index.Set("team-7/op.v1", one); len(concerned) > 0 {
-		t.Errorf("that one has begun concerns %d others", len(concerned))
-	}
-	if rivals := index.Rivals(one.Scope, one.Claimant); len(rivals) > 0 {
-		t.Errorf("it has %d rivals", len(rivals))
-	}
+	same(t, "others that are concerned when that one has begun", 0, len(index.Set("team-7/op.v1", one)))
+	same(t, "its rivals", 0, len(index.Rivals(one.Scope, one.Claimant)))
 	everywhere := provider("platform", time.Hour, []string{"A"})
-	if concerned := index.Set("platform/op.v1", everywhere); len(concerned) != 100 {
-		t.Errorf("an operator of all namespaces concerns %d of 100", len(concerned))
-	}
+	same(t, "others that an operator of all namespaces concerns", 100, len(index.Set("platform/op.v1", everywhere)))
 	everywhere.Began = true
 	if rivals := index.Rivals(one.Scope, one.Claimant); len(rivals) != 1 || rivals[0].CSV.Namespace != "platform" {
 		t.Errorf("the rivals are %v", rivals)
@@ -206,9 +198,7 @@ func TestClaimsConcernTheSuccessor(t *testing.T) {
 		return r
 	}
 	for i := range 5 {
-		if concerned := index.Set(keyOf(aged(i)), aged(i)); len(concerned) > 0 {
-			t.Errorf("team %d concerns %d others", i, len(concerned))
-		}
+		same(t, fmt.Sprintf("others that team %d concerns", i), 0, len(index.Set(keyOf(aged(i)), aged(i))))
 	}
 	began := aged(3)
 	began.Began = true
@@ -227,8 +217,6 @@ func TestClaimsConcernTheSuccessor(t *testing.T) {
 		for _, csv := range index.Set(test.key, test.rival) {
 			concerned = append(concerned, csv.Namespace)
 		}
-		if got := strings.Join(concerned, " "); got != test.want {
-			t.Errorf("%s: concerns %q, want %q", test.what, got, test.want)
-		}
+		same(t, test.what+": concerns", test.want, strings.Join(concerned, " "))
 	}
 }

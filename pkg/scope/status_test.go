@@ -144,9 +144,7 @@ func TestGroupStatus(t *testing.T) {
 			test.group.Status = *test.before.DeepCopy()
 			status, changed := GroupStatus(test.group, append(test.others, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon)
 			same(t, "status", test.want, status, emptyIsNil)
-			if wantChanged := !cmp.Equal(test.before, test.want, emptyIsNil); changed != wantChanged {
-				t.Errorf("changed is %t, want %t", changed, wantChanged)
-			}
+			same(t, "changed", !cmp.Equal(test.before, test.want, emptyIsNil), changed)
 			same(t, "the group itself", test.before, test.group.Status)
 
 			test.group.Status = status

@@ -97,7 +97,7 @@ func TestOrderIsRelaxed(t *testing.T) {
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("second.example.com", "second"))
 	e.create(c)
 	becomes(e, "the second webhook is registered", func() string { return string(webhookStatus(e, "operator.v1", "second.example.com").State) }, "Registered")
-	relaxed := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "OrderRelaxed")
+	relaxed := conditionIn(e.rollout("operator.v1").Conditions, "OrderRelaxed")
 	installtest.Prefix(t, "condition OrderRelaxed", "deployment first is not complete within its bound", relaxed.Message)
 	if _, registered := registered(e)["v.example.com"]; registered {
 		t.Error("the first Deployment's webhook is registered, and no server serves it")

@@ -65,6 +65,7 @@ func TestHungWebhooksAreReported(t *testing.T) {
 		}
 		installtest.Same(t, "the write is unanswered", true, write.IsUnanswered(outcome.Deferred))
 		installtest.Contains(t, outcome.Deferred.Error(), "Service shop/manager-service", "Secret shop/manager-service-cert", "Deployment shop/manager")
+		installtest.Same(t, "the number of Deployments in the status", 1, len(outcome.Status.Deployments))
 		installtest.Contains(t, outcome.Status.Deployments[0].Message, "does not answer")
 	})
 }
