@@ -79,7 +79,7 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 			}
 			live, err := e.classes(t).Get(t.Context(), name, metav1.GetOptions{})
 			must(t, err)
-			installtest.Same(t, "description", test.want, live.Object["description"])
+			installtest.Same(t, "description", any(test.want), live.Object["description"])
 		})
 	}
 }
