@@ -112,10 +112,7 @@ func TestFullBundle(t *testing.T) {
 // Secret existed long enough to reach the pods, they serve the oldest.
 func TestBundleOverflow(t *testing.T) {
 	const half, total = maxAuthorities / 2, maxAuthorities + 6
-	var all []Generation
-	for number := range int64(total) {
-		all = append(all, minted(t, total-number, start))
-	}
+	all := installtest.Times(total, func(i int) Generation { return minted(t, int64(total-i), start) })
 	numbers := func(from, to int) string {
 		var text []string
 		for ; from >= to; from-- {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Recorded times that are in the future, because the clock was set back, are reset to the current
@@ -32,18 +33,15 @@ func TestClockSetBack(t *testing.T) {
 					t.Errorf("%s is %s, after %s", a, at, now)
 				}
 			}
-			if again := Decide(Facts{Secret: d.Write, Registrations: []Registration{both}, Names: names}, DefaultPolicy(), now); again.Write != nil {
-				t.Errorf("the reset Secret is written again: %s", describe(again.Write))
-			}
+			installtest.Same(t, "the write of the next decision", nil, Decide(Facts{Secret: d.Write, Registrations: []Registration{both}, Names: names}, DefaultPolicy(), now).Write)
 		})
 	}
 }
 
 func TestFutureRotationHasNoSlot(t *testing.T) {
 	secret := secretWith(t, minted(t, 1, start)).next(minted(t, 2, start), after(time.Hour)).Secret
-	if HasRotationSlot(secret, start) || !HasRotationSlot(secret, after(time.Hour)) {
-		t.Error("the slot does not begin at the start of the rotation")
-	}
+	installtest.Same(t, "the slot exists at the start", false, HasRotationSlot(secret, start))
+	installtest.Same(t, "the slot exists an hour later", true, HasRotationSlot(secret, after(time.Hour)))
 }
 
 // A certificate that was minted while the clock was a year ahead is replaced at once after the

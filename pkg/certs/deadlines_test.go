@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const (
@@ -147,7 +148,6 @@ func TestLostRegistrations(t *testing.T) {
 		t.Errorf("%v are lost in phase %s, want webhook z in phase %s: %s", d.LostRegistrations, d.Phase, stable, d.Message)
 	}
 	d = Decide(Facts{Secret: secret, SecretMeta: blank, Names: names, Registrations: []Registration{trusting(second), edited}, Live: true}, DefaultPolicy(), after(due))
-	if len(d.LostRegistrations) > 0 || d.Phase != retiring {
-		t.Errorf("%v are lost in phase %s, want none in phase %s", d.LostRegistrations, d.Phase, retiring)
-	}
+	installtest.None(t, "lost registrations", d.LostRegistrations)
+	installtest.Same(t, "phase", retiring, d.Phase)
 }

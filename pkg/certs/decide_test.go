@@ -175,9 +175,7 @@ func TestChangesAt(t *testing.T) {
 			if d.ChangesAt.IsZero() {
 				t.Fatal("the decision never changes")
 			}
-			if same := Decide(f, policy, d.ChangesAt.Add(-time.Nanosecond)); summary(same) != summary(d) {
-				t.Errorf("the decision at %s changes before %s: from %s to %s", at, d.ChangesAt, summary(d), summary(same))
-			}
+			installtest.Same(t, "the decision before ChangesAt", summary(d), summary(Decide(f, policy, d.ChangesAt.Add(-time.Nanosecond))))
 			if next := Decide(f, policy, d.ChangesAt); summary(next) == summary(d) {
 				t.Errorf("the decision at %s does not change at %s: %s", at, d.ChangesAt, summary(d))
 			}

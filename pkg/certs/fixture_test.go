@@ -35,9 +35,7 @@ func minted(t *testing.T, number int64, at time.Time) Generation {
 
 func mint(t *testing.T, r Request) Generation {
 	t.Helper()
-	g, err := Mint(r)
-	installtest.Must(t, err)
-	return g
+	return installtest.OrPanic(Mint(r))
 }
 
 var blank = metav1.ObjectMeta{Namespace: "shop", Name: "manager-service-cert"}
@@ -156,10 +154,7 @@ func describe(secret *corev1.Secret) string {
 }
 
 func numbersOf(authorities []*x509.Certificate) string {
-	var numbers []string
-	for _, ca := range authorities {
-		numbers = append(numbers, fmt.Sprint(numberOf(ca)))
-	}
+	numbers := installtest.Each(authorities, func(ca *x509.Certificate) string { return fmt.Sprint(numberOf(ca)) })
 	return strings.Join(numbers, " ")
 }
 
@@ -172,11 +167,9 @@ type signer struct {
 
 func newSigner(t *testing.T, template *x509.Certificate) signer {
 	t.Helper()
-	key, err := newKey(KeyECDSAP256)
-	installtest.Must(t, err)
+	key := installtest.OrPanic(newKey(KeyECDSAP256))
 	template.BasicConstraintsValid, template.IsCA = true, true
-	cert, err := sign(template, nil, key, key)
-	installtest.Must(t, err)
+	cert := installtest.OrPanic(sign(template, nil, key, key))
 	return signer{t, cert, key}
 }
 

@@ -21,8 +21,7 @@ func TestMintedChainVerifies(t *testing.T) {
 	for _, name := range names {
 		installtest.Must(t, parse(g.Certificate)[0].VerifyHostname(name))
 	}
-	pair, err := tls.X509KeyPair(g.Certificate, g.Key)
-	installtest.Must(t, err)
+	pair := installtest.OrPanic(tls.X509KeyPair(g.Certificate, g.Key))
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok || key.Curve != elliptic.P256() {
 		t.Errorf("the key is a %T, want ECDSA on P-256", pair.PrivateKey)
@@ -35,9 +34,8 @@ func TestMintLimitsTheLeaf(t *testing.T) {
 	installtest.Same(t, "the names of the leaf", names, leaf.DNSNames)
 	installtest.Same(t, "the extended key usage of the leaf", []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, leaf.ExtKeyUsage)
 	installtest.Same(t, "the key usage of the leaf", x509.KeyUsageDigitalSignature, leaf.KeyUsage)
-	if leaf.IsCA || !leaf.BasicConstraintsValid {
-		t.Error("the leaf has no basic constraints, or is a CA")
-	}
+	installtest.Same(t, "the leaf is a CA", false, leaf.IsCA)
+	installtest.Same(t, "the leaf has basic constraints", true, leaf.BasicConstraintsValid)
 }
 
 func TestMintLimitsTheCA(t *testing.T) {

@@ -104,9 +104,7 @@ func TestUnchangeableSecretIsRemoved(t *testing.T) {
 		installtest.Same(t, name+": it names finalizers", test.facts.Secret == deleted, kept)
 	}
 	changeable := Facts{Secret: replaced.Secret, Live: true, Names: names, Registrations: []Registration{trusting(first)}}
-	if d := Decide(changeable, DefaultPolicy(), start); d.Remove != nil {
-		t.Errorf("a Secret that can be changed is deleted: %v", d.Remove)
-	}
+	installtest.Same(t, "what is deleted of a Secret that can be changed", nil, Decide(changeable, DefaultPolicy(), start).Remove)
 }
 
 // A Secret that a client made immutable is recreated at once with the same content. This happens
@@ -151,9 +149,8 @@ func TestImmutableSecret(t *testing.T) {
 			if d.Write.ResourceVersion != "" || d.Write.UID != "" || d.Write.Immutable != nil || d.Remove.UID != "u" {
 				t.Errorf("%+v replaces %+v", d.Write.ObjectMeta, d.Remove.ObjectMeta)
 			}
-			if sameContent := maps.EqualFunc(d.Write.Data, f.Secret.Data, func(a, b []byte) bool { return string(a) == string(b) }); sameContent != test.sameContent {
-				t.Errorf("the content is the same: %t; it holds %s", sameContent, describe(d.Write))
-			}
+			sameContent := maps.EqualFunc(d.Write.Data, f.Secret.Data, func(a, b []byte) bool { return string(a) == string(b) })
+			installtest.Same(t, "the content is the same", test.sameContent, sameContent)
 		})
 	}
 }

@@ -64,9 +64,7 @@ func TestRejected(t *testing.T) {
 }
 
 func TestRejectedStatus(t *testing.T) {
-	if (*Rejection)(nil).Status("a", "b", "c", names) != nil {
-		t.Error("a valid certificate has a rejection status")
-	}
+	installtest.Same(t, "the rejection status of a valid certificate", nil, (*Rejection)(nil).Status("a", "b", "c", names))
 	got := (&Rejection{ReasonExpired, "the certificate expired"}).Status("cert-manager (Issuer x)", "Secret shop/y", "Pods are not given it", []string{"z.shop.svc"})
 	const want = "Secret shop/y, issued by cert-manager (Issuer x), cannot be served: the certificate expired. Pods are not given it. " +
 		"Correct the issuer so that it issues a valid serving certificate for z.shop.svc, together with its CA"

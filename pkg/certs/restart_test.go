@@ -62,9 +62,7 @@ func TestRestart(t *testing.T) {
 				t.Errorf("it reports %q, want %q at the end", d.Message, test.message)
 			}
 			installtest.Same(t, "the number of pods to re-sync", 1, len(d.ResyncPods))
-			if d.Write != nil {
-				t.Error("it writes the Secret")
-			}
+			installtest.Same(t, "the write", nil, d.Write)
 		})
 	}
 }
@@ -138,8 +136,7 @@ func TestNoRestartWithoutDeployment(t *testing.T) {
 	for _, serves := range []Observation{ServesOther, ServesUnknown} {
 		d := Decide(Facts{Secret: promoted.Secret, Names: names, Live: true, Registrations: []Registration{trusting(second, first)},
 			Evidence: &Evidence{Leaf: promoted.assembled(second).leaf(), Backends: []Backend{{Pod: "a", Serves: serves}}}}, DefaultPolicy(), after(due+28*day))
-		if d.Restart || strings.Contains(d.Message, "restarted") {
-			t.Errorf("it restarts: %t, and reports %q", d.Restart, d.Message)
-		}
+		installtest.Same(t, "it restarts", false, d.Restart)
+		installtest.Same(t, "the message announces a restart", false, strings.Contains(d.Message, "restarted"))
 	}
 }

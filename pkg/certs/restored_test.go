@@ -10,6 +10,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/certgeneration"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A Secret that a client restored to its state before a rotation is repaired like a damaged one:
@@ -84,9 +85,8 @@ func TestRestoredDuringRestart(t *testing.T) {
 	for restartedFor, want := range map[string]int64{"": 2, "1": 2, "2": 3} {
 		f := Facts{Secret: secret, Registrations: []Registration{both}, Names: names, Live: true, Running: true, RestartedFor: restartedFor}
 		d := Decide(f, DefaultPolicy(), after(day+time.Minute))
-		if d.Phase != promoting || d.Serving.Number != want || d.Generation != want {
-			t.Errorf("restarted for %q: in %s, generation %d is given to pods, and registrations are written for %d, want %d", restartedFor, d.Phase, d.Serving.Number, d.Generation, want)
-		}
+		installtest.Same(t, fmt.Sprintf("restarted for %q: phase", restartedFor), promoting, d.Phase)
+		installtest.Same(t, fmt.Sprintf("restarted for %q: generations of pods and registrations", restartedFor), []int64{want, want}, []int64{d.Serving.Number, d.Generation})
 		f.Secret = d.Write
 		if again := Decide(f, DefaultPolicy(), after(day+time.Minute)); again.Write != nil || again.Need != NeedEvidence {
 			t.Errorf("restarted for %q: it writes %q then, and needs %q", restartedFor, describe(again.Write), again.Need)

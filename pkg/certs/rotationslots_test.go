@@ -146,13 +146,7 @@ func TestRenewalJitterSpreadsRotations(t *testing.T) {
 }
 
 func count(all []*deployment, what func(*deployment) bool) int {
-	n := 0
-	for _, d := range all {
-		if what(d) {
-			n++
-		}
-	}
-	return n
+	return installtest.Count(all, what)
 }
 
 func (d *deployment) reconcile(t *testing.T, p Policy, now time.Time, others int) (more int) {

@@ -205,9 +205,7 @@ func TestContendersOccupyNoWorker(t *testing.T) {
 			t.Fatalf("%s: %v", csv.Name, err)
 		}
 	}
-	if added := c.drain(); len(added) > 0 {
-		t.Errorf("while the namespace is locked, %v were added", added)
-	}
+	installtest.None(t, "added while the namespace is locked", c.drain())
 	c.locks.Unlock("shop")
 	if _, err := c.reconcileCSV(t.Context(), active); err != nil { // it does not exist any more
 		t.Fatal(err)
@@ -218,9 +216,7 @@ func TestContendersOccupyNoWorker(t *testing.T) {
 		}
 		c.locks.Next("shop")
 	}
-	if added := c.drain(); len(added) > 0 {
-		t.Errorf("%v were added twice", added)
-	}
+	installtest.None(t, "added twice", c.drain())
 }
 
 // Keys whose last reconciliation was slow occupy a quarter of the workers.
@@ -243,11 +239,7 @@ func TestSlowKeysOccupyFewWorkers(t *testing.T) {
 		t.Fatal("two of eight workers do not reconcile slow keys")
 	}
 	c.reconcile(t.Context(), third)
-	if added := c.drain(); len(added) > 0 {
-		t.Errorf("while two are reconciled, %v were added", added)
-	}
+	installtest.None(t, "added while two are reconciled", c.drain())
 	end(0, true)
-	if added := c.drain(); len(added) != 1 || added[0] != third {
-		t.Errorf("%v were added", added)
-	}
+	installtest.Same(t, "added", []queue.Key{third}, c.drain())
 }

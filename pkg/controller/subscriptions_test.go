@@ -42,9 +42,7 @@ func TestSubscriptionAmongMany(t *testing.T) {
 	work := func(operators int) float64 {
 		c := subscribed(t, operators)
 		csv := c.caches.CSVs.Get("shop", "operator-1.v2")
-		if got := c.versions.ConfigOf(csv).Subscription; got != "operator-1" {
-			t.Fatalf("the Subscription is %q", got)
-		}
+		installtest.Same(t, "the Subscription", "operator-1", c.versions.ConfigOf(csv).Subscription)
 		return testing.AllocsPerRun(100, func() { c.versions.ConfigOf(csv) })
 	}
 	installtest.Same(t, "allocations among 3 operators and among 1,000", work(3), work(1000))

@@ -18,17 +18,14 @@ func TestSelfSignedCertificateIsRenewed(t *testing.T) {
 	different := map[string]bool{}
 	for day := range 3 * 365 {
 		at := now.Add(time.Duration(day) * 24 * time.Hour)
-		c, err := r.at(at)
-		installtest.Must(t, err)
+		c := installtest.OrPanic(r.at(at))
 		roots := x509.NewCertPool()
 		roots.AddCert(c.Leaf)
 		if _, err := c.Leaf.Verify(x509.VerifyOptions{DNSName: "manager-0", Roots: roots, CurrentTime: at}); err != nil {
 			t.Fatalf("day %d: %v", day, err)
 		}
 		different[c.Leaf.SerialNumber.String()] = true
-		if c.Leaf.IsCA {
-			t.Fatal("the certificate is a CA")
-		}
+		installtest.Same(t, "the certificate is a CA", false, c.Leaf.IsCA)
 	}
 	installtest.Same(t, "the number of certificates in three years", 5, len(different))
 }
@@ -65,10 +62,8 @@ func TestCertificateFilesAreReadAgain(t *testing.T) {
 
 func writePair(t *testing.T, certFile, keyFile string, now time.Time) *tls.Certificate {
 	t.Helper()
-	c, err := selfSigned("manager", now)
-	installtest.Must(t, err)
-	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
-	installtest.Must(t, err)
+	c := installtest.OrPanic(selfSigned("manager", now))
+	key := installtest.OrPanic(x509.MarshalPKCS8PrivateKey(c.PrivateKey))
 	for file, block := range map[string]*pem.Block{
 		certFile: {Type: "CERTIFICATE", Bytes: c.Certificate[0]},
 		keyFile:  {Type: "PRIVATE KEY", Bytes: key},

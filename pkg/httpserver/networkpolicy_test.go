@@ -18,8 +18,7 @@ import (
 func TestManifestsLimitIngress(t *testing.T) {
 	read := func(file string, into any) {
 		t.Helper()
-		text, err := os.ReadFile("../../manifests/" + file)
-		installtest.Must(t, err)
+		text := installtest.OrPanic(os.ReadFile("../../manifests/" + file))
 		installtest.Must(t, yaml.UnmarshalStrict(text, into))
 	}
 	var manager appsv1.Deployment
@@ -32,9 +31,7 @@ func TestManifestsLimitIngress(t *testing.T) {
 		text, err := os.ReadFile("../../manifests/" + folder + "/kustomization.yaml")
 		installtest.Must(t, err)
 		installtest.Must(t, yaml.Unmarshal(text, &kustomization))
-		if !slices.Contains(kustomization.Resources, "networkpolicy.yaml") {
-			t.Errorf("manifests/%s lists %v, without networkpolicy.yaml", folder, kustomization.Resources)
-		}
+		installtest.Among(t, kustomization.Resources, "networkpolicy.yaml")
 		var policy networkingv1.NetworkPolicy
 		read(folder+"/networkpolicy.yaml", &policy)
 		installtest.Same(t, folder+": kind", "NetworkPolicy", policy.Kind)
@@ -42,9 +39,7 @@ func TestManifestsLimitIngress(t *testing.T) {
 		for key, value := range policy.Spec.PodSelector.MatchLabels {
 			installtest.Same(t, folder+": label "+key+" of the pods", value, pods[key])
 		}
-		if len(policy.Spec.PodSelector.MatchExpressions) > 0 {
-			t.Errorf("%s: the selector has expressions", folder)
-		}
+		installtest.None(t, folder+": expressions of the selector", policy.Spec.PodSelector.MatchExpressions)
 		var open []string
 		for _, rule := range policy.Spec.Ingress {
 			if len(rule.From) == 0 || len(rule.Ports) == 0 {
@@ -68,7 +63,5 @@ func TestManifestsLimitIngress(t *testing.T) {
 	text, err := os.ReadFile("../../manifests/limited/kustomization.yaml")
 	installtest.Must(t, err)
 	installtest.Must(t, yaml.Unmarshal(text, &limited))
-	if !slices.Contains(limited.Resources, "../manager") {
-		t.Errorf("manifests/limited lists %v, without ../manager", limited.Resources)
-	}
+	installtest.Among(t, limited.Resources, "../manager")
 }

@@ -27,8 +27,7 @@ func testLog() *logrus.Entry {
 
 func startTest(t *testing.T, handler http.Handler, config *tls.Config, l limits) *Server {
 	t.Helper()
-	s, err := start("127.0.0.1:0", handler, config, testLog(), l)
-	installtest.Must(t, err)
+	s := installtest.OrPanic(start("127.0.0.1:0", handler, config, testLog(), l))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -37,8 +36,7 @@ var ok = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fpr
 
 func dial(t *testing.T, s *Server) net.Conn {
 	t.Helper()
-	c, err := net.Dial("tcp", s.Address())
-	installtest.Must(t, err)
+	c := installtest.OrPanic(net.Dial("tcp", s.Address()))
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -92,8 +90,7 @@ func get(t *testing.T, s *Server) {
 func TestConnectionsThatSendNothingAreClosed(t *testing.T) {
 	short := defaultLimits
 	short.readTimeout, short.idle = 50*time.Millisecond, 50*time.Millisecond
-	self, err := SelfSignedTLS("manager")
-	installtest.Must(t, err)
+	self := installtest.OrPanic(SelfSignedTLS("manager"))
 	for name, test := range map[string]struct {
 		config *tls.Config
 		send   string
@@ -149,9 +146,8 @@ func TestConnectionsBeyondTheLimit(t *testing.T) {
 	for _, c := range slow {
 		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 		response, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil || response.StatusCode != http.StatusOK {
-			t.Errorf("a request in progress ended with %v, %v", response, err)
-		}
+		installtest.Must(t, err)
+		installtest.Same(t, "the status of a request in progress", http.StatusOK, response.StatusCode)
 	}
 	get(t, s) // Idle connections leave room, too.
 }
@@ -160,9 +156,8 @@ func TestRequestsWithABodyAreRefused(t *testing.T) {
 	c := dial(t, startTest(t, ok, nil, defaultLimits))
 	send(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n")
 	response, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil || response.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Fatalf("%v, %v", response, err)
-	}
+	installtest.Must(t, err)
+	installtest.Same(t, "status", http.StatusRequestEntityTooLarge, response.StatusCode)
 }
 
 // Each limit of the manager's servers is set.

@@ -39,10 +39,7 @@ func TestAwayOf(t *testing.T) {
 		"both are away":                                 {[]coordinationv1.Lease{lease("system", "a", time.Hour), lease("old", "b", time.Hour)}, []string{"old/olm-webhook-manager", "system/olm-webhook-manager"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, a := range AwayOf(test.leases, now) {
-				got = append(got, a.Lease)
-			}
+			got := installtest.Each(AwayOf(test.leases, now), func(a Away) string { return a.Lease })
 			installtest.Same(t, "Leases that no manager holds", test.want, got)
 		})
 	}

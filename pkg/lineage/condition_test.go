@@ -4,10 +4,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	operatorsv2 "github.com/operator-framework/api/pkg/operators/v2"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func upgradeable(status metav1.ConditionStatus, observed int64) []metav1.Condition {
@@ -48,9 +49,7 @@ func TestNotUpgradeable(t *testing.T) {
 		"reported no there, and overridden": {conditionOf("True", "", upgradeable("False", 2)), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := NotUpgradeable(test.condition); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
+			installtest.Same(t, "NotUpgradeable", test.want, NotUpgradeable(test.condition))
 		})
 	}
 }
@@ -72,9 +71,8 @@ func TestMirrored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, differ := Mirrored(test.condition)
-			if diff := cmp.Diff(test.want, got); diff != "" || differ != test.differ {
-				t.Errorf("differ: %v, conditions (-want +got):\n%s", differ, diff)
-			}
+			installtest.Same(t, "differ", test.differ, differ)
+			installtest.Same(t, "conditions", test.want, got)
 		})
 	}
 }

@@ -41,10 +41,7 @@ func version(line string) *operatorsv1alpha1.ClusterServiceVersion {
 
 // of finds the relatives of the first of some versions.
 func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
-	var all []*operatorsv1alpha1.ClusterServiceVersion
-	for _, line := range lines {
-		all = append(all, version(line))
-	}
+	all := installtest.Each(lines, version)
 	return all[0], Of(all[0], Namespace{
 		Named: func(name string) *operatorsv1alpha1.ClusterServiceVersion {
 			i := slices.IndexFunc(all, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return c.Name == name })
@@ -54,13 +51,7 @@ func of(lines ...string) (*operatorsv1alpha1.ClusterServiceVersion, Lineage) {
 			return all[i]
 		},
 		Replacing: func(name string) []*operatorsv1alpha1.ClusterServiceVersion {
-			var found []*operatorsv1alpha1.ClusterServiceVersion
-			for _, c := range all {
-				if slices.Contains(Replaced(c), name) {
-					found = append(found, c)
-				}
-			}
-			return found
+			return installtest.Where(all, func(c *operatorsv1alpha1.ClusterServiceVersion) bool { return slices.Contains(Replaced(c), name) })
 		},
 		TookFrom: func(csv *operatorsv1alpha1.ClusterServiceVersion) []*operatorsv1alpha1.ClusterServiceVersion {
 			return filter(all, func(other *operatorsv1alpha1.ClusterServiceVersion) bool {
@@ -85,10 +76,7 @@ func filter(all []*operatorsv1alpha1.ClusterServiceVersion, keep func(*operators
 }
 
 func namesOf(csvs []*operatorsv1alpha1.ClusterServiceVersion) string {
-	var names []string
-	for _, c := range csvs {
-		names = append(names, c.Name)
-	}
+	names := installtest.Each(csvs, func(c *operatorsv1alpha1.ClusterServiceVersion) string { return c.Name })
 	return strings.Join(names, " ")
 }
 
@@ -115,12 +103,9 @@ func TestOf(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, l := of(test.versions...)
-			if older, newer := namesOf(l.Older), namesOf(l.Newer); older != test.older || newer != test.newer {
-				t.Errorf("older are %q and newer %q, want %q and %q", older, newer, test.older, test.newer)
-			}
-			if alone := test.older == "" && test.newer == ""; l.Alone() != alone {
-				t.Errorf("Alone is %v", l.Alone())
-			}
+			installtest.Same(t, "older", test.older, namesOf(l.Older))
+			installtest.Same(t, "newer", test.newer, namesOf(l.Newer))
+			installtest.Same(t, "Alone", test.older == "" && test.newer == "", l.Alone())
 		})
 	}
 }
@@ -180,9 +165,8 @@ func TestSuperseded(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if _, l := of(test.versions...); l.Superseded() != test.want {
-				t.Errorf("superseded: %v", !test.want)
-			}
+			_, l := of(test.versions...)
+			installtest.Same(t, "superseded", test.want, l.Superseded())
 		})
 	}
 }

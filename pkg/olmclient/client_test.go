@@ -21,8 +21,7 @@ func newClient(t *testing.T, config rest.Config, handle http.HandlerFunc) *Clien
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
 	config.Host = server.URL
-	c, err := New(&config)
-	installtest.Must(t, err)
+	c := installtest.OrPanic(New(&config))
 	return c
 }
 
@@ -101,9 +100,8 @@ func TestHeaders(t *testing.T) {
 			installtest.Must(t, err)
 		}
 		for _, h := range headers {
-			if h.Get("User-Agent") != want || h.Get("Accept") != "application/json, */*" {
-				t.Errorf("user agent %q: headers %v", configured, h)
-			}
+			installtest.Same(t, "User-Agent", want, h.Get("User-Agent"))
+			installtest.Same(t, "Accept", "application/json, */*", h.Get("Accept"))
 		}
 	}
 }

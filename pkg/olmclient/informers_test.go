@@ -52,7 +52,5 @@ func TestInformer(t *testing.T) {
 	installtest.Same(t, "the first object", "shop/first", <-seen)
 	change <- `{"type": "ADDED", "object": ` + subscription + `"name": "second", "resourceVersion": "3"}}}`
 	installtest.Same(t, "the second object", "shop/second", <-seen)
-	if objects, err := informer.GetIndexer().ByIndex(cache.NamespaceIndex, "shop"); err != nil || len(objects) != 2 {
-		t.Errorf("in the namespace: %v, %v", objects, err)
-	}
+	installtest.Same(t, "objects in the namespace", 2, len(installtest.OrPanic(informer.GetIndexer().ByIndex(cache.NamespaceIndex, "shop"))))
 }

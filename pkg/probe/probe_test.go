@@ -80,15 +80,13 @@ func TestServing(t *testing.T) {
 				if got.Reason != Serving || got.Err != nil {
 					t.Fatalf("%s: %v", got.Reason, got.Err)
 				}
-				if data := <-sent; len(data) > 0 {
-					t.Errorf("the server was sent %q", data)
-				}
+				installtest.None(t, "what the server was sent", <-sent)
 			})
 		}
 	}
 }
 
-func TestForeignCertificate(t *testing.T) {
+func TestCertificateOfAnotherCA(t *testing.T) {
 	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
 	for name, leaf := range map[string]tls.Certificate{
 		"for our name":      other.issue(t),
@@ -196,9 +194,7 @@ func TestNoHandshake(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			first := probeOne(t, c.address, nil, patience)
 			mustSay(t, first, c.reason, c.says)
-			if again := probeOne(t, c.address, nil, patience); again.Err.Error() != first.Err.Error() {
-				t.Errorf("the same state is reported in two ways: %q and %q", first.Err, again.Err)
-			}
+			installtest.Same(t, "the message of the same state", first.Err.Error(), probeOne(t, c.address, nil, patience).Err.Error())
 		})
 	}
 }
@@ -294,13 +290,9 @@ func TestTheTimeForAllTargetsEnds(t *testing.T) {
 func TestNoneDialled(t *testing.T) {
 	for _, reason := range Reasons {
 		unreached := reason == TimedOut || reason == Unreachable || reason == Interrupted
-		if got := NoneDialled([]Result{{Reason: TimedOut}, {Reason: reason}, {Reason: Interrupted}}); got != unreached {
-			t.Errorf("one is %s, others were not reached: none was dialled: %t, want %t", reason, got, unreached)
-		}
+		installtest.Same(t, fmt.Sprintf("none was dialled, one is %s", reason), unreached, NoneDialled([]Result{{Reason: TimedOut}, {Reason: reason}, {Reason: Interrupted}}))
 	}
-	if !NoneDialled(nil) {
-		t.Error("an endpoint was reached, and there was none")
-	}
+	installtest.Same(t, "none was dialled of no targets", true, NoneDialled(nil))
 }
 
 func TestResultsKeepTheOrderOfTargets(t *testing.T) {
@@ -344,9 +336,7 @@ func TestTargetsAreProbedInParallelWithinTheBound(t *testing.T) {
 			t.Fatal(got.Err)
 		}
 	}
-	if len(third) > 0 {
-		t.Error("more than two targets were probed at once")
-	}
+	installtest.Same(t, "targets beyond two at once", 0, len(third))
 }
 
 func TestEachProbeHasItsHandshake(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // asked is a review as the manager sends it; its path is not that of the handlers' review.
@@ -112,12 +114,8 @@ func TestTheReviewThatIsSent(t *testing.T) {
 	})
 	target := at(address)
 	target.Call = asked
-	if result := All(t.Context(), []Target{target}, bundle, patience)[0]; result.Reason != Serving {
-		t.Fatal(result.Err)
-	}
-	if want := "POST manager-service.shop.svc:443/validate application/json " + asked.Body + "<nil>"; <-got != want {
-		t.Errorf("want %s", want)
-	}
+	installtest.Same(t, "reason", Serving, All(t.Context(), []Target{target}, bundle, patience)[0].Reason)
+	installtest.Same(t, "the review", "POST manager-service.shop.svc:443/validate application/json "+asked.Body+"<nil>", <-got)
 }
 
 // A server that takes its time costs the time for a review and no more, and a cancelled probe

@@ -65,18 +65,13 @@ func sign(t *testing.T, template *x509.Certificate, issuer authority, key *ecdsa
 	if issuer.key == nil {
 		issuer = authority{certificate: template, key: key}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, issuer.certificate, key.Public(), issuer.key)
-	installtest.Must(t, err)
-	c, err := x509.ParseCertificate(der)
-	installtest.Must(t, err)
-	return c
+	der := installtest.OrPanic(x509.CreateCertificate(rand.Reader, template, issuer.certificate, key.Public(), issuer.key))
+	return installtest.OrPanic(x509.ParseCertificate(der))
 }
 
 func newKey(t *testing.T) *ecdsa.PrivateKey {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	installtest.Must(t, err)
-	return key
+	return installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 }
 
 func listen(t *testing.T, host string) net.Listener {

@@ -61,9 +61,8 @@ func TestChangedByAdmission(t *testing.T) {
 			plan = c.reconcileAdmission()
 			c.wait(10 * time.Second)
 		}
-		if c.CSV.Status.Phase != succeeded || len(plan.Steps) > 0 {
-			t.Errorf("%s: %s: %s; steps %q", when, c.CSV.Status.Phase, c.CSV.Status.Message, stepsOf(plan))
-		}
+		installtest.None(t, "steps "+when, plan.Steps)
+		c.expectPhase(when, succeeded)
 		return plan
 	}
 	reconcileAdmission := func(when, want string) {

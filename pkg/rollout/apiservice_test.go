@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
@@ -74,9 +73,7 @@ func TestAPIServiceIsRegistered(t *testing.T) {
 	}
 	expect("at first", "Installing: apiServices not installed: APIService "+pondAPI+": the Deployment is being created",
 		pondAPI+" Waiting DeploymentNotAvailable: the Deployment is being created")
-	if len(c.Observed.AuthDelegators) != 1 || len(c.Observed.AuthReaders) != 1 {
-		t.Fatal("its server lacks the permissions to authenticate clients")
-	}
+	installtest.Same(t, "bindings by which its server authenticates clients", []int{1, 1}, []int{len(c.Observed.AuthDelegators), len(c.Observed.AuthReaders)})
 	c.becomeAvailable("manager")
 	expect("available", "Installing: apiServices not installed: APIService "+pondAPI+": the registration is being written",
 		pondAPI+" Waiting Registering: the registration is being written")
@@ -119,9 +116,7 @@ func TestAPIServiceOrder(t *testing.T) {
 		c.reconcile()
 		c.becomeAvailable("first")
 	}
-	if c.Observed.Deployments["second"] != nil {
-		t.Fatal("the second Deployment is started before the first one's APIService is available")
-	}
+	installtest.Same(t, "the second Deployment before the first one's APIService is available", nil, c.Observed.Deployments["second"])
 	c.setAPIServiceAvailable(apiregistrationv1.ConditionTrue, "Passed", "")
 	c.reconcile()
 	if c.Observed.Deployments["second"] == nil {
@@ -196,10 +191,7 @@ func TestAPIServiceUpgrade(t *testing.T) {
 					t.Fatal("it is unregistered for a while")
 				}
 			}
-			var left []string
-			for _, s := range next.Observed.APIServices {
-				left = append(left, s.Labels["olm.owner"]+" "+s.Spec.Service.Name)
-			}
+			left := installtest.Each(next.Observed.APIServices, func(s *apiregistrationv1.APIService) string { return s.Labels["olm.owner"] + " " + s.Spec.Service.Name })
 			installtest.Same(t, "APIServices", test.left, left)
 		})
 	}
@@ -210,9 +202,8 @@ func TestAPIServiceWithUnmetRequirement(t *testing.T) {
 	c := clusterWithAPIService(t, "manager").succeed()
 	c.Verdict.Requirements = []operatorsv1alpha1.RequirementStatus{{Kind: "ServiceAccount", Name: "x", Status: "NotPresent", Message: "does not exist"}}
 	plan := c.reconcile()
-	if diff := cmp.Diff([]string{pondAPI + " Registered Held: stays as it was registered: ServiceAccount x: does not exist"}, apisOf(plan)); diff != "" || len(plan.Steps) > 0 {
-		t.Errorf("steps %v, APIServices (-want +got):\n%s", stepsOf(plan), diff)
-	}
+	installtest.Same(t, "APIServices", []string{pondAPI + " Registered Held: stays as it was registered: ServiceAccount x: does not exist"}, apisOf(plan))
+	installtest.None(t, "steps", plan.Steps)
 	c.trust.CABundle = []byte("renewed")
 	c.Observed.APIServices[0].Spec.VersionPriority = 1
 	clear(c.Observed.AuthReaders)

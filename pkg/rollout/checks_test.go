@@ -9,14 +9,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // docs/admin/configure.md lists the checks in their order.
 func TestChecksAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/admin/configure.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := installtest.OrPanic(os.ReadFile("../../docs/admin/configure.md"))
 	_, section, _ := strings.Cut(string(page), "| check | condition | reason |")
 	section, _, _ = strings.Cut(section, "\n\n")
 	var documented, checked []string
@@ -27,7 +26,5 @@ func TestChecksAreDocumented(t *testing.T) {
 		name := runtime.FuncForPC(reflect.ValueOf(c.run).Pointer()).Name()
 		checked = append(checked, strings.TrimPrefix(path.Ext(name), "."))
 	}
-	if !slices.Equal(documented, checked) {
-		t.Errorf("documented are %v, the checks are %v", documented, checked)
-	}
+	installtest.Same(t, "the documented checks", checked, documented)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -79,10 +80,9 @@ func ownPorts(o drift.Object) {
 	if !ok {
 		return
 	}
-	var ports []string
-	for _, p := range service.Spec.Ports {
-		ports = append(ports, fmt.Sprintf(`"k:{\"port\":%d,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}`, p.Port))
-	}
+	ports := installtest.Each(service.Spec.Ports, func(p corev1.ServicePort) string {
+		return fmt.Sprintf(`"k:{\"port\":%d,\"protocol\":\"TCP\"}":{".":{},"f:name":{},"f:port":{},"f:protocol":{},"f:targetPort":{}}`, p.Port)
+	})
 	fields := `{"f:metadata":{"f:annotations":{"f:` + wellknown.AnnotationKeptPorts + `":{}}},"f:spec":{"f:ports":{` + strings.Join(ports, ",") + `}}}`
 	service.SetManagedFields([]metav1.ManagedFieldsEntry{wrote(wellknown.FieldManager, fields)})
 }

@@ -49,14 +49,15 @@ func TestConflictUninstalls(t *testing.T) {
 			installtest.Same(t, "first", []string{"delete ValidatingWebhookConfiguration v.manager.example.com"}, stepsOf(plan))
 			installtest.Same(t, "phases", []string{test.wantPhase}, phasesOf(plan))
 			c.wait(time.Second)
-			if plan = c.reconcile(); len(plan.Steps)+len(plan.Phases) > 0 || !plan.Requeue.At.Equal(c.now.Add(c.Policy.Settle)) {
-				t.Errorf("a second later: steps %q, phases %q, requeue %s", stepsOf(plan), phasesOf(plan), plan.Requeue.At)
-			}
+			plan = c.reconcile()
+			installtest.None(t, "steps a second later", plan.Steps)
+			installtest.None(t, "phases a second later", plan.Phases)
+			installtest.Same(t, "requeue", c.now.Add(c.Policy.Settle), plan.Requeue.At)
 			c.wait(c.Policy.Settle)
 			installtest.Same(t, "in the end", []string{"delete Deployment shop/manager"}, stepsOf(c.reconcile()))
-			if plan = c.reconcile(); len(plan.Steps)+len(plan.Phases) > 0 {
-				t.Errorf("after the deletion: steps %q, phases %q", stepsOf(plan), phasesOf(plan))
-			}
+			plan = c.reconcile()
+			installtest.None(t, "steps after the deletion", plan.Steps)
+			installtest.None(t, "phases after the deletion", plan.Phases)
 
 			c.Failure, c.Verdict = nil, requirements.Verdict{}
 			installtest.Same(t, "afterwards", []string{"create Deployment shop/manager"}, stepsOf(c.reconcile()))
@@ -70,9 +71,9 @@ func TestConflictBeforeInstallation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := clusterWith(t, webhookOf("manager"))
 			test.put(c)
-			if plan := c.reconcile(); len(plan.Steps) > 0 || phasesOf(plan)[len(plan.Phases)-1] != test.wantPhase {
-				t.Errorf("steps %q, phases %q", stepsOf(plan), phasesOf(plan))
-			}
+			plan := c.reconcile()
+			installtest.None(t, "steps", plan.Steps)
+			installtest.Same(t, "the last phase", test.wantPhase, lastPhaseOf(plan))
 		})
 	}
 }

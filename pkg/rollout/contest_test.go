@@ -149,11 +149,7 @@ func TestContestOfCreations(t *testing.T) {
 		stale.CreationTimestamp = metav1.NewTime(c.now) // the older of two for one webhook is kept
 		c.store(stale)
 		plan := c.reconcileContest()
-		for _, step := range plan.Steps {
-			if step.Verb == Delete {
-				deletions++
-			}
-		}
+		deletions += installtest.Count(plan.Steps, deletes)
 		contested = conditionOf(plan, "Contested")
 		c.wait(time.Second)
 	}

@@ -129,9 +129,7 @@ func TestRemovedVersionInUse(t *testing.T) {
 // If objects cannot be counted, the message assumes that there are some.
 func TestUnknownObjectCount(t *testing.T) {
 	for objects, want := range map[int]string{conversion.SomeObjects: "things.example.com has objects, stored in v2, ", 1: "things.example.com has 1 object, stored in v2, "} {
-		if got := inUse(convertedCRD("server-service", []string{"v2"}, "v1", "v2"), objects); !strings.HasPrefix(got, want) {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		installtest.Prefix(t, "objects", want, inUse(convertedCRD("server-service", []string{"v2"}, "v1", "v2"), objects))
 	}
 }
 
@@ -216,9 +214,8 @@ func TestRefusedConversion(t *testing.T) {
 		t.Errorf("blocked %t: %s, %s", blocked, reason, message)
 	}
 	c.webhook.Conversions = c.webhook.Conversions[:1]
-	if _, message, blocked := c.accepted(); blocked {
-		t.Errorf("another definition's refusal blocks it: %s", message)
-	}
+	_, _, blocked := c.accepted()
+	installtest.Same(t, "it is blocked by another definition's refusal", false, blocked)
 }
 
 // Annotations that a definition already has are not changed and not recorded as configured.

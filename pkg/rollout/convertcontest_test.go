@@ -27,8 +27,7 @@ func newCA(t *testing.T, organization string) []byte {
 	public, key, err := ed25519.GenerateKey(nil)
 	installtest.Must(t, err)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{Organization: []string{organization}}, NotAfter: noon.Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(nil, template, template, public, key)
-	installtest.Must(t, err)
+	der := installtest.OrPanic(x509.CreateCertificate(nil, template, template, public, key))
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
@@ -124,9 +123,7 @@ func TestContestOfAConversion(t *testing.T) {
 			if writes == 0 || writes > test.limit {
 				t.Errorf("%d writes in 10 s, want at most %d", writes, test.limit)
 			}
-			if !c.Observed.Contests["CustomResourceDefinition things.example.com"].Contested() {
-				t.Error("not contested")
-			}
+			installtest.Same(t, "contested", true, c.Observed.Contests["CustomResourceDefinition things.example.com"].Contested())
 			next := conversionWith(slices.Concat(desired.Spec.Webhook.ClientConfig.CABundle, newCA(t, "olm-webhook-manager")))
 			next.Generation = 2
 			if test.admit != nil && c.reconcileConversion(next) != 1 {

@@ -27,6 +27,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/backends"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/phase"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 )
 
@@ -202,6 +203,8 @@ func (c *cluster) reconcileTimes(n int) {
 	}
 }
 
+func deletes(step Step) bool { return step.Verb == Delete }
+
 // stepsOf returns a line for each write of a plan, with the drift. Names of registrations have no
 // hash.
 func stepsOf(plan Plan) []string {
@@ -231,11 +234,7 @@ func webhooksOf(plan Plan) []string {
 }
 
 func phasesOf(plan Plan) []string {
-	var lines []string
-	for _, p := range plan.Phases {
-		lines = append(lines, fmt.Sprintf("%s %s: %s", p.Phase, p.Reason, p.Message))
-	}
-	return lines
+	return installtest.Each(plan.Phases, func(p phase.Phase) string { return fmt.Sprintf("%s %s: %s", p.Phase, p.Reason, p.Message) })
 }
 
 func lastPhaseOf(plan Plan) string {
@@ -248,9 +247,7 @@ func lastPhaseOf(plan Plan) string {
 
 func (c *cluster) expectPhase(when string, want operatorsv1alpha1.ClusterServiceVersionPhase) {
 	c.t.Helper()
-	if is := c.CSV.Status; is.Phase != want {
-		c.t.Errorf("%s: it is %s, want %s: %s", when, is.Phase, want, is.Message)
-	}
+	installtest.Same(c.t, when+": "+c.CSV.Status.Message, want, c.CSV.Status.Phase)
 }
 
 func certificateWith(problem string) managerv1alpha1.CertificateStatus {

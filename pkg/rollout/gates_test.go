@@ -265,10 +265,7 @@ func TestEndpointsOfASecondPort(t *testing.T) {
 	c := clusterWith(t, webhookOf("manager", onTarget("9443")), webhookOf("manager", onTarget("9444"), mutatingNamed("m.manager.example.com")))
 	c.reconcile()
 	c.becomeAvailable("manager")
-	var got []string
-	for _, e := range c.next().Probes {
-		got = append(got, e.Address)
-	}
+	got := installtest.Each(c.next().Probes, func(e backends.Endpoint) string { return e.Address })
 	installtest.Same(t, fmt.Sprintf("addresses to dial of %s", names.Service("manager")), []string{"10.244.0.5:9443", "10.96.0.10:443", "10.244.0.5:9444", "10.96.0.10:444"}, got)
 }
 

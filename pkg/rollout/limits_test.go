@@ -62,14 +62,10 @@ func TestDeletionBlockedIsBrief(t *testing.T) {
 // A long cause is reported for each of many webhooks, and the status stays within the size limit of
 // etcd.
 func TestStatusOfManyWebhooksFits(t *testing.T) {
-	var webhooks []operatorsv1alpha1.WebhookDescription
-	for i := range 2000 {
-		webhooks = append(webhooks, webhookOf("manager", named(fmt.Sprintf("v%d.example.com", i))))
-	}
+	webhooks := manyWebhooks(2000)
 	c := clusterWith(t, webhooks...)
 	c.Verdict.Violations = []requirements.Violation{{Message: strings.Repeat("a cause that is explained at length; ", 1000), WayOut: "correct it"}}
-	written, err := json.Marshal(c.reconcile().Status)
-	installtest.Must(t, err)
+	written := installtest.OrPanic(json.Marshal(c.reconcile().Status))
 	if most := 1 << 20; len(written) > most {
 		t.Errorf("%d bytes, more than %d", len(written), most)
 	}
@@ -81,10 +77,7 @@ func TestStatusOfManyWebhooksFits(t *testing.T) {
 // manyRegistered returns a cluster in which one Deployment serves many registered webhooks.
 func manyRegistered(t *testing.T, webhooks int) *cluster {
 	t.Helper()
-	var all []operatorsv1alpha1.WebhookDescription
-	for i := range webhooks {
-		all = append(all, webhookOf("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.GenerateName = fmt.Sprintf("v%d.example.com", i) }))
-	}
+	all := manyWebhooks(webhooks)
 	c := installed(t, all...)
 	installtest.Same(t, "the number of registered webhooks", webhooks, len(c.Observed.Validating))
 	return c
@@ -121,4 +114,10 @@ func TestDecisionAmongManyWebhooks(t *testing.T) {
 			}
 		})
 	}
+}
+
+func manyWebhooks(n int) []operatorsv1alpha1.WebhookDescription {
+	return installtest.Times(n, func(i int) operatorsv1alpha1.WebhookDescription {
+		return webhookOf("manager", named(fmt.Sprintf("v%d.example.com", i)))
+	})
 }

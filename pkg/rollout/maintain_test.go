@@ -84,18 +84,14 @@ func TestMaintainedRegistration(t *testing.T) {
 				t.Fatalf("it is %s's, called at %s", got.Labels["olm.owner"], got.Webhooks[0].ClientConfig.Service.Name)
 			}
 			installtest.Same(t, "its caBundle", string(was.Webhooks[0].ClientConfig.CABundle), string(got.Webhooks[0].ClientConfig.CABundle))
-			if restored := *got.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail; restored == test.caBundleOnly {
-				t.Errorf("its policy is %s", *got.Webhooks[0].FailurePolicy)
-			}
+			installtest.Same(t, "its policy is restored", !test.caBundleOnly, *got.Webhooks[0].FailurePolicy == admissionregistrationv1.Fail)
 			installtest.Same(t, "the number of resources before an endpoint serves more", 1, len(got.Webhooks[0].Rules[0].Resources))
 
 			c.trust.CABundle, c.trust.Generation, c.trust.RestartedFor = []byte("next, ca"), 2, "2"
 			c.Secrets["before"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "before-service-cert"}}
 			plan := c.next()
 			for _, want := range []string{"create Secret shop/before-service-cert", "update Deployment shop/before: spec.template.metadata.annotations"} {
-				if !slices.Contains(stepsOf(plan), want) {
-					t.Errorf("its certificate is not maintained: %q lacks %q", stepsOf(plan), want)
-				}
+				installtest.Among(t, stepsOf(plan), want)
 			}
 			c.Secrets = map[string]*corev1.Secret{}
 			c.reconcileLater()

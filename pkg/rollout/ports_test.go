@@ -47,10 +47,7 @@ func (c *cluster) routes() string {
 }
 
 func portsOf(service *corev1.Service) string {
-	var ports []string
-	for _, p := range service.Spec.Ports {
-		ports = append(ports, fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()))
-	}
+	ports := installtest.Each(service.Spec.Ports, func(p corev1.ServicePort) string { return fmt.Sprintf("%d->%s", p.Port, p.TargetPort.String()) })
 	return strings.Join(ports, " ")
 }
 
@@ -226,9 +223,8 @@ func TestExchangedPorts(t *testing.T) {
 		c.reconcileAndServe("manager")
 		c.wait(time.Second)
 	}
-	if a, b := registration.PortCalled(c.validatingNamed("a.manager.example.com")), registration.PortCalled(c.validatingNamed("b.manager.example.com")); a != 8443 || b != 443 {
-		t.Errorf("a calls %d, b calls %d", a, b)
-	}
+	installtest.Same(t, "the port that a calls", 8443, registration.PortCalled(c.validatingNamed("a.manager.example.com")))
+	installtest.Same(t, "the port that b calls", 443, registration.PortCalled(c.validatingNamed("b.manager.example.com")))
 }
 
 // The previous port of an APIService is kept in the same way.
@@ -244,17 +240,15 @@ func TestEditedAPIServicePort(t *testing.T) {
 	for range 3 {
 		c.reconcileAndServe("manager")
 	}
-	if port := registration.PortCalled(c.Observed.APIServices[0]); port != 443 || len(c.Observed.Services["manager-service"].Spec.Ports) != 2 {
-		t.Errorf("port %d is called", port)
-	}
+	installtest.Same(t, "the port that is called", 443, registration.PortCalled(c.Observed.APIServices[0]))
+	installtest.Same(t, "ports of the Service", 2, len(c.Observed.Services["manager-service"].Spec.Ports))
 	c.answer = servedAt("3")
 	for range 3 {
 		c.wait(time.Second)
 		c.reconcileAndServe("manager")
 	}
-	if port := registration.PortCalled(c.Observed.APIServices[0]); port != 8443 || len(c.Observed.Services["manager-service"].Spec.Ports) != 1 {
-		t.Errorf("port %d is called", port)
-	}
+	installtest.Same(t, "the port that is called", 8443, registration.PortCalled(c.Observed.APIServices[0]))
+	installtest.Same(t, "ports of the Service", 1, len(c.Observed.Services["manager-service"].Spec.Ports))
 }
 
 // The previous ports of a conversion are kept in the same way, also if a requirement is not met.
@@ -300,9 +294,8 @@ func TestNewWebhookOnAKeptPort(t *testing.T) {
 	c.CSV.Spec.WebhookDefinitions = append(c.CSV.Spec.WebhookDefinitions, webhookOf("manager", mutatingNamed("m.manager.example.com"), onTarget("9999")))
 	c.answer = servedAt(":443")
 	c.reconcileAndServe("manager")
-	if plan := c.reconcileAndServe("manager"); len(c.Observed.Mutating) > 0 {
-		t.Errorf("it is registered: %q", webhooksOf(plan))
-	}
+	c.reconcileAndServe("manager")
+	installtest.None(t, "registrations", c.Observed.Mutating)
 }
 
 // Certificates are probed at the ports that API servers call: a new port that is not served would

@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -28,11 +27,7 @@ func TestRoleBindingForAnotherRole(t *testing.T) {
 	deletions := 1
 	for range 10 {
 		rebind()
-		for _, step := range append(c.reconcileContest().Steps, c.reconcileContest().Steps...) {
-			if step.Verb == Delete {
-				deletions++
-			}
-		}
+		deletions += installtest.Count(append(c.reconcileContest().Steps, c.reconcileContest().Steps...), deletes)
 	}
 	installtest.Same(t, "deletions in a contest", 3, deletions)
 
@@ -40,7 +35,5 @@ func TestRoleBindingForAnotherRole(t *testing.T) {
 	rebind().OwnerReferences = nil
 	plan = c.reconcile()
 	installtest.Same(t, "steps for the binding of another client", []string(nil), stepsOf(plan))
-	if d := plan.Status.Deployments[0]; !strings.HasPrefix(d.Message, key+" binds Role admin instead of Role manager-service-cert") {
-		t.Errorf("the message is %q", d.Message)
-	}
+	installtest.Prefix(t, "the message", key+" binds Role admin instead of Role manager-service-cert", plan.Status.Deployments[0].Message)
 }

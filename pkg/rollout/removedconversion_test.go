@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,20 +98,15 @@ func TestRemovedConversion(t *testing.T) {
 			delete(c.Observed.Services, "converter-service")
 			c.reconcileUntilStable()
 			installtest.Same(t, "converted by", "converter-service/convert:8443 next, ca", c.convertedWith("things.example.com"))
-			if service := c.Observed.Services["converter-service"]; service == nil || !slices.ContainsFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == 8443 }) {
-				t.Errorf("its Service is %v", service)
-			}
+			installtest.Among(t, installtest.Each(c.Observed.Services["converter-service"].Spec.Ports, func(p corev1.ServicePort) string { return fmt.Sprint(p.Port) }), "8443")
 			c.Secrets["converter"] = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "converter-service-cert"}}
-			if steps := stepsOf(c.next()); !slices.Contains(steps, "create Secret shop/converter-service-cert") {
-				t.Errorf("its certificate is not written: %q", steps)
-			}
+			installtest.Among(t, stepsOf(c.next()), "create Secret shop/converter-service-cert")
 			delete(c.Secrets, "converter")
 
 			c.Observed.ObjectCounts["things.example.com"], c.Observed.ObjectCounts["bills.example.com"] = 0, 0
 			c.reconcileUntilStable()
-			if _, by := owners.ConvertedBy(c.Observed.CRDs["things.example.com"]); by != "" {
-				t.Errorf("without objects it is converted by %s", by)
-			}
+			_, by := owners.ConvertedBy(c.Observed.CRDs["things.example.com"])
+			installtest.Same(t, "the converter without objects", "", by)
 			if test.deletes && c.Observed.Deployments["converter"] != nil {
 				t.Error("the Deployment stays though no definition needs it")
 			}

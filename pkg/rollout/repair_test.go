@@ -273,9 +273,8 @@ func TestUpdateKeepsFieldsOfOtherClients(t *testing.T) {
 	step := c.next().Steps[0]
 	want := live.DeepCopy()
 	want.Webhooks[0].MatchConditions, want.ManagedFields = nil, nil
-	if diff := cmp.Diff(drift.Object(want), step.Object); step.Verb != Update || diff != "" {
-		t.Errorf("%s writes (-want +got):\n%s", step.Verb, diff)
-	}
+	installtest.Same(t, "verb", Update, step.Verb)
+	installtest.Same(t, "the write", drift.Object(want), step.Object)
 }
 
 // An update of a Deployment replaces its whole spec and sets the current owner.

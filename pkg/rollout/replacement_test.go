@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
@@ -69,11 +67,7 @@ func TestUpdateRemovesCreatedFields(t *testing.T) {
 }
 
 func ownersOf(names ...string) []metav1.OwnerReference {
-	var all []metav1.OwnerReference
-	for _, name := range names {
-		all = append(all, metav1.OwnerReference{APIVersion: "v1", Kind: "ClusterServiceVersion", Name: name, UID: types.UID("uid-of-" + name)})
-	}
-	return all
+	return installtest.Each(names, func(name string) metav1.OwnerReference { return installtest.OwnerOf("ClusterServiceVersion", name) })
 }
 
 // A Role and a RoleBinding that change owners grant only the desired permissions.
@@ -91,9 +85,9 @@ func TestUpdateOfGrants(t *testing.T) {
 	live.ManagedFields = created
 	step, _ := Observed{}.stepTo(role("second", "get"), live)
 	granted := step.Object.(*rbacv1.Role)
-	if diff := cmp.Diff(role("second", "get").Rules, granted.Rules); step.Verb != Update || diff != "" || !cmp.Equal(granted.OwnerReferences, ownersOf("second")) {
-		t.Errorf("%s of %+v", step.Verb, granted)
-	}
+	installtest.Same(t, "verb", Update, step.Verb)
+	installtest.Same(t, "rules", role("second", "get").Rules, granted.Rules)
+	installtest.Same(t, "owners", ownersOf("second"), granted.OwnerReferences)
 
 	binding := func(owner, account string) *rbacv1.RoleBinding {
 		return &rbacv1.RoleBinding{
@@ -107,9 +101,9 @@ func TestUpdateOfGrants(t *testing.T) {
 	bound.ManagedFields = created
 	step, _ = Observed{}.stepTo(binding("second", "shop"), bound)
 	given := step.Object.(*rbacv1.RoleBinding)
-	if diff := cmp.Diff(binding("second", "shop").Subjects, given.Subjects); step.Verb != Update || diff != "" || !cmp.Equal(given.OwnerReferences, ownersOf("second")) {
-		t.Errorf("%s of %+v", step.Verb, given)
-	}
+	installtest.Same(t, "verb", Update, step.Verb)
+	installtest.Same(t, "subjects", binding("second", "shop").Subjects, given.Subjects)
+	installtest.Same(t, "owners", ownersOf("second"), given.OwnerReferences)
 }
 
 // An object that was created in this reconciliation is not compared: the stored object is not in
@@ -119,10 +113,8 @@ func TestJustCreatedIsNotCompared(t *testing.T) {
 	desired := live.DeepCopy()
 	desired.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}
 	desired.Labels = map[string]string{"a": "b"}
-	if _, needed := (Observed{}).stepTo(desired, live); !needed {
-		t.Fatal("no drift is detected")
-	}
-	if step, needed := (Observed{JustCreated: map[string]bool{drift.KeyOf(live): true}}).stepTo(desired, live); needed {
-		t.Errorf("it is written again: %s, %s", step.Verb, step.Why())
-	}
+	_, needed := (Observed{}).stepTo(desired, live)
+	installtest.Same(t, "a step is needed", true, needed)
+	_, needed = (Observed{JustCreated: map[string]bool{drift.KeyOf(live): true}}).stepTo(desired, live)
+	installtest.Same(t, "a step is needed for what was just created", false, needed)
 }

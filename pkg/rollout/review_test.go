@@ -17,11 +17,7 @@ import (
 )
 
 func pathsToProbe(plan Plan) []string {
-	var all []string
-	for _, e := range plan.Probes {
-		all = append(all, e.Address+e.Review.Path)
-	}
-	return all
+	return installtest.Each(plan.Probes, func(e backends.Endpoint) string { return e.Address + e.Review.Path })
 }
 
 func atPath(path string) func(*operatorsv1alpha1.WebhookDescription) {

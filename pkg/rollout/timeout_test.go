@@ -157,9 +157,7 @@ func TestAwaitedVersions(t *testing.T) {
 		}
 	}
 	expectPhase(operatorsv1alpha1.CSVPhaseInstalling, "installing: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)
-	if requeue := c.reconcile().Requeue.At; requeue.IsZero() {
-		t.Error("the timeout is not requeued")
-	}
+	installtest.Same(t, "the timeout is requeued", false, c.reconcile().Requeue.At.IsZero())
 	c.wait(c.Policy.InstallTimeout + time.Second)
 	c.reconcile()
 	expectPhase(operatorsv1alpha1.CSVPhaseFailed, "install timeout: waiting for "+waits, managerv1alpha1.ReasonVersionAwaited)

@@ -3,7 +3,6 @@ package route
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -70,14 +69,10 @@ func TestBehind(t *testing.T) {
 				},
 			}}
 			got := Behind(service, test.port, test.slices)
-			var ready []string
-			for _, e := range got.Ready {
-				ready = append(ready, e.Address())
-			}
+			ready := installtest.Each(got.Ready, Endpoint.Address)
 			got.Ready = nil
-			if diff := cmp.Diff(test.want, got) + cmp.Diff(test.ready, ready); diff != "" {
-				t.Errorf("behind the port (-want +got):\n%s", diff)
-			}
+			installtest.Same(t, "behind the port", test.want, got)
+			installtest.Same(t, "ready behind the port", test.ready, ready)
 		})
 	}
 }

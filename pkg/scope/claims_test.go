@@ -55,8 +55,8 @@ func TestClaims(t *testing.T) {
 	for range 200 {
 		world := claimsWorld{current: map[string]*Rival{}, answers: map[string]bool{}}
 		for change := range 60 {
-			told := world.change(&dice)
-			if problem := world.check(told); problem != "" {
+			concerned := world.change(&dice)
+			if problem := world.check(concerned); problem != "" {
 				t.Fatalf("change %d: %s", change, problem)
 			}
 		}
@@ -78,14 +78,14 @@ func (w *claimsWorld) change(dice *dice) map[string]bool {
 		delete(w.current, key)
 		delete(w.answers, key)
 	}
-	told := map[string]bool{key: true}
+	concerned := map[string]bool{key: true}
 	for _, csv := range w.index.Set(key, changed) {
-		told[csv.Namespace+"/"+csv.Name] = true
+		concerned[csv.Namespace+"/"+csv.Name] = true
 	}
-	return told
+	return concerned
 }
 
-func (w *claimsWorld) check(told map[string]bool) string {
+func (w *claimsWorld) check(concerned map[string]bool) string {
 	for key, r := range w.current {
 		if r.CSV == nil {
 			continue
@@ -94,7 +94,7 @@ func (w *claimsWorld) check(told map[string]bool) string {
 		if want := r.Scope.Conflict(r.Claimant, others(w.current, key)) != nil; got != want {
 			return fmt.Sprintf("%s has a conflict: %t by the index, %t by an evaluation of all groups", key, got, want)
 		}
-		if before, known := w.answers[key]; known && before != got && !told[key] {
+		if before, known := w.answers[key]; known && before != got && !concerned[key] {
 			return fmt.Sprintf("%s has a conflict now: %t, and the change did not name it", key, got)
 		}
 		w.answers[key] = got
@@ -145,22 +145,14 @@ func TestAClaimConcernsOnlyThoseInTheSameNamespaces(t *testing.T) {
 	var index Claims
 	for i := range 100 {
 		namespace := fmt.Sprint("team-", i)
-		if told := index.Set(namespace+"/op.v1", provider(namespace, 0, []string{"A", "B"}, namespace)); len(told) > 0 {
-			t.Fatalf("the operator of %s concerns %d others", namespace, len(told))
-		}
+		same(t, "others that the operator of "+namespace+" concerns", 0, len(index.Set(namespace+"/op.v1", provider(namespace, 0, []string{"A", "B"}, namespace))))
 	}
 	one := provider("team-7", 0, []string{"A", "B"}, "team-7")
 	one.Began = true
-	if told := index.Set("team-7/op.v1", one); len(told) > 0 {
-		t.Errorf("that one has begun concerns %d others", len(told))
-	}
-	if rivals := index.Rivals(one.Scope, one.Claimant); len(rivals) > 0 {
-		t.Errorf("it has %d rivals", len(rivals))
-	}
+	same(t, "others that are concerned when that one has begun", 0, len(index.Set("team-7/op.v1", one)))
+	same(t, "its rivals", 0, len(index.Rivals(one.Scope, one.Claimant)))
 	everywhere := provider("platform", time.Hour, []string{"A"})
-	if told := index.Set("platform/op.v1", everywhere); len(told) != 100 {
-		t.Errorf("an operator of all namespaces concerns %d of 100", len(told))
-	}
+	same(t, "others that an operator of all namespaces concerns", 100, len(index.Set("platform/op.v1", everywhere)))
 	everywhere.Began = true
 	if rivals := index.Rivals(one.Scope, one.Claimant); len(rivals) != 1 || rivals[0].CSV.Namespace != "platform" {
 		t.Errorf("the rivals are %v", rivals)
@@ -186,8 +178,8 @@ func TestClaimsFindAnAPIWhateverItsKindIsCalled(t *testing.T) {
 	} {
 		var index Claims
 		index.Set("shop/op.v1", own)
-		if told := index.Set(keyOf(rival), rival); len(told) != 1 || told[0] != own.CSV {
-			t.Errorf("%s concerns %v", name, told)
+		if concerned := index.Set(keyOf(rival), rival); len(concerned) != 1 || concerned[0] != own.CSV {
+			t.Errorf("%s concerns %v", name, concerned)
 		}
 		if rivals := index.Rivals(own.Scope, own.Claimant); len(rivals) != 1 || own.Scope.Conflict(own.Claimant, rivals) == nil {
 			t.Errorf("%s: the rivals are %v", name, rivals)
@@ -206,9 +198,7 @@ func TestClaimsConcernTheSuccessor(t *testing.T) {
 		return r
 	}
 	for i := range 5 {
-		if told := index.Set(keyOf(aged(i)), aged(i)); len(told) > 0 {
-			t.Errorf("team %d concerns %d others", i, len(told))
-		}
+		same(t, fmt.Sprintf("others that team %d concerns", i), 0, len(index.Set(keyOf(aged(i)), aged(i))))
 	}
 	began := aged(3)
 	began.Began = true
@@ -223,12 +213,10 @@ func TestClaimsConcernTheSuccessor(t *testing.T) {
 		{"the next one ends", "team-0/op.v1", "team-2", nil},
 		{"an older one is created", "team-0/op.v1", "team-2", aged(0)},
 	} {
-		var told []string
+		var concerned []string
 		for _, csv := range index.Set(test.key, test.rival) {
-			told = append(told, csv.Namespace)
+			concerned = append(concerned, csv.Namespace)
 		}
-		if got := strings.Join(told, " "); got != test.want {
-			t.Errorf("%s: concerns %q, want %q", test.what, got, test.want)
-		}
+		same(t, test.what+": concerns", test.want, strings.Join(concerned, " "))
 	}
 }

@@ -60,9 +60,8 @@ func TestPrecedes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			first, second := claimantOf(test.first), claimantOf(test.second)
-			if !first.Precedes(second) || second.Precedes(first) {
-				t.Errorf("%v and the other way round %v, want true and false", first.Precedes(second), second.Precedes(first))
-			}
+			same(t, "the first precedes the second", true, first.Precedes(second))
+			same(t, "the second precedes the first", false, second.Precedes(first))
 		})
 	}
 }
@@ -134,9 +133,8 @@ func TestConflictIsDecidedByTheDefinition(t *testing.T) {
 			own := claimantOf("own")
 			own.Kinds, own.CSV.Spec.CustomResourceDefinitions.Owned[0].Kind = test.kinds, test.stated
 			group := groupOf("b", other, static(test.listed))
-			if failure := scopeOf(t, groupOf("a")).Conflict(own, []Rival{{Scope: scopeOf(t, group)}}); (failure != nil) != test.want {
-				t.Errorf("a conflict: %+v, want %t", failure, test.want)
-			}
+			failure := scopeOf(t, groupOf("a")).Conflict(own, []Rival{{Scope: scopeOf(t, group)}})
+			same(t, "there is a conflict", test.want, failure != nil)
 		})
 	}
 }

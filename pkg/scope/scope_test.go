@@ -123,9 +123,7 @@ func TestForNamespaceFails(t *testing.T) {
 func TestWebhookSelectorIsACopy(t *testing.T) {
 	scope := scopeOf(t, groupOf("a", selecting(team("red"))))
 	scope.WebhookSelector().MatchLabels["team"] = "blue"
-	if got := scope.Group.Spec.Selector.MatchLabels["team"]; got != "red" {
-		t.Errorf("a change to the webhook's selector made the group's select team=%s", got)
-	}
+	same(t, "the team that the group selects after a change to the webhook's selector", "red", scope.Group.Spec.Selector.MatchLabels["team"])
 }
 
 func TestSupported(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 func TestGroupStatus(t *testing.T) {
 	morning := metav1.NewTime(noon.Add(-3 * time.Hour))
 	at := metav1.NewTime(noon)
-	foreign := metav1.Condition{
+	other := metav1.Condition{
 		Type: "OperatorGroupServiceAccount", Status: metav1.ConditionTrue,
 		Reason: "ServiceAccountNotFound", LastTransitionTime: morning,
 	}
@@ -52,7 +52,7 @@ func TestGroupStatus(t *testing.T) {
 
 	for name, test := range map[string]struct {
 		group      *operatorsv1.OperatorGroup
-		beside     []*operatorsv1.OperatorGroup
+		others     []*operatorsv1.OperatorGroup
 		account    *corev1.ServiceAccount
 		refused    map[string]string
 		annotation string
@@ -70,29 +70,29 @@ func TestGroupStatus(t *testing.T) {
 		},
 		"nothing changed": {
 			group:  groupOf("a", targeting("red", "blue")),
-			before: withAccount(statusOf(&morning, []string{"blue", "red"}, foreign)),
-			want:   withAccount(statusOf(&morning, []string{"blue", "red"}, foreign)),
+			before: withAccount(statusOf(&morning, []string{"blue", "red"}, other)),
+			want:   withAccount(statusOf(&morning, []string{"blue", "red"}, other)),
 		},
 		"other targets, and what others wrote stays": {
 			group:  groupOf("a", selecting(anyTeam)),
-			before: withAccount(statusOf(&morning, []string{"red"}, foreign)),
-			want:   withAccount(statusOf(&at, []string{"blue", "red"}, foreign)),
+			before: withAccount(statusOf(&morning, []string{"red"}, other)),
+			want:   withAccount(statusOf(&at, []string{"blue", "red"}, other)),
 		},
 		"no targets any more": {group: groupOf("a", selecting(team("green"))), before: statusOf(&morning, []string{"red"}), want: statusOf(&at, nil)},
 		"a second group": {
-			group: groupOf("a"), beside: []*operatorsv1.OperatorGroup{groupOf("b")},
-			before: statusOf(&morning, []string{""}, foreign),
-			want:   statusOf(&at, []string{""}, foreign, multiple(at)),
+			group: groupOf("a"), others: []*operatorsv1.OperatorGroup{groupOf("b")},
+			before: statusOf(&morning, []string{""}, other),
+			want:   statusOf(&at, []string{""}, other, multiple(at)),
 		},
 		"still a second group": {
-			group: groupOf("a"), beside: []*operatorsv1.OperatorGroup{groupOf("b")},
+			group: groupOf("a"), others: []*operatorsv1.OperatorGroup{groupOf("b")},
 			before: statusOf(&morning, []string{""}, multiple(morning)),
 			want:   statusOf(&morning, []string{""}, multiple(morning)),
 		},
 		"the second group is being deleted": {
-			group: groupOf("a"), beside: []*operatorsv1.OperatorGroup{groupOf("b", deleted)},
-			before: statusOf(&morning, []string{""}, foreign, multiple(morning)),
-			want:   statusOf(&at, []string{""}, foreign),
+			group: groupOf("a"), others: []*operatorsv1.OperatorGroup{groupOf("b", deleted)},
+			before: statusOf(&morning, []string{""}, other, multiple(morning)),
+			want:   statusOf(&at, []string{""}, other),
 		},
 		"a ServiceAccount that exists": {
 			group: groupOf("a", targeting("red"), actingAs("installer")), account: installer,
@@ -142,15 +142,13 @@ func TestGroupStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.group.Status = *test.before.DeepCopy()
-			status, changed := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon)
+			status, changed := GroupStatus(test.group, append(test.others, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon)
 			same(t, "status", test.want, status, emptyIsNil)
-			if wantChanged := !cmp.Equal(test.before, test.want, emptyIsNil); changed != wantChanged {
-				t.Errorf("changed is %t, want %t", changed, wantChanged)
-			}
+			same(t, "changed", !cmp.Equal(test.before, test.want, emptyIsNil), changed)
 			same(t, "the group itself", test.before, test.group.Status)
 
 			test.group.Status = status
-			if _, again := GroupStatus(test.group, append(test.beside, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon.Add(time.Hour)); again {
+			if _, again := GroupStatus(test.group, append(test.others, test.group), cluster, test.account, Refused{Labels: test.refused, ProvidedAPIs: test.annotation}, noon.Add(time.Hour)); again {
 				t.Error("a second reconciliation changes the status again")
 			}
 		})

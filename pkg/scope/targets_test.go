@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -75,9 +74,7 @@ func TestTargets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := Targets(test.group, cluster)
 			same(t, "targets", test.want, got)
-			if message := messageOf(err); message != test.wantError {
-				t.Errorf("error %q, want %q", message, test.wantError)
-			}
+			same(t, "error", test.wantError, messageOf(err))
 		})
 	}
 }
@@ -114,9 +111,8 @@ func TestNamed(t *testing.T) {
 			known := slices.DeleteFunc(slices.Clone(cluster), func(n *corev1.Namespace) bool { return !all && !slices.Contains(names, n.Name) })
 			want, wantFailure := ForNamespace("own", test.groups, cluster)
 			got, failure := ForNamespace("own", test.groups, known)
-			if !cmp.Equal(want, got) || !cmp.Equal(wantFailure, failure) {
-				t.Errorf("scope %+v (%+v), want %+v (%+v)", got, failure, want, wantFailure)
-			}
+			same(t, "scope", want, got)
+			same(t, "failure", wantFailure, failure)
 		})
 	}
 }

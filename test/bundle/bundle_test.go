@@ -94,9 +94,7 @@ func (e *env) namespace(t *testing.T, name string) {
 
 func newInstaller(t *testing.T) *installer.Installer {
 	t.Helper()
-	c, err := installer.New(cluster.Config())
-	must(t, err)
-	return c
+	return installtest.OrPanic(installer.New(cluster.Config()))
 }
 
 func newEnvWithInstaller(t *testing.T) (*env, *installer.Installer) {
@@ -106,8 +104,7 @@ func newEnvWithInstaller(t *testing.T) (*env, *installer.Installer) {
 
 func (e *env) client(t *testing.T, object *unstructured.Unstructured) dynamic.ResourceInterface {
 	t.Helper()
-	client, err := e.resource(object)
-	must(t, err)
+	client := installtest.OrPanic(e.resource(object))
 	return client
 }
 

@@ -26,8 +26,8 @@ import (
 func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	o := bundle.Options{Namespace: "contested"}
-	e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: contested}\n")
-	adopted := e.foreign(t, text(priority, "contested-adopted", "platform"))
+	e.createAsAnother(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: contested}\n")
+	adopted := e.createAsAnother(t, text(priority, "contested-adopted", "platform"))
 	b := written(t, "contested", "contested.v1", text(priority, "contested-adopted", "bundle"), text(priority, "contested-own", "bundle"))
 	must(t, applyAll(t, c, b, o))
 	own := parsed(t, text(priority, "contested-own", ""))
@@ -41,11 +41,11 @@ func TestFieldsTakenBackAreAdoptedAgain(t *testing.T) {
 	}
 	p := planOf(t, c, prepared(t, c, b, o))
 	must(t, p.Err())
-	foreign := deploy.Unadopted(p.Steps(), nil)
-	if len(foreign) != len(objects) {
-		t.Fatalf("asked about %d objects, want %d", len(foreign), len(objects))
+	unadopted := deploy.Unadopted(p.Steps(), nil)
+	if len(unadopted) != len(objects) {
+		t.Fatalf("asked about %d objects, want %d", len(unadopted), len(objects))
 	}
-	for _, s := range foreign {
+	for _, s := range unadopted {
 		if says := s.Describe(); !strings.Contains(says, "description") || !strings.Contains(says, "helm") || !strings.Contains(says, "has changed since this installation wrote it") {
 			t.Errorf("asked %q", says)
 		}
@@ -89,10 +89,7 @@ func TestTakenOverIsNotRemoved(t *testing.T) {
 	i := prepared(t, c, b, o)
 	i.Adopted = references
 	adopting := removalOf(t, c, i, true)
-	var lines []string
-	for _, object := range adopting.Delete {
-		lines = append(lines, adopting.Line(object))
-	}
+	lines := installtest.Each(adopting.Delete, adopting.Line)
 	installtest.Among(t, lines, "CustomResourceDefinition goods.keepstaken.example.com (written by helm)", "ClusterRole keepstaken (written by helm)", "ClusterRole keepstaken-own")
 
 	removal := removeInstallation(t, c, prepared(t, c, b, o), true)
@@ -117,9 +114,7 @@ func TestDefinitionTakenByAnotherClient(t *testing.T) {
 	before := written(t, "takenover", "takenover.v1", text(definition1, "takenover", "first"))
 	must(t, applyAll(t, c, before, o))
 	after := written(t, "takenover", "takenover.v1", text(definition1, "takenover", "bundle"))
-	if foreign := deploy.Unadopted(e.planned(t, c, after, "takenover").Steps(), nil); len(foreign) != 0 {
-		t.Fatalf("asked about %d objects although no other client owns them", len(foreign))
-	}
+	installtest.None(t, "objects to ask about although no other client owns them", deploy.Unadopted(e.planned(t, c, after, "takenover").Steps(), nil))
 
 	taken := &unstructured.Unstructured{}
 	must(t, yaml.Unmarshal([]byte(text(definition1, "takenover", "helm")), taken))
@@ -127,9 +122,9 @@ func TestDefinitionTakenByAnotherClient(t *testing.T) {
 	_, err := resource.Apply(t.Context(), taken.GetName(), taken, metav1.ApplyOptions{FieldManager: "helm", Force: true})
 	must(t, err)
 	p := e.planned(t, c, after, "takenover")
-	foreign := deploy.Unadopted(p.Steps(), nil)
-	if len(foreign) != 1 || !strings.Contains(foreign[0].Describe(), "helm") {
-		t.Fatalf("asked about %d objects, want the definition", len(foreign))
+	unadopted := deploy.Unadopted(p.Steps(), nil)
+	if len(unadopted) != 1 || !strings.Contains(unadopted[0].Describe(), "helm") {
+		t.Fatalf("asked about %d objects, want the definition", len(unadopted))
 	}
 	installSays(t, c, p, "goods.takenover.example.com", "helm")
 	must(t, applyAll(t, c, after, o))
@@ -148,9 +143,8 @@ func TestUpgradeOfAnUnknownPackage(t *testing.T) {
 	o := bundle.Options{Namespace: "unknown"}
 	_, err := c.CompleteUpgrade(t.Context(), evil, &o)
 	says(t, err, "victim.v1", "--adopt ClusterServiceVersion.operators.coreos.com/unknown/victim.v1")
-	if _, err := c.CompleteUpgrade(t.Context(), evil, &o, "ClusterServiceVersion.operators.coreos.com/unknown/victim.v1"); err != nil {
-		t.Errorf("adopted: %v", err)
-	}
+	_, err = c.CompleteUpgrade(t.Context(), evil, &o, "ClusterServiceVersion.operators.coreos.com/unknown/victim.v1")
+	must(t, err)
 }
 
 // A bundle without a package replaces no version of an unknown package, and its own earlier version, if it is adopted. The
@@ -198,9 +192,7 @@ func TestNamespacesOfKubernetesAreNotSuggested(t *testing.T) {
 	c := newInstaller(t)
 	for name, refused := range map[string]bool{"kube-system": true, "kube-green": false} {
 		_, err := c.CompleteInstall(t.Context(), written(t, name, name+".v1"), &bundle.Options{})
-		if (err != nil) != refused {
-			t.Errorf("%s: %v", name, err)
-		}
+		installtest.Same(t, name+" is refused", refused, err != nil)
 		if refused {
 			says(t, err, name+", which belongs to Kubernetes: choose another one with -n NAMESPACE")
 		}
@@ -242,9 +234,8 @@ func TestUpgradeIsContinued(t *testing.T) {
 	next.CSV.Spec.Replaces = "continued.v1"
 	must(t, unstructured.SetNestedField(next.CSVObject.Object, "continued.v1", "spec", "replaces"))
 	must(t, applyAll(t, c, next, o))
-	if _, err := c.CompleteUpgrade(t.Context(), next, &o); err != nil {
-		t.Error(err)
-	}
+	_, err := c.CompleteUpgrade(t.Context(), next, &o)
+	must(t, err)
 }
 
 // A user who may create definitions and no ClusterServiceVersions gets this error before the first object is written: without the
@@ -264,8 +255,7 @@ func TestDeniedBeforeTheFirstWrite(t *testing.T) {
 	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
-	c, err := installer.New(config)
-	must(t, err)
+	c := installtest.OrPanic(installer.New(config))
 	e.eventually(t, "the objects may be read", func() bool {
 		_, err := c.Others(t.Context(), "denied", "")
 		return err == nil

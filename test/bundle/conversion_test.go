@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -80,15 +81,13 @@ func (e *env) addVersion(t *testing.T, crd *apiextensionsv1.CustomResourceDefini
 	changed := crd.DeepCopy()
 	changed.Spec.Versions = append(changed.Spec.Versions, *more)
 	resource := e.client(t, definition(t, crd))
-	text, err := definition(t, changed).MarshalJSON()
-	must(t, err)
+	text := installtest.OrPanic(definition(t, changed).MarshalJSON())
 	kube.Patch(t, resource, crd.Name, types.MergePatchType, text)
 }
 
 func definition(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) *unstructured.Unstructured {
 	t.Helper()
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
-	must(t, err)
+	content := installtest.OrPanic(runtime.DefaultUnstructuredConverter.ToUnstructured(crd))
 	delete(content, "status")
 	object := &unstructured.Unstructured{Object: content}
 	object.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))

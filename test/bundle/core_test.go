@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -43,9 +44,7 @@ func TestCoreStandsStill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e.eventually(t, "it works without the webhook", func() bool { return c.try(t) == nil })
 			b := edited(t, proof{example: admission, edits: []string{`apiGroups: [""]`, `apiGroups: ["` + c.group + `"]`, "resources: [namespaces]", "resources: [" + c.resource + "]", "scope: Cluster", `scope: "*"`}})
-			if !finds(b, "fail-on-core") {
-				t.Error("fail-on-core is not found")
-			}
+			installtest.Same(t, "fail-on-core is found", true, finds(b, "fail-on-core"))
 			d := first(b)
 			d.ObjectSelector = nil
 			e.registered(t, d, nil)

@@ -23,7 +23,7 @@ import (
 
 // refused are the bundles that cannot be rendered, or whose manifests the API server does not
 // accept: by which finding that is predicted, and what every line of the answer contains.
-var refused = map[string]struct{ foretold, says string }{
+var refused = map[string]struct{ predicted, says string }{
 	"cluster-aas-operator":     {"not-an-object", "is no Kubernetes object: it has no apiVersion"},
 	"ndb-operator":             {"csv-schema", "spec.customresourcedefinitions.owned[0].resources[0].name: Required value"},
 	"service-binding-operator": {"csv-api-version", "which no cluster knows as a ClusterServiceVersion"},
@@ -59,8 +59,7 @@ func TestFindingsOfRealBundles(t *testing.T) {
 	var found strings.Builder
 	bundles := corpus(t)
 	for _, name := range slices.Sorted(maps.Keys(bundles)) {
-		b, err := bundle.Inspect(bundles[name])
-		must(t, err)
+		b := installtest.OrPanic(bundle.Inspect(bundles[name]))
 		fmt.Fprintf(&found, "%s\n", name)
 		for _, f := range lint.Run(b).Findings {
 			fmt.Fprintf(&found, "  %-7s %s\n          %s\n", f.Level, strings.TrimSpace(f.Code+" "+f.Path), strings.ReplaceAll(f.What, "\n", " "))
@@ -79,8 +78,7 @@ func TestFindingsOfRealBundles(t *testing.T) {
 	if *update {
 		must(t, os.WriteFile(file, []byte(found.String()), 0o600))
 	}
-	want, err := os.ReadFile(file)
-	must(t, err)
+	want := installtest.OrPanic(os.ReadFile(file))
 	installtest.Same(t, "findings", strings.Split(string(want), "\n"), strings.Split(found.String(), "\n"))
 }
 
@@ -89,8 +87,7 @@ func TestFindingsOfRealBundles(t *testing.T) {
 func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 	e := newEnv(t)
 	bundles := corpus(t)
-	examples, err := filepath.Glob("../../examples/*/bundle*/metadata")
-	must(t, err)
+	examples := installtest.OrPanic(filepath.Glob("../../examples/*/bundle*/metadata"))
 	for _, metadata := range examples {
 		dir := filepath.Dir(metadata)
 		bundles[dir] = dir
@@ -104,16 +101,13 @@ func TestManifestsOfBundlesAreAccepted(t *testing.T) {
 				return
 			}
 			if err == nil {
-				t.Fatalf("is accepted, but %s reports that it is not", want.foretold)
+				t.Fatalf("is accepted, but %s reports that it is not", want.predicted)
 			}
 			for line := range strings.Lines(err.Error()) {
 				installtest.Contains(t, line, want.says)
 			}
-			b, err := bundle.Inspect(dir)
-			must(t, err)
-			if !finds(b, want.foretold) {
-				t.Errorf("%s does not predict it", want.foretold)
-			}
+			b := installtest.OrPanic(bundle.Inspect(dir))
+			installtest.Same(t, want.predicted+" predicts it", true, finds(b, want.predicted))
 		})
 	}
 }
@@ -126,8 +120,7 @@ func dryRun(t *testing.T, e *env, dir string) error {
 	if err != nil {
 		return err
 	}
-	again, err := renderedFrom(dir)
-	must(t, err)
+	again := installtest.OrPanic(renderedFrom(dir))
 	installtest.Same(t, "rendered twice it differs:", manifests, again)
 	var all []error
 	for _, object := range manifests {

@@ -75,8 +75,7 @@ func upgradeWithin(t *testing.T, e *env, b *bundle.Bundle, namespace string, wri
 	left := &atomic.Int64{}
 	left.Store(int64(writes))
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return killedAfter{next, left} })
-	c, err := installer.New(config)
-	must(t, err)
+	c := installtest.OrPanic(installer.New(config))
 	return interrupted(t, c, e.planned(t, c, b, namespace)) != nil
 }
 

@@ -39,8 +39,7 @@ func folder(t *testing.T, name string, files map[string]string) string {
 
 func opened(t *testing.T, files map[string]string) *bundle.Bundle {
 	t.Helper()
-	b, err := bundle.Open(t.Context(), folder(t, "bundle", files), bundle.Registry{})
-	must(t, err)
+	b := installtest.OrPanic(bundle.Open(t.Context(), folder(t, "bundle", files), bundle.Registry{}))
 	return b
 }
 
@@ -76,9 +75,7 @@ func TestDryRunOfTheClient(t *testing.T) {
 				t.Errorf("%v, and %q is not in\n%s", err, test.says, out)
 			}
 			_, validErr := webhooks(t, "bundle", "validate", dir).CombinedOutput()
-			if (validErr != nil) != (err != nil) {
-				t.Errorf("bundle validate ends with %v, the dry run with %v", validErr, err)
-			}
+			installtest.Same(t, "bundle validate ends with an error", err != nil, validErr != nil)
 		})
 	}
 	_, err := e.kube.CoreV1().Namespaces().Get(t.Context(), "suggested-one", metav1.GetOptions{})
@@ -138,7 +135,7 @@ func TestKubectlTakesRealBundles(t *testing.T) {
 			want, known := refused[name]
 			switch {
 			case known && err == nil:
-				t.Errorf("it is accepted, but %s reports that it is not", want.foretold)
+				t.Errorf("it is accepted, but %s reports that it is not", want.predicted)
 			case known && !strings.Contains(hints.String(), want.says):
 				t.Errorf("got %q, want %q", &hints, want.says)
 			case !known && err != nil:
@@ -152,8 +149,7 @@ func TestKubectlTakesRealBundles(t *testing.T) {
 
 func plugin(t *testing.T) string {
 	t.Helper()
-	path, err := programs.Path("kubectl-webhooks")
-	must(t, err)
+	path := installtest.OrPanic(programs.Path("kubectl-webhooks"))
 	return filepath.Dir(path)
 }
 
@@ -162,8 +158,7 @@ func plugin(t *testing.T) string {
 const mostProgram = 54 << 20
 
 func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
-	path, err := programs.Path("kubectl-webhooks")
-	must(t, err)
+	path := installtest.OrPanic(programs.Path("kubectl-webhooks"))
 	info, err := os.Stat(path)
 	must(t, err)
 	if info.Size() > mostProgram {
@@ -174,8 +169,7 @@ func TestProgramHoldsOnlyWhatIsCalled(t *testing.T) {
 // webhooks is a command as a person gives it, without a terminal to answer a question.
 func webhooks(t *testing.T, arguments ...string) *exec.Cmd {
 	t.Helper()
-	path, err := programs.Path("kubectl-webhooks")
-	must(t, err)
+	path := installtest.OrPanic(programs.Path("kubectl-webhooks"))
 	cmd := exec.CommandContext(t.Context(), path, arguments...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+cluster.Kubeconfig)
 	return cmd

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,9 +62,7 @@ func TestInstallationsJoinAGroup(t *testing.T) {
 			o := bundle.Options{Namespace: "joined", Watch: test.chosen}
 			kept, err := c.CompleteGroup(t.Context(), b, &o)
 			installtest.Error(t, test.err, err)
-			if !slices.Equal(o.Watch, test.want) {
-				t.Errorf("it watches %q, want %q", o.Watch, test.want)
-			}
+			installtest.Same(t, "watched namespaces", test.want, o.Watch)
 			installtest.Same(t, "a message reports that the group is kept", test.chosen == nil, kept != "")
 		})
 	}
@@ -216,8 +213,7 @@ func prepared(t *testing.T, c *installer.Installer, b *bundle.Bundle, o bundle.O
 	t.Helper()
 	kept, err := c.CompleteGroup(t.Context(), b, &o)
 	must(t, err)
-	manifests, err := bundle.Manifests(b, o)
-	must(t, err)
+	manifests := installtest.OrPanic(bundle.Manifests(b, o))
 	i := installer.Installation{Bundle: b, Manifests: manifests, KeptGroup: kept, Timeout: time.Minute, Print: t.Logf}
 	must(t, c.UseExistingNames(t.Context(), i))
 	return i

@@ -25,8 +25,7 @@ func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
 	c := newInstaller(t)
 	kinds, namespaced := []schema.GroupKind{}, map[schema.GroupKind]bool{}
 	for _, list := range lists {
-		version, err := schema.ParseGroupVersion(list.GroupVersion)
-		must(t, err)
+		version := installtest.OrPanic(schema.ParseGroupVersion(list.GroupVersion))
 		for _, r := range list.APIResources {
 			kind := schema.GroupKind{Group: version.Group, Kind: r.Kind}
 			if strings.Contains(r.Name, "/") || strings.HasSuffix(kind.Group, ".example.com") {
@@ -38,8 +37,7 @@ func TestScopesAreThoseOfTheAPIServer(t *testing.T) {
 			kinds, namespaced[kind] = append(kinds, kind), r.Namespaced
 		}
 	}
-	answered, err := c.Scopes(t.Context(), append(kinds, schema.GroupKind{Group: "nobody.example.com", Kind: "Thing"}))
-	must(t, err)
+	answered := installtest.OrPanic(c.Scopes(t.Context(), append(kinds, schema.GroupKind{Group: "nobody.example.com", Kind: "Thing"})))
 	for kind, want := range namespaced {
 		if got, there := answered[kind]; !there || got != want {
 			t.Errorf("%s: got %t, %t, want %t", kind, got, there, want)
@@ -66,9 +64,7 @@ func TestRulesAreJudgedAsTheAPIServerDoes(t *testing.T) {
 			if err != nil && !apierrors.IsInvalid(err) {
 				t.Errorf("%s: %s: %v", field, list, err)
 			}
-			if found := finds(b, "rule-incomplete"); found != (err != nil) {
-				t.Errorf("%s: %s: found is %t, and the API server reports %v", field, list, found, err)
-			}
+			installtest.Same(t, fmt.Sprintf("%s: %s: it is found", field, list), err != nil, finds(b, "rule-incomplete"))
 		}
 	}
 }
@@ -107,9 +103,7 @@ func TestPodsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 				"                imagePullPolicy: IfNotPresent\n", "                volumeMounts: [" + c.mounts + "]\n",
 			}})
 			err := e.createDeployment(t, b)
-			if (err != nil) != c.refused {
-				t.Errorf("the API server reports %v", err)
-			}
+			installtest.Same(t, "the API server refuses it", c.refused, err != nil)
 			if err != nil {
 				mustRefuse(t, err)
 			}
@@ -133,10 +127,9 @@ func TestConditionsAreJudgedAsTheAPIServerDoes(t *testing.T) {
 	for _, name := range []string{"a", "A_b.c", "example.com/a", "a b", "-a", "a/b/c", "Example.com/a", strings.Repeat("a", 64)} {
 		e.judgedAlike(t, admissionregistrationv1.MatchCondition{Name: name, Expression: "true"})
 	}
-	var many []admissionregistrationv1.MatchCondition
-	for i := range 65 {
-		many = append(many, admissionregistrationv1.MatchCondition{Name: fmt.Sprint("a", i), Expression: "true"})
-	}
+	many := installtest.Times(65, func(i int) admissionregistrationv1.MatchCondition {
+		return admissionregistrationv1.MatchCondition{Name: fmt.Sprint("a", i), Expression: "true"}
+	})
 	e.judgedAlike(t, many...)
 	e.judgedAlike(t, many[:64]...)
 }
@@ -148,23 +141,19 @@ func (e *env) judgedAlike(t *testing.T, conditions ...admissionregistrationv1.Ma
 	if err != nil && !apierrors.IsInvalid(err) {
 		t.Errorf("%v: %v", conditions, err)
 	}
-	if found := finds(b, "match-condition-invalid"); found != (err != nil) {
-		t.Errorf("%v: found is %t, and the API server reports %v", conditions, found, err)
-	}
+	installtest.Same(t, fmt.Sprintf("%v: it is found", conditions), err != nil, finds(b, "match-condition-invalid"))
 }
 
 func conditioned(t *testing.T, conditions ...admissionregistrationv1.MatchCondition) []string {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"namespaces.projectpolicy.example.com": conditions})
-	must(t, err)
+	text := installtest.OrPanic(json.Marshal(map[string]any{"namespaces.projectpolicy.example.com": conditions}))
 	const neighbour = "    capabilities: Basic Install\n"
 	return []string{neighbour, neighbour + "    olm-webhook-manager.io/match-conditions: '" + strings.ReplaceAll(string(text), "'", "''") + "'\n"}
 }
 
 func (e *env) registerConditioned(t *testing.T, b *bundle.Bundle) error {
 	t.Helper()
-	authored, err := csvspec.MatchConditions(b.CSV)
-	must(t, err)
+	authored := installtest.OrPanic(csvspec.MatchConditions(b.CSV))
 	d := first(b)
 	webhook := d.GetValidatingWebhook(testNamespace, nil, nil)
 	webhook.MatchConditions = slices.Clone(authored[webhook.Name])

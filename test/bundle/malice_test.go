@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,11 +34,9 @@ func TestMaliceIsRefused(t *testing.T) {
 		{"--dry-run=server"},
 	} {
 		out, err := webhooks(t, append([]string{"bundle", "install", malice, "--yes"}, flags...)...).CombinedOutput()
-		for _, want := range []string{"Group system:authenticated", "all.evil.example.com", "system-cluster-critical", "ClusterRole.rbac.authorization.k8s.io   view", "nothing was changed: the bundle has objects that are refused"} {
-			if err == nil || !strings.Contains(string(out), want) {
-				t.Errorf("%v: %v, and %q is not shown:\n%s", flags, err, want, out)
-			}
-		}
+		installtest.Same(t, fmt.Sprintf("%v: it is refused", flags), true, err != nil)
+		installtest.Contains(t, string(out), "Group system:authenticated", "all.evil.example.com", "system-cluster-critical",
+			"ClusterRole.rbac.authorization.k8s.io   view", "nothing was changed: the bundle has objects that are refused")
 	}
 	installtest.Same(t, "objects of the bundle that exist", before, e.existing(t, refused.Manifests))
 }
@@ -46,8 +45,7 @@ func TestMaliceIsRefused(t *testing.T) {
 func TestMaliceIsShownBeforeTheQuestion(t *testing.T) {
 	e := newEnv(t)
 	dir := allowedMalice(t)
-	b, err := bundle.Inspect(dir)
-	must(t, err)
+	b := installtest.OrPanic(bundle.Inspect(dir))
 	var kinds, adopted []string
 	for _, kind := range b.KindsToAllow() {
 		kinds = append(kinds, kind.String())
@@ -56,8 +54,7 @@ func TestMaliceIsShownBeforeTheQuestion(t *testing.T) {
 	for _, reference := range []string{"ClusterRole.rbac.authorization.k8s.io/view", "ClusterRole.rbac.authorization.k8s.io/edit", "APIService.apiregistration.k8s.io/v1.apps"} {
 		adopted = append(adopted, "--adopt", reference)
 	}
-	manifests, err := bundle.Manifests(b, bundle.Options{AllowKinds: b.KindsToAllow()})
-	must(t, err)
+	manifests := installtest.OrPanic(bundle.Manifests(b, bundle.Options{AllowKinds: b.KindsToAllow()}))
 	before := e.existing(t, manifests)
 	for question, flags := range map[string][]string{
 		"Overwrite ":                         nil,
@@ -119,8 +116,7 @@ func allowedMalice(t *testing.T) string {
 		},
 	} {
 		path := filepath.Join(dir, "manifests", file+".yaml")
-		text, err := os.ReadFile(path)
-		must(t, err)
+		text := installtest.OrPanic(os.ReadFile(path))
 		changed := strings.NewReplacer(changes...).Replace(string(text))
 		must(t, os.WriteFile(path, []byte(changed), 0o600))
 	}

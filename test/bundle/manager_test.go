@@ -31,6 +31,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -46,14 +47,7 @@ func (e *env) manage(t *testing.T) {
 	c, err := controller.New(clients, &record.FakeRecorder{}, metrics.New(prometheus.NewRegistry()), logrus.NewEntry(log),
 		controller.Options{Rollout: rollout.DefaultPolicy(), Certificates: certs.DefaultPolicy(), Workers: 2})
 	must(t, err)
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running wait.Group
-	running.Start(func() {
-		if c.Fill(ctx) == nil {
-			c.Run(ctx)
-		}
-	})
-	t.Cleanup(func() { stop(); running.Wait() })
+	kube.RunController(t, c)
 }
 
 func managerFails(t *testing.T, e *env, b *bundle.Bundle) {
@@ -71,12 +65,12 @@ func managerFailsUndecoded(t *testing.T, e *env, b *bundle.Bundle) {
 // status.requirementStatus words it. It stays so for its permissions, too, which no client grants here.
 func managerWaits(t *testing.T, e *env, b *bundle.Bundle) {
 	e.defined(t, b)
-	foretold := foretoldRequirements(b)
-	if len(foretold) == 0 {
+	predicted := predictedRequirements(b)
+	if len(predicted) == 0 {
 		t.Fatal("no finding reports what keeps the ClusterServiceVersion Pending")
 	}
 	csv := e.managerSays(t, b, operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-	e.eventually(t, fmt.Sprintf("missing is %q", foretold), func() bool { return slices.Equal(e.missing(t, csv), foretold) })
+	e.eventually(t, fmt.Sprintf("missing is %q", predicted), func() bool { return slices.Equal(e.missing(t, csv), predicted) })
 	if t.Failed() {
 		t.Errorf("missing is %q", e.missing(t, csv))
 	}
@@ -89,7 +83,7 @@ func nothingButPermissionsMissing(t *testing.T, e *env, b *bundle.Bundle) {
 	e.eventually(t, "nothing but permissions is missing", func() bool { return len(e.missing(t, csv)) == 0 })
 }
 
-func foretoldRequirements(b *bundle.Bundle) []string {
+func predictedRequirements(b *bundle.Bundle) []string {
 	var all []string
 	for _, f := range lint.Run(b).Findings {
 		if requirement, found := strings.CutPrefix(f.What, "the ClusterServiceVersion stays Pending/RequirementsNotMet: "); found {
@@ -109,12 +103,12 @@ func (e *env) missing(t *testing.T, csv *unstructured.Unstructured) []string {
 	must(t, err)
 	var typed operatorsv1alpha1.ClusterServiceVersion
 	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, &typed))
-	var all []string
-	for _, r := range typed.Status.RequirementStatus {
-		if r.Kind != "ServiceAccount" && !csvstatus.Met(r) {
-			all = append(all, fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message))
-		}
-	}
+	unmet := installtest.Where(typed.Status.RequirementStatus, func(r operatorsv1alpha1.RequirementStatus) bool {
+		return r.Kind != "ServiceAccount" && !csvstatus.Met(r)
+	})
+	all := installtest.Each(unmet, func(r operatorsv1alpha1.RequirementStatus) string {
+		return fmt.Sprintf("%s %s: %s", r.Kind, r.Name, r.Message)
+	})
 	slices.Sort(all)
 	return slices.Compact(all) // a definition that is not there is missed once for each version
 }

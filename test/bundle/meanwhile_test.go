@@ -34,21 +34,21 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 	}{
 		"created": {
 			manifest: text(priority, "NAME", "bundle"), want: "platform", says: "was created by another client (written by terraform) since the objects were checked",
-			write: func(t *testing.T, name string) { e.foreign(t, text(class, name, "")) },
+			write: func(t *testing.T, name string) { e.createAsAnother(t, text(class, name, "")) },
 		},
 		"created-alike": {
 			manifest: class, want: "platform", says: "PriorityClass created-alike was created by another client",
-			write: func(t *testing.T, name string) { e.foreign(t, text(class, name, "")) },
+			write: func(t *testing.T, name string) { e.createAsAnother(t, text(class, name, "")) },
 		},
 		"created-definition": {
 			manifest: text(definition1, "NAME", "bundle"), says: "was created by another client",
-			write: func(t *testing.T, name string) { e.foreign(t, text(crd, name, "")) },
+			write: func(t *testing.T, name string) { e.createAsAnother(t, text(crd, name, "")) },
 		},
 		"replaced": {
 			before: class, manifest: text(priority, "NAME", "bundle"), want: "platform", says: "was replaced by another client",
 			write: func(t *testing.T, name string) {
 				e.remove(t, e.classes(t), name)
-				e.foreign(t, text(class, name, ""))
+				e.createAsAnother(t, text(class, name, ""))
 			},
 		},
 		"changed": {
@@ -64,7 +64,7 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 			o := bundle.Options{Namespace: name}
 			e.namespace(t, name)
 			if test.before != "" {
-				e.foreign(t, text(test.before, name, ""))
+				e.createAsAnother(t, text(test.before, name, ""))
 			}
 			b := written(t, name, name+".v1", text(test.manifest, name, ""))
 			i := adoptAll(prepared(t, c, b, o))
@@ -79,7 +79,7 @@ func TestOthersWriteBeforeTheAnswer(t *testing.T) {
 			}
 			live, err := e.classes(t).Get(t.Context(), name, metav1.GetOptions{})
 			must(t, err)
-			installtest.Same(t, "description", test.want, live.Object["description"])
+			installtest.Same(t, "description", any(test.want), live.Object["description"])
 		})
 	}
 }
@@ -89,7 +89,7 @@ func TestStatusIsWrittenBeforeTheAnswer(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	const name = "busy"
 	e.namespace(t, name)
-	budget := e.foreign(t, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: busy, namespace: busy}\nspec: {minAvailable: 1}\n")
+	budget := e.createAsAnother(t, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: busy, namespace: busy}\nspec: {minAvailable: 1}\n")
 	b := written(t, name, name+".v1", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: busy}\nspec: {minAvailable: 2}\n")
 	i := prepared(t, c, b, bundle.Options{Namespace: name})
 	i.Adopted = []string{deploy.Reference(budget)}
@@ -97,9 +97,8 @@ func TestStatusIsWrittenBeforeTheAnswer(t *testing.T) {
 	budgets := e.client(t, budget)
 	kube.Patch(t, budgets, name, types.MergePatchType, []byte(`{"status": {"disruptionsAllowed": 1, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1}}`), "status")
 	must(t, interrupted(t, c, p))
-	if n, _, _ := unstructured.NestedInt64(e.now(t, budget).Object, "spec", "minAvailable"); n != 2 {
-		t.Errorf("minAvailable is %d, want 2", n)
-	}
+	n, _, _ := unstructured.NestedInt64(e.now(t, budget).Object, "spec", "minAvailable")
+	installtest.Same(t, "minAvailable", 2, n)
 }
 
 // Neither an object that another client created nor one of another installation is removed because a record names
@@ -145,7 +144,7 @@ func TestRecordIsTriedFirst(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	const name = "unrecorded"
 	e.namespace(t, name)
-	e.foreign(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: maps, namespace: unrecorded}\nspec: {hard: {count/configmaps: 0}}\n")
+	e.createAsAnother(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: maps, namespace: unrecorded}\nspec: {hard: {count/configmaps: 0}}\n")
 	counted := []byte(`{"status": {"hard": {"count/configmaps": "0"}, "used": {"count/configmaps": "0"}}}`) // as the quota controller writes it
 	kube.Patch(t, e.kube.CoreV1().ResourceQuotas(name), "maps", types.MergePatchType, counted, "status")
 	b := written(t, name, name+".v1", text(priority, name, "bundle"))
@@ -213,8 +212,7 @@ func (e *env) describe(t *testing.T, name, description string) {
 // record stores the record of the installation whose package and namespace have this name.
 func (e *env) record(t *testing.T, name string, r deploy.Record) {
 	t.Helper()
-	data, err := r.Data()
-	must(t, err)
+	data := installtest.OrPanic(r.Data())
 	kube.Create(t, e.kube.CoreV1().ConfigMaps(name), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: deploy.RecordName(name)}, Data: data})
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // suggesting is the edit that suggests a namespace, by its name or by a template.
@@ -19,8 +20,7 @@ func suggesting(what string) []string {
 
 func namespaceOf(t *testing.T, b *bundle.Bundle) *unstructured.Unstructured {
 	t.Helper()
-	manifests, err := bundle.Manifests(b, bundle.Options{})
-	must(t, err)
+	manifests := installtest.OrPanic(bundle.Manifests(b, bundle.Options{}))
 	return manifests[0]
 }
 
@@ -31,8 +31,7 @@ func namespaceRefused(t *testing.T, e *env, b *bundle.Bundle) {
 // groupRefused: neither the OperatorGroup nor the Subscription is accepted, in whichever namespace.
 func groupRefused(t *testing.T, e *env, b *bundle.Bundle) {
 	e.namespace(t, testNamespace)
-	manifests, err := bundle.Manifests(b, bundle.Options{Namespace: testNamespace})
-	must(t, err)
+	manifests := installtest.OrPanic(bundle.Manifests(b, bundle.Options{Namespace: testNamespace}))
 	for _, object := range manifests[len(manifests)-3 : len(manifests)-1] {
 		mustRefuse(t, e.create(t.Context(), object, true))
 	}

@@ -35,8 +35,8 @@ spec:
 	return opened(t, files)
 }
 
-// foreign creates an object as another client, and returns it as it is stored.
-func (e *env) foreign(t *testing.T, text string) *unstructured.Unstructured {
+// createAsAnother creates an object as another client, and returns it as it is stored.
+func (e *env) createAsAnother(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	object := parsed(t, text)
 	resource := e.client(t, object)
@@ -76,10 +76,10 @@ func text(form, name, description string) string {
 func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
 	const namespace = "owners"
-	e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: owners}\n")
-	class := e.foreign(t, text(priority, "owners-class", "platform"))
-	same := e.foreign(t, text(priority, "owners-same", "platform"))
-	crd := e.foreign(t, text(definition1, "owners", "platform"))
+	e.createAsAnother(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: owners}\n")
+	class := e.createAsAnother(t, text(priority, "owners-class", "platform"))
+	same := e.createAsAnother(t, text(priority, "owners-same", "platform"))
+	crd := e.createAsAnother(t, text(definition1, "owners", "platform"))
 	b := written(t, "owners", "owners.v1", text(priority, "owners-class", "bundle"), text(priority, "owners-same", "platform"), text(definition1, "owners", "bundle"),
 		text(priority, "owners-new", "bundle"))
 	i := prepared(t, c, b, bundle.Options{Namespace: namespace})
@@ -102,9 +102,7 @@ func TestInstallationsChangeOnlyTheirOwn(t *testing.T) {
 
 	must(t, applyAll(t, c, b, bundle.Options{Namespace: namespace})) // adopts all
 	installtest.Same(t, class.GetName(), "bundle", e.now(t, class).Object["description"])
-	if after := e.now(t, same); after.GetResourceVersion() != same.GetResourceVersion() {
-		t.Error("what is as the bundle has it was written")
-	}
+	installtest.Same(t, "the resourceVersion of what is as the bundle has it", same.GetResourceVersion(), e.now(t, same).GetResourceVersion())
 	i = prepared(t, c, b, bundle.Options{Namespace: namespace})
 	removeInstallation(t, c, i, true)
 	for object, stays := range map[*unstructured.Unstructured]bool{class: true, same: true, crd: true, {Object: map[string]any{
@@ -132,7 +130,7 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 	again := parsed(t, text(priority, "recorded-again", "bundle"))
 	resource := e.client(t, again)
 	e.remove(t, resource, again.GetName())
-	again = e.foreign(t, text(priority, "recorded-again", "bundle"))
+	again = e.createAsAnother(t, text(priority, "recorded-again", "bundle"))
 	i := prepared(t, c, b, o)
 	removal := removalOf(t, c, i, false)
 	if !slices.ContainsFunc(removal.Messages, func(line string) bool {
@@ -144,16 +142,14 @@ func TestRemovalsGoByTheRecord(t *testing.T) {
 	i.Adopted = []string{deploy.Reference(again)}
 	removal = removalOf(t, c, i, false)
 	e.remove(t, resource, again.GetName())
-	again = e.foreign(t, text(priority, "recorded-again", "bundle"))
+	again = e.createAsAnother(t, text(priority, "recorded-again", "bundle"))
 	if _, err := c.Uninstall(t.Context(), i, agreedRemoval(t, removal)); err == nil || !e.isThere(t, again) {
 		t.Errorf("what was replaced is removed: %v", err)
 	}
 	removal = removalOf(t, c, prepared(t, c, b, o), false)
 	_, err = c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
 	must(t, err)
-	if !e.isThere(t, again) {
-		t.Error("what another client created is removed")
-	}
+	installtest.Same(t, "what another client created exists", true, e.isThere(t, again))
 }
 
 func TestNothingIsWrittenBeforeTheCheck(t *testing.T) {
@@ -198,8 +194,8 @@ func TestAnotherNamespaceRefusesNothing(t *testing.T) {
 	budget := func(namespace string) string {
 		return "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: elsewhere" + namespace + "}\nspec: {minAvailable: 1, selector: {matchLabels: {a: b}}}\n"
 	}
-	e.foreign(t, budget(", namespace: default"))
-	e.foreign(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: elsewhere, namespace: default}\nspec: {hard: {count/poddisruptionbudgets.policy: 0}}\n")
+	e.createAsAnother(t, budget(", namespace: default"))
+	e.createAsAnother(t, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: elsewhere, namespace: default}\nspec: {hard: {count/poddisruptionbudgets.policy: 0}}\n")
 	p := planOf(t, c, prepared(t, c, written(t, "elsewhere", "elsewhere.v1", budget("")), bundle.Options{Namespace: "elsewhere-new"}))
 	must(t, p.Err())
 }
@@ -207,13 +203,13 @@ func TestAnotherNamespaceRefusesNothing(t *testing.T) {
 // Labels of a bundle's template are put on no namespace that exists before the administrator agrees.
 func TestLabelsOfAnExistingNamespace(t *testing.T) {
 	e, c := newEnvWithInstaller(t)
-	before := e.foreign(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: labelled-ns, labels: {team: a}}\n")
+	before := e.createAsAnother(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: labelled-ns, labels: {team: a}}\n")
 	b := written(t, "labelled", "labelled.v1")
 	b.CSV.Annotations = map[string]string{bundle.NamespaceTemplateAnnotation: `{"metadata":{"name":"labelled","labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`}
 	p := planOf(t, c, prepared(t, c, b, bundle.Options{Namespace: "labelled-ns"}))
-	foreign := deploy.Unadopted(p.Steps(), nil)
-	if len(foreign) != 1 || !strings.Contains(foreign[0].Describe(), `label pod-security.kubernetes.io/enforce="privileged"`) {
-		t.Errorf("asked about %+v", foreign)
+	unadopted := deploy.Unadopted(p.Steps(), nil)
+	if len(unadopted) != 1 || !strings.Contains(unadopted[0].Describe(), `label pod-security.kubernetes.io/enforce="privileged"`) {
+		t.Errorf("asked about %+v", unadopted)
 	}
 	if _, err := install(t.Context(), c, p); err == nil || e.now(t, before).GetResourceVersion() != before.GetResourceVersion() {
 		t.Errorf("the namespace was changed: %v", err)

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // proof is a bundle with one mistake, which is found, and what the cluster makes of it.
@@ -171,12 +173,10 @@ const loader = "../../pkg/cli/bundle/lint"
 
 func TestEveryClaimIsProved(t *testing.T) {
 	for _, c := range lint.Checks() {
-		foretells := c.Basis != lint.Policy
+		predicts := c.Basis != lint.Policy
 		there, elsewhere := provedElsewhere[c.Code]
 		proved := elsewhere || slices.ContainsFunc(proofs, func(p proof) bool { return p.code == c.Code })
-		if foretells != proved {
-			t.Errorf("%s (%s): it predicts what a cluster does: %t; that is proved: %t", c.Code, c.Basis, foretells, proved)
-		}
+		installtest.Same(t, fmt.Sprintf("%s (%s) predicts what a cluster does", c.Code, c.Basis), proved, predicts)
 		if elsewhere && !there.exists(t, c.Code) {
 			t.Errorf("%s: %s has no test %s with a case %q that finds it", c.Code, there.folder, there.test, there.name)
 		}
@@ -187,11 +187,9 @@ func TestEveryClaimIsProved(t *testing.T) {
 // itself holds its bundle to the finding.
 func (e evidence) exists(t *testing.T, code string) bool {
 	t.Helper()
-	files, err := filepath.Glob(e.folder + "/*_test.go")
-	must(t, err)
+	files := installtest.OrPanic(filepath.Glob(e.folder + "/*_test.go"))
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		must(t, err)
+		text := installtest.OrPanic(os.ReadFile(file))
 		_, test, found := strings.Cut(string(text), "\nfunc "+e.test+"(t *testing.T) {\n")
 		body, _, _ := strings.Cut(test, "\n}\n")
 		if found {
@@ -212,9 +210,7 @@ func TestProofs(t *testing.T) {
 	for _, p := range proofs {
 		t.Run(p.code, func(t *testing.T) {
 			b := edited(t, p)
-			if !finds(b, p.code) {
-				t.Errorf("%s is not found", p.code)
-			}
+			installtest.Same(t, p.code+" is found", true, finds(b, p.code))
 			for _, f := range lint.Run(b).Findings {
 				if f.Remedy == "" {
 					t.Errorf("%s names no next step: %s", f.Code, f.What)

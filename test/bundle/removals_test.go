@@ -52,7 +52,7 @@ func TestRemovalAfterAVersionEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
 			definition := fmt.Sprintf(twoVersions, test.namespace)
-			e.foreign(t, definition)
+			e.createAsAnother(t, definition)
 			e.namespace(t, test.namespace)
 			good := parsed(t, "apiVersion: "+test.namespace+".example.com/v2\nkind: Good\nmetadata: {name: g, namespace: "+test.namespace+"}\n")
 			e.eventually(t, "served", func() bool { _, err := e.resource(good); return err == nil })
@@ -85,9 +85,7 @@ func TestRemovalAfterAVersionEnded(t *testing.T) {
 			}
 			_, err := c.Uninstall(t.Context(), i, agreedRemoval(t, removal))
 			must(t, err)
-			if e.isThere(t, good) {
-				t.Error("the object is still there")
-			}
+			installtest.Same(t, "the object exists", false, e.isThere(t, good))
 		})
 	}
 }
@@ -102,8 +100,7 @@ func parsed(t *testing.T, text string) *unstructured.Unstructured {
 // serveNothing registers a version of a group whose server does not exist.
 func serveNothing(t *testing.T, version, group string) {
 	t.Helper()
-	client, err := aggregator.NewForConfig(cluster.Config())
-	must(t, err)
+	client := installtest.OrPanic(aggregator.NewForConfig(cluster.Config()))
 	services := client.ApiregistrationV1().APIServices()
 	kube.Create(t, services, &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: version + "." + group},
@@ -124,8 +121,7 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 	taken.ObjectMeta = metav1.ObjectMeta{Name: "latecomers." + crd.Spec.Group}
 	taken.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Plural: "latecomers", Singular: "latecomer", Kind: crd.Spec.Names.Kind, ListKind: crd.Spec.Names.ListKind}
 	taken.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
-	client, err := apiextensions.NewForConfig(cluster.Config())
-	must(t, err)
+	client := installtest.OrPanic(apiextensions.NewForConfig(cluster.Config()))
 	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
 	kube.Create(t, definitions, taken)
 	e.eventually(t, "its kind is taken", func() bool {
@@ -138,19 +134,18 @@ func TestRemovalsOfWhatIsNotServed(t *testing.T) {
 		return lacking{next, "/" + crd.Spec.Group + "/v1/" + crd.Spec.Names.Plural}
 	})
 	for name, test := range map[string]struct {
-		config *rest.Config
-		crd    *apiextensionsv1.CustomResourceDefinition
-		told   string
+		config  *rest.Config
+		crd     *apiextensionsv1.CustomResourceDefinition
+		message string
 	}{
 		"never, as its kind is taken": {cluster.Config(), taken, "with no objects"},
 		"not yet, after a change":     {notYet, crd, "with an unknown number of objects, which cannot be read now"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := installer.New(test.config)
-			must(t, err)
+			c := installtest.OrPanic(installer.New(test.config))
 			i := installer.Installation{Bundle: bundleWith(t, test.crd), Manifests: manifestsOf(t, test.crd), Timeout: long, Print: t.Logf, Adopted: []string{deploy.Reference(definition(t, test.crd))}}
 			removal := removalOf(t, c, i, true)
-			installtest.Among(t, removal.Messages, "CustomResourceDefinition "+test.crd.Name+" is deleted, "+test.told)
+			installtest.Among(t, removal.Messages, "CustomResourceDefinition "+test.crd.Name+" is deleted, "+test.message)
 		})
 	}
 	must(t, e.uninstall(t, manifestsOf(t, taken)[0], long))

@@ -74,8 +74,7 @@ func TestStatusOfWhoSeesANamespace(t *testing.T) {
 	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
-	c, err := installer.New(config)
-	must(t, err)
+	c := installtest.OrPanic(installer.New(config))
 
 	unseen := ""
 	e.eventually(t, "the namespace may be read", func() bool {

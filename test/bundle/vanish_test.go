@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -22,8 +23,7 @@ var quoted = regexp.MustCompile("`kubectl webhooks ([^`]+)`")
 func TestTheWayOutOfAVanishingVersion(t *testing.T) {
 	t.Parallel()
 	e, c := newEnvWithInstaller(t)
-	client, err := apiextensions.NewForConfig(cluster.Config())
-	must(t, err)
+	client := installtest.OrPanic(apiextensions.NewForConfig(cluster.Config()))
 	both := map[string]string{"v1": schemas["anything"], "v2": schemas["anything"]}
 	for plural, test := range map[string]struct {
 		live  map[string]string
@@ -86,7 +86,6 @@ func (e *env) redefine(t *testing.T, client apiextensions.Interface, next *apiex
 // here, which list the addresses in a cluster.
 func serverAddress(t *testing.T) string {
 	t.Helper()
-	address, err := url.Parse(cluster.Config().Host)
-	must(t, err)
+	address := installtest.OrPanic(url.Parse(cluster.Config().Host))
 	return address.Host
 }

@@ -46,9 +46,7 @@ func (b bundle) servesFrom(deployment string, volume any) bool {
 func readBundle(t *testing.T, manifests string) bundle {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(manifests, "*.y*ml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var b bundle
 	for _, file := range files {
 		for _, object := range readObjects(t, file) {
@@ -61,18 +59,14 @@ func readBundle(t *testing.T, manifests string) bundle {
 		}
 	}
 	b.csv = &operatorsv1alpha1.ClusterServiceVersion{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(b.raw.Object, b.csv); err != nil {
-		t.Fatal(err)
-	}
+	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(b.raw.Object, b.csv))
 	return b
 }
 
 func readObjects(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var objects []*unstructured.Unstructured
 	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 	for {
@@ -87,12 +81,9 @@ func readObjects(t *testing.T, file string) []*unstructured.Unstructured {
 }
 
 func (b bundle) allNamespaces() bool {
-	for _, mode := range b.csv.Spec.InstallModes {
-		if mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces && mode.Supported {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.csv.Spec.InstallModes, func(mode operatorsv1alpha1.InstallMode) bool {
+		return mode.Type == operatorsv1alpha1.InstallModeTypeAllNamespaces && mode.Supported
+	})
 }
 
 // requiredCRDs are definitions that other operators bring. What they define does not

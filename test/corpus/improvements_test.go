@@ -257,12 +257,8 @@ func hasVolume(o *unstructured.Unstructured, name any) bool {
 }
 
 func mounts(o *unstructured.Unstructured, volume any) bool {
-	for _, container := range slices.Concat(itemsOf(podOf(o)["containers"]), itemsOf(podOf(o)["initContainers"])) {
-		if mountsIn(container, volume) {
-			return true
-		}
-	}
-	return false
+	containers := slices.Concat(itemsOf(podOf(o)["containers"]), itemsOf(podOf(o)["initContainers"]))
+	return slices.ContainsFunc(containers, func(container map[string]any) bool { return mountsIn(container, volume) })
 }
 
 func mountsIn(container map[string]any, volume any) bool {

@@ -67,14 +67,7 @@ func (e *env) manage(t *testing.T) {
 	options.Rollout.StatusDelay = 0 // the test that plays the Deployments reads the status
 	c, err := controller.New(e.Set, &record.FakeRecorder{}, metrics.New(prometheus.NewRegistry()), logrus.NewEntry(log), options)
 	must(t, err)
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running wait.Group
-	running.Start(func() {
-		if c.Fill(ctx) == nil {
-			c.Run(ctx)
-		}
-	})
-	t.Cleanup(func() { stop(); running.Wait() })
+	kube.RunController(t, c)
 }
 
 // install does what an installer does, and then plays the Deployment controller until

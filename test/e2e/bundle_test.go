@@ -67,9 +67,7 @@ func TestBundleUpgrades(t *testing.T) {
 	term.works("", "certificates", "-n", "e2e-caches")
 	term.fails(1, []string{"remove that with its own bundle"}, "bundle", "uninstall", v1, "-n", "e2e-caches", "--yes")
 	_, exit := term.webhooks("y\nn\n", "bundle", "uninstall", v2, "--delete-crds")
-	if exit != 1 {
-		t.Errorf("the second question was answered with no, and the exit code is %d", exit)
-	}
+	installtest.Same(t, "the exit code after the second question was answered with no", 1, exit)
 	client.Get(t, convert.V1, "sessions")
 	term.works("y\ny\n", "bundle", "uninstall", v2, "--delete-crds")
 	term.golden("upgrade")

@@ -24,6 +24,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/examples/crdconversion/test/caches"
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -45,7 +46,7 @@ func TestCRDConversion(t *testing.T) {
 	readers := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Authored, []schema.GroupVersion{convert.V1}, "sessions"))
 	readers.goesOn(converted)
 	applyBundle(e, files+"/bundle-v2", "crdconversion.v2.0.0") // which replaces it
-	isReplaced(e, "crdconversion.v1.0.0")
+	isGone(e, "crdconversion.v1.0.0")
 	e.eventually("both versions are served", func() (bool, any) {
 		for _, version := range caches.Versions {
 			if err := client.TryDryRun(t, version); err != nil {
@@ -64,16 +65,14 @@ func TestCRDConversion(t *testing.T) {
 	load.goesOn(converted)
 	e.create(nextRelease(e, "crdconversion.v2.0.0", "crdconversion.v2.1.0"))
 	e.succeeds("crdconversion.v2.1.0")
-	isReplaced(e, "crdconversion.v2.0.0")
+	isGone(e, "crdconversion.v2.0.0")
 	e.order("crdconversion.v2.1.0", "once")
 	e.rotates("crdconversion.v2.1.0", 2)
 	kill(e, "crdconversion-operator")
 	load.goesOn(converted)
 	load.end(never)
 
-	if w := conversionOf(e, "crdconversion.v2.1.0"); w.LastGap != nil {
-		t.Errorf("a gap is reported before there was one: %+v", w.LastGap)
-	}
+	installtest.Same(t, "the gap before there was one", nil, conversionOf(e, "crdconversion.v2.1.0").LastGap)
 	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
 	tellsOfTheGap(e, "crdconversion.v2.1.0")
 	client.RoundTrips(t, 10)
@@ -186,21 +185,21 @@ func (e *env) manager(arguments ...string) {
 	(&terminal{env: e}).works("", arguments...)
 }
 
-func isReplaced(e *env, csv string) {
+func isGone(e *env, csv string) {
 	e.Helper()
-	e.eventually(csv+" is replaced", func() (bool, any) {
-		before, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), before.Status.Message
+	e.eventually(csv+" no longer exists", func() (bool, any) {
+		live, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, csv, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), live.Status.Message
 	})
 }
 
 func reportsMemory(e *env, client *caches.Client, name, want string) {
 	e.Helper()
-	e.eventually("the operator reports on Cache "+name, func() (bool, any) {
+	becomes(e, "the operator reports on Cache "+name, func() string {
 		memory, _, err := unstructured.NestedString(client.Get(e.T, convert.V1, name).Object, "status", "memory")
 		e.must(err)
-		return memory == want, memory
-	})
+		return memory
+	}, want)
 }
 
 // goesInTheForeground upgrades again and deletes the operator in the foreground. What converts stays until the Caches
@@ -211,7 +210,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	e.kubectl("replace", "-f", files+"/bundle-v2/manifests/crdconversion.example.com_caches.yaml")
 	e.kubectl("apply", "--server-side", "-n", e.namespace, "-f", files+"/bundle-v2/manifests/crdconversion.clusterserviceversion.yaml")
 	e.succeeds(csv)
-	isReplaced(e, "crdconversion.v1.0.0")
+	isGone(e, "crdconversion.v1.0.0")
 	ownAccount(e, csv, converter) // as catalogs do
 
 	load := e.startLoadOf(20*time.Millisecond, readsCaches(e, client, caches.Content, caches.Versions, "sessions", "pages"))
@@ -229,9 +228,7 @@ func goesInTheForeground(e *env, client *caches.Client, files, crd string) {
 	e.manager("storage", "migrate", crd, "--to", "v2", "--api-server-request-timeout=5s")
 	load.goesOn(converted)
 	load.end(never)
-	if found := client.All(e.T, convert.V2, caches.Authored); len(found) != 1002 {
-		e.Errorf("there are %d Caches, want 1002", len(found))
-	}
+	installtest.Same(e, "Caches", 1002, len(client.All(e.T, convert.V2, caches.Authored)))
 
 	e.kubectl("patch", "crd", crd, "--type=json", "-p", `[{"op":"test","path":"/spec/versions/0/name","value":"v1"},{"op":"replace","path":"/spec/versions/0/served","value":false}]`)
 	e.eventually(csv+" no longer exists, and with it all that was its own", func() (bool, any) {

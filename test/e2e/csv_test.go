@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"testing"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -56,6 +57,15 @@ func (e *env) uninstall(csv string) {
 		left := e.derived()
 		return apierrors.IsNotFound(err) && len(left) == 0, left
 	})
+}
+
+// newHookEnv is newEnv with the operator hook.v1, which has succeeded.
+func newHookEnv(t *testing.T) *env {
+	t.Helper()
+	e := newEnv(t)
+	e.create(hookCSV("hook.v1", server("hook")))
+	e.succeeds("hook.v1")
+	return e
 }
 
 const hookImage = "docker.io/olm-webhook-manager/hook:dev"

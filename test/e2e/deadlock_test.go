@@ -10,7 +10,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -20,6 +19,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -94,9 +94,7 @@ func staysDownUnguarded(e *env) {
 	startManager(e)
 	e.rolledOut("hook")
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
-	if now := e.registration(); !equality.Semantic.DeepEqual(now.Webhooks, guarded.Webhooks) {
-		e.Errorf("the manager left the webhook as\n%+v, want\n%+v", now.Webhooks, guarded.Webhooks)
-	}
+	installtest.Same(e, "webhooks", guarded.Webhooks, e.registration().Webhooks)
 }
 
 // refusedPods is what the replicaset controller reports when the webhook cannot be asked about a

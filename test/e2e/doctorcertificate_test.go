@@ -31,11 +31,7 @@ func TestDoctorReportsAnotherCertificate(t *testing.T) {
 		slices := kube.List(e, kubeClient.DiscoveryV1().EndpointSlices(e.namespace), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=stranger"})
 		ready := 0
 		for _, slice := range slices.Items {
-			for _, endpoint := range slice.Endpoints {
-				if ptr.Deref(endpoint.Conditions.Ready, false) {
-					ready++
-				}
-			}
+			ready += installtest.Count(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return ptr.Deref(e.Conditions.Ready, false) })
 		}
 		return ready == 2, ready
 	})

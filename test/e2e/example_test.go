@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -26,9 +27,7 @@ func newExample(t *testing.T, namespace, installed string) *env {
 		}
 		e.kubectl("delete", "csv", "--all", "-n", namespace, "--wait", "--ignore-not-found")
 		e.kubectl("delete", "-k", installed, "--ignore-not-found")
-		if left := e.registrations(); len(left) > 0 {
-			e.Errorf("the example no longer exists and these registrations are still there: %v", left)
-		}
+		installtest.None(e, "registrations after the example no longer exists", e.registrations())
 	})
 	return e
 }

@@ -22,6 +22,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -114,9 +115,7 @@ func (e *env) clean() {
 	}
 	endPods(e)
 	removeNamespace(e)
-	if left := e.registrations(); len(left) > 0 {
-		e.Errorf("the Namespace no longer exists and these registrations are still there: %v", left)
-	}
+	installtest.None(e, "registrations after the Namespace no longer exists", e.registrations())
 }
 
 // endPods deletes the ClusterServiceVersions and the pods, so that the Namespace is deleted at once. The
@@ -155,6 +154,12 @@ func (e *env) must(err error) {
 	if err != nil {
 		e.Fatal(err)
 	}
+}
+
+// becomes waits until what is observed equals want.
+func becomes[T any](e *env, what string, observe func() T, want T) {
+	e.Helper()
+	e.eventually(what, kube.Equals(observe, want))
 }
 
 // eventually waits until a condition holds, and fails with what it saw last.

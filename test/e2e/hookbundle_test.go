@@ -9,6 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // hookBundle writes a bundle with the plain webhook server, after a test has done to it
@@ -53,9 +55,7 @@ func (t *terminal) refused(crd, bundle, why string) {
 	}
 	before := state()
 	t.fails(1, []string{"nothing was changed", why}, "bundle", "upgrade", bundle, "--yes")
-	if after := state(); after != before {
-		t.Errorf("an upgrade that is refused has changed\n%s\nto\n%s", before, after)
-	}
+	installtest.Same(t, "the state after an upgrade that is refused", before, state())
 }
 
 // withDefinition is a copy of a bundle with another definition, in a folder whose name is the

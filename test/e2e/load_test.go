@@ -10,6 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // load calls a webhook at times that are set from the start: no call waits for the answer to
@@ -137,13 +139,7 @@ func (l *load) add(c call) {
 func (l *load) count(o outcome) int {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	n := 0
-	for _, c := range l.calls {
-		if c.outcome == o {
-			n++
-		}
-	}
-	return n
+	return installtest.Count(l.calls, func(c call) bool { return c.outcome == o })
 }
 
 func (l *load) first(o outcome) time.Time {

@@ -98,10 +98,7 @@ func stopManager(e *env) {
 		startManager(e)
 	})
 	scaleManager(e, 0)
-	e.eventually("no pod of the manager is left", func() (bool, any) {
-		pods := e.managerPods()
-		return len(pods) == 0, len(pods)
-	})
+	becomes(e, "no pod of the manager is left", func() int { return len(e.managerPods()) }, 0)
 }
 
 func startManager(e *env) {
@@ -186,9 +183,7 @@ func TestLeaderDeletedDuringInstall(t *testing.T) {
 
 // A new version of the manager takes a live webhook over without touching it.
 func TestManagerRestartsUnderLoad(t *testing.T) {
-	e := newEnv(t)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
+	e := newHookEnv(t)
 	registered := e.registration()
 	load := e.startLoad()
 	restartManager(e)

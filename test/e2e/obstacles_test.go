@@ -33,8 +33,8 @@ func TestNeverRegistered(t *testing.T) {
 		why    string                                       // DeploymentNotAvailable, where it is empty
 		says   []string
 		// predicted is the finding by which bundle validate knows before.
-		foretold string
-		event    string // what a kubelet reports of a pod, where its status reports nothing
+		predicted string
+		event     string // what a kubelet reports of a pod, where its status reports nothing
 	}{
 		"another client's certificate": {
 			pod: func(pod *corev1.PodSpec) { pod.Containers[0].Args = []string{"serve", "--foreign"} },
@@ -53,25 +53,25 @@ func TestNeverRegistered(t *testing.T) {
 			says: []string{"container hook ends with exit code 1", "kubectl -n", "--previous"},
 		},
 		"a ServiceAccount that does not exist": {
-			pod:      func(pod *corev1.PodSpec) { pod.ServiceAccountName = "absent" },
-			says:     []string{"its pods cannot be created", "serviceaccount \"absent\" not found"},
-			foretold: "missing-service-account",
+			pod:       func(pod *corev1.PodSpec) { pod.ServiceAccountName = "absent" },
+			says:      []string{"its pods cannot be created", "serviceaccount \"absent\" not found"},
+			predicted: "missing-service-account",
 		},
 		"a Secret that does not exist": {
 			pod: func(pod *corev1.PodSpec) {
 				mount(pod, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: absent.Name}})
 			},
-			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
-			foretold: "missing-secret",
-			event:    `secret "absent" not found`,
+			says:      []string{"container hook is being created", "kubectl -n", "describe pod"},
+			predicted: "missing-secret",
+			event:     `secret "absent" not found`,
 		},
 		"a ConfigMap that does not exist": {
 			pod: func(pod *corev1.PodSpec) {
 				mount(pod, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: absent}})
 			},
-			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
-			foretold: "missing-secret",
-			event:    `configmap "absent" not found`,
+			says:      []string{"container hook is being created", "kubectl -n", "describe pod"},
+			predicted: "missing-secret",
+			event:     `configmap "absent" not found`,
 		},
 		"a Secret among others that does not exist": {
 			pod: func(pod *corev1.PodSpec) {
@@ -80,9 +80,9 @@ func TestNeverRegistered(t *testing.T) {
 					{Secret: &corev1.SecretProjection{LocalObjectReference: absent}},
 				}}})
 			},
-			says:     []string{"container hook is being created", "kubectl -n", "describe pod"},
-			foretold: "missing-secret",
-			event:    `secret "absent" not found`,
+			says:      []string{"container hook is being created", "kubectl -n", "describe pod"},
+			predicted: "missing-secret",
+			event:     `secret "absent" not found`,
 		},
 		"a variable of a Secret that does not exist": {
 			pod: func(pod *corev1.PodSpec) {
@@ -90,22 +90,22 @@ func TestNeverRegistered(t *testing.T) {
 					SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: absent, Key: "a"},
 				}})
 			},
-			says:     []string{`container hook waits: secret "absent" not found`},
-			foretold: "missing-secret",
+			says:      []string{`container hook waits: secret "absent" not found`},
+			predicted: "missing-secret",
 		},
 		"variables of a ConfigMap that does not exist": {
 			pod: func(pod *corev1.PodSpec) {
 				pod.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: absent}}}
 			},
-			says:     []string{`container hook waits: configmap "absent" not found`},
-			foretold: "missing-secret",
+			says:      []string{`container hook waits: configmap "absent" not found`},
+			predicted: "missing-secret",
 		},
 		"a Deployment without replicas": {
 			csv: func(csv *operatorsv1alpha1.ClusterServiceVersion) {
 				csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Replicas = new(int32(0))
 			},
 			why: "NoReadyEndpoints", says: []string{"deployment hook is scaled to 0", "kubectl -n", "--replicas=1"},
-			foretold: "no-replicas",
+			predicted: "no-replicas",
 		},
 		"a deploymentName that no Deployment has": {
 			csv: func(csv *operatorsv1alpha1.ClusterServiceVersion) {
@@ -113,15 +113,15 @@ func TestNeverRegistered(t *testing.T) {
 			},
 			phase: operatorsv1alpha1.CSVPhasePending, reason: operatorsv1alpha1.CSVReasonRequirementsNotMet,
 			state: managerv1alpha1.WebhookBlocked, why: "NotInstallable",
-			says:     []string{"Deployment other", "set spec.webhookdefinitions[0].deploymentName to one of hook"},
-			foretold: "unknown-deployment",
+			says:      []string{"Deployment other", "set spec.webhookdefinitions[0].deploymentName to one of hook"},
+			predicted: "unknown-deployment",
 		},
 		"a targetPort that no container names": {
 			csv: func(csv *operatorsv1alpha1.ClusterServiceVersion) {
 				csv.Spec.WebhookDefinitions[0].TargetPort = &intstr.IntOrString{Type: intstr.String, StrVal: "absent"}
 			},
 			why: "NoSuchPort", says: []string{"no container names a port \"absent\"", "correct targetPort in spec.webhookdefinitions"},
-			foretold: "unnamed-port",
+			predicted: "unnamed-port",
 		},
 	}
 	for name, test := range tests {
@@ -135,8 +135,8 @@ func TestNeverRegistered(t *testing.T) {
 			} else {
 				test.pod(&csv.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec)
 			}
-			if test.foretold != "" {
-				foretells(e, csv, test.foretold)
+			if test.predicted != "" {
+				predicts(e, csv, test.predicted)
 			}
 			e.create(csv)
 			says(e, "its WebhookRollout", test.says, func() string {
@@ -161,9 +161,9 @@ func mount(pod *corev1.PodSpec, source corev1.VolumeSource) {
 	pod.Containers[0].VolumeMounts = append(pod.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "tls", MountPath: "/tls"})
 }
 
-// predicts: bundle validate finds in a bundle with the ClusterServiceVersion what it does not
+// predicts checks that bundle validate finds in a bundle with the ClusterServiceVersion what it does not
 // find in a whole one.
-func foretells(e *env, csv *operatorsv1alpha1.ClusterServiceVersion, code string) {
+func predicts(e *env, csv *operatorsv1alpha1.ClusterServiceVersion, code string) {
 	e.Helper()
 	for folder, want := range map[string]bool{bundleOf(e, "hook", csv): true, e.hookBundle("hook", unspoilt): false} {
 		b, err := bundle.Inspect(folder)

@@ -194,9 +194,7 @@ func (g *guide) seesWhatBlocks() {
 		g.Errorf("status -w ends with %d\n%s", exit, said)
 	}
 	said, exit := g.try("kubectl webhooks doctor")
-	if exit != 2 {
-		g.Errorf("doctor: exit code %d, want 2", exit)
-	}
+	installtest.Same(g, "the exit code of doctor", 2, exit)
 	contains(g.env, said, "ERROR NoReadyEndpoints", "v.shop.io", "the API server refuses CREATE of configmaps", "no endpoint of Service shop/shop-service is ready",
 		"ERROR ServiceMissing", "left-behind", "Service shop/missing does not exist")
 }
@@ -229,9 +227,7 @@ func (g *guide) keepsAWebhookOff() {
 	callsAre(g.env, failed)
 	said := g.works("kubectl get validatingwebhookconfiguration CONFIGURATION -L olm.owner", "CONFIGURATION", g.registration().Name)
 	contains(g.env, said, "shop.v1")
-	if said := g.works("kubectl -n shop get webhookrollout shop.v1 "); said != "shop" {
-		g.Errorf("the Subscription is %q", said)
-	}
+	installtest.Same(g, "the Subscription", "shop", g.works("kubectl -n shop get webhookrollout shop.v1 "))
 	g.kubectl("-n", "shop", "patch", "subscriptions.operators.coreos.com", "shop", "--type=merge",
 		"-p", `{"spec":{"config":{"annotations":{"olm-webhook-manager.io/disabled-webhooks":"other.shop.io"}}}}`)
 	contains(g.env, g.works("old=$(kubectl -n shop get subscriptions.operators.coreos.com shop"), "before: other.shop.io\n")
@@ -254,9 +250,7 @@ func (g *guide) disabledAre(want string) {
 	if config := subscription.Spec.Config; config != nil {
 		got = config.Annotations["olm-webhook-manager.io/disabled-webhooks"]
 	}
-	if got != want {
-		g.Errorf("disabled webhooks are %q, want %q", got, want)
-	}
+	installtest.Same(g, "disabled webhooks", want, got)
 }
 
 // acceptsTheSubscription dry-runs the Subscription of the page in a namespace that has none.
@@ -344,10 +338,7 @@ func (g *guide) deletesARegistration() {
 func (g *guide) stopsTheManager() {
 	g.Helper()
 	g.works("kubectl -n olm-webhook-manager scale deployment olm-webhook-manager --replicas=0")
-	g.eventually("no pod of the manager is left", func() (bool, any) {
-		pods := g.managerPods()
-		return len(pods) == 0, len(pods)
-	})
+	becomes(g.env, "no pod of the manager is left", func() int { return len(g.managerPods()) }, 0)
 	scale(g.env, "shop", 0)
 	callsAre(g.env, failed)
 	g.eventually("status sees that no endpoint is ready", func() (bool, any) {

@@ -10,7 +10,6 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,10 +54,7 @@ func TestPlatformThatMutates(t *testing.T) {
 
 	e.create(version("hook.v2", "hook.v1"))
 	e.succeeds("hook.v2")
-	e.eventually("the version before no longer exists", func() (bool, any) {
-		_, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, "hook.v1", metav1.GetOptions{})
-		return apierrors.IsNotFound(err), err
-	})
+	isGone(e, "hook.v1")
 	isMutated(e, "hook.v2")
 	load.goesOn(denied)
 

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -30,12 +31,7 @@ func presentedBy(ctx context.Context, ip string) (*x509.Certificate, error) {
 func hookPods(e *env) (staying []corev1.Pod) {
 	e.Helper()
 	pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{LabelSelector: "app=hook"})
-	for _, pod := range pods.Items {
-		if pod.DeletionTimestamp == nil {
-			staying = append(staying, pod)
-		}
-	}
-	return staying
+	return installtest.Where(pods.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil })
 }
 
 // follow is how many pods there are that stay, and what those do that do not answer with the
@@ -73,10 +69,10 @@ func (e *env) haveFollowed(want int) {
 // at once, as the manager does where it is asked to see to certificates.
 func takeUp(e *env, pods int) {
 	e.Helper()
-	var told time.Time
+	var logged time.Time
 	e.eventually("pods take up the certificate", func() (bool, any) {
-		if time.Since(told) > time.Second {
-			told = time.Now()
+		if time.Since(logged) > time.Second {
+			logged = time.Now()
 			haveKubeletsLook(e)
 		}
 		there, instead := follow(e)

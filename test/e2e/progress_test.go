@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -34,9 +35,7 @@ func TestBundleInstallTellsProgress(t *testing.T) {
 	command.says("no client has injected a caBundle")
 	inject(term.env, issued.CA)
 	said, exit := command.end()
-	if exit != 0 {
-		t.Errorf("exit code %d", exit)
-	}
+	installtest.Same(t, "exit code", 0, exit)
 	for _, step := range steps {
 		if !inOrder(said, step.waits, step.settled, "hook.v1 is Succeeded", "hook.v1 is installed, its webhook is live") {
 			t.Errorf("it does not report in this order: %+v", step)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -59,12 +60,7 @@ func TestProjectPolicy(t *testing.T) {
 	deletePods(e)
 	e.eventually("two other pods serve", func() (bool, any) {
 		pods := e.pods()
-		ready := 0
-		for _, pod := range pods {
-			if isReady(pod) {
-				ready++
-			}
-		}
+		ready := installtest.Count(pods, isReady)
 		return len(pods) == 2 && ready == 2, ready
 	})
 	e.webhookIs(policyCSV, managerv1alpha1.WebhookRegistered, "Serving")

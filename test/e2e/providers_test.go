@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +19,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -52,9 +52,7 @@ func TestProvidersUnderLoad(t *testing.T) {
 		load.goesOn(denied)
 	}
 	load.end(never)
-	if now := hookTemplate(e); !maps.Equal(now, template) {
-		t.Errorf("the pods were restarted: their template was annotated %v and is %v", template, now)
-	}
+	installtest.Same(t, "the annotations of the pod template", template, hookTemplate(e))
 }
 
 // reloading is a server that takes up another certificate, and drains.
@@ -93,10 +91,7 @@ func (e *env) changeToNone() {
 	e.Helper()
 	before := leaf(e)
 	choose(e, managerv1alpha1.ProviderNone, "cert-manager.io/inject-ca-from", e.namespace+"/own")
-	e.eventually("the manager does not modify the objects", func() (bool, any) {
-		c := e.certificate("hook.v1")
-		return c.Provider == managerv1alpha1.ProviderNone, c
-	})
+	becomes(e, "the manager does not modify the objects", func() managerv1alpha1.CertificateProvider { return e.certificate("hook.v1").Provider }, managerv1alpha1.ProviderNone)
 	declare(e, issuers.Certificates, "Certificate", "own", map[string]any{
 		"secretName": hookCertificate, "dnsNames": []any{"hook-service." + e.namespace + ".svc"},
 		"issuerRef": map[string]any{"kind": "Issuer", "name": "internal"},

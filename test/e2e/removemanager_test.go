@@ -25,7 +25,7 @@ func TestManagerUninstalled(t *testing.T) {
 	e.webhookIs("hook.v1", managerv1alpha1.WebhookRegistered, "Serving")
 	e.Cleanup(e.bringManagerBack)
 
-	refusesBesideAnotherManager(stored.env)
+	refusesNextToAnotherManager(stored.env)
 	stored.holdsTheConversion()
 	e.manager("remove-manager", "--yes")
 	stored.isConvertedByNobody()
@@ -55,8 +55,8 @@ func TestManagerUninstalled(t *testing.T) {
 	})
 }
 
-// refusesBesideAnotherManager holds the Lease of a manager of all namespaces in another namespace.
-func refusesBesideAnotherManager(e *env) {
+// refusesNextToAnotherManager holds the Lease of a manager of all namespaces in another namespace.
+func refusesNextToAnotherManager(e *env) {
 	e.Helper()
 	lease := kube.Create(e, kubeClient.CoordinationV1().Leases(e.namespace), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: wellknown.FieldManager},

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // appliedByClient are the examples whose bundles a plain kubectl apply takes here, and not a
@@ -53,9 +53,7 @@ func (t *terminal) rendersAndApplies(folder, apply string) {
 	t.Helper()
 	render := "kubectl webhooks bundle render " + folder + " -n " + t.namespace
 	manifests := t.shell(render)
-	if again := t.shell(render); again != manifests {
-		t.Errorf("rendered twice, %s differs:\n%s", folder, cmp.Diff(manifests, again))
-	}
+	installtest.Same(t, folder+" rendered twice", manifests, t.shell(render))
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.explain()

@@ -12,15 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A registration that a client deletes or edits is back within a second, and with it
 // what the webhook guards.
 func TestRepairUnderLoad(t *testing.T) {
-	e := newEnv(t)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
+	e := newHookEnv(t)
 	before := e.registration()
 	registrations := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	edit := func(change func(*admissionregistrationv1.ValidatingWebhook)) func() error {
@@ -71,18 +70,14 @@ func TestRepairUnderLoad(t *testing.T) {
 // guards stays closed.
 func TestLosesAllPods(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
+	e := newHookEnv(t)
 	registered := e.registration()
 
 	scale(e, "hook", 0)
 	lost := e.webhookIs("hook.v1", managerv1alpha1.WebhookUnreachable, "NoReadyEndpoints")
 	event := warned(e, "hook.v1", "WebhookUnreachable")
 	for _, message := range []string{lost.Message, event} {
-		if !strings.Contains(message, "deployment hook is scaled to 0") {
-			t.Errorf("the message does not report why no endpoint answers: %q", message)
-		}
+		installtest.Contains(t, message, "deployment hook is scaled to 0")
 	}
 	e.eventually("a call that the webhook would allow fails", func() (bool, any) {
 		c := e.call(e.ctx, false) // pods that are ending may still answer
@@ -108,7 +103,5 @@ func isUntouched(e *env, registered admissionregistrationv1.ValidatingWebhookCon
 	if now.UID != registered.UID || now.ResourceVersion != registered.ResourceVersion {
 		e.Errorf("%s was written to: uid %s, resourceVersion %s, want %s and %s", now.Name, now.UID, now.ResourceVersion, registered.UID, registered.ResourceVersion)
 	}
-	if policy := *now.Webhooks[0].FailurePolicy; policy != admissionregistrationv1.Fail {
-		e.Errorf("failurePolicy is %s, want %s", policy, admissionregistrationv1.Fail)
-	}
+	installtest.Same(e, "failurePolicy", admissionregistrationv1.Fail, *now.Webhooks[0].FailurePolicy)
 }

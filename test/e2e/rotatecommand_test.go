@@ -6,20 +6,16 @@ import (
 	"testing"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func orderByCommand(e *env) (generation int64) {
 	e.Helper()
 	term := &terminal{env: e}
 	said := term.works("", "certificates", "rotate", "hook.v1", "-n", e.namespace)
-	if want := "rotation requested; to follow it: kubectl webhooks certificates -n " + e.namespace + "\n"; said != want {
-		e.Errorf("a rotation prints\n%swant\n%s", said, want)
-	}
+	installtest.Same(e, "what a rotation prints", "rotation requested; to follow it: kubectl webhooks certificates -n "+e.namespace+"\n", said)
 	const stale = "0/2 new, 2 old, 0 unknown" // until servers that do not reload have had the time to
-	e.eventually("pods serve the previous certificate", func() (bool, any) {
-		c := e.certificate("hook.v1")
-		return c.Endpoints.String() == stale, c
-	})
+	becomes(e, "pods serve the previous certificate", func() string { return e.certificate("hook.v1").Endpoints.String() }, stale)
 	if said := term.works("", "certificates", "-n", e.namespace); !strings.Contains(said, string(managerv1alpha1.CertificatePromoting)) || !strings.Contains(said, stale) {
 		e.Errorf("certificates does not report that it is Promoting, %s:\n%s", stale, said)
 	}
@@ -30,14 +26,10 @@ func orderByCommand(e *env) (generation int64) {
 // command reports fail do, until pods serve the new certificate.
 func TestRotationOfACompromisedCA(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
+	e := newHookEnv(t)
 	compromised := caBundle(e)
 	said := (&terminal{env: e}).works("", "certificates", "rotate", "hook.v1", "--compromised", "-n", e.namespace)
-	if want := "configmaps.hook.example.com: CREATE of configmaps fails (failurePolicy Fail)"; !strings.Contains(said, want) {
-		t.Errorf("the command does not contain %q:\n%s", want, said)
-	}
+	installtest.Contains(t, said, "configmaps.hook.example.com: CREATE of configmaps fails (failurePolicy Fail)")
 	e.eventually("the CA is not trusted any more", func() (bool, any) {
 		now := caBundle(e)
 		return !bytes.Contains(now, compromised), string(now)

@@ -20,6 +20,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -75,9 +76,7 @@ func TestRotationUnderLoad(t *testing.T) {
 			load.goesOn(denied)
 			load.end(never)
 			record(load.calls)
-			if restarted := hookTemplate(e)[wellknown.AnnotationRestartedFor] != ""; restarted != test.restarts {
-				t.Errorf("the manager restarted the pods: %t, want %t", restarted, test.restarts)
-			}
+			installtest.Same(t, "the manager restarted the pods", test.restarts, hookTemplate(e)[wellknown.AnnotationRestartedFor] != "")
 		})
 	}
 }
@@ -97,10 +96,7 @@ func orderedWhile(meanwhile func(*env)) func(*env) int64 {
 func distributing(do func(*env)) func(*env) {
 	return func(e *env) {
 		e.Helper()
-		e.eventually("the rotation is distributing", func() (bool, any) {
-			c := e.certificate("hook.v1")
-			return c.Phase == managerv1alpha1.CertificateDistributing, c
-		})
+		becomes(e, "the rotation is distributing", func() managerv1alpha1.CertificatePhase { return e.certificate("hook.v1").Phase }, managerv1alpha1.CertificateDistributing)
 		do(e)
 		if phase := e.certificate("hook.v1").Phase; phase != managerv1alpha1.CertificateDistributing {
 			e.Fatalf("the rotation is %s already, so this shows nothing of its middle", phase)
@@ -152,9 +148,7 @@ func TestManagerRestartsDuringRotation(t *testing.T) {
 	e.haveFollowed(2)
 	load.goesOn(denied)
 	load.end(never)
-	if hookTemplate(e)[wellknown.AnnotationRestartedFor] != "" {
-		t.Error("the manager restarted pods that reload their certificate")
-	}
+	installtest.Same(t, "the manager restarted pods that reload their certificate for generation", "", hookTemplate(e)[wellknown.AnnotationRestartedFor])
 }
 
 // A restart that costs calls is predicted, and put off until it must be. No call fails before that restart, and no more
@@ -194,9 +188,7 @@ func TestRotationThatLosesCalls(t *testing.T) {
 				message := e.certificate("hook.v1").Message
 				return strings.Contains(message, test.says), message
 			})
-			if n := load.count(failed); n > 0 {
-				t.Errorf("%d calls failed before the restart", n)
-			}
+			installtest.Same(t, "calls that failed before the restart", 0, load.count(failed))
 			before := test.act(e)
 			rotatesSince(e, began, 2)
 			load.goesOn(denied)
@@ -295,8 +287,8 @@ func emptyCertificate(e *env) (generation int64) {
 // replaceCertificate puts a pair of another client's there, whole and of a piece.
 func replaceCertificate(e *env) (generation int64) {
 	e.Helper()
-	foreign := foreignCertificate(e)
-	editCertificate(e, func(s *corev1.Secret) { s.Data = foreign })
+	untrusted := untrustedCertificate(e)
+	editCertificate(e, func(s *corev1.Secret) { s.Data = untrusted })
 	return 2
 }
 
@@ -305,10 +297,10 @@ func replaceCertificate(e *env) (generation int64) {
 func remakeCertificate(e *env) (generation int64) {
 	e.Helper()
 	secrets := kubeClient.CoreV1().Secrets(e.namespace)
-	foreign := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: hookCertificate}, Type: corev1.SecretTypeTLS, Data: foreignCertificate(e)}
+	untrusted := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: hookCertificate}, Type: corev1.SecretTypeTLS, Data: untrustedCertificate(e)}
 	for generation = 2; ; generation++ {
 		e.must(secrets.Delete(e.ctx, hookCertificate, metav1.DeleteOptions{}))
-		_, err := secrets.Create(e.ctx, foreign, metav1.CreateOptions{})
+		_, err := secrets.Create(e.ctx, untrusted, metav1.CreateOptions{})
 		if !apierrors.IsAlreadyExists(err) {
 			e.must(err)
 			return generation
@@ -317,15 +309,15 @@ func remakeCertificate(e *env) (generation int64) {
 	}
 }
 
-// foreignCertificate is one that no client trusts, as a Secret holds it.
-func foreignCertificate(e *env) map[string][]byte {
+// untrustedCertificate is one that no client trusts, as a Secret holds it.
+func untrustedCertificate(e *env) map[string][]byte {
 	e.Helper()
 	names := certs.DNSNames("hook-service", e.namespace)
-	foreign, err := certs.Mint(certs.Request{Number: 1, Names: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
+	untrusted, err := certs.Mint(certs.Request{Number: 1, Names: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
 	e.must(err)
 	return map[string][]byte{
-		corev1.TLSCertKey: foreign.Certificate, corev1.TLSPrivateKeyKey: foreign.Key,
-		wellknown.KeyCA: foreign.CA, wellknown.KeyOLMCA: foreign.CA,
+		corev1.TLSCertKey: untrusted.Certificate, corev1.TLSPrivateKeyKey: untrusted.Key,
+		wellknown.KeyCA: untrusted.CA, wellknown.KeyOLMCA: untrusted.CA,
 	}
 }
 

@@ -95,10 +95,7 @@ func (e *env) restingCluster() snapshot {
 
 func (e *env) clusterIs(before snapshot) {
 	e.Helper()
-	e.eventually("the cluster is as it was before", func() (bool, any) {
-		changes := before.changes(e.snapshot())
-		return len(changes) == 0, changes
-	})
+	becomes(e, "the cluster is as it was before", func() []string { return before.changes(e.snapshot()) }, nil)
 }
 
 func (before snapshot) changes(after snapshot) []string {

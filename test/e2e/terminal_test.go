@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
@@ -72,11 +73,7 @@ func (t *terminal) fails(code int, why []string, arguments ...string) {
 	if exit != code {
 		t.Errorf("kubectl webhooks %s: exit code %d, want %d\n%s", strings.Join(arguments, " "), exit, code, said)
 	}
-	for _, part := range why {
-		if !strings.Contains(said, part) {
-			t.Errorf("kubectl webhooks %s does not contain %q:\n%s", strings.Join(arguments, " "), part, said)
-		}
-	}
+	installtest.Contains(t, said, why...)
 }
 
 func (t *terminal) command(ctx context.Context, arguments ...string) *exec.Cmd {
@@ -166,7 +163,7 @@ var (
 // masked is a transcript without what depends on the clock, on keys that are drawn, and on
 // how often the command reads: of the states that an object passes through, it keeps the last ones.
 func masked(transcript string) string {
-	var kept, told []string
+	var kept, recent []string
 	for line := range strings.Lines(transcript) {
 		timed := elapsed.MatchString(line)
 		line = date.ReplaceAllString(elapsed.ReplaceAllString(line, "   T.Ts  "), "DATE")
@@ -175,25 +172,25 @@ func masked(transcript string) string {
 			line = age.ReplaceAllStringFunc(line, func(a string) string { return fmt.Sprintf("%-*s", len(a), "AGE") })
 		}
 		if timed {
-			told = append(told, line)
+			recent = append(recent, line)
 			continue
 		}
-		kept, told = append(append(kept, lasting(told)...), line), nil
+		kept, recent = append(append(kept, lasting(recent)...), line), nil
 	}
-	return strings.Join(append(kept, lasting(told)...), "")
+	return strings.Join(append(kept, lasting(recent)...), "")
 }
 
 // lasting is what a command has reported without states that nothing stays in. Side by side, states
 // are sorted; what the command did itself stays behind the ones that it followed.
-func lasting(told []string) []string {
+func lasting(recent []string) []string {
 	var kept, reached []string
-	for i, line := range told {
+	for i, line := range recent {
 		switch {
 		case strings.Contains(line, "  waiting for "):
 		case !state.MatchString(line):
 			slices.Sort(reached)
 			kept, reached = append(append(kept, reached...), line), nil
-		case settled(line) && !slices.Contains(told[i+1:], line):
+		case settled(line) && !slices.Contains(recent[i+1:], line):
 			reached = append(reached, line)
 		}
 	}

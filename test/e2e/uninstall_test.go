@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -29,10 +29,9 @@ func TestUninstallUnderLoad(t *testing.T) {
 	load.goesOn(denied)
 	deleted := time.Now()
 	e.uninstall("hook.v1")
-	e.eventually("its pods no longer exist", func() (bool, any) {
-		pods := kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{})
-		return len(pods.Items) == 0, len(pods.Items)
-	})
+	becomes(e, "its pods no longer exist", func() int {
+		return len(kube.List(e, kubeClient.CoreV1().Pods(e.namespace), metav1.ListOptions{}).Items)
+	}, 0)
 	load.goesOn(uncovered)
 	load.end(uncoveredSince(deleted))
 
@@ -44,9 +43,7 @@ func TestUninstallUnderLoad(t *testing.T) {
 // does its webhook outlive it.
 func TestNamespaceDeleted(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t)
-	e.create(hookCSV("hook.v1", server("hook")))
-	e.succeeds("hook.v1")
+	e := newHookEnv(t)
 	removeNamespace(e)
 }
 
@@ -67,22 +64,12 @@ func TestUninstallCascades(t *testing.T) {
 	} {
 		t.Run(string(test.policy), func(t *testing.T) {
 			t.Parallel()
-			e := newEnv(t)
-			e.create(hookCSV("hook.v1", server("hook")))
-			e.succeeds("hook.v1")
+			e := newHookEnv(t)
 			client := olmClient.ClusterServiceVersions(e.namespace)
 			e.must(client.Delete(e.ctx, "hook.v1", metav1.DeleteOptions{PropagationPolicy: &test.policy}))
-			e.eventually("it no longer exists", func() (bool, any) {
-				c, err := client.Get(e.ctx, "hook.v1", metav1.GetOptions{})
-				return apierrors.IsNotFound(err), c.Finalizers
-			})
-			if registered := e.registrations(); len(registered) > 0 {
-				t.Errorf("still registered: %v", registered)
-			}
-			e.eventually("nothing is left but what was to be", func() (bool, any) {
-				left := labelled(e)
-				return slices.Equal(left, test.left), left
-			})
+			isGone(e, "hook.v1")
+			installtest.None(t, "registered", e.registrations())
+			becomes(e, "nothing is left but what was to be", func() []string { return labelled(e) }, test.left)
 			if len(test.left) > 0 {
 				e.rolledOut("hook")
 			}

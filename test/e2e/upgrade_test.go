@@ -9,6 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -26,14 +27,9 @@ func TestUpgradeUnderLoad(t *testing.T) {
 	for _, next := range []*operatorsv1alpha1.ClusterServiceVersion{v2, v3, v4} {
 		e.create(next)
 		e.succeeds(next.Name)
-		e.eventually("the version before no longer exists", func() (bool, any) {
-			_, err := olmClient.ClusterServiceVersions(e.namespace).Get(e.ctx, next.Spec.Replaces, metav1.GetOptions{})
-			return apierrors.IsNotFound(err), err
-		})
+		isGone(e, next.Spec.Replaces)
 		want := []string{"changed.hook.example.com", "configmaps.hook.example.com", "only-in-" + next.Name + ".example.com"}
-		if got := webhookNames(e); !slices.Equal(got, want) {
-			t.Errorf("with %s these are registered: %q, want %q", next.Name, got, want)
-		}
+		installtest.Same(t, "registered webhooks with "+next.Name, want, webhookNames(e))
 		load.goesOn(denied)
 	}
 	e.eventually("the Deployment of the old name no longer exists, with its pods", func() (bool, any) {

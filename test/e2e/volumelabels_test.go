@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -27,9 +28,7 @@ func TestVolumeLabels(t *testing.T) {
 		applyBundle(e, files+"/"+test.bundle, test.csv)
 		isLabelledLater(e, "older", "north-2")
 
-		if zone := createVolume(e, "in-line", "vol-0001").Labels[corev1.LabelTopologyZone]; zone != "north-1" {
-			t.Errorf("%s: a PersistentVolume is created in zone %q", test.csv, zone)
-		}
+		installtest.Same(t, test.csv+": the zone of a PersistentVolume", "north-1", createVolume(e, "in-line", "vol-0001").Labels[corev1.LabelTopologyZone])
 		isUnlabelled(e, createVolume(e, "unknown", "vol-9999"))
 		sampleIsLabelled(e, "persistentvolume.yaml", "north-1")
 		sampleIsLabelled(e, "persistentvolume-unknown.yaml", "")
@@ -48,9 +47,7 @@ func TestVolumeLabels(t *testing.T) {
 // sampleIsLabelled asks in which zone a sample would be created, none if zone is empty.
 func sampleIsLabelled(e *env, sample, zone string) {
 	e.Helper()
-	if got := zoneOf(e, sample); got != zone {
-		e.Errorf("%s is created in zone %q, want %q", sample, got, zone)
-	}
+	installtest.Same(e, "the zone of "+sample, zone, zoneOf(e, sample))
 }
 
 func zoneOf(e *env, sample string) string {
@@ -68,21 +65,12 @@ func switchOff(e *env, csv string) (switchOn func()) {
 	const sample, webhook = "examples/volumelabels/samples/webhook-off.yaml", "the webhook of volumelabels"
 	e.kubectl("apply", "-n", e.namespace, "-f", sample)
 	e.kubectl("patch", "-n", e.namespace, "subscription.operators.coreos.com/volumelabels", "--type=merge", "-p", `{"spec":{"startingCSV":"`+csv+`"}}`)
-	e.eventually(webhook+" is off", func() (bool, any) {
-		left := e.registrations()
-		return len(left) == 0, left
-	})
-	e.eventually("the API server does not call "+webhook+" any more", func() (bool, any) {
-		zone := zoneOf(e, "persistentvolume.yaml")
-		return zone == "", zone
-	})
+	becomes(e, webhook+" is off", func() int { return len(e.registrations()) }, 0)
+	becomes(e, "the API server does not call "+webhook+" any more", func() string { return zoneOf(e, "persistentvolume.yaml") }, "")
 	return func() {
 		e.Helper()
 		e.kubectl("delete", "-n", e.namespace, "-f", sample)
-		e.eventually(webhook+" is on again", func() (bool, any) {
-			there := e.registrations()
-			return len(there) == 1, there
-		})
+		becomes(e, webhook+" is on again", func() int { return len(e.registrations()) }, 1)
 	}
 }
 
@@ -124,8 +112,5 @@ func (e *env) deleteVolumes() {
 	client := kubeClient.CoreV1().PersistentVolumes()
 	created := metav1.ListOptions{LabelSelector: volumeLabel + "=" + e.namespace}
 	e.must(client.DeleteCollection(e.ctx, metav1.DeleteOptions{}, created))
-	e.eventually("the PersistentVolumes no longer exist", func() (bool, any) {
-		left := kube.List(e, client, created)
-		return len(left.Items) == 0, len(left.Items)
-	})
+	becomes(e, "the PersistentVolumes no longer exist", func() int { return len(kube.List(e, client, created).Items) }, 0)
 }

@@ -11,6 +11,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -83,12 +84,8 @@ type registrationWatch struct {
 
 func watchRegistrations(e *env) registrationWatch {
 	e.Helper()
-	validating, err := kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, e.ours())
-	e.must(err)
-	e.Cleanup(validating.Stop)
-	mutating, err := kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations().Watch(e.ctx, e.ours())
-	e.must(err)
-	e.Cleanup(mutating.Stop)
+	validating := kube.Watch(e, kubeClient.AdmissionregistrationV1().ValidatingWebhookConfigurations(), e.ours())
+	mutating := kube.Watch(e, kubeClient.AdmissionregistrationV1().MutatingWebhookConfigurations(), e.ours())
 	return registrationWatch{e, []watch.Interface{validating, mutating}}
 }
 
@@ -102,7 +99,5 @@ func (r registrationWatch) none() {
 		default:
 		}
 	}
-	if now := r.registrations(); len(now) > 0 {
-		r.Errorf("registered: %v", now)
-	}
+	installtest.None(r, "registered", r.registrations())
 }

@@ -26,6 +26,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -236,13 +237,10 @@ func (e *env) probe() (map[string]string, error) {
 
 func mutatingWebhook(e *env, name string, patch []map[string]any) {
 	e.Helper()
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
-	e.must(err)
+	listener := installtest.OrPanic(net.Listen("tcp4", "127.0.0.1:0"))
 	generation := nobodysCA(e, "localhost")
-	certificate, err := tls.X509KeyPair(generation.Certificate, generation.Key)
-	e.must(err)
-	text, err := json.Marshal(patch)
-	e.must(err)
+	certificate := installtest.OrPanic(tls.X509KeyPair(generation.Certificate, generation.Key))
+	text := installtest.OrPanic(json.Marshal(patch))
 	answer(e, listener, certificate, func(w http.ResponseWriter, r *http.Request) {
 		var review admissionv1.AdmissionReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
@@ -268,9 +266,7 @@ func mutatingWebhook(e *env, name string, patch []map[string]any) {
 
 func nobodysCA(e *env, name string) certs.Generation {
 	e.Helper()
-	generation, err := certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)})
-	e.must(err)
-	return generation
+	return installtest.OrPanic(certs.Mint(certs.Request{Number: 1, Names: []string{name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}))
 }
 
 // inject has clients write their own caBundle into a definition whenever a client writes another one:
@@ -279,11 +275,8 @@ func inject(e *env, crd string, clients ...string) {
 	e.Helper()
 	definitions := extensions(e).ApiextensionsV1().CustomResourceDefinitions()
 	bundle := nobodysCA(e, "other.example.com").CA
-	others, err := json.Marshal(bundle)
-	e.must(err)
-	w, err := definitions.Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + crd, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
-	e.must(err)
-	e.Cleanup(w.Stop)
+	others := installtest.OrPanic(json.Marshal(bundle))
+	w := kube.Watch(e, definitions, metav1.ListOptions{FieldSelector: "metadata.name=" + crd, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
 	go func() {
 		turn := 0
 		for event := range w.ResultChan() {

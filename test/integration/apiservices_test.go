@@ -11,6 +11,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -33,12 +35,10 @@ var outside = []schema.GroupVersionResource{
 
 func delegations(e *env) []string {
 	e.Helper()
-	var found []string
-	for _, o := range e.owned(outside[1:]) {
-		if o.GetNamespace() != e.namespace {
-			found = append(found, strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/"))
-		}
-	}
+	outsiders := installtest.Where(e.owned(outside[1:]), func(o unstructured.Unstructured) bool { return o.GetNamespace() != e.namespace })
+	found := installtest.Each(outsiders, func(o unstructured.Unstructured) string {
+		return strings.TrimPrefix(o.GetNamespace()+"/"+o.GetName(), "/")
+	})
 	slices.Sort(found)
 	return found
 }
@@ -53,22 +53,18 @@ func TestOwnedAPIService(t *testing.T) {
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("v.example.com", "server"))
 	e.create(c)
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	if !strings.HasPrefix(message, "apiServices not installed: ") {
-		t.Errorf("message %q does not begin with OLM's words", message)
-	}
+	installtest.Prefix(t, "the message", "apiServices not installed: ", message)
 	same(t, "the APIService before anybody serves it", a.registered(), nil)
 	a.start()
 	e.succeeds("operator.v1")
 	a.isAvailable()
-	if err := a.call(e.ctx); err != nil {
-		t.Errorf("its API cannot be called: %v", err)
-	}
+	e.must(a.call(e.ctx))
 	if d := e.rollout("operator.v1").Deployments[0]; len(d.APIServices) != 1 || d.APIServices[0].Name != a.name() || d.APIServices[0].State != "Registered" {
 		t.Errorf("the WebhookRollout reports about APIServices: %+v", d.APIServices)
 	}
-	if status := e.rollout("operator.v1"); status.ReadyRegistrations != 2 || status.Registrations != 2 {
-		t.Errorf("%d of %d are ready, want a webhook and an APIService", status.ReadyRegistrations, status.Registrations)
-	}
+	status := e.rollout("operator.v1")
+	same(t, "ready webhooks and APIServices", status.ReadyRegistrations, 2)
+	same(t, "webhooks and APIServices", status.Registrations, 2)
 	requires(e, operatorsv1alpha1.RequirementStatus{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService", Name: a.name(), Status: "DeploymentFound"})
 	m.emits("Normal APIServiceRegistered")
 
@@ -152,10 +148,7 @@ func TestRepairOfAnAPIService(t *testing.T) {
 			return a.registered() != nil && len(delegations(e)) == 2, delegations(e)
 		})
 	}
-	e.eventually("the operator is well again", func() (bool, any) {
-		s := e.get("operator.v1").Status
-		return s.Phase == operatorsv1alpha1.CSVPhaseSucceeded, s.Message
-	})
+	e.succeeds("operator.v1")
 	for field, patch := range map[string]string{
 		"a lower priority":              `{"spec": {"groupPriorityMinimum": 1}}`,
 		"no verification":               `{"spec": {"caBundle": null, "insecureSkipTLSVerify": true}}`,
@@ -180,9 +173,7 @@ func TestAPIServiceOfAnotherOwner(t *testing.T) {
 	m := e.manage()
 	e.create(a.csv("operator.v1"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonOwnerConflict)
-	if !strings.HasPrefix(message, "unable to adopt APIService: ") {
-		t.Errorf("message %q does not begin with OLM's words", message)
-	}
+	installtest.Prefix(t, "the message", "unable to adopt APIService: ", message)
 	c := a.csv("builtin.v1")
 	c.Spec.APIServiceDefinitions.Owned[0].Group, c.Spec.APIServiceDefinitions.Owned[0].Version = "apps", "v99"
 	e.create(c)

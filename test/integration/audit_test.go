@@ -9,13 +9,13 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 func auditEnd(e *env) int64 {
 	e.Helper()
-	end, err := cluster.Audit.End()
-	e.must(err)
+	end := installtest.OrPanic(cluster.Audit.End())
 	return end
 }
 
@@ -46,8 +46,7 @@ func (e *env) mark() (userAgent string) {
 	config := cluster.Config()
 	e.marks++
 	config.UserAgent = fmt.Sprintf("%s/mark-%d", e.namespace, e.marks)
-	client, err := kubernetes.NewForConfig(config)
-	e.must(err)
+	client := installtest.OrPanic(kubernetes.NewForConfig(config))
 	kube.Get(e, client.CoreV1().Namespaces(), e.namespace)
 	return config.UserAgent
 }
@@ -79,4 +78,14 @@ func inWords(events []auditv1.Event) []string {
 func (m *manager) writesNothing(since int64) {
 	m.Helper()
 	none(m, "writes of the manager although nothing changed", m.writes(since))
+}
+
+// noneIsForbidden fails the test for each request that the API server's authorizer refused.
+func noneIsForbidden(e *env, requests []auditv1.Event) {
+	e.Helper()
+	for _, request := range requests {
+		if request.ResponseStatus != nil && request.ResponseStatus.Code == http.StatusForbidden {
+			e.Errorf("forbidden: %s %s: %s", request.Verb, request.RequestURI, request.ResponseStatus.Message)
+		}
+	}
 }

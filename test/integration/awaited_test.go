@@ -25,6 +25,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -98,14 +99,12 @@ func (e *env) bundleOf(crd *apiextensionsv1.CustomResourceDefinition, csv *opera
 		"manifests/crd.yaml": crd, "manifests/csv.yaml": csv,
 		"metadata/annotations.yaml": map[string]any{"annotations": map[string]string{"operators.operatorframework.io.bundle.package.v1": "operator"}},
 	} {
-		text, err := yaml.Marshal(object)
-		e.must(err)
+		text := installtest.OrPanic(yaml.Marshal(object))
 		file = filepath.Join(folder, file)
 		e.must(os.MkdirAll(filepath.Dir(file), 0o700))
 		e.must(os.WriteFile(file, text, 0o600))
 	}
-	b, err := bundlepkg.Open(e.ctx, folder, bundlepkg.Registry{})
-	e.must(err)
+	b := installtest.OrPanic(bundlepkg.Open(e.ctx, folder, bundlepkg.Registry{}))
 	return b
 }
 
@@ -123,10 +122,8 @@ func installing(e *env, b *bundlepkg.Bundle, patience time.Duration, watch ...st
 	if len(watch) == 0 {
 		watch = []string{metav1.NamespaceAll}
 	}
-	manifests, err := bundlepkg.Manifests(b, bundlepkg.Options{Namespace: e.namespace, Watch: watch})
-	e.must(err)
-	c, err := installer.New(cluster.Config())
-	e.must(err)
+	manifests := installtest.OrPanic(bundlepkg.Manifests(b, bundlepkg.Options{Namespace: e.namespace, Watch: watch}))
+	c := installtest.OrPanic(installer.New(cluster.Config()))
 	i := &installation{env: e, ended: make(chan error, 1)}
 	ctx, cancel := context.WithCancel(e.ctx)
 	i.cancel = cancel
@@ -167,9 +164,7 @@ func (i *installation) said() string {
 
 func (i *installation) says(text string) {
 	i.Helper()
-	if !strings.Contains(i.said(), text) {
-		i.Errorf("it does not contain %q:\n%s", text, i.said())
-	}
+	installtest.Contains(i, i.said(), text)
 }
 
 func (i *installation) ends() { i.endsWith(nil) }
@@ -193,9 +188,7 @@ type versionWatch struct {
 
 func watchServed(e *env, crd, version string) *versionWatch {
 	e.Helper()
-	w, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + crd})
-	e.must(err)
-	e.Cleanup(w.Stop)
+	w := kube.Watch(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), metav1.ListOptions{FieldSelector: "metadata.name=" + crd})
 	s := &versionWatch{}
 	go func() {
 		for event := range w.ResultChan() {

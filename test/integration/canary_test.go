@@ -52,7 +52,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			mode: cutOff, handler: permitAtValidate,
 		},
 		"another client's certificate, and the manager dials no endpoint": {
-			mode: cutOff, serve: func(e *env, l net.Listener) { answer(e, l, foreignCertificate(e), permitAtValidate) },
+			mode: cutOff, serve: func(e *env, l net.Listener) { answer(e, l, otherCertificate(e), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
 		"no server listens, and the manager dials no endpoint": {
@@ -71,7 +71,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			reason:  "Interrupted", message: "lets the request for it pass",
 		},
 		"another client's certificate": {
-			serve:  func(e *env, l net.Listener) { answer(e, l, foreignCertificate(e), permitAtValidate) },
+			serve:  func(e *env, l net.Listener) { answer(e, l, otherCertificate(e), permitAtValidate) },
 			reason: "ForeignCertificate", message: "to the API server",
 		},
 		"no server listens": {
@@ -95,9 +95,7 @@ func TestProbeThroughTheAPIServer(t *testing.T) {
 			endpoint(e, listener)
 			if test.reason == "" {
 				e.succeeds("operator.v1")
-				if w := webhookStatus(e, "operator.v1", "v.example.com"); w.Reason != "ProvedThroughAPIServer" {
-					t.Errorf("the webhook reports %s: %s", w.Reason, w.Message)
-				}
+				same(t, "the webhook's reason", webhookStatus(e, "operator.v1", "v.example.com").Reason, "ProvedThroughAPIServer")
 			} else {
 				e.webhookIs("", test.reason, test.message)
 				registersNothing(e)
@@ -170,9 +168,7 @@ func TestCanaryThatStays(t *testing.T) {
 	answer(e, listener, servingCertificate(e), permitAtValidate)
 	endpoint(e, listener)
 	e.succeeds("operator.v1")
-	if len(kept) != 1 {
-		t.Fatal("no canary was to be removed")
-	}
+	same(t, "canaries that were to be removed", len(kept), 1)
 	leavesNoCanary(e)
 }
 
@@ -301,9 +297,7 @@ func TestCanaryIsDeletedAtOnce(t *testing.T) {
 					t.Errorf("after %s comes %s", write, seen[i+1])
 				}
 			}
-			if sent == 0 {
-				t.Errorf("no canary was sent: %s", seen)
-			}
+			same(t, "a canary was sent", sent > 0, true)
 		})
 	}
 }
@@ -328,9 +322,7 @@ func TestNoCanaryWhereItsAnswerWouldNotCount(t *testing.T) {
 	p.start()
 	endpoint(e, p.listener)
 	e.succeeds("operator.v1")
-	if canaries.Load() == 0 {
-		t.Fatal("the API server was not asked before the webhook was registered")
-	}
+	same(t, "the API server was asked before the webhook was registered", canaries.Load() > 0, true)
 
 	ca.renew()
 	e.says("because they succeed with the previous certificate as well; the previous certificate has the same CA, and is valid at most until ")

@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/probe"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
@@ -71,7 +72,7 @@ func TestAnswersOfTheAPIServer(t *testing.T) {
 			s.https(http.NotFound, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 		}, want: probe.HandshakeFailed},
 		"it hangs up":                   {serve: (*hookServer).hangUp, want: probe.Unreachable},
-		"certificate of another client": {serve: func(s *hookServer) { s.foreign = true; s.https(http.NotFound, &tls.Config{}) }, want: probe.ForeignCertificate, says: "unknown authority"},
+		"certificate of another client": {serve: func(s *hookServer) { s.otherCA = true; s.https(http.NotFound, &tls.Config{}) }, want: probe.ForeignCertificate, says: "unknown authority"},
 		"an expired certificate":        {serve: presents(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), want: probe.UnfitCertificate, says: "(x509: certificate has expired or is not yet valid): "},
 		"a future certificate":          {serve: presents(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) }), want: probe.UnfitCertificate, says: "(x509: certificate has expired or is not yet valid): "},
 		"of another name":               {serve: presents(func(c *x509.Certificate) { c.DNSNames = []string{"other.shop.svc"} }), want: probe.UnfitCertificate, says: "other.shop.svc"},
@@ -106,7 +107,7 @@ type hookServer struct {
 	net.Listener
 	service string
 	change  func(*x509.Certificate) // of the certificate that it presents; nil for none
-	foreign bool                    // another CA signed that
+	otherCA bool                    // another CA signed that
 	bundle  []byte
 }
 
@@ -124,7 +125,7 @@ func (e *env) hookServer(service string) *hookServer {
 func (s *hookServer) https(handler http.HandlerFunc, config *tls.Config) {
 	s.Helper()
 	ca, certificate := s.certificate()
-	if s.foreign {
+	if s.otherCA {
 		ca, _ = s.certificate()
 	}
 	if s.bundle == nil {
@@ -169,14 +170,10 @@ func (s *hookServer) certificate() (ca []byte, certificate tls.Certificate) {
 	if s.change != nil {
 		s.change(leaf)
 	}
-	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	s.must(err)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	s.must(err)
-	signed, err := x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey)
-	s.must(err)
-	der, err := x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), caKey)
-	s.must(err)
+	caKey := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	key := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	signed := installtest.OrPanic(x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey))
+	der := installtest.OrPanic(x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), caKey))
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed}), tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 

@@ -71,8 +71,7 @@ func TestPhasesOfAPatientManager(t *testing.T) {
 			says{"Pending", "RequirementsNotMet", requirementsNotMet}, []says{unknown}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newParallelEnv(t)
-			e.group("og", allNamespaces)
+			e := newGroupEnv(t)
 			if test.starts {
 				e.runDeployments()
 			}

@@ -8,6 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -78,9 +79,8 @@ func TestUnmanaged(t *testing.T) {
 			m.looksAgain("operator.v1")
 			left := e.get("operator.v1")
 			same(e, "its status", left.Status, c.Status)
-			if len(left.Finalizers) > 0 || len(left.Annotations) > 0 {
-				t.Errorf("it has finalizers %v and annotations %v", left.Finalizers, left.Annotations)
-			}
+			none(t, "finalizers", left.Finalizers)
+			same(t, "annotations", len(left.Annotations), 0)
 			none(t, "objects created for it", e.owned(derived))
 		})
 	}
@@ -92,10 +92,7 @@ func TestNoWebhooks(t *testing.T) {
 	c := csv("operator.v1", "server")
 	c.Spec.WebhookDefinitions = nil
 	e.install(c)
-	var kinds []string
-	for _, o := range e.owned(derived) {
-		kinds = append(kinds, o.GetKind())
-	}
+	kinds := installtest.Each(e.owned(derived), kindOf)
 	slices.Sort(kinds)
 	if !slices.Equal(kinds, []string{"Deployment", "OperatorCondition", "Role", "RoleBinding"}) { // and who may write its condition
 		t.Errorf("created for it: %v", kinds)

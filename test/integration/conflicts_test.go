@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func owning(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
@@ -23,9 +24,7 @@ func owning(name, crd string) *operatorsv1alpha1.ClusterServiceVersion {
 
 func fails(e *env, csv string, reason operatorsv1alpha1.ConditionReason, words string) {
 	e.Helper()
-	if message := e.reaches(csv, operatorsv1alpha1.CSVPhaseFailed, reason); !strings.HasPrefix(message, words+": ") {
-		e.Errorf("message %q, want %q and a cause", message, words)
-	}
+	installtest.Prefix(e, "the message", words+": ", e.reaches(csv, operatorsv1alpha1.CSVPhaseFailed, reason))
 }
 
 // The second operator that owns a definition waits until the first no longer exists.

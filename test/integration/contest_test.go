@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A controller that reverts each repair is reported, and not fought without limit.
@@ -28,8 +30,7 @@ func TestContest(t *testing.T) {
 		"the object": {deleter, []string{"a client that field ownership does not show", "the object itself"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newOperatorEnv(t)
-			m := runOperator(e)
+			e, m := newRunningOperator(t)
 			before, since := e.registration("v.example.com"), auditEnd(e)
 			test.adversary(e)
 			e.isContested("operator.v1", before.Name, test.named[0], test.named[1])
@@ -47,8 +48,7 @@ func TestContest(t *testing.T) {
 
 // While a client holds a registration, no pod may come to serve what it does not trust.
 func TestContestedTrust(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	adversary(e)
 	e.isContested("operator.v1")
 	secrets := e.kube.CoreV1().Secrets(e.namespace)
@@ -100,11 +100,9 @@ func deleter(e *env) {
 
 func undo(e *env, f func(*admissionregistrationv1.ValidatingWebhookConfiguration) error) {
 	e.Helper()
-	w, err := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Watch(e.ctx, metav1.ListOptions{
+	w := kube.Watch(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), metav1.ListOptions{
 		LabelSelector: "olm.owner.namespace=" + e.namespace, SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
-	e.must(err)
-	e.Cleanup(w.Stop)
 	go func() {
 		for event := range w.ResultChan() {
 			c, ok := event.Object.(*admissionregistrationv1.ValidatingWebhookConfiguration)
@@ -121,8 +119,7 @@ func undo(e *env, f func(*admissionregistrationv1.ValidatingWebhookConfiguration
 // Another client that sets the phase of a ClusterServiceVersion back as often as the manager writes it,
 // such as an OLM v0 that was started later, ends in a contest: the manager pauses, and reports it.
 func TestContestOverTheStatus(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	client := e.olm.ClusterServiceVersions(e.namespace)
@@ -144,8 +141,7 @@ func TestContestOverTheStatus(t *testing.T) {
 }
 
 func TestContestOverTheStatusOfAWebhookRollout(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()
 	client := e.olm.WebhookRollouts(e.namespace)
@@ -164,8 +160,7 @@ func TestContestOverTheStatusOfAWebhookRollout(t *testing.T) {
 }
 
 func TestContestOverTheStatusOfAnOperatorGroup(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	m := e.manage()
 	ctx, stop := context.WithCancel(e.ctx)
 	defer stop()

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -36,8 +36,7 @@ func TestConversion(t *testing.T) {
 		t.Fatalf("converted by %s before its Deployment is available", got)
 	}
 
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	registered := conversion(e, crd.Name)
 	service := registered.Webhook.ClientConfig.Service
 	if service.Name != "server-service" || *service.Path != "/convert" || len(registered.Webhook.ClientConfig.CABundle) == 0 {
@@ -50,9 +49,7 @@ func TestConversion(t *testing.T) {
 		editCRD(e, crd.Name, func(c *apiextensionsv1.CustomResourceDefinition) { c.Spec.Conversion = nil }) // as bundles have it
 	})
 	m.flows()
-	if now := conversion(e, crd.Name); !bytes.Equal(now.Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle) {
-		t.Error("it returned with another caBundle")
-	}
+	same(t, "caBundle", conversion(e, crd.Name).Webhook.ClientConfig.CABundle, registered.Webhook.ClientConfig.CABundle)
 	m.emits("Warning ConversionInterrupted " + crd.Name + " had no conversion webhook for at most ")
 	e.eventually("the WebhookRollout reports the gap", func() (bool, any) {
 		w := webhookStatus(e, "operator.v1", "v.example.com")
@@ -79,14 +76,10 @@ func TestConversionOfAnOpenedDefinition(t *testing.T) {
 	e.create(converting("operator.v1", crd.Name))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	m.looksAgain("operator.v1")
-	if w := webhookStatus(e, "operator.v1", "v.example.com"); w.State != "Waiting" || w.LastGap != nil {
-		t.Errorf("the WebhookRollout reports %+v, want Waiting, and no gap", w)
-	}
-	if len(conversion(e, crd.Name).Webhook.ClientConfig.CABundle) > 0 {
-		t.Error("it is made to work before its Deployment is available")
-	}
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	w := webhookStatus(e, "operator.v1", "v.example.com")
+	same(t, "state and gap of the webhook", w.State == "Waiting" && w.LastGap == nil, true)
+	none(t, "the caBundle before its Deployment is available", conversion(e, crd.Name).Webhook.ClientConfig.CABundle)
+	serverStarts(e)
 	if len(conversion(e, crd.Name).Webhook.ClientConfig.CABundle) == 0 {
 		t.Error("it has no caBundle")
 	}
@@ -176,8 +169,7 @@ func TestFailedUpgradeDropsTheConversion(t *testing.T) {
 	rolledOut(e, "server", "operator.v1", false)
 	m.looksAgain("operator.v1")
 	isNone("before anybody serves it")
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	same(t, "the conversion", conversion(e, crd.Name), before)
 }
 
@@ -230,8 +222,7 @@ func TestUpgradeChangesTheConversion(t *testing.T) {
 			setAvailable(e, "server", false)
 			m.looksAgain("operator.v1")
 			is(after, "before the old version's pods serve again")
-			setAvailable(e, "server", true)
-			e.succeeds("operator.v1")
+			serverStarts(e)
 			switchesTo(before)
 		})
 	}
@@ -342,9 +333,7 @@ func newCRD(e *env, plural string, versions ...string) *apiextensionsv1.CustomRe
 
 func extensions(e *env) apiextensions.Interface {
 	e.Helper()
-	client, err := apiextensions.NewForConfig(cluster.Config())
-	e.must(err)
-	return client
+	return installtest.OrPanic(apiextensions.NewForConfig(cluster.Config()))
 }
 
 func conversion(e *env, crd string) *apiextensionsv1.CustomResourceConversion {
@@ -364,8 +353,7 @@ func editCRD(e *env, name string, change func(*apiextensionsv1.CustomResourceDef
 // objects are those of a definition in its stored version, which nothing converts.
 func objects(e *env, crd *apiextensionsv1.CustomResourceDefinition) dynamic.ResourceInterface {
 	e.Helper()
-	client, err := dynamic.NewForConfig(cluster.Config())
-	e.must(err)
+	client := installtest.OrPanic(dynamic.NewForConfig(cluster.Config()))
 	return client.Resource(schema.GroupVersionResource{
 		Group: crd.Spec.Group, Version: crd.Spec.Versions[len(crd.Spec.Versions)-1].Name, Resource: crd.Spec.Names.Plural,
 	}).Namespace(e.namespace)

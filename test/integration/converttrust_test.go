@@ -14,6 +14,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -34,12 +35,7 @@ func TestConversionIsTrustedAllTheTime(t *testing.T) {
 		since := auditEnd(e)
 		change()
 		m.looksAgain("operator.v1")
-		n := 0
-		for _, write := range m.writes(since) {
-			if strings.Contains(write, "customresourcedefinitions") {
-				n++
-			}
-		}
+		n := installtest.Count(m.writes(since), func(write string) bool { return strings.Contains(write, "customresourcedefinitions") })
 		same(t, "the number of writes of the definition in a rotation", n, 2)
 	}
 	writes(func() { e.order("once"); rotates(e, 2) })
@@ -93,8 +89,7 @@ func TestConversionWhoseGenerationIsEdited(t *testing.T) {
 
 // Rotations continue after the highest number that an annotation can have, and the manager then rests.
 func TestHighestCertificateGeneration(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	e.succeeds("operator.v1")
 	before, trust := e.servingCA(), watchTrust(e)
 	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: "4294967295"}}}`, wellknown.AnnotationGeneration)

@@ -34,8 +34,7 @@ func TestInstallationCostsTheseRequests(t *testing.T) {
 }
 
 func costs(t *testing.T, patience time.Duration, until operatorsv1alpha1.ClusterServiceVersionPhase, more []string) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	m := e.manage(untilTheCachesShow, func(o *controller.Options) { o.Rollout.StatusDelay = patience })
 	e.eventually("the manager has filled its caches", func() (bool, any) { return m.passes("OperatorGroup") > 0, nil })
 	since := auditEnd(e)
@@ -44,8 +43,7 @@ func costs(t *testing.T, patience time.Duration, until operatorsv1alpha1.Cluster
 		_, err := e.kube.AppsV1().Deployments(e.namespace).Get(e.ctx, "server", metav1.GetOptions{})
 		return err == nil && e.get("operator.v1").Status.Phase == until, err
 	})
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	m.looksAgain("operator.v1")
 
 	want := append([]string{

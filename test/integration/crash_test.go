@@ -206,9 +206,9 @@ func (p *playedPod) rotatesDespite(order string, n int) (died bool) {
 	})
 	mortal.stop()
 	if died {
-		heir := p.manage(graceOf(time.Hour))
+		successor := p.manage(graceOf(time.Hour))
 		p.eventually("another manager ends: "+order, func() (bool, any) { return p.followed(order), rotation(p.env) })
-		heir.stop()
+		successor.stop()
 	}
 	if minted := generation(p.env) - before; minted < 1 || minted > 2 {
 		p.Errorf("%s: %d generations were minted for one order", order, minted)

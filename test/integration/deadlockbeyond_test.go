@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // An operator whose webhook intercepts cluster-scoped objects gets its own Service, volumes and nodes back. The
@@ -103,10 +104,8 @@ func boundVolume(namespace, claim string) deed {
 
 func certificateOf(e *env, signer string) deed {
 	e.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	e.must(err)
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:node:one", Organization: []string{"system:nodes"}}}, key)
-	e.must(err)
+	key := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	der := installtest.OrPanic(x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:node:one", Organization: []string{"system:nodes"}}}, key))
 	request := &certificatesv1.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 		Spec: certificatesv1.CertificateSigningRequestSpec{

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/util/retry"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // runDeployments plays the Deployment controller and its pods: every Deployment of
@@ -16,9 +18,7 @@ import (
 func (e *env) runDeployments(except ...string) {
 	e.Helper()
 	client := e.kube.AppsV1().Deployments(e.namespace)
-	w, err := client.Watch(e.ctx, metav1.ListOptions{SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
-	e.must(err)
-	e.Cleanup(w.Stop)
+	w := kube.Watch(e, client, metav1.ListOptions{SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
 	go func() {
 		for event := range w.ResultChan() {
 			d, ok := event.Object.(*appsv1.Deployment)
@@ -42,6 +42,13 @@ func setAvailable(e *env, deployment string, available bool) {
 		}
 		return setStatus(e, d, available)
 	}))
+}
+
+// serverStarts makes Deployment server available, and waits until operator.v1 succeeds.
+func serverStarts(e *env) {
+	e.Helper()
+	setAvailable(e, "server", true)
+	e.succeeds("operator.v1")
 }
 
 func setStatus(e *env, d *appsv1.Deployment, available bool) error {

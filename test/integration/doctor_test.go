@@ -27,6 +27,7 @@ import (
 
 	clusterpkg "github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cluster"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/doctor"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -181,10 +182,8 @@ func requests(e *env, place int64, userAgent string) []auditv1.Event {
 
 func leafOf(e *env, ca authority, service string, end time.Time) *tls.Certificate {
 	e.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	e.must(err)
-	pair, err := tls.X509KeyPair(ca.signUntil(e, key.Public(), []string{service + "." + e.namespace + ".svc"}, end), keyPEM(e, key))
-	e.must(err)
+	key := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	pair := installtest.OrPanic(tls.X509KeyPair(ca.signUntil(e, key.Public(), []string{service + "." + e.namespace + ".svc"}, end), keyPEM(e, key)))
 	return &pair
 }
 
@@ -270,8 +269,7 @@ func hook(e *env, name, namespace, service string, caBundle []byte, covered, res
 
 func aggregate(e *env, service string, ca authority) {
 	e.Helper()
-	client, err := aggregator.NewForConfig(cluster.Config())
-	e.must(err)
+	client := installtest.OrPanic(aggregator.NewForConfig(cluster.Config()))
 	group := e.namespace + ".example.com"
 	kube.CreateTemporary(e, client.ApiregistrationV1().APIServices(), &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: "v1." + group},

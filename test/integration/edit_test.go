@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,6 +12,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -116,8 +116,7 @@ func calledAt(o unstructured.Unstructured) string {
 // The number of replicas is an autoscaler's until the ClusterServiceVersion asks for
 // another one.
 func TestReplicas(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	kube.Patch(e, e.kube.AppsV1().Deployments(e.namespace), "server", types.MergePatchType, []byte(`{"spec": {"replicas": 3}}`))
 	m.looksAgain("operator.v1")
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Image = "example.com/server:2" })
@@ -132,8 +131,7 @@ func TestReplicas(t *testing.T) {
 
 // What the API server does not let an edit change is reported, and costs no webhook.
 func TestEditThatIsRefused(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	before := e.registration("v.example.com").ResourceVersion
 	relabel := func(value string) func(c *operatorsv1alpha1.ClusterServiceVersion) {
 		return func(c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -143,9 +141,8 @@ func TestEditThatIsRefused(t *testing.T) {
 	}
 	e.edit("operator.v1", relabel("other"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonComponentFailed)
-	if !strings.HasPrefix(message, "install strategy failed: ") || !strings.Contains(message, "field is immutable") {
-		t.Errorf("message %q does not report, in OLM v0's words, that the selector of a Deployment stays", message)
-	}
+	installtest.Prefix(t, "the message", "install strategy failed: ", message)
+	installtest.Contains(t, message, "field is immutable")
 	same(t, "status.message, as OLM v0 writes it", e.get("operator.v1").Status.Message, message)
 	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
 	e.edit("operator.v1", relabel("server"))

@@ -19,23 +19,23 @@ func TestNoScope(t *testing.T) {
 		groups map[string]operatorsv1.OperatorGroupSpec
 		modes  []operatorsv1alpha1.InstallModeType // all, when empty
 		reason operatorsv1alpha1.ConditionReason
-		mend   func(*env)
+		fix    func(*env)
 	}{
 		"no group": {
 			reason: operatorsv1alpha1.CSVReasonNoOperatorGroup,
-			mend:   func(e *env) { e.group("og", allNamespaces) },
+			fix:    func(e *env) { e.group("og", allNamespaces) },
 		},
 		"two groups": {
 			groups: map[string]operatorsv1.OperatorGroupSpec{"og": allNamespaces, "og2": allNamespaces},
 			reason: operatorsv1alpha1.CSVReasonTooManyOperatorGroups,
-			mend: func(e *env) {
+			fix: func(e *env) {
 				e.must(e.olm.OperatorGroups(e.namespace).Delete(e.ctx, "og2", metav1.DeleteOptions{}))
 			},
 		},
 		"no namespace matched": {
 			groups: map[string]operatorsv1.OperatorGroupSpec{"og": selecting("other.example.com/has", "this")},
 			reason: operatorsv1alpha1.CSVReasonNoTargetNamespaces,
-			mend: func(e *env) {
+			fix: func(e *env) {
 				editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = selecting("kubernetes.io/metadata.name", e.namespace) })
 			},
 		},
@@ -43,7 +43,7 @@ func TestNoScope(t *testing.T) {
 			groups: map[string]operatorsv1.OperatorGroupSpec{"og": allNamespaces},
 			modes:  []operatorsv1alpha1.InstallModeType{operatorsv1alpha1.InstallModeTypeOwnNamespace},
 			reason: operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
-			mend: func(e *env) {
+			fix: func(e *env) {
 				editGroup(e, "og", func(g *operatorsv1.OperatorGroup) { g.Spec = namespaces(e.namespace) })
 			},
 		},
@@ -51,7 +51,7 @@ func TestNoScope(t *testing.T) {
 			groups: map[string]operatorsv1.OperatorGroupSpec{"og": namespaces("elsewhere")},
 			modes:  []operatorsv1alpha1.InstallModeType{operatorsv1alpha1.InstallModeTypeAllNamespaces},
 			reason: operatorsv1alpha1.CSVReasonUnsupportedOperatorGroup,
-			mend: func(e *env) {
+			fix: func(e *env) {
 				e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {
 					support(c, operatorsv1alpha1.InstallModeTypeSingleNamespace)
 				})
@@ -74,7 +74,7 @@ func TestNoScope(t *testing.T) {
 			m.looksAgain("operator.v1")
 			registersNothing(e)
 			same(t, "the operator's Deployment", e.deployment("server"), nil)
-			test.mend(e)
+			test.fix(e)
 			e.succeeds("operator.v1")
 		})
 	}
@@ -88,8 +88,7 @@ func support(c *operatorsv1alpha1.ClusterServiceVersion, modes ...operatorsv1alp
 }
 
 func TestTwoGroupsSayThatTheyAreTwo(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	e.group("og2", allNamespaces)
 	e.manage()
 	for _, name := range []string{"og", "og2"} {

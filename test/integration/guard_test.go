@@ -11,6 +11,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const (
@@ -42,9 +43,7 @@ func TestForbiddenRules(t *testing.T) {
 		c := csv(last, "server")
 		c.Spec.WebhookDefinitions[0].Rules = append(c.Spec.WebhookDefinitions[0].Rules, test.rule)
 		e.create(c)
-		if message := e.reaches(c.Name, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription); !strings.HasPrefix(message, test.message) {
-			t.Errorf("%s: message %q, want %q", name, message, test.message)
-		}
+		installtest.Prefix(t, name+": the message", test.message, e.reaches(c.Name, operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription))
 	}
 	registersNothing(e)
 
@@ -82,8 +81,7 @@ func TestAllowedRules(t *testing.T) {
 // What is live stays as it was registered while its ClusterServiceVersion asks for what
 // is forbidden.
 func TestInstalledWebhookIsEditedToAForbiddenRule(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	before := e.registration("v.example.com").ResourceVersion
 
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) {

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -22,6 +20,7 @@ import (
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/olmclient"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -57,9 +56,7 @@ func newEnv(t *testing.T) *env {
 	if !cluster.Audit.Available() {
 		t.Skip("a whole cluster has controllers of its own for what these tests play: unset KUBECONFIG")
 	}
-	if err := installCRDs(); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, installCRDs())
 	kubeClient, olmClient := typedClients(t, cluster.Config())
 	e := &env{T: t, ctx: t.Context(), kube: kubeClient, olm: olmClient}
 	var err error
@@ -76,6 +73,14 @@ func newParallelEnv(t *testing.T) *env {
 	t.Parallel()
 	e := newEnv(t)
 	e.parallel = true
+	return e
+}
+
+// newGroupEnv is newParallelEnv with an OperatorGroup for all namespaces.
+func newGroupEnv(t *testing.T) *env {
+	t.Helper()
+	e := newParallelEnv(t)
+	e.group("og", allNamespaces)
 	return e
 }
 
@@ -103,14 +108,8 @@ func operating(e *env, spec operatorsv1.OperatorGroupSpec, except ...string) *en
 
 func typedClients(t *testing.T, config *rest.Config) (kubernetes.Interface, *olmclient.Client) {
 	t.Helper()
-	kubeClient, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	olmClient, err := olmclient.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kubeClient := installtest.OrPanic(kubernetes.NewForConfig(config))
+	olmClient := installtest.OrPanic(olmclient.New(config))
 	return kubeClient, olmClient
 }
 
@@ -161,10 +160,7 @@ func (e *env) eventually(what string, condition func() (ok bool, seen any)) {
 // becomes waits until a value is the desired one. No items are as good as none.
 func becomes[T any](e *env, what string, observe func() T, want T) {
 	e.Helper()
-	e.eventually(what, func() (bool, any) {
-		got := observe()
-		return gocmp.Equal(got, want, cmpopts.EquateEmpty()), got
-	})
+	e.eventually(what, kube.Equals(observe, want))
 }
 
 func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, seen any)) {
@@ -186,8 +182,7 @@ func poll(e *env, pauses wait.Backoff, what string, condition func() (ok bool, s
 // cuts off the ones that the judge selects.
 func proxy(e *env, judge kube.Judge) *kube.Proxy {
 	e.Helper()
-	p, err := kube.NewProxy(cluster.Config(), judge)
-	e.must(err)
+	p := installtest.OrPanic(kube.NewProxy(cluster.Config(), judge))
 	e.Cleanup(p.Close)
 	return p
 }

@@ -21,6 +21,7 @@ import (
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -156,10 +157,7 @@ func keptBy(e *env, crd *apiextensionsv1.CustomResourceDefinition) []unstructure
 }
 
 func kindsAndNames(objects []unstructured.Unstructured) []string {
-	var all []string
-	for _, o := range objects {
-		all = append(all, o.GetKind()+" "+o.GetName())
-	}
+	all := installtest.Each(objects, func(o unstructured.Unstructured) string { return o.GetKind() + " " + o.GetName() })
 	slices.Sort(all)
 	return all
 }
@@ -258,10 +256,7 @@ func TestHeldNextToAnOlderVersion(t *testing.T) {
 	webhookOf("operator.v2")
 	e.must(e.olm.ClusterServiceVersions(e.namespace).Delete(e.ctx, "operator.v2", metav1.DeleteOptions{}))
 	webhookOf("operator.v1")
-	e.eventually("operator.v2 is held", func() (bool, any) {
-		status := e.get("operator.v2").Status
-		return status.Reason == managerv1alpha1.ConditionConversionInUse, status
-	})
+	becomes(e, "operator.v2 is held", func() operatorsv1alpha1.ConditionReason { return e.get("operator.v2").Status.Reason }, managerv1alpha1.ConditionConversionInUse)
 	lost := e.servingCA()
 	e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
 	e.eventually("there is another certificate, which both trust", func() (bool, any) {

@@ -50,8 +50,7 @@ func TestRotationWhileHeld(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newOperatorEnv(t)
-			m := runOperator(e)
+			e, m := newRunningOperator(t)
 			hold(e)
 			before, trust := e.servingCA(), watchTrust(e)
 			e.order("once")
@@ -64,13 +63,11 @@ func TestRotationWhileHeld(t *testing.T) {
 
 // A version that has become active, and is not rolled out yet, looks after the certificate.
 func TestRotationDuringAnUpgrade(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.eventually("there is a Deployment", func() (bool, any) { return e.deployment("server") != nil, nil })
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	before, trust := e.servingCA(), watchTrust(e)
 	next := replacing("operator.v1", csv("operator.v2", "server"))
 	next.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Spec.Template.Spec.Containers[0].Image = "example.com/server:2"
@@ -119,10 +116,9 @@ func TestUpkeepWithoutARequirement(t *testing.T) {
 
 	name, registrations := e.registration("v.example.com").Name, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	kube.Patch(e, registrations, name, types.JSONPatchType, []byte(`[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Ignore"}]`))
-	e.eventually("the policy is as declared", func() (bool, any) {
-		policy := e.registration("v.example.com").Webhooks[0].FailurePolicy
-		return *policy == admissionregistrationv1.Fail, *policy
-	})
+	becomes(e, "the policy is as declared", func() admissionregistrationv1.FailurePolicyType {
+		return *e.registration("v.example.com").Webhooks[0].FailurePolicy
+	}, admissionregistrationv1.Fail)
 	e.must(registrations.Delete(e.ctx, name, metav1.DeleteOptions{}))
 	e.eventually("the registration is back", func() (bool, any) { return len(registered(e)) == 1, nil })
 	before, trust := e.servingCA(), watchTrust(e)

@@ -14,6 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const installed = "testdata/installed"
@@ -31,17 +32,14 @@ func TestInstallMakesTheseObjects(t *testing.T) {
 }
 
 func TestInstallPhases(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
-	var got []string
-	for _, c := range e.get("operator.v1").Status.Conditions {
-		got = append(got, fmt.Sprintf("%s/%s: %s", c.Phase, c.Reason, c.Message))
-	}
+	serverStarts(e)
+	got := installtest.Each(e.get("operator.v1").Status.Conditions, func(c operatorsv1alpha1.ClusterServiceVersionCondition) string {
+		return fmt.Sprintf("%s/%s: %s", c.Phase, c.Reason, c.Message)
+	})
 	expect(t, got,
 		"Pending/RequirementsUnknown: requirements not yet checked",
 		"InstallReady/AllRequirementsMet: all requirements found, attempting install",
@@ -51,8 +49,7 @@ func TestInstallPhases(t *testing.T) {
 }
 
 func TestInstallPrinterColumns(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	table := &metav1.Table{}
 	e.must(e.olm.WebhookRollouts(e.namespace).GetClient().Get().Namespace(e.namespace).Resource("webhookrollouts").
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(e.ctx).Into(table))
@@ -78,9 +75,8 @@ func TestSecondDeploymentStartsAfterTheFirstWebhook(t *testing.T) {
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
 	m.looksAgain("operator.v1")
 	same(t, "the second Deployment before the first is available", e.deployment("second"), nil)
-	if d := e.rollout("operator.v1").Deployments[1]; d.State != "Pending" || d.Reason != "EarlierDeployment" {
-		t.Errorf("the second Deployment is %s/%s, want Pending/EarlierDeployment", d.State, d.Reason)
-	}
+	d := e.rollout("operator.v1").Deployments[1]
+	same(t, "the second Deployment", string(d.State)+"/"+d.Reason, "Pending/EarlierDeployment")
 
 	setAvailable(e, "first", true)
 	e.succeeds("operator.v1")
@@ -100,14 +96,9 @@ func TestOrderIsRelaxed(t *testing.T) {
 	c := csv("operator.v1", "first", "second")
 	c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, webhook("second.example.com", "second"))
 	e.create(c)
-	e.eventually("the second webhook is registered", func() (bool, any) {
-		w := webhookStatus(e, "operator.v1", "second.example.com")
-		return w.State == "Registered", w
-	})
-	relaxed := meta.FindStatusCondition(e.rollout("operator.v1").Conditions, "OrderRelaxed")
-	if relaxed == nil || !strings.HasPrefix(relaxed.Message, "deployment first is not complete within its bound") {
-		t.Errorf("condition OrderRelaxed: %+v", relaxed)
-	}
+	becomes(e, "the second webhook is registered", func() string { return string(webhookStatus(e, "operator.v1", "second.example.com").State) }, "Registered")
+	relaxed := conditionIn(e.rollout("operator.v1").Conditions, "OrderRelaxed")
+	installtest.Prefix(t, "condition OrderRelaxed", "deployment first is not complete within its bound", relaxed.Message)
 	if _, registered := registered(e)["v.example.com"]; registered {
 		t.Error("the first Deployment's webhook is registered, and no server serves it")
 	}
@@ -120,29 +111,24 @@ func TestOrderIsRelaxed(t *testing.T) {
 }
 
 func TestInstallTimeout(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
 	e.create(csv("operator.v1", "server"))
 	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInstallCheckFailed)
-	if !strings.HasPrefix(message, "install timeout") || !strings.Contains(message, "deployment server") {
-		t.Errorf("message %q, want %q and the name of the Deployment", message, "install timeout")
-	}
+	installtest.Prefix(t, "the message", "install timeout", message)
+	installtest.Contains(t, message, "deployment server")
 	registersNothing(e)
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 }
 
 // A live webhook that no endpoint answers stays as it is: to unregister it, or to ignore its
 // failures, would let through what it has to stop.
 func TestUnreachable(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	e.manage()
 	e.create(csv("operator.v1", "server"))
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	before := e.registration("v.example.com").ResourceVersion
 
 	setAvailable(e, "server", false)
@@ -152,8 +138,7 @@ func TestUnreachable(t *testing.T) {
 		t.Errorf("the WebhookRollout has %d of %d ready, %+v", r.ReadyRegistrations, r.Registrations, r.Conditions)
 	}
 
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	same(t, "the state in the WebhookRollout", webhookStatus(e, "operator.v1", "v.example.com").State, "Registered")
 	same(t, "resourceVersion of the registration", e.registration("v.example.com").ResourceVersion, before)
 }

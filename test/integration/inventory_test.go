@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -77,8 +78,7 @@ func golden(e *env, o unstructured.Unstructured) string {
 	if o.GetKind() == "Deployment" || o.GetKind() == "Service" {
 		unstructured.RemoveNestedField(o.Object, "status")
 	}
-	text, err := yaml.Marshal(o.Object)
-	e.must(err)
+	text := installtest.OrPanic(yaml.Marshal(o.Object))
 	readable := strings.ReplaceAll(string(text), e.namespace, "NAMESPACE")
 	for _, v := range variable {
 		readable = v.pattern.ReplaceAllString(readable, v.replacement)
@@ -106,11 +106,9 @@ func isComplete(e *env, dir string) {
 	e.Helper()
 	found := inventory(e)
 	want := map[string]string{}
-	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
-	e.must(err)
+	files := installtest.OrPanic(filepath.Glob(filepath.Join(dir, "*.yaml")))
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		e.must(err)
+		text := installtest.OrPanic(os.ReadFile(file))
 		want[filepath.Base(file)] = string(text)
 	}
 	same(e, "the objects of "+dir, found, want)
@@ -129,9 +127,10 @@ func namesOf(objects []unstructured.Unstructured) string {
 	slices.SortFunc(objects, func(a, b unstructured.Unstructured) int {
 		return cmp.Or(cmp.Compare(a.GetKind(), b.GetKind()), cmp.Compare(a.GetName(), b.GetName()))
 	})
-	var lines []string
-	for _, o := range objects {
-		lines = append(lines, fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName()))
+	line := func(o unstructured.Unstructured) string {
+		return fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(installtest.Each(objects, line), "\n")
 }
+
+func kindOf(o unstructured.Unstructured) string { return o.GetKind() }

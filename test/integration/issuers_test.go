@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -35,23 +36,19 @@ func (e *env) authority(name string) authority {
 
 func authorityUntil(e *env, name string, end time.Time) authority {
 	e.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	e.must(err)
+	key := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
 		KeyUsage: x509.KeyUsageCertSign, BasicConstraintsValid: true, IsCA: true,
 	}
-	certificate, err := x509.ParseCertificate(authority{template, key}.certify(e, template, key.Public()))
-	e.must(err)
+	certificate := installtest.OrPanic(x509.ParseCertificate(authority{template, key}.certify(e, template, key.Public())))
 	return authority{certificate, key}
 }
 
 func (a authority) certify(e *env, certificate *x509.Certificate, key crypto.PublicKey) []byte {
 	e.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, certificate, a.certificate, key, a.key)
-	e.must(err)
-	return der
+	return installtest.OrPanic(x509.CreateCertificate(rand.Reader, certificate, a.certificate, key, a.key))
 }
 
 func (a authority) sign(e *env, key crypto.PublicKey, names []string) []byte {
@@ -61,8 +58,7 @@ func (a authority) sign(e *env, key crypto.PublicKey, names []string) []byte {
 
 func (a authority) signUntil(e *env, key crypto.PublicKey, names []string, end time.Time) []byte {
 	e.Helper()
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	e.must(err)
+	serial := installtest.OrPanic(rand.Int(rand.Reader, big.NewInt(1<<62)))
 	der := a.certify(e, &x509.Certificate{
 		SerialNumber: serial, DNSNames: names, NotBefore: time.Now().Add(-time.Hour), NotAfter: end,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -78,8 +74,7 @@ func certificatePEM(der []byte) []byte {
 
 func keyPEM(e *env, key *ecdsa.PrivateKey) []byte {
 	e.Helper()
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	e.must(err)
+	der := installtest.OrPanic(x509.MarshalPKCS8PrivateKey(key))
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
@@ -118,11 +113,9 @@ func signRequests(e *env, published []byte) {
 			return false, "no request"
 		}
 		request := list.Items[0]
-		text, err := base64.StdEncoding.DecodeString(nested(request.Object, "spec", "request"))
-		e.must(err)
+		text := installtest.OrPanic(base64.StdEncoding.DecodeString(nested(request.Object, "spec", "request")))
 		block, _ := pem.Decode(text)
-		asked, err := x509.ParseCertificateRequest(block.Bytes)
-		e.must(err)
+		asked := installtest.OrPanic(x509.ParseCertificateRequest(block.Bytes))
 		status := map[string]any{
 			"certificate": base64.StdEncoding.EncodeToString(signer.sign(e, asked.PublicKey, asked.DNSNames)),
 			"conditions": []any{
@@ -133,8 +126,7 @@ func signRequests(e *env, published []byte) {
 		if published != nil {
 			status["ca"] = base64.StdEncoding.EncodeToString(published)
 		}
-		patch, err := json.Marshal(map[string]any{"status": status})
-		e.must(err)
+		patch := installtest.OrPanic(json.Marshal(map[string]any{"status": status}))
 		kube.Patch(e, client(e, request), request.GetName(), types.MergePatchType, patch, "status")
 		return true, nil
 	})

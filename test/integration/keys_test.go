@@ -21,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	toolswatch "k8s.io/client-go/tools/watch"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 type keyWatch struct {
@@ -113,16 +115,11 @@ func keysOfCAs(secrets []*corev1.Secret, namespace string) (found []string, keys
 
 // The search finds a key that exists, wherever it is and however it is written.
 func TestThePrivateKeyOfACAIsFound(t *testing.T) {
-	e := &env{T: t} // without a cluster
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	e.must(err)
+	key := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true}
-	ca, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	e.must(err)
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	e.must(err)
-	sec1, err := x509.MarshalECPrivateKey(key)
-	e.must(err)
+	ca := installtest.OrPanic(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))
+	pkcs8 := installtest.OrPanic(x509.MarshalPKCS8PrivateKey(key))
+	sec1 := installtest.OrPanic(x509.MarshalECPrivateKey(key))
 	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
 	serving := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "own", Name: servingSecret},

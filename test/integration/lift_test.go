@@ -2,7 +2,6 @@ package integration
 
 import (
 	"bytes"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -105,11 +104,7 @@ func TestLiftRoles(t *testing.T) {
 	e.succeeds("operator.v1")
 	e.uninstall("operator.v1")
 	expect(t, lifted(e))
-	for _, event := range m.audited(m.started) {
-		if event.ResponseStatus.Code == http.StatusForbidden {
-			t.Errorf("forbidden: %s %s: %s", event.Verb, event.RequestURI, event.ResponseStatus.Message)
-		}
-	}
+	noneIsForbidden(e, m.audited(m.started))
 }
 
 // A ClusterRole that happens to be called like the Role is not modified.
@@ -190,9 +185,8 @@ func TestLiftedPermissionsSatisfy(t *testing.T) {
 // A newer version adopts what was lifted; when it is deleted before it has replaced the
 // older one, that one has it back, and its pods have been granted it all the while.
 func TestLiftedPermissionsOutliveANewerVersion(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e := newGroupEnv(t)
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	e.runDeployments("slow")
 	manageThrough(e, grantedTo(e, "manager/clusterrole.yaml", "lift-roles/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
@@ -226,9 +220,8 @@ func liftedBy(e *env, csv string) map[string]types.UID {
 
 // Without the permissions of the overlay the operator waits, and the manager reports why.
 func TestLiftRolesWithoutPermission(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
-	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "account"}})
+	e := newGroupEnv(t)
+	serviceAccount(e, &corev1.ServiceAccount{ObjectMeta: named("account")})
 	bindRoleIn(e, e.namespace, e.namespace+"-reader")
 	m := manageThrough(e, grantedTo(e, "manager/clusterrole.yaml"), func(o *controller.Options) { o.LiftRoles = true })
 	e.create(asking(csv("operator.v1", "server"), readPods))

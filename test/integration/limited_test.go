@@ -28,20 +28,14 @@ func TestLimitedManager(t *testing.T) {
 	awaitObject(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
 	e.uninstall("operator.v1")
 	m.stop()
-	for _, request := range requests(e, place, m.userAgent) {
-		if request.ResponseStatus != nil && request.ResponseStatus.Code == 403 {
-			t.Errorf("%s %s is refused: %s", request.Verb, request.RequestURI, request.ResponseStatus.Message)
-		}
-	}
+	noneIsForbidden(e, requests(e, place, m.userAgent))
 	other := neighbour(e)
 	for _, resource := range []string{"secrets", "services", "pods", "configmaps"} {
 		for _, verb := range []string{"get", "list", "create", "update"} {
 			review := kube.Create(e, e.kube.AuthorizationV1().SubjectAccessReviews(), &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: other.namespace, Verb: verb, Resource: resource},
 			}})
-			if review.Status.Allowed {
-				t.Errorf("it may %s %s of another namespace", verb, resource)
-			}
+			same(t, "it may "+verb+" "+resource+" of another namespace", review.Status.Allowed, false)
 		}
 	}
 }

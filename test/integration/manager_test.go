@@ -1,13 +1,12 @@
 package integration
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
-	"sync"
+	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,6 +20,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/metrics"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 type manager struct {
@@ -57,6 +57,13 @@ func runOperator(e *env, change ...func(*controller.Options)) *manager {
 	return m
 }
 
+// newRunningOperator is newOperatorEnv with a manager and the operator operator.v1, which has succeeded.
+func newRunningOperator(t *testing.T) (*env, *manager) {
+	t.Helper()
+	e := newOperatorEnv(t)
+	return e, runOperator(e)
+}
+
 func manageThrough(e *env, config *rest.Config, change ...func(*controller.Options)) *manager {
 	e.Helper()
 	e.managers++
@@ -72,15 +79,7 @@ func manageThrough(e *env, config *rest.Config, change ...func(*controller.Optio
 	e.must(err)
 	c, err := controller.New(clients, recorder, metrics.New(m.metrics), logger(), options)
 	e.must(err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(e.ctx))
-	var running wait.Group
-	running.Start(func() {
-		if c.Fill(ctx) == nil {
-			c.Run(ctx)
-		}
-	})
-	m.stop = sync.OnceFunc(func() { cancel(); running.Wait() })
-	e.Cleanup(m.stop)
+	m.stop = kube.RunController(e, c)
 	return m
 }
 

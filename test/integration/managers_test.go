@@ -95,8 +95,6 @@ func TestRefuseNextToOLM(t *testing.T) {
 	}
 	t.Run("no OLM v0", func(t *testing.T) {
 		e := newEnv(t)
-		if err := coexistence.RefuseBesideOLM(e.ctx, e.kube, nil); err != nil {
-			t.Error(err)
-		}
+		e.must(coexistence.RefuseBesideOLM(e.ctx, e.kube, nil))
 	})
 }

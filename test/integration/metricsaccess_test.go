@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/httpserver"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -46,8 +47,7 @@ func TestMetricsAccess(t *testing.T) {
 		response, err := http.DefaultClient.Do(request)
 		e.must(err)
 		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
-		e.must(err)
+		body := installtest.OrPanic(io.ReadAll(response.Body))
 		if (response.StatusCode == http.StatusOK) != (string(body) == "metrics") {
 			t.Errorf("%d with the body %q", response.StatusCode, body)
 		}
@@ -138,8 +138,7 @@ func TestAPIServerMetricsOfTheRules(t *testing.T) {
 	e.must(err)
 	asked := map[string]bool{}
 	for _, file := range []string{"alerts.yaml", "dashboard.json"} {
-		content, err := os.ReadFile("../../manifests/monitoring/" + file)
-		e.must(err)
+		content := installtest.OrPanic(os.ReadFile("../../manifests/monitoring/" + file))
 		for _, name := range apiServerMetric.FindAllString(string(content), -1) {
 			if asked[name] = true; !bytes.Contains(exposed, []byte("\n"+name+"{")) {
 				t.Errorf("%s asks for %s, which the API server does not expose", file, name)
@@ -184,8 +183,7 @@ func callsWebhooksInVain(e *env) {
 
 func convertsInVain(e *env) {
 	e.Helper()
-	client, err := apiextensions.NewForConfig(cluster.Config())
-	e.must(err)
+	client := installtest.OrPanic(apiextensions.NewForConfig(cluster.Config()))
 	anything := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
 	crd := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "things." + e.namespace + ".example.com"},

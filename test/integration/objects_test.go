@@ -118,6 +118,15 @@ func (e *env) reachesSaying(csv string, phase operatorsv1alpha1.ClusterServiceVe
 	installtest.Contains(e, message, texts...)
 }
 
+// isUnmet waits until operator.v1 is Pending because of its requirements. The explanation begins with
+// OLM v0's message and contains these texts.
+func (e *env) isUnmet(texts ...string) {
+	e.Helper()
+	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
+	installtest.Prefix(e, "the message", requirementsNotMet, message)
+	installtest.Contains(e, message, texts...)
+}
+
 func (e *env) install(c *operatorsv1alpha1.ClusterServiceVersion) {
 	e.Helper()
 	e.create(c)
@@ -187,7 +196,5 @@ func (e *env) registration(generateName string) admissionregistrationv1.Validati
 
 func registersNothing(e *env) {
 	e.Helper()
-	if found := registered(e); len(found) > 0 {
-		e.Errorf("registered: %v", found)
-	}
+	same(e, "registrations", len(registered(e)), 0)
 }

@@ -24,115 +24,107 @@ import (
 // What cannot be created is reported on the ClusterServiceVersion and the WebhookRollout. Nothing is registered,
 // objects of other clients are not modified, and it continues once the cause no longer exists.
 func TestObstacles(t *testing.T) {
+	type version = operatorsv1alpha1.ClusterServiceVersion
 	for name, test := range map[string]struct {
-		prepare func(*env, *operatorsv1alpha1.ClusterServiceVersion)
+		prepare func(*env)
+		spoil   func(*version)
 		phase   operatorsv1alpha1.ClusterServiceVersionPhase // Failed, where it is empty
 		reason  operatorsv1alpha1.ConditionReason            // InstallComponentFailed, where it is empty
 		message string
 		state   string
-		mend    func(*env)
+		fix     func(*env)
 	}{
 		"another's Secret has the name": {
-			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { secret(e, "server-service-cert") },
+			prepare: func(e *env) { secret(e, "server-service-cert") },
 			phase:   operatorsv1alpha1.CSVPhaseInstalling, reason: operatorsv1alpha1.CSVReasonWaiting,
 			message: "delete the Secret or give it another name", state: "Waiting",
-			mend: func(e *env) {
+			fix: func(e *env) {
 				e.must(e.kube.CoreV1().Secrets(e.namespace).Delete(e.ctx, "server-service-cert", metav1.DeleteOptions{}))
 				touch(e, "operator.v1") // a Secret that is not the manager's is not watched
 			},
 		},
 		"a quota forbids the Secret": {
-			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { forbidSecrets(e) },
+			prepare: func(e *env) { forbidSecrets(e) },
 			message: "exceeded quota: none", state: "Waiting",
-			mend: func(e *env) {
+			fix: func(e *env) {
 				e.must(e.kube.CoreV1().ResourceQuotas(e.namespace).Delete(e.ctx, "none", metav1.DeleteOptions{}))
 				e.eventually("Secrets are allowed", func() (bool, any) { err := tryASecret(e); return err == nil, err })
 				touch(e, "operator.v1")
 			},
 		},
 		"another operator's Deployment has the name": {
-			prepare: func(e *env, _ *operatorsv1alpha1.ClusterServiceVersion) { othersDeployment(e, "server") },
+			prepare: func(e *env) { othersDeployment(e, "server") },
 			message: "belongs to ClusterServiceVersion other.v1", state: "Waiting",
-			mend: func(e *env) {
+			fix: func(e *env) {
 				e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
 				touch(e, "operator.v1")
 			},
 		},
 		"a webhook's name is not valid": {
-			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.WebhookDefinitions[0].GenerateName = "v"
-			},
+			spoil:   func(c *version) { c.Spec.WebhookDefinitions[0].GenerateName = "v" },
 			message: "should be a domain with at least three segments", state: "Blocked",
-			mend: edited(func(c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.WebhookDefinitions[0].GenerateName = "v.example.com"
-			}),
+			fix: edited(func(c *version) { c.Spec.WebhookDefinitions[0].GenerateName = "v.example.com" }),
 		},
 		"a webhook's name is no part of a path": {
-			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.WebhookDefinitions[0].GenerateName = "v/100%.example.com"
-			},
+			spoil:   func(c *version) { c.Spec.WebhookDefinitions[0].GenerateName = "v/100%.example.com" },
 			message: `Invalid value: "v/100%.example.com`, state: "Blocked",
-			mend: edited(func(c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.WebhookDefinitions[0].GenerateName = "v.example.com"
-			}),
+			fix: edited(func(c *version) { c.Spec.WebhookDefinitions[0].GenerateName = "v.example.com" }),
 		},
 		"two webhooks have one name": {
-			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+			spoil: func(c *version) {
 				c.Spec.WebhookDefinitions = append(c.Spec.WebhookDefinitions, c.Spec.WebhookDefinitions[0])
 			},
 			phase: operatorsv1alpha1.CSVPhaseFailed, reason: operatorsv1alpha1.CSVReasonInvalidWebhookDescription,
 			message: "CSV contains repeated WebhookDescription name", state: "Blocked",
-			mend: edited(func(c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.WebhookDefinitions[1].GenerateName = "w.example.com"
-			}),
+			fix: edited(func(c *version) { c.Spec.WebhookDefinitions[1].GenerateName = "w.example.com" }),
 		},
 		"two Deployments have one name": {
-			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+			spoil: func(c *version) {
 				deployments := &c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs
 				*deployments = append(*deployments, deploymentSpec("server"))
 			},
 			phase: operatorsv1alpha1.CSVPhasePending, reason: operatorsv1alpha1.CSVReasonRequirementsNotMet,
 			message: `spec.install.spec.deployments[0], [1] have the name "server"`, state: "Blocked",
-			mend: edited(func(c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[1].Name = "other"
-			}),
+			fix: edited(func(c *version) { c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[1].Name = "other" }),
 		},
 		"a Deployment has no name": {
-			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+			spoil: func(c *version) {
 				c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name, c.Spec.WebhookDefinitions[0].DeploymentName = "", ""
 			},
 			message: "name or generateName is required", state: "Waiting",
-			mend: edited(func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			fix: edited(func(c *version) {
 				c.Spec.InstallStrategy.StrategySpec.DeploymentSpecs[0].Name, c.Spec.WebhookDefinitions[0].DeploymentName = "server", "server"
 			}),
 		},
 		"a rule is not valid": {
-			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
+			spoil: func(c *version) {
 				c.Spec.WebhookDefinitions[0].Rules[0].Operations = []admissionregistrationv1.OperationType{"UPSERT"}
 			},
 			message: `Unsupported value: "UPSERT"`, state: "Blocked",
-			mend: edited(func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			fix: edited(func(c *version) {
 				c.Spec.WebhookDefinitions[0].Rules[0].Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Create}
 			}),
 		},
 		"a Deployment is not valid": {
-			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Name = "Not Valid" },
+			spoil:   func(c *version) { container(c).Name = "Not Valid" },
 			message: `Invalid value: "Not Valid"`, state: "Waiting",
-			mend: edited(func(c *operatorsv1alpha1.ClusterServiceVersion) { container(c).Name = "valid" }),
+			fix: edited(func(c *version) { container(c).Name = "valid" }),
 		},
 		"a targetPort is not valid": {
-			prepare: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
-				c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromString("Not_Valid"))
-			},
+			spoil:   func(c *version) { c.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromString("Not_Valid")) },
 			message: `Invalid value: "Not_Valid"`, state: "Waiting",
-			mend: edited(func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Spec.WebhookDefinitions[0].TargetPort = nil }),
+			fix: edited(func(c *version) { c.Spec.WebhookDefinitions[0].TargetPort = nil }),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newOperatorEnv(t)
 			m := e.manage()
 			c := csv("operator.v1", "server")
-			test.prepare(e, c)
+			if test.prepare != nil {
+				test.prepare(e)
+			} else {
+				test.spoil(c)
+			}
 			e.create(c)
 			phase, reason := cmp.Or(test.phase, operatorsv1alpha1.CSVPhaseFailed), cmp.Or(test.reason, operatorsv1alpha1.CSVReasonComponentFailed)
 			e.eventually("the ClusterServiceVersion reports what is wrong", func() (bool, any) {
@@ -149,7 +141,7 @@ func TestObstacles(t *testing.T) {
 			none(t, "changes by another reconciliation", m.changes(since))
 			same(t, "the status after another reconciliation", e.get("operator.v1").Status, status)
 			untouched(e, "secrets", "deployments")
-			test.mend(e)
+			test.fix(e)
 			e.succeeds("operator.v1")
 		})
 	}

@@ -56,8 +56,7 @@ func TestRotationOrderedAsWithOLM(t *testing.T) {
 
 // What the manager itself wrote there is no order when it is over.
 func TestDueCertificateIsNoOrder(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	m.stop()
 	hash := templateHash(e)
 	e.age(80 * 24 * time.Hour)

@@ -216,9 +216,7 @@ func TestOnlyOwnObjectsAreDeleted(t *testing.T) {
 		}
 		delete(left, key)
 	}
-	if len(left) > 0 {
-		t.Errorf("of the ClusterServiceVersion's own there is left: %v", left)
-	}
+	same(t, "what is left of the ClusterServiceVersion's own", len(left), 0)
 	var events []string
 	e.eventually("events list what stays", func() (bool, any) {
 		events = append(events, m.reported()...)

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +11,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -78,10 +78,7 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 			e.runDeployments()
 			m := e.manage()
 			e.create(test.csv(csv("operator.v1", "server"), readPods))
-			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
-				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
-			}
+			e.isUnmet(test.message)
 			account := kube.Get(e, e.kube.CoreV1().ServiceAccounts(e.namespace), "account")
 			requires(e, operatorsv1alpha1.RequirementStatus{
 				Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
@@ -91,9 +88,8 @@ func TestPermissionsOfAnOperator(t *testing.T) {
 			if test.inVain != nil {
 				m.looksAfter(func() { test.inVain(e) })
 				m.looksAgain("operator.v1")
-				if s := e.get("operator.v1").Status; s.Phase != operatorsv1alpha1.CSVPhasePending || !strings.Contains(csvstatus.Explained(s), test.message) {
-					t.Errorf("it is %s and reports %q, want it Pending and %q", s.Phase, csvstatus.Explained(s), test.message)
-				}
+				same(t, "phase", e.get("operator.v1").Status.Phase, operatorsv1alpha1.CSVPhasePending)
+				installtest.Contains(t, csvstatus.Explained(e.get("operator.v1").Status), test.message)
 				dependsOn(e, test.rule, operatorsv1alpha1.DependentStatusReasonNotSatisfied)
 			}
 			revoke := test.grant(e, other)

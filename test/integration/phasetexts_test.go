@@ -100,8 +100,7 @@ func intercepting(group string) func(*operatorsv1alpha1.ClusterServiceVersion) {
 // The conditions of a lifecycle without errors, in their order, and the conditions
 // of one that fails later.
 func TestPhasesOfALifecycle(t *testing.T) {
-	e := newParallelEnv(t)
-	e.group("og", allNamespaces)
+	e := newGroupEnv(t)
 	m := e.manage(func(o *controller.Options) { o.Rollout.InstallTimeout = time.Second })
 	e.create(needs(csv("operator.v1", "server"), "account"))
 	comesToSay(e, "operator.v1", says{"Pending", "RequirementsNotMet", "one or more requirements couldn't be found"})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -84,8 +85,7 @@ func comes(e *env, name string) *corev1.Pod {
 func (p *playedPod) runs(pod *corev1.Pod) {
 	p.Helper()
 	ip := p.listener.Addr().(*net.TCPAddr).IP.String()
-	status, err := json.Marshal(map[string]any{"status": corev1.PodStatus{Phase: corev1.PodRunning, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}}})
-	p.must(err)
+	status := installtest.OrPanic(json.Marshal(map[string]any{"status": corev1.PodStatus{Phase: corev1.PodRunning, PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}}}))
 	kube.Patch(p, p.kube.CoreV1().Pods(p.namespace), pod.Name, types.MergePatchType, status, "status")
 }
 
@@ -106,8 +106,7 @@ func (p *playedPod) serve() {
 func (p *playedPod) reload() {
 	p.Helper()
 	secret := certificate(p.env)
-	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
-	p.must(err)
+	pair := installtest.OrPanic(tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]))
 	p.noteServed(pair, number(secret.ResourceVersion))
 	p.mutex.Lock()
 	p.loaded = pair

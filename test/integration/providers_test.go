@@ -115,9 +115,7 @@ func TestCertManagerIssues(t *testing.T) {
 	if leaf.IsCA || !parse(e.servingCA()).IsCA {
 		t.Error("the leaf is a CA, or is signed by none")
 	}
-	if err := leaf.VerifyHostname("server-service." + e.namespace + ".svc"); err != nil {
-		t.Error(err)
-	}
+	e.must(leaf.VerifyHostname("server-service." + e.namespace + ".svc"))
 	m.settles("operator.v1")
 	e.uninstall("operator.v1")
 	leavesNothing(e)
@@ -149,9 +147,7 @@ func TestProvidersChange(t *testing.T) {
 			choose(e, next)
 			provides(e, next)
 		}
-		if same := bytes.Equal(before, e.servingCA()); same != (next == none) {
-			t.Errorf("from %s to %s: that the certificate is signed by the previous CA is %t", tour[i], next, same)
-		}
+		same(t, fmt.Sprintf("from %s to %s: the CA is the previous one", tour[i], next), bytes.Equal(before, e.servingCA()), next == none)
 		e.eventually("only "+string(next)+" is asked", func() (bool, any) { return asked(e, next) })
 		e.eventually("the ClusterServiceVersion reports when "+string(next)+" renews, if it reports that", func() (bool, any) {
 			s := e.get("operator.v1").Status
@@ -218,8 +214,7 @@ func asked(e *env, provider managerv1alpha1.CertificateProvider) (ok bool, seen 
 
 // A choice that cannot be read changes nothing of what there is.
 func TestMistakenChoice(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	before := e.servingCA()
 	choose(e, "vault")
 	e.says(`Subscription ` + e.namespace + `/operator, spec.config.annotations: olm-webhook-manager.io/certificate-provider is "vault": use manager`)
@@ -241,9 +236,7 @@ func TestNamedIssuer(t *testing.T) {
 	e.says("Issuer " + e.namespace + "/internal does not exist")
 	issuer(e, "internal", map[string]any{"ca": map[string]any{"secretName": "internal-ca"}})
 	e.says("Issuer " + e.namespace + "/internal is not ready")
-	if !bytes.Equal(first, e.servingCA()) {
-		t.Error("the manager's certificate no longer exists before there is another")
-	}
+	same(t, "the CA before there is another certificate", e.servingCA(), first)
 	signingCA(e, "internal-ca", 1)
 	provides(e, managerv1alpha1.ProviderCertManager)
 
@@ -337,7 +330,7 @@ func takesUp(e *env) {
 }
 
 // Issuers that are not cert-manager's own may never answer, or publish no CA.
-func TestForeignIssuer(t *testing.T) {
+func TestExternalIssuer(t *testing.T) {
 	e := newOperatorEnv(t)
 	e.certManager()
 	choose(e, managerv1alpha1.ProviderCertManager, wellknown.AnnotationCertManagerIssuer, "Corporate.example.com/ca")

@@ -76,10 +76,9 @@ func asAccount() *rest.Config {
 func (m *manager) permissionsUsed() sets.Set[permission] {
 	m.Helper()
 	used := sets.New[permission]()
-	for _, event := range m.audited(m.started) {
-		if event.ResponseStatus.Code == http.StatusForbidden {
-			m.Errorf("forbidden: %s %s: %s", event.Verb, event.RequestURI, event.ResponseStatus.Message)
-		}
+	events := m.audited(m.started)
+	noneIsForbidden(m.env, events)
+	for _, event := range events {
 		used.Insert(permissionsFor(event)...)
 	}
 	return used

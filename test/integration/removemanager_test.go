@@ -25,6 +25,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/coexistence"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/uninstall"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -115,11 +116,8 @@ func TestManagerRemovalIsRefusedBeforehand(t *testing.T) {
 		if err != nil && !errors.As(err, &held) {
 			e.must(err)
 		}
-		for _, name := range []string{refused, kept} {
-			if want := "delete validatingwebhookconfigurations.admissionregistration.k8s.io " + name; !slices.Contains(planned.Writes, want) {
-				e.Errorf("%q is not listed, but %q", want, planned.Writes)
-			}
-		}
+		const deletion = "delete validatingwebhookconfigurations.admissionregistration.k8s.io "
+		installtest.Among(e, planned.Writes, deletion+refused, deletion+kept)
 		for _, name := range []string{"a.v1", "b.v1"} {
 			same(t, "the number of finalizers of "+name, len(e.get(name).Finalizers), 1)
 		}
@@ -145,8 +143,7 @@ func TestManagerRemovalIsRefusedBeforehand(t *testing.T) {
 		t.Errorf("with a policy that refuses one of the deletions: %q", got)
 	}
 	accept()
-	clients, err := clients.New(cluster.Config())
-	e.must(err)
+	clients := installtest.OrPanic(clients.New(cluster.Config()))
 	e.must(uninstall.Manager(e.ctx, clients, logger(), e.namespace))
 }
 
@@ -167,8 +164,7 @@ func withoutDeletions(e *env) *rest.Config {
 	})
 	config := cluster.Config()
 	config.Impersonate = rest.ImpersonationConfig{UserName: meta.Name, Groups: []string{"system:authenticated"}}
-	set, err := clients.New(config)
-	e.must(err)
+	set := installtest.OrPanic(clients.New(config))
 	e.eventually("the user has the permissions", func() (bool, any) {
 		_, err := set.OLM.ClusterServiceVersions(e.namespace).List(e.ctx, metav1.ListOptions{})
 		return err == nil, err
@@ -190,11 +186,7 @@ func TestRefuseOtherManagers(t *testing.T) {
 	}
 	says := func(what, got string, want ...string) {
 		e.Helper()
-		for _, w := range want {
-			if !strings.Contains(got, w) {
-				e.Errorf("%s: %q does not contain %q", what, got, w)
-			}
-		}
+		installtest.Contains(e, got, want...)
 		if len(want) == 0 && got != "" {
 			e.Errorf("%s: %s", what, got)
 		}
@@ -237,8 +229,7 @@ func TestLimitedManagerRemoved(t *testing.T) {
 	kube.Create(e, e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations(), &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "v.legacy.example.com-", Labels: csvspec.OwnerLabels(theirs)},
 	})
-	clients, err := clients.New(cluster.Config())
-	e.must(err)
+	clients := installtest.OrPanic(clients.New(cluster.Config()))
 	e.must(uninstall.Manager(e.ctx, clients, logger(), e.namespace))
 	registersNothing(e)
 	none(t, "finalizers of operator.v1", e.get("operator.v1").Finalizers)

@@ -37,10 +37,7 @@ func TestMissingServiceAccount(t *testing.T) {
 	e.group("og", allNamespaces)
 	e.manage()
 	e.create(needs(csv("operator.v1", "server"), "account"))
-	message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-	if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, "account") {
-		t.Errorf("message %q, want %q and the name of the account", message, requirementsNotMet)
-	}
+	e.isUnmet("account")
 	want := operatorsv1alpha1.RequirementStatus{Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent}
 	requires(e, want)
 
@@ -65,7 +62,7 @@ func TestUnmetRequirements(t *testing.T) {
 		spoil   func(*env, *operatorsv1alpha1.ClusterServiceVersion)
 		want    operatorsv1alpha1.RequirementStatus
 		message string
-		mend    func(*operatorsv1alpha1.ClusterServiceVersion)
+		fix     func(*operatorsv1alpha1.ClusterServiceVersion)
 	}{
 		"a webhook names a Deployment that is not there": {
 			spoil: func(_ *env, c *operatorsv1alpha1.ClusterServiceVersion) {
@@ -75,7 +72,7 @@ func TestUnmetRequirements(t *testing.T) {
 				Group: "apps", Version: "v1", Kind: "Deployment", Name: "sever", Status: operatorsv1alpha1.RequirementStatusReasonNotPresent,
 			},
 			message: "set spec.webhookdefinitions[0].deploymentName to one of server",
-			mend: func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			fix: func(c *operatorsv1alpha1.ClusterServiceVersion) {
 				c.Spec.WebhookDefinitions[0].DeploymentName = "server"
 			},
 		},
@@ -90,7 +87,7 @@ func TestUnmetRequirements(t *testing.T) {
 				Version: "v1", Kind: "ServiceAccount", Name: "account", Status: operatorsv1alpha1.RequirementStatusReasonPresentNotSatisfied,
 			},
 			message: "owned by another ClusterServiceVersion",
-			mend: func(c *operatorsv1alpha1.ClusterServiceVersion) {
+			fix: func(c *operatorsv1alpha1.ClusterServiceVersion) {
 				c.Spec.InstallStrategy.StrategySpec.Permissions = nil
 			},
 		},
@@ -101,18 +98,15 @@ func TestUnmetRequirements(t *testing.T) {
 			c := csv("operator.v1", "server")
 			test.spoil(e, c)
 			e.create(c)
-			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
-				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
-			}
+			e.isUnmet(test.message)
 			requires(e, test.want)
 			m.looksAgain("operator.v1")
 			registersNothing(e)
 			same(t, "the operator's Deployment", e.deployment("server"), nil)
-			if r := e.rollout("operator.v1"); r.ReadyRegistrations != 0 || r.Registrations != 1 {
-				t.Errorf("the WebhookRollout has %d of %d ready, want 0 of 1", r.ReadyRegistrations, r.Registrations)
-			}
-			e.edit("operator.v1", test.mend)
+			r := e.rollout("operator.v1")
+			same(t, "ready webhooks", r.ReadyRegistrations, 0)
+			same(t, "webhooks", r.Registrations, 1)
+			e.edit("operator.v1", test.fix)
 			e.succeeds("operator.v1")
 		})
 	}
@@ -165,10 +159,7 @@ func TestRequiredAPIs(t *testing.T) {
 			c := csv("operator.v1", "server")
 			test.require(c, group)
 			e.create(c)
-			message := e.reaches("operator.v1", operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVReasonRequirementsNotMet)
-			if !strings.HasPrefix(message, requirementsNotMet) || !strings.Contains(message, test.message) {
-				t.Errorf("message %q, want %q and %q", message, requirementsNotMet, test.message)
-			}
+			e.isUnmet(test.message)
 			requires(e, test.want(group))
 			test.provide(e, group)
 			e.succeeds("operator.v1")

@@ -84,9 +84,8 @@ func TestRotation(t *testing.T) {
 		return began != nil && due != nil && !s.CertsLastUpdated.Time.Before(ordered) && !s.CertsRotateAt.Equal(due) && s.CertsRotateAt.After(s.CertsLastUpdated.Time), s
 	})
 	m.looksAgain("operator.v1")
-	if c := rotation(e); c.Generation != 2 || c.Phase != managerv1alpha1.CertificateStable {
-		t.Errorf("an order that was followed is followed again: %+v", c)
-	}
+	same(t, "the generation after the order was followed", rotation(e).Generation, 2)
+	same(t, "the phase after the order was followed", rotation(e).Phase, managerv1alpha1.CertificateStable)
 }
 
 func TestRotationOfACompromisedCA(t *testing.T) {
@@ -183,9 +182,7 @@ func TestRotationRestartsPodsOfRecreateLate(t *testing.T) {
 	m.looksAgain("operator.v1")
 	same(t, "the generation that the pods are restarted for", restartedFor(e), "")
 	ageRotation(e, 11*24*time.Hour)
-	e.eventually("the pods are restarted", func() (bool, any) {
-		return restartedFor(e) == "2", rotation(e)
-	})
+	becomes(e, "the pods are restarted", func() string { return restartedFor(e) }, "2")
 	mustTrust(e, before)
 	p.reload()
 	rotates(e, 2)

@@ -37,10 +37,7 @@ func TestRotationWithAnUnlabelledRegistration(t *testing.T) {
 	e.must(err)
 	_, err = e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations().Patch(e.ctx, registration.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "somebody"})
 	e.must(err)
-	e.eventually("the labels are back", func() (bool, any) {
-		found := registered(e)
-		return len(found) == 1, found
-	})
+	becomes(e, "the labels are back", func() int { return len(registered(e)) }, 1)
 	same(t, "the CA that pods are given before the settle time is over", string(e.servingCA()), string(before))
 }
 
@@ -65,7 +62,7 @@ func TestRotationWithAForgedRecord(t *testing.T) {
 		return served.State == managerv1alpha1.WebhookRegistered && other.Reason == "PathNotServed", other
 	})
 	m.stop()
-	foreign := &admissionregistrationv1.ValidatingWebhookConfiguration{
+	other := &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: named(e.namespace + "-of-another-owner"),
 		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
 			Name: "v.example.com", SideEffects: new(admissionregistrationv1.SideEffectClassNone), AdmissionReviewVersions: []string{"v1"},
@@ -73,7 +70,7 @@ func TestRotationWithAForgedRecord(t *testing.T) {
 		}},
 	}
 	configurations := e.kube.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	before := kube.Create(e, configurations, foreign)
+	before := kube.Create(e, configurations, other)
 	e.Cleanup(func() { _ = configurations.Delete(context.Background(), before.Name, metav1.DeleteOptions{}) })
 
 	rollouts := e.olm.WebhookRollouts(e.namespace)
@@ -86,10 +83,7 @@ func TestRotationWithAForgedRecord(t *testing.T) {
 	kube.UpdateStatus(e, rollouts, forged)
 	e.order("once")
 	again := e.manage(routed(listener))
-	e.eventually("pods are given the next certificate", func() (bool, any) {
-		certificate := rotation(e)
-		return certificate.Generation == 2, certificate
-	})
+	becomes(e, "pods are given the next certificate", func() int64 { return rotation(e).Generation }, 2)
 	again.looksAgain("operator.v1")
 	after, err := configurations.Get(e.ctx, before.Name, metav1.GetOptions{})
 	if err != nil || after.UID != before.UID || after.ResourceVersion != before.ResourceVersion {

@@ -17,6 +17,7 @@ import (
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/scope"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -234,10 +235,7 @@ func removeLabel(ctx context.Context, e *env, namespace, label string) <-chan in
 // and its ClusterServiceVersion report what is refused, and continue when it is not any more.
 func TestANamespaceWhoseLabelIsRefused(t *testing.T) {
 	e := newParallelEnv(t)
-	var protected []string
-	for range 5 {
-		protected = append(protected, newNamespace(e, "", map[string]string{"protected": e.namespace}))
-	}
+	protected := installtest.Times(5, func(int) string { return newNamespace(e, "", map[string]string{"protected": e.namespace}) })
 	free := newNamespace(e, "", nil)
 	allow := protect(e, protected[0])
 	group := e.group("og", namespaces(append(protected, free, e.namespace)...))

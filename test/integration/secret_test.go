@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,8 +35,7 @@ func TestSecretIsLost(t *testing.T) {
 		"of another type":         makeAnew(func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newOperatorEnv(t)
-			runOperator(e)
+			e, _ := newRunningOperator(t)
 			lost, bundles := e.servingCA(), watchTrust(e)
 
 			lose(e)
@@ -48,9 +46,7 @@ func TestSecretIsLost(t *testing.T) {
 			e.eventually("nothing else is trusted any more", func() (bool, any) { return rotated(e), nil })
 			bundles.neverWithout(lost, e.servingCA())
 			e.succeeds("operator.v1")
-			if secret := certificate(e); !csvspec.OwnedBy(secret, e.get("operator.v1")) {
-				t.Errorf("the Secret is not the ClusterServiceVersion's: %+v", secret.ObjectMeta)
-			}
+			same(t, "the Secret is the ClusterServiceVersion's", csvspec.OwnedBy(certificate(e), e.get("operator.v1")), true)
 		})
 	}
 }
@@ -59,12 +55,12 @@ func TestSecretIsLost(t *testing.T) {
 func makeAnew(change func(*corev1.Secret)) func(*env) {
 	return func(e *env) {
 		e.Helper()
-		foreign := foreignSecret(e)
-		change(foreign)
+		other := otherSecret(e)
+		change(other)
 		secrets := e.kube.CoreV1().Secrets(e.namespace)
 		for made := false; !made; { // the manager may be quicker
 			e.must(secrets.Delete(e.ctx, servingSecret, metav1.DeleteOptions{}))
-			_, err := secrets.Create(e.ctx, foreign, metav1.CreateOptions{})
+			_, err := secrets.Create(e.ctx, other, metav1.CreateOptions{})
 			if made = err == nil; !apierrors.IsAlreadyExists(err) {
 				e.must(err)
 			}
@@ -73,21 +69,19 @@ func makeAnew(change func(*corev1.Secret)) func(*env) {
 }
 
 func TestSecretLosesItsLabel(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	before := certificate(e)
 	patchSecret(`{"metadata": {"labels": null}}`)(e)
 	becomes(e, "it has its label", func() string { return certificate(e).Labels[wellknown.LabelManaged] }, "true")
-	if now := certificate(e); !gocmp.Equal(now.Data, before.Data) || !gocmp.Equal(now.Annotations, before.Annotations) {
-		t.Errorf("the certificate is another one:\n%s", gocmp.Diff(before, now))
-	}
+	now := certificate(e)
+	same(t, "the content of the Secret", now.Data, before.Data)
+	same(t, "the annotations of the Secret", now.Annotations, before.Annotations)
 }
 
 // A Secret that belongs to another client is not modified, and reported as
 // an obstacle; the webhook continues with the certificate that its pods have.
 func TestSecretIsClaimed(t *testing.T) {
-	e := newOperatorEnv(t)
-	m := runOperator(e)
+	e, m := newRunningOperator(t)
 	served := e.servingCA()
 
 	since := auditEnd(e)

@@ -23,6 +23,7 @@ import (
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -60,8 +61,7 @@ func TestChangeFromProviderNone(t *testing.T) {
 	e.eventually("only the administrator issues", func() (bool, any) { c := rotation(e); return c.Provider == managerv1alpha1.ProviderNone, c })
 
 	own := servingCertificate(e).Leaf
-	renewed, err := certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter})
-	e.must(err)
+	renewed := installtest.OrPanic(certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter}))
 	injectBundle(e, slices.Concat(renewed.CA, first))
 	kube.Update(e, e.kube.CoreV1().Secrets(e.namespace), &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: servingSecret}, Type: corev1.SecretTypeTLS,
@@ -107,9 +107,7 @@ func TestSecretBecomesImmutable(t *testing.T) {
 		s, err := e.kube.CoreV1().Secrets(e.namespace).Get(e.ctx, servingSecret, metav1.GetOptions{})
 		return err == nil && s.Immutable == nil && s.UID != before.UID, s
 	})
-	if !maps.EqualFunc(before.Data, certificate(e).Data, bytes.Equal) {
-		t.Error("it does not hold what it held")
-	}
+	same(t, "the content of the Secret", certificate(e).Data, before.Data)
 	m.looksAgain("operator.v1")
 	e.order("once")
 	e.eventually("pods are given another certificate", func() (bool, any) { return p.follow(), rotation(e) })
@@ -153,8 +151,7 @@ func freezeSecrets(e *env) {
 // olmcahash of the pod template. Other damage of a Secret does not change the annotation.
 func TestExpiredCAInTheSecret(t *testing.T) {
 	expired := func(e *env) string {
-		g, err := certs.Mint(certs.Request{Number: 1, Names: []string{"expired"}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)})
-		e.must(err)
+		g := installtest.OrPanic(certs.Mint(certs.Request{Number: 1, Names: []string{"expired"}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)}))
 		return base64.StdEncoding.EncodeToString(g.CA)
 	}
 	for name, test := range map[string]struct {
@@ -170,8 +167,7 @@ func TestExpiredCAInTheSecret(t *testing.T) {
 		"the CA is removed":   {func(*env) string { return `{"data": {"ca.crt": null, "olmCAKey": null}}` }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newOperatorEnv(t)
-			runOperator(e)
+			e, _ := newRunningOperator(t)
 			before, trust, hash := e.servingCA(), watchTrust(e), templateHash(e)
 			patchSecret(test.patch(e))(e)
 			e.eventually("there is another certificate", func() (bool, any) {
@@ -201,8 +197,7 @@ func TestRejectedCertificateIsReported(t *testing.T) {
 	served := certificate(e).Data
 
 	issued := e.issued()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	e.must(err)
+	key := installtest.OrPanic(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	issued.Data = map[string][]byte{
 		corev1.TLSCertKey:       ca.signer.signUntil(e, key.Public(), []string{"server-service." + e.namespace + ".svc"}, time.Now().Add(-time.Minute)),
 		corev1.TLSPrivateKeyKey: keyPEM(e, key),
@@ -220,9 +215,7 @@ func TestRejectedCertificateIsReported(t *testing.T) {
 		e.must(err)
 		return rejectedIn(families, "service-ca", "Secret "+e.namespace+"/"+issued.Name, "Expired"), nil
 	})
-	if !maps.EqualFunc(served, certificate(e).Data, bytes.Equal) {
-		t.Error("pods are given another certificate")
-	}
+	same(t, "the content of the Secret", certificate(e).Data, served)
 	ca.renew()
 	provides(e, managerv1alpha1.ProviderServiceCA)
 	e.eventually("nothing is rejected any more", func() (bool, any) {

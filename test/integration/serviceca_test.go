@@ -38,14 +38,10 @@ func runServiceCA(e *env) *serviceCA {
 	e.Helper()
 	ca := e.authority("openshift-service-serving-signer")
 	s := &serviceCA{env: e, signer: ca, bundle: ca.pem()}
-	services, err := e.kube.CoreV1().Services(e.namespace).Watch(e.ctx, metav1.ListOptions{})
-	e.must(err)
-	bundles, err := e.kube.CoreV1().ConfigMaps(e.namespace).Watch(e.ctx, metav1.ListOptions{})
-	e.must(err)
-	secrets, err := e.kube.CoreV1().Secrets(e.namespace).Watch(e.ctx, metav1.ListOptions{})
-	e.must(err)
+	services := kube.Watch(e, e.kube.CoreV1().Services(e.namespace), metav1.ListOptions{})
+	bundles := kube.Watch(e, e.kube.CoreV1().ConfigMaps(e.namespace), metav1.ListOptions{})
+	secrets := kube.Watch(e, e.kube.CoreV1().Secrets(e.namespace), metav1.ListOptions{})
 	for _, source := range []watch.Interface{services, bundles, secrets} {
-		e.Cleanup(source.Stop)
 		go func() {
 			for event := range source.ResultChan() {
 				s.serve(event)

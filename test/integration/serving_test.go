@@ -13,6 +13,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
@@ -35,7 +36,7 @@ func TestNoEndpointServes(t *testing.T) {
 			reason: "Refused", message: "server-0",
 		},
 		"another client's certificate": {
-			serve:  func(e *env, l net.Listener) { serve(e, l, foreignCertificate(e)) },
+			serve:  func(e *env, l net.Listener) { serve(e, l, otherCertificate(e)) },
 			reason: "ForeignCertificate", message: "server-0",
 		},
 		"not the Service's address": {
@@ -81,10 +82,8 @@ func TestEndpointsGo(t *testing.T) {
 // listen is on an address that an endpoint may have.
 func listen(e *env) net.Listener {
 	e.Helper()
-	address, err := kube.Outside()
-	e.must(err)
-	listener, err := net.Listen("tcp4", net.JoinHostPort(address, "0"))
-	e.must(err)
+	address := installtest.OrPanic(kube.Outside())
+	listener := installtest.OrPanic(net.Listen("tcp4", net.JoinHostPort(address, "0")))
 	e.Cleanup(func() { _ = listener.Close() }) // it may be closed already
 	return listener
 }
@@ -108,25 +107,20 @@ func serve(_ *env, l net.Listener, certificate tls.Certificate) {
 func servingCertificate(e *env) tls.Certificate {
 	e.Helper()
 	secret := kube.Get(e, e.kube.CoreV1().Secrets(e.namespace), servingSecret)
-	pair, err := tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey])
-	e.must(err)
-	return pair
+	return installtest.OrPanic(tls.X509KeyPair(secret.Data[corev1.TLSCertKey], secret.Data[corev1.TLSPrivateKeyKey]))
 }
 
-// foreignCertificate has the right names, and is signed by a CA of another client's.
-func foreignCertificate(e *env) tls.Certificate {
+// otherCertificate has the right names, and is signed by a CA of another client's.
+func otherCertificate(e *env) tls.Certificate {
 	e.Helper()
-	data := foreignSecret(e).Data
-	pair, err := tls.X509KeyPair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
-	e.must(err)
-	return pair
+	data := otherSecret(e).Data
+	return installtest.OrPanic(tls.X509KeyPair(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey]))
 }
 
-func foreignSecret(e *env) *corev1.Secret {
+func otherSecret(e *env) *corev1.Secret {
 	e.Helper()
 	own := servingCertificate(e).Leaf
-	generation, err := certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter})
-	e.must(err)
+	generation := installtest.OrPanic(certs.Mint(certs.Request{Number: 1, Names: own.DNSNames, NotBefore: own.NotBefore, NotAfter: own.NotAfter}))
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: servingSecret}, Type: corev1.SecretTypeTLS,
 		Data: map[string][]byte{corev1.TLSCertKey: generation.Certificate, corev1.TLSPrivateKeyKey: generation.Key, wellknown.KeyCA: generation.CA},

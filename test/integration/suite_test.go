@@ -12,6 +12,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // What a suite written for OLM v0 does to ClusterServiceVersions, and no other test of this
@@ -65,8 +66,7 @@ func TestNamespaceSelectorsAsTheyAreWritten(t *testing.T) {
 // What another client writes into the status is no installation: it is found out again, and
 // certificates that are valid are used again, as they are after an edit.
 func TestStatusIsSetBack(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	secret, registered := certificate(e), e.registration("v.example.com")
 	for _, phase := range []operatorsv1alpha1.ClusterServiceVersionPhase{operatorsv1alpha1.CSVPhasePending, operatorsv1alpha1.CSVPhaseNone} {
 		e.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -82,9 +82,9 @@ func TestStatusIsSetBack(t *testing.T) {
 	runs(e, "example.com/server:2")
 	e.succeeds("operator.v1")
 	same(t, "resourceVersion of the Secret", certificate(e).ResourceVersion, secret.ResourceVersion)
-	if now := e.registration("v.example.com"); now.UID != registered.UID || now.ResourceVersion != registered.ResourceVersion {
-		t.Error("the registration has changed")
-	}
+	now := e.registration("v.example.com")
+	same(t, "uid of the registration", now.UID, registered.UID)
+	same(t, "resourceVersion of the registration", now.ResourceVersion, registered.ResourceVersion)
 }
 
 // A Deployment that an edit renames is created under its new name, and then deleted under the
@@ -149,8 +149,7 @@ func TestUpgradeThroughIntermediates(t *testing.T) {
 // What an operator owns is kept when its deletion orphans it. Its webhook is deleted all the same, and so is
 // the manager's record; the operator that is installed again adopts what exists.
 func TestUninstallThatOrphans(t *testing.T) {
-	e := newOperatorEnv(t)
-	runOperator(e)
+	e, _ := newRunningOperator(t)
 	uid := e.deployment("server").UID
 	client := e.olm.ClusterServiceVersions(e.namespace)
 	e.must(client.Delete(e.ctx, "operator.v1", metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationOrphan)}))
@@ -159,10 +158,7 @@ func TestUninstallThatOrphans(t *testing.T) {
 	e.edit("operator.v1", func(c *operatorsv1alpha1.ClusterServiceVersion) { c.Finalizers = nil })
 	noLongerExist(e, "operator.v1")
 
-	kept := []string{}
-	for _, o := range e.owned(derived) {
-		kept = append(kept, o.GetKind())
-	}
+	kept := installtest.Each(e.owned(derived), kindOf)
 	slices.Sort(kept)
 	expect(t, kept, "Deployment", "OperatorCondition", "Role", "Role", "RoleBinding", "RoleBinding", "Secret", "Service")
 	e.install(csv("operator.v1", "server"))
@@ -192,9 +188,7 @@ func TestOrphansBeforeTheDeletionIsSeen(t *testing.T) {
 	for _, o := range e.owned(derived) {
 		none(t, "owners of "+o.GetKind()+" "+o.GetName(), o.GetOwnerReferences())
 	}
-	if frozen.held.Load() == 0 {
-		t.Error("the cache was not stale")
-	}
+	same(t, "the cache was stale", frozen.held.Load() > 0, true)
 	frozen.thaw()
 	becomes(e, "the manager has removed its finalizer", func() []string { return e.get("operator.v1").Finalizers }, []string{metav1.FinalizerOrphanDependents})
 }

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Lists of rules whose combinations no memory holds, in ClusterServiceVersions of a tenant, stop neither the
@@ -83,11 +85,7 @@ func TestStatusThatIsTooLarge(t *testing.T) {
 }
 
 func items(n int) []string {
-	var all []string
-	for i := range n {
-		all = append(all, fmt.Sprintf("i%d.b", i))
-	}
-	return all
+	return installtest.Times(n, func(i int) string { return fmt.Sprintf("i%d.b", i) })
 }
 
 // huge is a quantity that Kubernetes' library decodes for hours. OLM's definitions allow it.

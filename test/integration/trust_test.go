@@ -52,18 +52,15 @@ func watchTrust(e *env, crds ...string) *trustWatch {
 	if len(w.names) == 0 {
 		e.Fatal("nothing is registered that could trust")
 	}
-	secrets, err := e.kube.CoreV1().Secrets(e.namespace).Watch(e.ctx, metav1.ListOptions{})
-	e.must(err)
+	secrets := kube.Watch(e, e.kube.CoreV1().Secrets(e.namespace), metav1.ListOptions{})
 	ours := metav1.ListOptions{LabelSelector: ofNamespace(e.namespace)}
 	sources := []watch.Interface{secrets}
 	for _, resource := range trusting {
-		registrations, err := e.any.Resource(resource).Watch(e.ctx, ours)
-		e.must(err)
+		registrations := kube.Watch(e, e.any.Resource(resource), ours)
 		sources = append(sources, registrations)
 	}
 	for _, name := range crds {
-		definition, err := extensions(e).ApiextensionsV1().CustomResourceDefinitions().Watch(e.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
-		e.must(err)
+		definition := kube.Watch(e, extensions(e).ApiextensionsV1().CustomResourceDefinitions(), metav1.ListOptions{FieldSelector: "metadata.name=" + name})
 		sources = append(sources, definition)
 	}
 	for _, source := range sources {

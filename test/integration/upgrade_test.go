@@ -23,6 +23,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/csvstatus"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -76,8 +77,7 @@ func TestUpgradeThatFails(t *testing.T) {
 	v1, v2 := versions()
 	e.create(v1)
 	e.eventually("the first Deployment exists", func() (bool, any) { return e.deployment("server") != nil, nil })
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	before, unchanged := webhooks(e), e.registration("same.example.com")
 
 	e.create(v2)
@@ -89,8 +89,7 @@ func TestUpgradeThatFails(t *testing.T) {
 
 	e.uninstall("operator.v2")
 	e.eventually("the Deployment is the old version's", func() (bool, any) { return e.deployment("server").Labels["olm.owner"] == "operator.v1", nil })
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	expect(t, webhooks(e), before...)
 	same(t, "the uid of the unchanged webhook", e.registration("same.example.com").UID, unchanged.UID)
 	ownNothing(e, "operator.v2")
@@ -329,13 +328,10 @@ func webhooks(e *env) []string {
 
 func ownedBy(e *env, csv string) []string {
 	e.Helper()
-	var owned []string
-	for _, o := range e.owned(derived) {
-		if o.GetLabels()["olm.owner"] == csv && o.GetKind() != "WebhookRollout" {
-			owned = append(owned, o.GetKind()+" "+o.GetName())
-		}
-	}
-	return owned
+	owned := installtest.Where(e.owned(derived), func(o unstructured.Unstructured) bool {
+		return o.GetLabels()["olm.owner"] == csv && o.GetKind() != "WebhookRollout"
+	})
+	return installtest.Each(owned, func(o unstructured.Unstructured) string { return o.GetKind() + " " + o.GetName() })
 }
 
 func certificate(e *env) *corev1.Secret {

@@ -19,6 +19,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -41,8 +42,7 @@ func TestWhatAppearsWakes(t *testing.T) {
 	}
 	go wait.Until(func() { clock.Step(time.Second) }, 10*time.Millisecond, e.ctx.Done())
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseInstalling, operatorsv1alpha1.CSVReasonWaiting)
-	setAvailable(e, "server", true)
-	e.succeeds("operator.v1")
+	serverStarts(e)
 	e.must(e.kube.AppsV1().Deployments(e.namespace).Delete(e.ctx, "server", metav1.DeleteOptions{}))
 	e.eventually("the Deployment is back", func() (bool, any) { return e.deployment("server") != nil, nil })
 }
@@ -110,11 +110,9 @@ const longestPause = 30 * time.Second
 // they become.
 func watchVersions(e *env) watch.Interface {
 	e.Helper()
-	w, err := e.olm.ClusterServiceVersions(e.namespace).Watch(e.ctx, metav1.ListOptions{
+	w := kube.Watch(e, e.olm.ClusterServiceVersions(e.namespace), metav1.ListOptions{
 		SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 	})
-	e.must(err)
-	e.Cleanup(w.Stop)
 	return w
 }
 
@@ -145,11 +143,9 @@ func (a appearance) isSeen(requirements []operatorsv1alpha1.RequirementStatus) b
 		if r.Status == operatorsv1alpha1.RequirementStatusReasonNotPresent {
 			lacks++
 		}
-		for _, rule := range r.Dependents {
-			if rule.Status == operatorsv1alpha1.DependentStatusReasonSatisfied {
-				satisfied++
-			}
-		}
+		satisfied += installtest.Count(r.Dependents, func(rule operatorsv1alpha1.DependentStatus) bool {
+			return rule.Status == operatorsv1alpha1.DependentStatusReasonSatisfied
+		})
 	}
 	return len(requirements) == 5 && lacks == a.lacks && satisfied == a.satisfied
 }

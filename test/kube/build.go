@@ -11,7 +11,7 @@ import (
 
 // binaries returns the directory of the binaries, which make programs builds.
 func binaries(ctx context.Context) (string, error) {
-	module, err := moduleBeside("cluster")
+	module, err := moduleNextTo("cluster")
 	if err != nil {
 		return "", err
 	}
@@ -27,8 +27,8 @@ func binaries(ctx context.Context) (string, error) {
 	return string(bytes.TrimSpace(bin.Bytes())), nil
 }
 
-// moduleBeside finds a module of test/ next to the package under test, or above it.
-func moduleBeside(name string) (string, error) {
+// moduleNextTo finds a module of test/ next to the package under test, or above it.
+func moduleNextTo(name string) (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
 		return "", err

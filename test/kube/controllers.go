@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
@@ -17,7 +20,7 @@ import (
 // controllers and its cainjector, of its own packages (see test/certmanager), as the
 // cluster's administrator. It ends with the cluster's Stop; its definitions stay.
 func (c *Cluster) StartCertManager(ctx context.Context) error {
-	module, err := moduleBeside("certmanager")
+	module, err := moduleNextTo("certmanager")
 	if err != nil {
 		return err
 	}
@@ -88,4 +91,22 @@ func (c *Cluster) StartControllers(names []string, flags ...string) (stop func()
 	})
 	c.atStop = append(c.atStop, stop)
 	return stop, nil
+}
+
+// RunController runs a controller until stop is called, or until the test ends.
+func RunController(t testing.TB, c interface {
+	Fill(ctx context.Context) error
+	Run(ctx context.Context)
+}) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running wait.Group
+	running.Start(func() {
+		if c.Fill(ctx) == nil {
+			c.Run(ctx)
+		}
+	})
+	stop = sync.OnceFunc(func() { cancel(); running.Wait() })
+	t.Cleanup(stop)
+	return stop
 }

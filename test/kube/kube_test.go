@@ -121,9 +121,7 @@ func TestAwaitRemoval(t *testing.T) {
 	object.Finalizers = []string{"example.com/forgetful"}
 	created := Create(t, client, object)
 	must(t, client.Delete(t.Context(), object.Name, metav1.DeleteOptions{}))
-	changes, err := client.Watch(t.Context(), metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", object.Name).String(), ResourceVersion: created.ResourceVersion})
-	must(t, err)
-	defer changes.Stop()
+	changes := Watch(t, client, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", object.Name).String(), ResourceVersion: created.ResourceVersion})
 	go func() {
 		<-changes.ResultChan() // the deletion, which it forgets
 		<-changes.ResultChan()

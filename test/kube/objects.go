@@ -6,10 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 )
 
@@ -89,6 +92,25 @@ func Patch[O any](t testing.TB, client interface {
 	patched, err := client.Patch(t.Context(), name, kind, patch, metav1.PatchOptions{}, subresources...)
 	must(t, err)
 	return patched
+}
+
+// Watch watches objects until the test ends.
+func Watch(t testing.TB, client interface {
+	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}, options metav1.ListOptions) watch.Interface {
+	t.Helper()
+	w, err := client.Watch(t.Context(), options)
+	must(t, err)
+	t.Cleanup(w.Stop)
+	return w
+}
+
+// Equals returns a condition that holds when what is observed equals want. An empty list equals nil.
+func Equals[T any](observe func() T, want T) func() (ok bool, seen any) {
+	return func() (bool, any) {
+		got := observe()
+		return cmp.Equal(got, want, cmpopts.EquateEmpty()), got
+	}
 }
 
 func must(t testing.TB, err error) {

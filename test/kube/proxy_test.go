@@ -67,9 +67,7 @@ func TestProxyCutsOffWrites(t *testing.T) {
 
 func TestProxyPassesWatchEventsAtOnce(t *testing.T) {
 	proxy := newProxy(t, nil)
-	watch, err := newClient(t, proxy.Config()).CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{LabelSelector: "test=watch"})
-	must(t, err)
-	defer watch.Stop()
+	watch := Watch(t, newClient(t, proxy.Config()).CoreV1().ConfigMaps("default"), metav1.ListOptions{LabelSelector: "test=watch"})
 	object := configMap(t)
 	object.Labels = map[string]string{"test": "watch"}
 	Create(t, newClient(t, cluster.Config()).CoreV1().ConfigMaps("default"), object)

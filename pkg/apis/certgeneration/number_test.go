@@ -1,16 +1,17 @@
 package certgeneration
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]int64{"1": 1, "4294967295": math.MaxUint32, "4294967296": 0, "-1": 0, "": 0, "x": 0, "0": 0} {
-		if got := Parse(text); got != want {
-			t.Errorf("Parse(%q) = %d, want %d", text, got, want)
-		}
+		installtest.Same(t, fmt.Sprintf("Parse(%q)", text), want, Parse(text))
 	}
 }
 
@@ -53,8 +54,6 @@ func TestLatest(t *testing.T) {
 		{0, nil, 0}, {0, []int64{0, 4}, 4}, {3, []int64{1, 2}, 3}, {1, []int64{2, 4, 3}, 4},
 		{math.MaxUint32, []int64{5}, 5}, {5, []int64{math.MaxUint32}, 5}, {5, []int64{3_000_000_000}, 5}, {3_000_000_000, []int64{5}, 3_000_000_000},
 	} {
-		if got := Latest(c.number, c.others...); got != c.want {
-			t.Errorf("Latest(%d, %v) = %d, want %d", c.number, c.others, got, c.want)
-		}
+		installtest.Same(t, fmt.Sprintf("Latest(%d, %v)", c.number, c.others), c.want, Latest(c.number, c.others...))
 	}
 }

@@ -61,8 +61,8 @@ func TestRequirements(t *testing.T) {
 		return operatorsv1alpha1.RequirementStatus{Kind: "CustomResourceDefinition", Name: fmt.Sprint(i), Status: status, Message: strings.Repeat("m", 100)}
 	}
 	few := []operatorsv1alpha1.RequirementStatus{requirement(0, present), requirement(1, missing), requirement(2, present)}
-	if told := Requirements(few); !slices.EqualFunc(told, few, func(a, b operatorsv1alpha1.RequirementStatus) bool { return a.Name == b.Name }) {
-		t.Errorf("few: %v", told)
+	if kept := Requirements(few); !slices.EqualFunc(kept, few, func(a, b operatorsv1alpha1.RequirementStatus) bool { return a.Name == b.Name }) {
+		t.Errorf("few: %v", kept)
 	}
 
 	var many []operatorsv1alpha1.RequirementStatus
@@ -71,15 +71,15 @@ func TestRequirements(t *testing.T) {
 	}
 	huge := requirement(5000, missing)
 	huge.Dependents = []operatorsv1alpha1.DependentStatus{{Message: strings.Repeat("m", maxRequirements)}}
-	told := Requirements(append(many, huge, requirement(5001, missing)))
-	if told[0].Name != "5001" || told[1].Name != "0" || slices.ContainsFunc(told, func(r operatorsv1alpha1.RequirementStatus) bool { return r.Name == huge.Name }) {
-		t.Errorf("many: begin with %s and %s", told[0].Name, told[1].Name)
+	kept := Requirements(append(many, huge, requirement(5001, missing)))
+	if kept[0].Name != "5001" || kept[1].Name != "0" || slices.ContainsFunc(kept, func(r operatorsv1alpha1.RequirementStatus) bool { return r.Name == huge.Name }) {
+		t.Errorf("many: begin with %s and %s", kept[0].Name, kept[1].Name)
 	}
 	size := 0
-	for _, r := range told {
+	for _, r := range kept {
 		size += sizeOf(r)
 	}
 	if size > maxRequirements || size < maxRequirements/2 {
-		t.Errorf("many: %d bytes in %d results", size, len(told))
+		t.Errorf("many: %d bytes in %d results", size, len(kept))
 	}
 }

@@ -8,6 +8,8 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const huge = "1.00000000000000000000000000000001e1000000000"
@@ -30,9 +32,7 @@ func TestFind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := strings.ReplaceAll(c.text, "H", huge)
 			var document any
-			if err := json.Unmarshal([]byte(text), &document); err != nil {
-				t.Fatal(err)
-			}
+			installtest.Must(t, json.Unmarshal([]byte(text), &document))
 			if len(c.want) > 0 && !Suspicious([]byte(text)) {
 				t.Error("the text is not suspicious")
 			}
@@ -53,9 +53,7 @@ func TestFind(t *testing.T) {
 
 func TestFindEndsAtItsLimit(t *testing.T) {
 	document := map[string]any{"a": huge, "b": huge, "c": huge}
-	if got := Find(document, reflect.TypeFor[corev1.ResourceList](), 2); len(got) != 2 {
-		t.Errorf("found %d of 3, with a limit of 2", len(got))
-	}
+	installtest.Same(t, "quantities that are found of 3, with a limit of 2", 2, len(Find(document, reflect.TypeFor[corev1.ResourceList](), 2)))
 }
 
 func TestSuspicious(t *testing.T) {
@@ -63,9 +61,7 @@ func TestSuspicious(t *testing.T) {
 		`"1e999"`: true, `"+.5E-100"`: true, `"` + strings.Repeat("7", 65) + `"`: true,
 		`"1e99"`: false, `"512Mi"`: false, `"sha256:1e999"`: false, `1e999`: false,
 	} {
-		if got := Suspicious([]byte(`{"a":` + text + `}`)); got != want {
-			t.Errorf("%s: %t, want %t", text, got, want)
-		}
+		installtest.Same(t, text+" is suspicious", want, Suspicious([]byte(`{"a":`+text+`}`)))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestDescribe(t *testing.T) {
@@ -15,9 +16,7 @@ func TestDescribe(t *testing.T) {
 			Spec:   apiextensionsv1.CustomResourceDefinitionSpec{Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1"}, {Name: "v2"}}},
 			Status: apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: stored},
 		}
-		if got := Describe(crd); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		installtest.Same(t, "description", want, Describe(crd))
 	}
 }
 
@@ -52,9 +51,7 @@ func TestPossible(t *testing.T) {
 			if got := Possible(crd); !slices.Equal(got, test.want) {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
-			if got := Only(crd, "v2"); got != (len(test.want) == 1) {
-				t.Errorf("only v2: %v", got)
-			}
+			installtest.Same(t, "only v2", len(test.want) == 1, Only(crd, "v2"))
 		})
 	}
 }
@@ -68,8 +65,6 @@ func TestOnlyAfterAMigration(t *testing.T) {
 		if migrated {
 			crd.Status.Conditions = []apiextensionsv1.CustomResourceDefinitionCondition{{Type: apiextensionsv1.StorageMigrating, Status: apiextensionsv1.ConditionFalse}}
 		}
-		if only := Only(crd, "v2"); only == migrated {
-			t.Errorf("migrated: %v, only v2: %v", migrated, only)
-		}
+		installtest.Same(t, "only v2", !migrated, Only(crd, "v2"))
 	}
 }

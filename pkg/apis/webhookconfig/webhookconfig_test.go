@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestWebhooks(t *testing.T) {
@@ -16,14 +18,10 @@ func TestWebhooks(t *testing.T) {
 		"sideEffects": "None", "timeoutSeconds": 3, "admissionReviewVersions": ["v1"], "matchConditions": [{"name": "e", "expression": "true"}]}]}`
 	validating, mutating := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}
 	for _, configuration := range []any{validating, mutating} {
-		if err := json.Unmarshal([]byte(text), configuration); err != nil {
-			t.Fatal(err)
-		}
+		installtest.Must(t, json.Unmarshal([]byte(text), configuration))
 		if diff := cmp.Diff(validating.Webhooks, Webhooks(configuration)); diff != "" || len(validating.Webhooks) != 2 {
 			t.Errorf("webhooks of a %T (-want +got):\n%s", configuration, diff)
 		}
 	}
-	if got := Webhooks(&corev1.Pod{}); got != nil {
-		t.Errorf("a Pod has the webhooks %v", got)
-	}
+	installtest.Same(t, "webhooks of a Pod", nil, Webhooks(&corev1.Pod{}))
 }

@@ -18,16 +18,16 @@ const fuzzedCSV = "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServi
 
 // attacks are files of about 1 MiB, each made to need more time or memory than its size.
 var attacks = map[string]struct{ file, text, says string }{
-	"unknown fields":          {"manifests/a.yaml", fuzzedCSV + "spec: {" + numbered(maxInput/9, "k%07x,") + "}\n", "more than 200 problems"},
-	"unknown top fields":      {"manifests/a.yaml", fuzzedCSV + numbered(60000, "k%x: 1\n"), ""},
+	"unknown fields":          {"manifests/a.yaml", fuzzedCSV + "spec: {" + installtest.Numbered(maxInput/9, "k%07x,") + "}\n", "more than 200 problems"},
+	"unknown top fields":      {"manifests/a.yaml", fuzzedCSV + installtest.Numbered(60000, "k%x: 1\n"), ""},
 	"unknown webhook fields":  {"manifests/a.yaml", fuzzedCSV + "spec: {webhookdefinitions: [" + strings.Repeat("{aaaaaaaaaaaa: 1},", maxInput/18) + "]}\n", ""},
 	"unknown fields deep":     {"manifests/a.yaml", "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a}\nspec: {versions: [{schema: {openAPIV3Schema: " + strings.Repeat("{x: 1, not: ", 5000) + "{}" + strings.Repeat("}", 5000) + "}}]}\n", "inside each other"},
 	"deep":                    {"manifests/a.yaml", fuzzedCSV + "spec: " + strings.Repeat("[", 9900) + strings.Repeat("]", 9900) + "\n", "inside each other"},
 	"documents":               {"manifests/a.yaml", strings.Repeat("---\n", maxInput/4), "YAML documents"},
 	"scalar documents":        {"manifests/a.yaml", strings.Repeat("---\na\n", maxInput/6), ""},
 	"broken documents":        {"manifests/a.yaml", strings.Repeat("---\n[\n", maxInput/6), "YAML documents"},
-	"objects":                 {"manifests/a.yaml", numbered(maxInput/60, "---\napiVersion: v1\nkind: K%07x\nmetadata: {name: a}\n"), ""},
-	"objects of others":       {"manifests/a.yaml", numbered(maxInput/60, "---\napiVersion: a.b/v1\nkind: K%07x\nmetadata: {name: a}\n"), ""},
+	"objects":                 {"manifests/a.yaml", installtest.Numbered(maxInput/60, "---\napiVersion: v1\nkind: K%07x\nmetadata: {name: a}\n"), ""},
+	"objects of others":       {"manifests/a.yaml", installtest.Numbered(maxInput/60, "---\napiVersion: a.b/v1\nkind: K%07x\nmetadata: {name: a}\n"), ""},
 	"CSVs":                    {"manifests/a.yaml", strings.Repeat("---\n"+fuzzedCSV, maxInput/len(fuzzedCSV)), ""},
 	"repeated keys":           {"manifests/a.yaml", fuzzedCSV + strings.Repeat("a: 1\n", 60000), ""},
 	"repeated long keys":      {"manifests/a.yaml", fuzzedCSV + strings.Repeat(strings.Repeat("a", 1000)+": 1\n", maxInput/1005), ""},
@@ -51,21 +51,13 @@ var attacks = map[string]struct{ file, text, says string }{
 	"nested constraints":      {"metadata/dependencies.yaml", "dependencies: [{type: olm.constraint, value: " + strings.Repeat("{all: {constraints: [", 3000) + "{}" + strings.Repeat("]}}", 3000) + "}]\n", "inside each other"},
 	"many constraints":        {"metadata/dependencies.yaml", "dependencies: [{type: olm.constraint, value: {all: {constraints: [" + strings.Repeat("{aaaaaaaa},", maxInput/11) + "]}}}]\n", ""},
 	"broken entries":          {"metadata/dependencies.yaml", "dependencies: [" + strings.Repeat("{aaaaaaaaaaaa},", maxInput/15) + "]\n", ""},
-	"unknown keys of a list":  {"metadata/dependencies.yaml", "dependencies: []\n" + numbered(maxInput/17, "kkkkkkkk%07x:\n"), "more than 200 problems"},
-	"entries of unknown keys": {"metadata/properties.yaml", "properties: [{type: olm.gvk, value: {" + numbered(maxInput/9, "k%07x,") + "}}]\n", ""},
-	"annotations":             {annotationsFile, "annotations: {" + numbered(maxInput/60, annotationPrefix+"k%07x: a, ") + "}\n", ""},
-	"unknown annotation keys": {annotationsFile, numbered(60000, "k%07x: 1\n"), ""},
+	"unknown keys of a list":  {"metadata/dependencies.yaml", "dependencies: []\n" + installtest.Numbered(maxInput/17, "kkkkkkkk%07x:\n"), "more than 200 problems"},
+	"entries of unknown keys": {"metadata/properties.yaml", "properties: [{type: olm.gvk, value: {" + installtest.Numbered(maxInput/9, "k%07x,") + "}}]\n", ""},
+	"annotations":             {annotationsFile, "annotations: {" + installtest.Numbered(maxInput/60, annotationPrefix+"k%07x: a, ") + "}\n", ""},
+	"unknown annotation keys": {annotationsFile, installtest.Numbered(60000, "k%07x: 1\n"), ""},
 	"channels":                {annotationsFile, "annotations: {" + channelsAnnotation + ": '" + strings.Repeat("a,", maxInput/2-100) + "'}\n", ""},
 	"manifests folder":        {annotationsFile, "annotations: {" + manifestsAnnotation + ": '" + strings.Repeat("a/", maxInput/2-100) + "'}\n", ""},
 	"json in a string":        {"manifests/a.yaml", fuzzedCSV[:len(fuzzedCSV)-2] + ", annotations: {alm-examples: '" + strings.Repeat("[", maxInput-1000) + "'}}\n", ""},
-}
-
-func numbered(n int, format string) string {
-	var text strings.Builder
-	for i := range n {
-		fmt.Fprintf(&text, format, i)
-	}
-	return text.String()
 }
 
 func deploymentWith(quantity string) string {

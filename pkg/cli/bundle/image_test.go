@@ -112,11 +112,9 @@ func TestImages(t *testing.T) {
 }
 
 func folders(n int) []tar.Header {
-	var all []tar.Header
-	for i := range n {
-		all = append(all, tar.Header{Typeflag: tar.TypeDir, Name: fmt.Sprintf("manifests/%d/", i)})
-	}
-	return all
+	return installtest.Times(n, func(i int) tar.Header {
+		return tar.Header{Typeflag: tar.TypeDir, Name: fmt.Sprintf("manifests/%d/", i)}
+	})
 }
 
 // sparseArchive has a file of a few bytes that is read as 8 MiB of zeros.
@@ -151,8 +149,7 @@ func (s sized) Manifest() (*v1.Manifest, error) {
 
 func TestOpen(t *testing.T) {
 	image := imageOf(t, bundleFiles)
-	digest, err := image.Digest()
-	must(t, err)
+	digest := installtest.OrPanic(image.Digest())
 	repository := serve(t, image, "shop-bundle", "v1")
 	one, two, empties := layoutOf(t, image), layoutOf(t, image, image), layoutOf(t)
 	plainFile := empties + "/file"
@@ -169,9 +166,8 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: %v", reference, err)
 			continue
 		}
-		if err := b.Err(); err != nil || !strings.HasPrefix(b.Source, want) {
-			t.Errorf("%s: source %q, want %q; %v", reference, b.Source, want, err)
-		}
+		installtest.Must(t, b.Err())
+		installtest.Prefix(t, reference+": the source", want, b.Source)
 	}
 	for reference, want := range map[string]string{
 		repository + ":v2": "there is no such folder here, and as the image " + repository + ":v2 it cannot be pulled",
@@ -196,14 +192,12 @@ func TestChangedLayouts(t *testing.T) {
 	for _, what := range []string{"manifest", "layer"} {
 		t.Run(what, func(t *testing.T) {
 			dir := layoutOf(t, image)
-			index, err := layout.ImageIndexFromPath(dir)
-			must(t, err)
+			index := installtest.OrPanic(layout.ImageIndexFromPath(dir))
 			manifests, err := index.IndexManifest()
 			must(t, err)
 			digest := manifests.Manifests[0].Digest
 			if what == "layer" {
-				stored, err := index.Image(digest)
-				must(t, err)
+				stored := installtest.OrPanic(index.Image(digest))
 				manifest, err := stored.Manifest()
 				must(t, err)
 				digest = manifest.Layers[0].Digest
@@ -228,8 +222,7 @@ func serve(t *testing.T, image v1.Image, repository, tag string) string {
 func push(t *testing.T, server *httptest.Server, image v1.Image, repository, tag string) string {
 	t.Helper()
 	repository = server.Listener.Addr().String() + "/" + repository
-	reference, err := name.ParseReference(repository+":"+tag, name.Insecure)
-	must(t, err)
+	reference := installtest.OrPanic(name.ParseReference(repository+":"+tag, name.Insecure))
 	must(t, remote.Write(reference, image, remote.WithTransport(server.Client().Transport)))
 	return repository
 }
@@ -237,8 +230,7 @@ func push(t *testing.T, server *httptest.Server, image v1.Image, repository, tag
 func layoutOf(t *testing.T, images ...v1.Image) string {
 	t.Helper()
 	dir := t.TempDir()
-	path, err := layout.Write(dir, empty.Index)
-	must(t, err)
+	path := installtest.OrPanic(layout.Write(dir, empty.Index))
 	for i, image := range images {
 		must(t, path.AppendImage(mutate.Annotations(image, map[string]string{"n": strconv.Itoa(i)}).(v1.Image)))
 	}

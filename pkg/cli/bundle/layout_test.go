@@ -42,11 +42,9 @@ func TestIndexes(t *testing.T) {
 		"attestations alone":          {mutate.AppendManifests(empty.Index, on(other, "unknown", "unknown")), []string{"is an index without an image"}},
 		"an index in an index":        {mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: mutate.AppendManifests(empty.Index, on(image, "linux", "amd64"))}), []string{"is an index without an image"}},
 	} {
-		digest, err := test.index.Digest()
-		must(t, err)
+		digest := installtest.OrPanic(test.index.Digest())
 		repository := server.Listener.Addr().String() + "/shop"
-		reference, err := name.ParseReference(repository+"@"+digest.String(), name.Insecure)
-		must(t, err)
+		reference := installtest.OrPanic(name.ParseReference(repository+"@"+digest.String(), name.Insecure))
 		must(t, remote.WriteIndex(reference, test.index, remote.WithTransport(server.Client().Transport)))
 		for where, reference := range map[string]string{"a layout": layoutOfIndex(t, test.index), "a registry": reference.String()} {
 			t.Run(title+" in "+where, func(t *testing.T) {
@@ -70,8 +68,7 @@ func TestIndexes(t *testing.T) {
 func TestChangedIndexes(t *testing.T) {
 	index := mutate.AppendManifests(empty.Index, on(imageOf(t, bundleFiles), "linux", "amd64"))
 	dir := layoutOfIndex(t, index)
-	digest, err := index.Digest()
-	must(t, err)
+	digest := installtest.OrPanic(index.Digest())
 	blob := filepath.Join(dir, "blobs", digest.Algorithm, digest.Hex)
 	text, err := os.ReadFile(blob)
 	must(t, err)
@@ -84,8 +81,7 @@ func TestChangedIndexes(t *testing.T) {
 func layoutOfIndex(t *testing.T, index v1.ImageIndex) string {
 	t.Helper()
 	dir := t.TempDir()
-	path, err := layout.Write(dir, empty.Index)
-	must(t, err)
+	path := installtest.OrPanic(layout.Write(dir, empty.Index))
 	must(t, path.AppendIndex(index))
 	return dir
 }

@@ -40,7 +40,7 @@ var complexTexts = map[string]struct {
 	"many values":            {"a: [" + strings.Repeat("a,", 200000) + "]\n", "values in"},
 	"many empty lists":       {"a: [" + strings.Repeat("[],", 200000) + "]\n", "values in"},
 	"many empty lines":       {strings.Repeat("\n", 200000), "values in"},
-	"many keys":              {manyKeys(100000), "values in"},
+	"many keys":              {installtest.Numbered(100000, "%x: 1\n"), "values in"},
 	"a long text":            {"a: " + strings.Repeat("A", 1<<20) + "\n", ""},
 	"many lines":             {strings.Repeat("# comment of a line\n", 50000), ""},
 }
@@ -65,22 +65,12 @@ func merges(lines int) string {
 	return text
 }
 
-func manyKeys(n int) string {
-	var text strings.Builder
-	for i := range n {
-		fmt.Fprintf(&text, "%x: 1\n", i)
-	}
-	return text.String()
-}
-
 // Each parser of a bundle goes through the same limits.
 func TestComplexTexts(t *testing.T) {
 	for name, test := range complexTexts {
 		t.Run(name, func(t *testing.T) {
 			err := yamltext.Check([]byte(test.text))
-			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
-				t.Fatalf("got %v, want %q", err, test.want)
-			}
+			installtest.Error(t, test.want, err)
 			if err == nil {
 				return
 			}
@@ -101,8 +91,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 		must(t, os.Symlink("pipe.yaml", filepath.Join(dir, folder, "link.yaml")))
 		must(t, os.Symlink("/dev/zero", filepath.Join(dir, folder, "zero.yaml")))
 	}
-	b, err := Open(t.Context(), dir, Registry{})
-	must(t, err)
+	b := installtest.OrPanic(Open(t.Context(), dir, Registry{}))
 	for _, file := range []string{"pipe", "link", "zero"} {
 		for _, folder := range []string{"manifests", "metadata"} {
 			if !b.has(BrokenFile, folder+"/"+file+".yaml") {
@@ -136,9 +125,8 @@ func TestLinkToAFolder(t *testing.T) {
 		must(t, os.Symlink(to, current))
 		for _, path := range []string{current, current + "/"} {
 			b, err := Open(t.Context(), path, Registry{})
-			if err != nil || !strings.HasPrefix(b.Source, current) {
-				t.Errorf("%s: read as %v: %v", name, b, err)
-			}
+			installtest.Must(t, err)
+			installtest.Prefix(t, name+": the source", current, b.Source)
 		}
 	}
 	dir := layoutOf(t, imageOf(t, bundleFiles))
@@ -159,9 +147,8 @@ func TestFolderWithBoth(t *testing.T) {
 		dir := layoutOf(t, imageOf(t, bundleFiles))
 		must(t, os.Mkdir(filepath.Join(dir, folder), 0o700))
 		b, err := Open(t.Context(), dir, Registry{})
-		if err != nil || b.Source != dir {
-			t.Errorf("with %s, read as %v: %v", folder, b, err)
-		}
+		installtest.Must(t, err)
+		installtest.Same(t, "the source with "+folder, dir, b.Source)
 	}
 }
 
@@ -173,9 +160,8 @@ func TestFolderNamedLikeAnImage(t *testing.T) {
 	if b, err := Open(t.Context(), reference, Registry{}); err == nil {
 		t.Errorf("the folder is read: %v", b)
 	}
-	if _, err := Open(t.Context(), "./"+reference, Registry{}); err != nil {
-		t.Errorf("as a path it is not: %v", err)
-	}
+	_, err := Open(t.Context(), "./"+reference, Registry{})
+	installtest.Must(t, err)
 }
 
 // What a layer unpacks to is limited as a whole: also what follows the end of its archive, and
@@ -187,9 +173,8 @@ func TestUnpackedSize(t *testing.T) {
 		"a hidden file":                mutateAppend(t, withLayer(t, hugeArchive(t, "manifests/b.yaml", maxUnpacked), 0), archive(t, hidden)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if b, err := InspectImage(t.Context(), image, "an image"); !errors.Is(err, errUnpacked) {
-				t.Errorf("got %v and %v", b, err)
-			}
+			_, err := InspectImage(t.Context(), image, "an image")
+			installtest.ErrorIs(t, errUnpacked, err)
 		})
 	}
 }
@@ -207,9 +192,7 @@ func withLayer(t *testing.T, text []byte, zeros int) v1.Image {
 		must(t, err)
 	}
 	must(t, z.Close())
-	image, err := mutate.AppendLayers(empty.Image, static.NewLayer(out.Bytes(), types.OCILayerZStd))
-	must(t, err)
-	return image
+	return installtest.OrPanic(mutate.AppendLayers(empty.Image, static.NewLayer(out.Bytes(), types.OCILayerZStd)))
 }
 
 func mutateAppend(t *testing.T, image v1.Image, layer []byte) v1.Image {
@@ -252,8 +235,7 @@ func TestSlowRegistries(t *testing.T) {
 		}
 	})
 	t.Run("silence", func(t *testing.T) {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
+		listener := installtest.OrPanic(net.Listen("tcp", "127.0.0.1:0"))
 		defer listener.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		var accepted atomic.Int32

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -71,8 +70,7 @@ func TestManifestsAreInAnOrderThatApplies(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			manifests, err := Manifests(withPermissions(t, c.modes), c.options)
-			must(t, err)
+			manifests := installtest.OrPanic(Manifests(withPermissions(t, c.modes), c.options))
 			var got []string
 			for _, m := range manifests {
 				identity := m.GetKind() + " " + m.GetNamespace() + "/" + m.GetName()
@@ -98,14 +96,13 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 		return manifests[i].Object
 	}
 	for _, m := range manifests {
-		if m.GetLabels()["team"] != "shop" || m.Object["status"] != nil {
-			t.Errorf("%s has labels %v, status %v", m.GetKind(), m.GetLabels(), m.Object["status"])
-		}
+		installtest.Same(t, "team of the "+m.GetKind(), "shop", m.GetLabels()["team"])
+		installtest.Same(t, "status of the "+m.GetKind(), nil, m.Object["status"])
 	}
 	for _, kind := range []string{"ClusterRole", "ClusterRoleBinding"} {
 		metadata := find(kind)["metadata"].(map[string]any)
 		want := map[string]any{"olm.owner": "shop.v1.0.0", "olm.owner.kind": "ClusterServiceVersion", "olm.owner.namespace": "shop", "team": "shop"}
-		installtest.Same(t, "labels of "+kind, want, metadata["labels"])
+		installtest.Same(t, "labels of "+kind, any(want), metadata["labels"])
 	}
 	for kind, want := range map[string]string{
 		"ClusterRole":   "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, rules: [{apiGroups: [''], resources: [nodes], verbs: [list]}, {apiGroups: [''], resources: [secrets], verbs: [get]}, {apiGroups: [''], resources: [namespaces], verbs: [get, list, watch]}]}",
@@ -125,9 +122,7 @@ func TestManifestsSayWhatTheBundleSays(t *testing.T) {
 			t.Errorf("an unknown or an empty field is kept, or a known one is not: %v", spec)
 		}
 	}
-	if b.CSVObject.GetNamespace() != "" {
-		t.Error("the bundle itself was changed")
-	}
+	installtest.Same(t, "the namespace of the bundle's own object", "", b.CSVObject.GetNamespace())
 }
 
 func TestTheAuthorsNamespace(t *testing.T) {
@@ -144,11 +139,10 @@ func TestTheAuthorsNamespace(t *testing.T) {
 			b := InspectFS(files(map[string]string{
 				"manifests/csv.yaml": strings.Replace(csvText, "  name: shop.v1.0.0\n", "  name: shop.v1.0.0\n  annotations:\n    "+c.annotation+"\n", 1),
 			}), "test")
-			manifests, err := Manifests(b, Options{})
-			must(t, err)
+			manifests := installtest.OrPanic(Manifests(b, Options{}))
 			var want map[string]any
 			must(t, yaml.Unmarshal([]byte(c.want), &want))
-			installtest.Same(t, "manifests", want, manifests[0].Object["metadata"])
+			installtest.Same(t, "manifests", any(want), manifests[0].Object["metadata"])
 		})
 	}
 }
@@ -202,17 +196,12 @@ func TestExamplesRenderTheSameTwice(t *testing.T) {
 		dir := filepath.Dir(metadata)
 		var texts []string
 		for range 2 {
-			b, err := Inspect(dir)
-			must(t, err)
-			manifests, err := Manifests(b, Options{})
-			must(t, err)
-			text, err := yaml.Marshal(manifests)
-			must(t, err)
+			b := installtest.OrPanic(Inspect(dir))
+			manifests := installtest.OrPanic(Manifests(b, Options{}))
+			text := installtest.OrPanic(yaml.Marshal(manifests))
 			texts = append(texts, string(text))
 		}
-		if texts[0] != texts[1] {
-			t.Errorf("%s: %s", dir, cmp.Diff(texts[0], texts[1]))
-		}
+		installtest.Same(t, "manifests of "+dir, texts[0], texts[1])
 	}
 }
 
@@ -232,8 +221,7 @@ func TestKindsOfOtherGroups(t *testing.T) {
 		"manifests/crd.yaml":     "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.shop.example.com}\nspec: {group: shop.example.com, scope: Cluster, names: {kind: Good}}\n",
 		"manifests/good.yaml":    "apiVersion: shop.example.com/v1\nkind: Good\nmetadata: {name: e}\n",
 	}), "test")
-	all, err := Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespaced: map[schema.GroupKind]bool{{Group: "other.example.com", Kind: "Thing"}: false}})
-	must(t, err)
+	all := installtest.OrPanic(Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespaced: map[schema.GroupKind]bool{{Group: "other.example.com", Kind: "Thing"}: false}}))
 	var got []string
 	for _, o := range all {
 		if o.GroupVersionKind().Group != "operators.coreos.com" && !strings.HasPrefix(o.GetName(), "shop.v1") {
@@ -266,8 +254,7 @@ func TestDeclaredConversion(t *testing.T) {
 				"manifests/crd.yaml": "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: goods.shop.example.com}\nspec: {group: shop.example.com, versions: [" +
 					c.versions + "], conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {" + c.config + "}}}}\n",
 			}), "test")
-			manifests, err := Manifests(b, Options{Namespace: "mall"})
-			must(t, err)
+			manifests := installtest.OrPanic(Manifests(b, Options{Namespace: "mall"}))
 			crd := Typed(manifests[1]).(*apiextensionsv1.CustomResourceDefinition)
 			installtest.Same(t, "conversion", c.want, converter(crd.Spec.Conversion))
 		})

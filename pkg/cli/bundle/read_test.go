@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -106,9 +105,7 @@ func TestProblems(t *testing.T) {
 			b := InspectFS(files(c.files), "test")
 			got := problemTexts(t, b)
 			installtest.ContainsEach(t, got, c.want)
-			if (b.Err() == nil) != (!slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind.Fatal() })) {
-				t.Errorf("Err() = %v with %q", b.Err(), got)
-			}
+			installtest.Same(t, "Err() is nil", !slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind.Fatal() }), b.Err() == nil)
 		})
 	}
 }
@@ -137,9 +134,8 @@ func bomb() string {
 
 func TestMetadata(t *testing.T) {
 	b := InspectFS(files(nil), "test")
-	if b.Package() != "shop" || b.DefaultChannel() != "stable" {
-		t.Errorf("package %q, default channel %q", b.Package(), b.DefaultChannel())
-	}
+	installtest.Same(t, "package", "shop", b.Package())
+	installtest.Same(t, "default channel", "stable", b.DefaultChannel())
 	installtest.Same(t, "channels", []string{"alpha", "stable"}, b.Channels())
 }
 
@@ -149,9 +145,8 @@ func TestManifestsFolderThatTheAnnotationsName(t *testing.T) {
 		"manifests/csv.yaml":        "not: read\n",
 		"deploy/csv.yaml":           csvText,
 	}), "test")
-	if err := b.Err(); err != nil || b.CSVObject.File != "deploy/csv.yaml" {
-		t.Errorf("%v, %+v", err, b.CSVObject)
-	}
+	installtest.Must(t, b.Err())
+	installtest.Same(t, "the file", "deploy/csv.yaml", b.CSVObject.File)
 }
 
 func TestLinksOutOfTheBundleAreNotFollowed(t *testing.T) {
@@ -162,8 +157,7 @@ func TestLinksOutOfTheBundleAreNotFollowed(t *testing.T) {
 		must(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	must(t, os.Symlink(filepath.Join(dir, "secret.yaml"), filepath.Join(dir, "bundle/manifests/csv.yaml")))
-	b, err := Inspect(filepath.Join(dir, "bundle"))
-	must(t, err)
+	b := installtest.OrPanic(Inspect(filepath.Join(dir, "bundle")))
 	installtest.Error(t, "manifests/csv.yaml: cannot be read: path escapes", b.Err())
 }
 
@@ -207,9 +201,8 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 	must(t, os.CopyFS(dir, files(map[string]string{"manifests/csv.yaml": csvText})))
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
-	if _, err := Open(ctx, dir, Registry{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
+	_, err := Open(ctx, dir, Registry{})
+	installtest.ErrorIs(t, context.Canceled, err)
 
 	const document = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n"
 	for name, content := range map[string]map[string]string{

@@ -101,8 +101,7 @@ func TestRedirectedRegistry(t *testing.T) {
 // What a registry returns for a digest has that digest.
 func TestRegistryOfAnotherImage(t *testing.T) {
 	image := imageOf(t, bundleFiles)
-	manifest, err := image.RawManifest()
-	must(t, err)
+	manifest := installtest.OrPanic(image.RawManifest())
 	mediaType, err := image.MediaType()
 	must(t, err)
 	lying := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

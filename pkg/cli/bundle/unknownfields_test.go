@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -42,13 +41,11 @@ func TestUnknownFieldsAreRemovedByKey(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(map[string]string{"manifests/csv.yaml": c.csv, "manifests/role.yaml": c.role}), "test")
-			manifests, err := Manifests(b, Options{})
-			must(t, err)
+			manifests := installtest.OrPanic(Manifests(b, Options{}))
 			csv := manifests[len(manifests)-1]
 			want := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText + webhookText}), "test").CSVObject.Object["spec"]
-			if diff := cmp.Diff(want, csv.Object["spec"]); diff != "" || len(csv.Object) != 4 {
-				t.Errorf("top level %v, spec (-want +got)\n%s", csv.Object, diff)
-			}
+			installtest.Same(t, "fields at the top level", 4, len(csv.Object))
+			installtest.Same(t, "spec", any(want), csv.Object["spec"])
 			rules := fmt.Sprint(manifests[1].Object["rules"])
 			if !strings.Contains(rules, "resourceNames:[shop]") || len(manifests[1].Object) != 4 {
 				t.Errorf("the role is %v", manifests[1].Object)
@@ -108,19 +105,14 @@ func TestMetadataOfAClusterIsRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := InspectFS(files(map[string]string{"manifests/csv.yaml": csvText, "manifests/a.yaml": kind + metadata}), "test")
-			var dropped []string
-			for _, p := range b.Problems {
-				if p.Kind == UnknownField {
-					dropped = append(dropped, p.Path)
-				}
-			}
+			unknown := installtest.Where(b.Problems, func(p Problem) bool { return p.Kind == UnknownField })
+			dropped := installtest.Each(unknown, func(p Problem) string { return p.Path })
 			installtest.Same(t, "reported", []string{"metadata.finalizers", "metadata.generation", "metadata.ownerReferences", "metadata.resourceVersion", "metadata.uid"}, dropped)
-			manifests, err := Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespace: "shop"})
-			must(t, err)
+			manifests := installtest.OrPanic(Manifests(b, Options{AllowKinds: b.KindsToAllow(), Namespace: "shop"}))
 			want := map[string]any{"name": "a", "namespace": "shop", "labels": map[string]any{"a": "b"}, "annotations": map[string]any{"c": "d"}}
 			for _, o := range manifests {
 				if o.GetName() == "a" {
-					installtest.Same(t, "applied", want, o.Object["metadata"])
+					installtest.Same(t, "applied", any(want), o.Object["metadata"])
 				}
 			}
 		})
@@ -179,9 +171,8 @@ func TestCSVIsNoCopy(t *testing.T) {
 				t.Fatal(b.Problems)
 			}
 			pairs := map[string]map[string]string{"labels": csv.Labels, "annotations": csv.Annotations}[test.field]
-			if diff := cmp.Diff(map[string]string{"example.com/mine": "a"}, pairs); csv.IsCopied() || diff != "" {
-				t.Errorf("%s (-want +got):\n%s", test.field, diff)
-			}
+			installtest.Same(t, "it is a copy", false, csv.IsCopied())
+			installtest.Same(t, test.field, map[string]string{"example.com/mine": "a"}, pairs)
 			path := fmt.Sprintf("metadata.%s[%s]", test.field, test.key)
 			if !slices.ContainsFunc(b.Problems, func(p Problem) bool { return p.Kind == UnknownField && p.Path == path && p.Line > 0 }) {
 				t.Errorf("%s is not reported: %v", path, b.Problems)

@@ -54,8 +54,7 @@ func TestDiscoveryAnswers(t *testing.T) {
 		_, _ = w.Write([]byte(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"apps/v1","resources":[{"name":"deployments","kind":"Deployment"}]}`))
 	}))
 	t.Cleanup(server.Close)
-	client, err := Discovery(t.Context(), &rest.Config{Host: server.URL})
-	installtest.Must(t, err)
+	client := installtest.OrPanic(Discovery(t.Context(), &rest.Config{Host: server.URL}))
 	list, err := client.ServerResourcesForGroupVersion("apps/v1")
 	if err != nil || len(list.APIResources) != 1 {
 		t.Errorf("%v, %v", list, err)

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -28,8 +27,7 @@ import (
 func TestExamineIsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	installtest.Must(t, err)
+	silent := installtest.OrPanic(net.Listen("tcp", "127.0.0.1:0"))
 	t.Cleanup(func() { _ = silent.Close() })
 	go func() {
 		connection, err := silent.Accept()
@@ -38,10 +36,8 @@ func TestExamineIsInterrupted(t *testing.T) {
 		}
 		interrupt()
 	}()
-	_, err = serving(t, int32(silent.Addr().(*net.TCPAddr).Port)).Examine(ctx, true)
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v", err)
-	}
+	_, err := serving(t, int32(silent.Addr().(*net.TCPAddr).Port)).Examine(ctx, true)
+	installtest.ErrorIs(t, context.Canceled, err)
 }
 
 // serving has one webhook, whose endpoint is on this machine.
@@ -53,8 +49,7 @@ func serving(t *testing.T, port int32) *Cluster {
 	}))
 	t.Cleanup(olm.Close)
 	config := &rest.Config{Host: olm.URL}
-	client, err := olmclient.New(config)
-	installtest.Must(t, err)
+	client := installtest.OrPanic(olmclient.New(config))
 	meta := metav1.ObjectMeta{Namespace: "shop", Name: "hook"}
 	slice := meta
 	slice.Labels = map[string]string{discoveryv1.LabelServiceName: meta.Name}

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"net"
 	"testing"
 	"time"
@@ -15,12 +14,10 @@ import (
 
 // An API server that accepts connections and never answers does not hold a dial longer than its context.
 func TestDialEndsWithItsContext(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	installtest.Must(t, err)
+	listener := installtest.OrPanic(net.Listen("tcp", "127.0.0.1:0"))
 	defer listener.Close()
 	config := &rest.Config{Host: "http://" + listener.Addr().String()}
-	kube, err := kubernetes.NewForConfig(config)
-	installtest.Must(t, err)
+	kube := installtest.OrPanic(kubernetes.NewForConfig(config))
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	done := make(chan error, 1)
@@ -30,9 +27,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
+		installtest.ErrorIs(t, context.DeadlineExceeded, err)
 	case <-time.After(10 * time.Second):
 		t.Fatal("the dial does not end with its context")
 	}

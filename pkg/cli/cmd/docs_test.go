@@ -15,8 +15,7 @@ import (
 func TestNamedTestsExist(t *testing.T) {
 	missing := map[string]bool{}
 	for _, page := range []string{"admin/threat-model.md", "developer/defects.md"} {
-		text, err := os.ReadFile(filepath.Join("../../../docs", page))
-		installtest.Must(t, err)
+		text := installtest.OrPanic(os.ReadFile(filepath.Join("../../../docs", page)))
 		names := regexp.MustCompile(`\b(Test|Benchmark|Fuzz)[A-Z]\w+`).FindAllString(string(text), -1)
 		if len(names) < 20 {
 			t.Errorf("%s names %d tests: this shows little", page, len(names))

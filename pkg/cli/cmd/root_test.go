@@ -97,9 +97,9 @@ func TestMessagesOfTheProgram(t *testing.T) {
 		"an unknown format":              {"owm", []string{"version", "-o", "xml"}, "owm: --output=xml: use one of [json yaml]\n", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, stderr, code := root(t, test.program, test.args...); stderr != test.want || code != test.code {
-				t.Errorf("exit code %d, %q; want %d, %q", code, stderr, test.code, test.want)
-			}
+			_, stderr, code := root(t, test.program, test.args...)
+			installtest.Same(t, "stderr", test.want, stderr)
+			installtest.Same(t, "exit code", test.code, code)
 		})
 	}
 }
@@ -110,9 +110,8 @@ func TestVersion(t *testing.T) {
 		t.Errorf("--version prints %q, with exit code %d; version prints %q", flag, code, text)
 	}
 	installtest.Contains(t, text, "\n  commit: ", "\n  go: 1.", "\n  kubernetes: ")
-	if out, _, _ := root(t, "olm-webhook-manager", "version", "-o", "json"); !strings.Contains(out, `"kubernetes": "`) {
-		t.Errorf("as JSON: %s", out)
-	}
+	out, _, _ := root(t, "olm-webhook-manager", "version", "-o", "json")
+	installtest.Contains(t, out, `"kubernetes": "`)
 }
 
 // The error of a command is encoded. All lines except the first are indented.

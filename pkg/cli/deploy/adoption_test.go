@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestRefuseAdoptions(t *testing.T) {
@@ -17,8 +19,6 @@ func TestRefuseAdoptions(t *testing.T) {
 		"":                           true,
 	} {
 		err := CheckAdoptions([]string{adopted}, []*unstructured.Unstructured{bundled}, []*unstructured.Unstructured{left})
-		if (err != nil) != refused {
-			t.Errorf("--adopt %s: %v, want it refused: %t", adopted, err, refused)
-		}
+		installtest.Same(t, "--adopt "+adopted+" is refused", refused, err != nil)
 	}
 }

@@ -34,9 +34,8 @@ func TestAdoptGroup(t *testing.T) {
 			adopted := object("", "", "")
 			adopted.SetAnnotations(ofBundle)
 			AdoptGroup(adopted, test.live)
-			if says := len(adopted.GetAnnotations()) > 0; adopted.GetName() != test.want || says != test.ofBundle {
-				t.Errorf("it is %s with the annotations %v, want %s, of a bundle: %t", adopted.GetName(), adopted.GetAnnotations(), test.want, test.ofBundle)
-			}
+			installtest.Same(t, "name", test.want, adopted.GetName())
+			installtest.Same(t, "its annotations name a bundle", test.ofBundle, len(adopted.GetAnnotations()) > 0)
 		})
 	}
 }

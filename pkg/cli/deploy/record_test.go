@@ -23,10 +23,7 @@ func object(kind, namespace string, uid types.UID, managers ...string) *unstruct
 	o.SetNamespace(namespace)
 	o.SetName("shop")
 	o.SetUID(uid)
-	var fields []metav1.ManagedFieldsEntry
-	for _, m := range managers {
-		fields = append(fields, metav1.ManagedFieldsEntry{Manager: m})
-	}
+	fields := installtest.Each(managers, func(m string) metav1.ManagedFieldsEntry { return metav1.ManagedFieldsEntry{Manager: m} })
 	o.SetManagedFields(fields)
 	return o
 }
@@ -121,9 +118,7 @@ func TestMarked(t *testing.T) {
 	} {
 		installtest.Same(t, name+": the annotation", test.want, r.Annotate(o, test.live).GetAnnotations()[wellknown.AnnotationInstallation])
 	}
-	if len(o.GetAnnotations()) > 0 {
-		t.Error("the manifest itself was changed")
-	}
+	installtest.Same(t, "annotations of the manifest itself", 0, len(o.GetAnnotations()))
 }
 
 // A record without an installed version belongs to an interrupted installation, or to what a removal has kept.
@@ -133,8 +128,8 @@ func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 	installtest.Error(t, "remove shop.v1 with its own bundle", CheckRemoval(interrupted, "shop.v2", "mall"))
 	kept := Record{Namespace: "mall", Package: "shop", Objects: []Recorded{{Name: "shops.example.com"}}}
 	for name, test := range map[string]struct {
-		record Record
-		told   bool
+		record   Record
+		reported bool
 	}{
 		"a removal kept objects": {kept, true},
 		"no record":              {Record{Namespace: "mall", Package: "shop"}, false},
@@ -143,8 +138,8 @@ func TestRemovalWithoutAnInstalledVersion(t *testing.T) {
 		var r Removal
 		none := func(*unstructured.Unstructured) (*unstructured.Unstructured, error) { return nil, nil }
 		installtest.Must(t, r.Restrict(test.record, nil, nil, none))
-		told := slices.Contains(r.Messages, "no version of package shop is installed in namespace mall: only objects that an earlier removal kept can be removed")
-		if told != test.told || CheckRemoval(test.record, "shop.v1", "mall") != nil {
+		reported := slices.Contains(r.Messages, "no version of package shop is installed in namespace mall: only objects that an earlier removal kept can be removed")
+		if reported != test.reported || CheckRemoval(test.record, "shop.v1", "mall") != nil {
 			t.Errorf("%s: the messages are %q", name, r.Messages)
 		}
 	}
@@ -163,15 +158,14 @@ func TestRecordOfAnUpgrade(t *testing.T) {
 		t.Error("another version is known")
 	}
 	r.End()
-	if r.Has("shop.v1") || !r.Has("shop.v2") {
-		t.Errorf("after the upgrade the record names %q", r.CSV)
-	}
+	installtest.Same(t, "the record has shop.v1 after the upgrade", false, r.Has("shop.v1"))
+	installtest.Same(t, "the record has shop.v2 after the upgrade", true, r.Has("shop.v2"))
 }
 
 // What exists is described, unless the installation has created it and does not change it.
 func TestChanges(t *testing.T) {
 	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop", "labels": map[string]any{"level": "privileged"}}}}
-	foreign := object("Class", "", "2", "terraform")
+	unowned := object("Class", "", "2", "terraform")
 	account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "other", "namespace": "mall"}}}
 	own := account.DeepCopy()
 	own.SetName("own")
@@ -181,8 +175,8 @@ func TestChanges(t *testing.T) {
 		{Object: object("Unchanged", "", ""), Live: object("Unchanged", "", "1"), Action: Update},
 		{Object: object("Role", "mall", ""), Live: object("Role", "mall", "1"), Action: Update, Changed: []string{"rules"}},
 		{Object: namespace, Live: namespace, Action: Update, Changed: []string{"metadata.labels.level"}},
-		{Object: object("Class", "", ""), Live: foreign, Action: Overwrite, Changed: []string{"value"}},
-		{Object: object("Other", "", ""), Live: foreign, Action: Overwrite, Changed: []string{"value"}},
+		{Object: object("Class", "", ""), Live: unowned, Action: Overwrite, Changed: []string{"value"}},
+		{Object: object("Other", "", ""), Live: unowned, Action: Overwrite, Changed: []string{"value"}},
 		{Object: account, Live: account, Action: Keep},
 		{Object: own, Live: own, Action: Update},
 		{Object: own, Action: Create},
@@ -207,8 +201,7 @@ func TestRecord(t *testing.T) {
 	r.Add(Step{Object: object("Kept", "", ""), Live: object("Kept", "", "3"), Action: Keep})
 	r.SetUID(object("Class", "", "1"))
 	r.Add(Step{Object: created.Object, Live: object("Class", "", "1"), Action: Update})
-	data, err := r.Data()
-	installtest.Must(t, err)
+	data := installtest.OrPanic(r.Data())
 	again, err := ReadRecord(data)
 	installtest.Must(t, err)
 	want := []Recorded{
@@ -242,12 +235,8 @@ func TestRefuseInstall(t *testing.T) {
 		"replaces that of another package": {csv: version("shop.v2", "stock.v1"), there: Installed{version("stock.v1", ""), "stock"}, refused: true, noUpgrade: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := CheckInstall(test.csv, "shop", []Installed{test.there}); (err != nil) != test.refused {
-				t.Errorf("install reports %v", err)
-			}
-			if err := CheckUpgrade(test.csv, "shop", []Installed{test.there}, []string{test.adopted}); (err != nil) != test.noUpgrade {
-				t.Errorf("upgrade reports %v", err)
-			}
+			installtest.Same(t, "install is refused", test.refused, CheckInstall(test.csv, "shop", []Installed{test.there}) != nil)
+			installtest.Same(t, "upgrade is refused", test.noUpgrade, CheckUpgrade(test.csv, "shop", []Installed{test.there}, []string{test.adopted}) != nil)
 		})
 	}
 }
@@ -279,13 +268,9 @@ func TestUnknownPackages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			next, there := version("shop.v2", "shop.v1"), []Installed{{version("shop.v1", ""), test.there}}
 			installtest.Error(t, test.want, CheckUpgrade(next, test.bundle, there, nil))
-			if err := CheckUpgrade(next, test.bundle, there, []string{adopted}); (err == nil) != test.adoptable {
-				t.Errorf("adopted: %v", err)
-			}
+			installtest.Same(t, "it can be adopted", test.adoptable, CheckUpgrade(next, test.bundle, there, []string{adopted}) == nil)
 			next.Spec.Replaces = ""
-			if err := CheckInstall(next, test.bundle, there); (err != nil) != (test.bundle != "" && test.bundle == test.there) {
-				t.Errorf("installed next to it: %v", err)
-			}
+			installtest.Same(t, "install next to it is refused", test.bundle != "" && test.bundle == test.there, CheckInstall(next, test.bundle, there) != nil)
 		})
 	}
 }

@@ -26,11 +26,11 @@ func TestRemovalOf(t *testing.T) {
 	all := []string{"ClusterServiceVersion", "Role", "OperatorGroup", "Subscription"}
 	const namespaceStays = "Namespace shop stays"
 	for name, test := range map[string]struct {
-		objects     map[string]ObjectCounts
-		stored      string
-		others      []string
-		definitions bool
-		goes, told  []string
+		objects        map[string]ObjectCounts
+		stored         string
+		others         []string
+		definitions    bool
+		goes, messages []string
 	}{
 		"definitions stay": {counted(ObjectCounts{"a": 1, "b": 1}), "", nil, false, all,
 			[]string{"CustomResourceDefinition shop stays, with 2 objects", namespaceStays}},
@@ -57,10 +57,8 @@ func TestRemovalOf(t *testing.T) {
 				}
 			}
 			installtest.Same(t, "what is removed", test.goes, goes)
-			installtest.Same(t, "output", test.told, r.Messages)
-			if r.Definitions != definitions {
-				t.Errorf("%d definitions are listed as deleted, and %d are", r.Definitions, definitions)
-			}
+			installtest.Same(t, "output", test.messages, r.Messages)
+			installtest.Same(t, "definitions that are listed as deleted", definitions, r.Definitions)
 		})
 	}
 }
@@ -91,19 +89,19 @@ func TestOwn(t *testing.T) {
 		"Subscription shop stays: no installation by these commands created it; once nothing needs it: kubectl -n mall delete subscription.operators.coreos.com shop",
 	}
 	for name, test := range map[string]struct {
-		record     Record
-		earlier    []Record
-		group      *unstructured.Unstructured
-		goes, told []string
+		record         Record
+		earlier        []Record
+		group          *unstructured.Unstructured
+		goes, messages []string
 	}{
 		"created":                              {record: recordOf(true, group, subscription), goes: []string{"OperatorGroup", "Subscription"}},
-		"only changed":                         {record: recordOf(false, group, subscription), told: byHand},
-		"no record":                            {told: byHand},
-		"recreated by another":                 {record: recordOf(true, group, subscription), group: object(groupkind.OperatorGroup, "3"), goes: []string{"Subscription"}, told: byHand[:1]},
+		"only changed":                         {record: recordOf(false, group, subscription), messages: byHand},
+		"no record":                            {messages: byHand},
+		"recreated by another":                 {record: recordOf(true, group, subscription), group: object(groupkind.OperatorGroup, "3"), goes: []string{"Subscription"}, messages: byHand[:1]},
 		"group of an earlier installation":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, goes: []string{"OperatorGroup", "Subscription"}},
-		"forged record of another package":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, group: object(groupkind.OperatorGroup, "1", "kubectl"), goes: []string{"Subscription"}, told: byHand[:1]},
-		"Subscription of another's record":     {record: recordOf(true, group), earlier: []Record{recordOf(true, subscription)}, goes: []string{"OperatorGroup"}, told: byHand[1:]},
-		"group that an earlier one has joined": {record: recordOf(true, subscription), earlier: []Record{recordOf(false, group)}, goes: []string{"Subscription"}, told: byHand[:1]},
+		"forged record of another package":     {record: recordOf(true, subscription), earlier: []Record{recordOf(true, group)}, group: object(groupkind.OperatorGroup, "1", "kubectl"), goes: []string{"Subscription"}, messages: byHand[:1]},
+		"Subscription of another's record":     {record: recordOf(true, group), earlier: []Record{recordOf(true, subscription)}, goes: []string{"OperatorGroup"}, messages: byHand[1:]},
+		"group that an earlier one has joined": {record: recordOf(true, subscription), earlier: []Record{recordOf(false, group)}, goes: []string{"Subscription"}, messages: byHand[:1]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := func(o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
@@ -114,12 +112,9 @@ func TestOwn(t *testing.T) {
 			}
 			r := Removal{Delete: []*unstructured.Unstructured{group, subscription}}
 			installtest.Must(t, r.Restrict(test.record, test.earlier, nil, live))
-			var goes []string
-			for _, o := range r.Delete {
-				goes = append(goes, o.GetKind())
-			}
+			goes := installtest.Each(r.Delete, (*unstructured.Unstructured).GetKind)
 			installtest.Same(t, "what is removed", test.goes, goes)
-			installtest.Same(t, "output", test.told, r.Messages)
+			installtest.Same(t, "output", test.messages, r.Messages)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // An installation does not mark an existing Subscription as created by a bundle.
@@ -32,9 +33,8 @@ func TestAdoptSubscription(t *testing.T) {
 			adopted := object("", "", "")
 			adopted.SetAnnotations(ofBundle)
 			AdoptSubscription(adopted, test.live, "shop")
-			if says := len(adopted.GetAnnotations()) > 0; adopted.GetName() != test.want || says != test.ofBundle {
-				t.Errorf("it is %s with the annotations %v, want %s, of a bundle: %t", adopted.GetName(), adopted.GetAnnotations(), test.want, test.ofBundle)
-			}
+			installtest.Same(t, "name", test.want, adopted.GetName())
+			installtest.Same(t, "its annotations name a bundle", test.ofBundle, len(adopted.GetAnnotations()) > 0)
 		})
 	}
 }

@@ -11,8 +11,7 @@ import (
 // The page that findings and alerts name exists, and needs at most five commands.
 func TestEmergencyIsDocumented(t *testing.T) {
 	read := func(file string) string {
-		text, err := os.ReadFile("../../../" + file)
-		installtest.Must(t, err)
+		text := installtest.OrPanic(os.ReadFile("../../../" + file))
 		return string(text)
 	}
 	steps, found := strings.CutPrefix(read("docs/admin/emergency.md"), "# "+Emergency+"\n")

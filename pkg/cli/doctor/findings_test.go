@@ -98,7 +98,7 @@ func mayNotRead(kinds ...string) func(*Service) {
 func (c *cluster) judge() []Finding {
 	c.Webhooks = append(Webhooks(c.validating, nil, c.crds), c.apis...)
 	for _, w := range c.Webhooks {
-		if _, told := c.Answers[w.String()]; !told {
+		if _, known := c.Answers[w.String()]; !known {
 			c.Answers[w.String()] = answering(c.Services[w.Service].Ports[w.Port])
 		}
 	}
@@ -189,7 +189,7 @@ func TestJudge(t *testing.T) {
 	missing, ignoredMissing := found{Error, "ServiceMissing", 1}, found{Warning, "ServiceMissing", 1}
 	down, ignoredDown := found{Error, "NoReadyEndpoints", 1}, found{Warning, "NoReadyEndpoints", 1}
 	deadlock, possible := found{Error, Deadlock, 1}, found{Warning, PossibleDeadlock, 1}
-	foreign, notAsked := found{Error, "ForeignCertificate", 1}, found{Unknown, NotAsked, 1}
+	otherCertificate, notAsked := found{Error, "ForeignCertificate", 1}, found{Unknown, NotAsked, 1}
 	others := answered(answering(2, "pod a presents another", "pod b presents another"))
 	crashed, lost, workloadsLost := served(), served(withoutPods), served(withoutPods, withoutTemplates)
 	bankLost := func(c *cluster) { c.change(bank, withoutPods) }
@@ -216,7 +216,7 @@ func TestJudge(t *testing.T) {
 		"a caBundle of noise": {hooked(fail, "configmaps", func(c *cluster) {
 			c.v().ClientConfig.CABundle = []byte("noise")
 		}), []found{{Error, "CABundleUnreadable", 1}}},
-		"another client's certificate": {hooked(fail, "configmaps", others), []found{foreign}},
+		"another client's certificate": {hooked(fail, "configmaps", others), []found{otherCertificate}},
 		"one pod of two with another client's certificate": {hooked(fail, "configmaps", answered(answering(2, "pod b presents another"))),
 			[]found{{Error, SomePodsFail, 1}}},
 		"one pod of two with another client's certificate, and ignored": {hooked(ignore, "configmaps", answered(answering(2, "pod b presents another"))),
@@ -269,7 +269,7 @@ func TestJudge(t *testing.T) {
 		"it is called for its own pods":                              {hooked(fail, "pods"), []found{possible}},
 		"for its own pods, which are lost":                           {hooked(fail, "pods", lost), []found{down, deadlock}},
 		"for its own pods, which crash: they restart in place":       {hooked(fail, "pods", crashed), []found{down, possible}},
-		"for its own pods, which serve another client's certificate": {hooked(fail, "pods", others), []found{foreign, possible}},
+		"for its own pods, which serve another client's certificate": {hooked(fail, "pods", others), []found{otherCertificate, possible}},
 		"for its own pods, which are being deleted and serve till then": {hooked(fail, "pods",
 			served(withoutPods, func(s *Service) { s.Ready, s.Ports = 2, map[int32]int{443: 2} })), []found{possible}},
 		"for all pods, and no Service": {hooked(fail, "pods", func(c *cluster) {
@@ -282,7 +282,7 @@ func TestJudge(t *testing.T) {
 			objects(with("app", "shop")), served(withPod(Pod{Placed: true, Started: true}))), []found{down, possible}},
 		"for the endpoints of pods that crash": {hooked(fail, "endpointslices", crashed), []found{down, deadlock}},
 		"for endpoints":                        {hooked(fail, "endpointslices"), []found{possible}},
-		"for endpoints, with pods that serve another client's certificate": {hooked(fail, "endpointslices", others), []found{foreign, possible}},
+		"for endpoints, with pods that serve another client's certificate": {hooked(fail, "endpointslices", others), []found{otherCertificate, possible}},
 		"for endpoints that are created, and exist":                        {hooked(fail, "endpointslices", creations, lost), []found{down}},
 		"for endpoints that are created, and do not exist": {hooked(fail, "endpointslices", creations, served(withoutPods, withoutSlices)),
 			[]found{down, deadlock}},

@@ -96,9 +96,6 @@ func TestTemplates(t *testing.T) {
 	w.StatefulSets.Items = []appsv1.StatefulSet{{Spec: appsv1.StatefulSetSpec{Template: labelled("stateful-set")}}}
 	w.DaemonSets.Items = []appsv1.DaemonSet{{Spec: appsv1.DaemonSetSpec{Template: labelled("daemon-set")}}, {Spec: appsv1.DaemonSetSpec{Template: labelled("daemon-set", "bank")}}}
 
-	var got []string
-	for _, labels := range w.Templates(map[string]string{"app": "shop"}) {
-		got = append(got, labels["by"])
-	}
+	got := installtest.Each(w.Templates(map[string]string{"app": "shop"}), func(labels map[string]string) string { return labels["by"] })
 	installtest.Same(t, "templates", []string{"version-2", "version-3", "rollout", "scaled-down", "stateful-set", "daemon-set"}, got)
 }

@@ -31,8 +31,7 @@ func answers(t *testing.T, texts map[string]string, more func(*http.ServeMux)) *
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	c, err := New(&rest.Config{Host: server.URL})
-	installtest.Must(t, err)
+	c := installtest.OrPanic(New(&rest.Config{Host: server.URL}))
 	return c
 }
 

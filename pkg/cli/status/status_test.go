@@ -131,9 +131,8 @@ func TestNames(t *testing.T) {
 
 func TestSame(t *testing.T) {
 	first, again, other := Of(facts(), "", now), Of(facts(), "", now), Of(facts(), "shop", now)
-	if !first.Same(again) || first.Same(other) {
-		t.Error("a status is the same as itself, and as no other")
-	}
+	installtest.Same(t, "a status is the same as itself", true, first.Same(again))
+	installtest.Same(t, "a status is the same as another", false, first.Same(other))
 }
 
 // What may not be read is not reported as missing.
@@ -146,10 +145,7 @@ func TestUnseenRegistrations(t *testing.T) {
 		Status:     operatorsv1alpha1.ClusterServiceVersionStatus{Phase: operatorsv1alpha1.CSVPhaseSucceeded},
 	}}
 	s := Of(f, "shop", now)
-	var states []string
-	for _, w := range s.Webhooks {
-		states = append(states, w.Name+" "+w.State)
-	}
+	states := installtest.Each(s.Webhooks, func(w Webhook) string { return w.Name + " " + w.State })
 	installtest.Among(t, states, "v.shop.io Registered", "c.shop.io Unreachable", "v.other.io Unknown")
 	var printed strings.Builder
 	s.Print(output.New(&printed), false, now)

@@ -78,10 +78,9 @@ func TestUnreportedWebhooks(t *testing.T) {
 			f := Facts{CSVs: []operatorsv1alpha1.ClusterServiceVersion{test.csv}, Facts: doctor.Facts{
 				Webhooks: test.hooks, Services: map[types.NamespacedName]doctor.Service{service: {By: route.ByClusterIP, Ports: map[int32]int{443: test.ready}, Ready: test.ready}},
 			}}
-			var got []string
-			for _, w := range Of(f, "inn", now).Webhooks {
-				got = append(got, w.Name+" "+w.Type+" "+w.State+" "+w.Reason+": "+w.Problem)
-			}
+			got := installtest.Each(Of(f, "inn", now).Webhooks, func(w Webhook) string {
+				return w.Name + " " + w.Type + " " + w.State + " " + w.Reason + ": " + w.Problem
+			})
 			installtest.Same(t, "webhooks", test.want, got)
 		})
 	}

@@ -381,17 +381,17 @@ func TestProgress(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCluster("v1", "a", "b", "c", "d", "e")
 				c.answers = test.answers
-				var told []string
+				var reports []string
 				_, _ = Migrate(t.Context(), c, "v2", time.Minute, func(p Progress) {
 					if p.All == 0 {
 						return
 					}
-					told = append(told, fmt.Sprintf("%d/%d", p.Done, p.All))
+					reports = append(reports, fmt.Sprintf("%d/%d", p.Done, p.All))
 					if p.Final {
-						told = append(told, "final")
+						reports = append(reports, "final")
 					}
 				})
-				installtest.Same(t, "reported", test.want, strings.Join(told, " "))
+				installtest.Same(t, "reported", test.want, strings.Join(reports, " "))
 			})
 		})
 	}

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -93,9 +93,7 @@ func TestDeletionOfABlockingSecret(t *testing.T) {
 			if len(plan.Questions) > 0 {
 				t.Fatalf("asked: %+v", plan.Questions)
 			}
-			if got := verbsFor(plan, secret); !slices.Equal(got, test.want) {
-				t.Errorf("the plan does %q, want %q", got, test.want)
-			}
+			installtest.Same(t, "what the plan does", test.want, verbsFor(plan, secret))
 			if again := plan.Requeue.At.Sub(now); (again <= 0) != (len(test.want) > 0) || again > 30*time.Second {
 				t.Errorf("it is reconciled again after %s (%s)", again, plan.Requeue.Reason)
 			}
@@ -123,9 +121,7 @@ func TestRecreatedImmutableSecret(t *testing.T) {
 			results.Learned = append(results.Learned, respond(t, plan)...)
 			plan = answered(t, f, results)
 		}
-		if got := verbsFor(plan, secret); !slices.Equal(got, test.want) {
-			t.Errorf("%s: the plan does %q, want %q", name, got, test.want)
-		}
+		installtest.Same(t, name+": what the plan does", test.want, verbsFor(plan, secret))
 		if again := plan.Requeue.At.Sub(now); test.want == nil && again <= 0 {
 			t.Errorf("%s: it is reconciled again after %s (%s)", name, again, plan.Requeue.Reason)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // One write adopts an OperatorCondition: after it the manager compares the object with what it is to
@@ -37,15 +38,9 @@ func TestAdoptionOfAnOperatorCondition(t *testing.T) {
 			live.SetOwnerReferences(owners)
 			step := adoptCondition(live, csv)
 			adopted := step.Object.(*unstructured.Unstructured)
-			if !csvspec.OwnedBy(adopted, csv) {
-				t.Errorf("it is not the ClusterServiceVersion's after the write: labels %v, owners %v", adopted.GetLabels(), adopted.GetOwnerReferences())
-			}
-			if kept := slices.Contains(adopted.GetOwnerReferences(), keeper); kept != slices.Contains(owners, keeper) {
-				t.Errorf("owners %v", adopted.GetOwnerReferences())
-			}
-			if slices.Contains(adopted.GetOwnerReferences(), before) {
-				t.Error("a ClusterServiceVersion that was deleted is an owner still")
-			}
+			installtest.Same(t, "it is the ClusterServiceVersion's after the write", true, csvspec.OwnedBy(adopted, csv))
+			installtest.Same(t, "the owner is kept", slices.Contains(owners, keeper), slices.Contains(adopted.GetOwnerReferences(), keeper))
+			installtest.Same(t, "the owner that was deleted is kept", false, slices.Contains(adopted.GetOwnerReferences(), before))
 			if step.Desired == nil {
 				t.Error("the answer is compared with nothing: another client that undoes the write is fought without limit")
 			}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -42,8 +41,7 @@ func respond(t *testing.T, plan Plan) []Result {
 		case ReadSecret:
 			results = append(results, SecretRead{Name: q.Name})
 		case MintCertificate:
-			generation, err := certs.Mint(q.Request)
-			installtest.Must(t, err)
+			generation := installtest.OrPanic(certs.Mint(q.Request))
 			results = append(results, Minted{q.Secret, generation})
 		default:
 			t.Fatalf("asked: %T", question)
@@ -79,9 +77,7 @@ func TestDecisionsContinueWithResults(t *testing.T) {
 		"create Service shop/manager-service", "create Role shop/manager-service-cert", "create RoleBinding shop/manager-service-cert",
 		"create Secret shop/manager-service-cert", "create Deployment shop/manager",
 	}
-	if diff := cmp.Diff(want, steps); diff != "" {
-		t.Error(diff)
-	}
+	installtest.Same(t, "steps", want, steps)
 }
 
 // Whether the owner of an object exists is an answer: equal facts and results lead to equal plans.
@@ -106,9 +102,7 @@ func TestOwnerOfASecret(t *testing.T) {
 				message += status.Certificate.Message
 			}
 		}
-		if refused := strings.Contains(message, "belongs to ClusterServiceVersion shop/other.v1"); refused != exists {
-			t.Errorf("the owner exists: %t, message: %q, questions: %T", exists, message, plan.Questions)
-		}
+		installtest.Same(t, "it is refused", exists, strings.Contains(message, "belongs to ClusterServiceVersion shop/other.v1"))
 	}
 }
 
@@ -116,11 +110,9 @@ func TestOwnerOfASecret(t *testing.T) {
 // decision ends with an error, and the retry mints another one.
 func TestMintedKeyIsNotValid(t *testing.T) {
 	request := certs.Request{Number: 1, Names: certs.DNSNames("manager-service", "shop"), NotBefore: now.Add(time.Hour), NotAfter: now.Add(2 * time.Hour)}
-	generation, err := certs.Mint(request)
-	installtest.Must(t, err)
+	generation := installtest.OrPanic(certs.Mint(request))
 	const secret = "manager-service-cert"
 	results := Results{Learned: []Result{SecretRead{Name: secret}, Minted{secret, generation}}, Answers: NewAnswers()}
-	if _, err := Decide(operatorFacts(), results, now); err == nil || !strings.Contains(err.Error(), secret) {
-		t.Errorf("the decision ends with %v", err)
-	}
+	_, err := Decide(operatorFacts(), results, now)
+	installtest.Error(t, secret, err)
 }

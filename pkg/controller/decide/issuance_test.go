@@ -26,10 +26,7 @@ import (
 // controller has everything that docs/developer/certificate-provider.md lists. Each message names the
 // next step.
 func TestEveryProviderIsComplete(t *testing.T) {
-	var listed []string
-	for _, name := range managerv1alpha1.CertificateProviders() {
-		listed = append(listed, string(name))
-	}
+	listed := installtest.Each(managerv1alpha1.CertificateProviders(), func(name managerv1alpha1.CertificateProvider) string { return string(name) })
 	if !slices.Equal(issuers.Names(), listed) {
 		t.Errorf("Providers in pkg/certs/issuers/providers.go has %q, CertificateProviders in pkg/apis/manager/v1alpha1/providers.go has %q: add what one of them lacks", issuers.Names(), listed)
 	}
@@ -39,9 +36,8 @@ func TestEveryProviderIsComplete(t *testing.T) {
 			contains(t, "docs/admin/certificate-providers.md", "\n| `"+string(p.Name)+"` | ")
 			contains(t, "docs/glossary.md", "`"+string(p.Name)+"`")
 			if p.Name == managerv1alpha1.ProviderManager || p.Name == managerv1alpha1.ProviderNone {
-				if issuers.HasController(p.Name) || len(p.Kinds) > 0 {
-					t.Error("it has a controller")
-				}
+				installtest.Same(t, "it has a controller", false, issuers.HasController(p.Name))
+				installtest.None(t, "kinds", p.Kinds)
 				return
 			}
 			checkController(t, p)
@@ -103,8 +99,7 @@ func contains(t *testing.T, file, text string) {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../" + file)
-	installtest.Must(t, err)
+	text := installtest.OrPanic(os.ReadFile("../../../" + file))
 	return string(text)
 }
 
@@ -180,13 +175,13 @@ func TestNothingIsRequestedOfAnotherClientsIssuer(t *testing.T) {
 }
 
 // answerWithIssuers answers a question: nothing exists but Issuers of another client.
-func answerWithIssuers(d *decision, question Question, foreign []string) {
+func answerWithIssuers(d *decision, question Question, unowned []string) {
 	switch q := question.(type) {
 	case ReadSecret:
 		d.secrets[q.Name] = nil
 	case WatchObject:
 		object := Object{Cached: true}
-		if q.Resource == issuers.Issuers && slices.Contains(foreign, q.Name) {
+		if q.Resource == issuers.Issuers && slices.Contains(unowned, q.Name) {
 			object.Live = &unstructured.Unstructured{Object: map[string]any{"apiVersion": "cert-manager.io/v1", "kind": "Issuer"}}
 			object.Live.SetNamespace(q.Namespace)
 			object.Live.SetName(q.Name)

@@ -1,10 +1,10 @@
 package decide
 
 import (
-	"fmt"
 	"testing"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A forged status costs a limited number of reads.
@@ -16,10 +16,7 @@ func TestRecordedWebhooks(t *testing.T) {
 		}
 		return d
 	}
-	var many []string
-	for i := range 10000 {
-		many = append(many, fmt.Sprint("w", i))
-	}
+	many := installtest.ListOf(10000)
 	for name, test := range map[string]struct {
 		status managerv1alpha1.WebhookRolloutStatus
 		want   int
@@ -29,8 +26,6 @@ func TestRecordedWebhooks(t *testing.T) {
 		"the same":          {managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{deploymentWith("a", "a"), deploymentWith("a")}}, 1},
 		"more than allowed": {managerv1alpha1.WebhookRolloutStatus{Deployments: []managerv1alpha1.DeploymentStatus{deploymentWith(many...)}}, maxRecorded},
 	} {
-		if got := len(recordedWebhooks(test.status)); got != test.want {
-			t.Errorf("%s: %d webhooks, want %d", name, got, test.want)
-		}
+		installtest.Same(t, "webhooks "+name, test.want, len(recordedWebhooks(test.status)))
 	}
 }

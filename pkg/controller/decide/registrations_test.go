@@ -13,6 +13,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/owners"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout/drift"
 )
@@ -52,7 +53,7 @@ func TestUnlabelledRegistrations(t *testing.T) {
 	client := func(namespace, service string) admissionregistrationv1.WebhookClientConfig {
 		return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{Namespace: namespace, Name: service}}
 	}
-	own, foreign := client("shop", "manager-service"), client("gatekeeper", "gatekeeper-webhook-service")
+	own, other := client("shop", "manager-service"), client("gatekeeper", "gatekeeper-webhook-service")
 	otherOperator := csvspec.OwnerLabels(&operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Namespace: "elsewhere", Name: "other.v1"}})
 	for title, test := range map[string]struct {
 		name    string
@@ -61,8 +62,8 @@ func TestUnlabelledRegistrations(t *testing.T) {
 		adopted bool
 	}{
 		"calls the operator's Service":                  {name: "v-x7k2p", calls: own, adopted: true},
-		"has the derived name":                          {name: derived, calls: foreign, adopted: true},
-		"only recorded":                                 {name: "gatekeeper-validating-webhook-configuration", calls: foreign},
+		"has the derived name":                          {name: derived, calls: other, adopted: true},
+		"only recorded":                                 {name: "gatekeeper-validating-webhook-configuration", calls: other},
 		"only recorded, calls a namesake":               {name: "v", calls: client("gatekeeper", "manager-service")},
 		"has the labels of another operator that lives": {name: "v", calls: own, labels: otherOperator},
 	} {
@@ -76,9 +77,7 @@ func TestUnlabelledRegistrations(t *testing.T) {
 				answers.Owners["elsewhere/other.v1"] = true
 				read := trusted{secret: "manager-service-cert", Trust: Trust{Unlabelled: []drift.Object{o}}}
 				d := newDecision(f, Results{Learned: []Result{read}, Answers: answers}, now)
-				if adopted := len(d.Observed.Validating)+len(d.Observed.Mutating) == 1; adopted != test.adopted {
-					t.Errorf("%s: adopted: %t", kind, adopted)
-				}
+				installtest.Same(t, kind+": adopted", test.adopted, len(d.Observed.Validating)+len(d.Observed.Mutating) == 1)
 			}
 		})
 	}

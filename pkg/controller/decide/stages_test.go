@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,19 +65,13 @@ func answered(t *testing.T, f Facts, results Results) Plan {
 	before := dump.ForHash(f) + dump.ForHash(results)
 	plan, err := Decide(f, results, now)
 	installtest.Must(t, err)
-	if diff := cmp.Diff(before, dump.ForHash(f)+dump.ForHash(results)); diff != "" {
-		t.Fatalf("the decision changes what it is given: %s", diff)
-	}
+	installtest.Same(t, "facts and results after the decision", before, dump.ForHash(f)+dump.ForHash(results))
 	return plan
 }
 
 // stepsOf returns the steps of a plan of an early stage.
 func stepsOf(plan Plan) []string {
-	var steps []string
-	for _, step := range plan.Steps {
-		steps = append(steps, string(step.Verb)+" "+step.Key())
-	}
-	return steps
+	return installtest.Each(plan.Steps, func(step rollout.Step) string { return string(step.Verb) + " " + step.Key() })
 }
 
 // Each stage waits for what the previous one wrote: metadata, lifted roles, their bindings.
@@ -91,9 +84,8 @@ func TestStages(t *testing.T) {
 		"create ClusterRoleBinding operator",
 	} {
 		plan := decided(t, f, results...)
-		if diff := cmp.Diff([]string{want}, stepsOf(plan)); diff != "" || !plan.Continues {
-			t.Fatalf("continues: %t, %s", plan.Continues, diff)
-		}
+		installtest.Same(t, "steps", []string{want}, stepsOf(plan))
+		installtest.Same(t, "it continues", true, plan.Continues)
 		results = append(results, Written{Step: plan.Steps[0], Object: plan.Steps[0].Object})
 	}
 	last := decided(t, f, results...)
@@ -140,25 +132,19 @@ func TestMetadataOfAClusterServiceVersion(t *testing.T) {
 			for _, step := range d.metadataSteps() {
 				got = slices.Sorted(maps.Keys(step.Fields))
 			}
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
-			}
-			if problem := d.finalizerProblem(); (problem != "") != test.problem {
-				t.Errorf("finalizer: %q", problem)
-			}
+			installtest.Same(t, "plan", test.want, got)
+			installtest.Same(t, "there is a problem with the finalizer", test.problem, d.finalizerProblem() != "")
 		})
 	}
 }
 
 // A binding is not written to a role that another client created or changed.
 func TestRoleOfAnotherClientIsNotBound(t *testing.T) {
-	foreign := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "operator"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}}
+	existing := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "operator"}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}}}
 	f := stageFacts()
 	f.CSV.Finalizers, f.CSV.Annotations = []string{wellknown.FinalizerCSV}, f.Scope.Annotations()
 	plan := decided(t, f)
-	plan = decided(t, f, Occupied{Step: plan.Steps[0], Existing: foreign})
-	if plan.Continues {
-		t.Errorf("steps: %v", stepsOf(plan))
-	}
+	plan = decided(t, f, Occupied{Step: plan.Steps[0], Existing: existing})
+	installtest.Same(t, "it continues", false, plan.Continues)
 	installtest.Same(t, "not lifted", []string{"ClusterRole operator", "ClusterRoleBinding operator"}, slices.Sorted(maps.Keys(plan.NotLifted)))
 }

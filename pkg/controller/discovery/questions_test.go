@@ -85,16 +85,14 @@ func TestQuestions(t *testing.T) {
 }
 
 func answeredAtOnce(t *testing.T, s *playedServer) {
-	if got := s.answered("a", "one"); got != "one" || len(s.wakes()) > 0 {
-		t.Errorf("the answer is %q", got)
-	}
+	installtest.Same(t, "the answer", "one", s.answered("a", "one"))
+	installtest.None(t, "what is queued", s.wakes())
 	if got, took := s.asks("b"); got != "one" || took != 0 || s.began != 1 {
 		t.Errorf("the answer is %q after %s and %d questions", got, took, s.began)
 	}
 	<-time.After(MaxAge)
-	if got := s.answered("a", "two"); got != "two" || s.began != 2 {
-		t.Errorf("the answer is %q after %d questions", got, s.began)
-	}
+	installtest.Same(t, "the answer", "two", s.answered("a", "two"))
+	installtest.Same(t, "questions", 2, s.began)
 }
 
 func waitsForOneQuestion(t *testing.T, s *playedServer) {
@@ -126,9 +124,7 @@ func asksAfterPauses(t *testing.T, s *playedServer) {
 	if s.began < 20 || s.began > 30 || s.ended < s.began-1 {
 		t.Errorf("%d questions in 10 minutes, %d ended", s.began, s.ended)
 	}
-	if names := s.wakes(); len(names) > 0 {
-		t.Errorf("%v are queued, with nothing new", names)
-	}
+	installtest.None(t, "what is queued", s.wakes())
 }
 
 func keepsTheLastAnswer(t *testing.T, s *playedServer) {
@@ -144,9 +140,7 @@ func keepsTheLastAnswer(t *testing.T, s *playedServer) {
 		t.Errorf("of one that was slow it is %q after %s", got, took)
 	}
 	s.answers <- "one"
-	if names := s.wakes(); len(names) > 0 {
-		t.Errorf("%v are queued, with nothing new", names)
-	}
+	installtest.None(t, "what is queued", s.wakes())
 }
 
 func asksAgain(t *testing.T, s *playedServer) {
@@ -166,9 +160,8 @@ func dropsAVoidAnswer(t *testing.T, s *playedServer) {
 		s.answers <- "before"
 		s.answers <- "after"
 	}()
-	if got, _ := s.asks("a"); got != "after" {
-		t.Errorf("the answer is %q", got)
-	}
+	got, _ := s.asks("a")
+	installtest.Same(t, "the answer", "after", got)
 }
 
 func queuesAfterAVoidAnswer(t *testing.T, s *playedServer) {

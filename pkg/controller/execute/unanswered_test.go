@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,13 +63,10 @@ func TestHungWebhooksAreReported(t *testing.T) {
 		if err != nil || ctx.Err() != nil {
 			t.Fatalf("%v, %v", err, ctx.Err())
 		}
-		if !write.IsUnanswered(outcome.Deferred) {
-			t.Errorf("the reconciliation ends with %v", outcome.Deferred)
-		}
+		installtest.Same(t, "the write is unanswered", true, write.IsUnanswered(outcome.Deferred))
 		installtest.Contains(t, outcome.Deferred.Error(), "Service shop/manager-service", "Secret shop/manager-service-cert", "Deployment shop/manager")
-		if d := outcome.Status.Deployments; len(d) != 1 || !strings.Contains(d[0].Message, "does not answer") {
-			t.Errorf("the status is %+v", d)
-		}
+		installtest.Same(t, "the number of Deployments in the status", 1, len(outcome.Status.Deployments))
+		installtest.Contains(t, outcome.Status.Deployments[0].Message, "does not answer")
 	})
 }
 
@@ -107,11 +103,8 @@ func TestResyncIsRecorded(t *testing.T) {
 		}
 		r := &run{Executor: e, csv: installtest.Operator(nil), sender: &write.Sender{Writer: &write.Writer{Set: clients.Set{Kube: kube}, Now: now}}}
 		step := rollout.Step{Verb: rollout.ResyncVolumes, Object: pod, Live: pod}
-		if _, err := r.apply(t.Context(), decide.Plan{Plan: rollout.Plan{Steps: []rollout.Step{step}}}); err != nil {
-			t.Fatal(err)
-		}
-		if at := e.Contested.ResyncedAt(pod); !at.Equal(c.want) {
-			t.Errorf("%s: recorded %s, want %s", name, at, c.want)
-		}
+		_, err := r.apply(t.Context(), decide.Plan{Plan: rollout.Plan{Steps: []rollout.Step{step}}})
+		installtest.Must(t, err)
+		installtest.Same(t, name, c.want, e.Contested.ResyncedAt(pod))
 	}
 }

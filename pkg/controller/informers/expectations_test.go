@@ -45,11 +45,7 @@ func TestGrace(t *testing.T) {
 	for _, grace := range []time.Duration{time.Second, time.Hour} {
 		e, k := &Expectations{Grace: grace}, queue.CSVKey("shop", "operator.v1")
 		e.Add(k, Write{Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "no cache has it"}}, At: now})
-		if e.Fulfilled(k, &Caches{}, now.Add(grace-1)) {
-			t.Errorf("a grace of %s ends before its time", grace)
-		}
-		if !e.Fulfilled(k, &Caches{}, now.Add(grace)) {
-			t.Errorf("a grace of %s does not end", grace)
-		}
+		installtest.Same(t, "the grace ends early", false, e.Fulfilled(k, &Caches{}, now.Add(grace-1)))
+		installtest.Same(t, "the grace ends", true, e.Fulfilled(k, &Caches{}, now.Add(grace)))
 	}
 }

@@ -3,7 +3,6 @@ package informers
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,13 +17,11 @@ func TestCachedVersionsLackDescriptions(t *testing.T) {
 	annotations := map[string]string{"example.com/team": "red", corev1.LastAppliedConfigAnnotation: "{}"}
 	csv := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "operator.v1", Annotations: annotations}}
 	csv.Spec.Description = "long"
-	if _, err := withoutProse(csv); err != nil {
-		t.Fatal(err)
-	}
+	_, err := withoutProse(csv)
+	installtest.Must(t, err)
 	want := &operatorsv1alpha1.ClusterServiceVersion{ObjectMeta: metav1.ObjectMeta{Name: "operator.v1", Annotations: map[string]string{"example.com/team": "red"}}}
-	if diff := cmp.Diff(want.ObjectMeta, csv.ObjectMeta); diff != "" || csv.Spec.Description != "" {
-		t.Errorf("description %q, metadata (-want +got):\n%s", csv.Spec.Description, diff)
-	}
+	installtest.Same(t, "metadata", want.ObjectMeta, csv.ObjectMeta)
+	installtest.Same(t, "description", "", csv.Spec.Description)
 }
 
 // A cached pod has its named ports: the targetPort of a Service may be a name.

@@ -18,13 +18,11 @@ import (
 // Metrics have only what the status of a WebhookRollout has now.
 func TestStatusCollector(t *testing.T) {
 	rollout := &managerv1alpha1.WebhookRollout{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "shop.v1"}}
-	told := []*managerv1alpha1.WebhookRollout{rollout}
-	collector := statusCollector{func() []*managerv1alpha1.WebhookRollout { return told }}
+	rollouts := []*managerv1alpha1.WebhookRollout{rollout}
+	collector := statusCollector{func() []*managerv1alpha1.WebhookRollout { return rollouts }}
 	expect := func(want string) {
 		t.Helper()
-		if err := testutil.CollectAndCompare(collector, strings.NewReader(want)); err != nil {
-			t.Error(err)
-		}
+		installtest.Must(t, testutil.CollectAndCompare(collector, strings.NewReader(want)))
 	}
 	expect("")
 
@@ -79,7 +77,7 @@ olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="s
 olm_webhook_manager_webhook_state{csv="shop.v1",deployment="worker",namespace="shop",state="Waiting",type="ValidatingAdmissionWebhook",webhook="v.shop.io"} 0
 `)
 
-	told = nil
+	rollouts = nil
 	expect("")
 }
 
@@ -98,18 +96,14 @@ func TestMetricNames(t *testing.T) {
 	m.ObserveReconciliation("ClusterServiceVersion", time.Second, nil)
 	m.writes.WithLabelValues("create", "Service", "ok")
 	m.registrations.WithLabelValues("ConversionWebhook").Observe(1)
-	problems, err := testutil.GatherAndLint(registry)
-	installtest.Must(t, err)
+	problems := installtest.OrPanic(testutil.GatherAndLint(registry))
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
-	families, err := registry.Gather()
-	installtest.Must(t, err)
+	families := installtest.OrPanic(registry.Gather())
 	for _, f := range families {
 		name := f.GetName()
-		if !strings.HasPrefix(name, "olm_webhook_manager_") {
-			t.Errorf("%s: does not begin with the name of this program", name)
-		}
+		installtest.Prefix(t, "the name", "olm_webhook_manager_", name)
 		if strings.Contains(f.GetHelp(), "since 1970") != strings.HasSuffix(name, "_timestamp_seconds") {
 			t.Errorf("%s: an instant is called _timestamp_seconds, and nothing else is", name)
 		}

@@ -1,8 +1,9 @@
 package queue
 
 import (
-	"slices"
 	"testing"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // Keys that wait for a namespace are added one after the other, each once, also if the one that was added
@@ -12,9 +13,7 @@ func TestLocks(t *testing.T) {
 	l := NewLocks(func(k Key) { added = append(added, k.Name) })
 	expect := func(when string, want ...string) {
 		t.Helper()
-		if !slices.Equal(added, want) {
-			t.Errorf("%s: %q were added, want %q", when, added, want)
-		}
+		installtest.Same(t, "added "+when, want, added)
 	}
 	a, b, c, other := CSVKey("shop", "a"), CSVKey("shop", "b"), CSVKey("shop", "c"), CSVKey("other", "d")
 	if !l.TryLock(a) || l.TryLock(b) || l.TryLock(c) || l.TryLock(b) || !l.TryLock(other) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 func TestSlowKeys(t *testing.T) {
@@ -39,19 +41,13 @@ func TestSlowKeys(t *testing.T) {
 	}
 
 	first(slowAfter, true)
-	if len(added) != 1 || added[0] != keys[2] {
-		t.Fatalf("%v were added after the first ended", added)
-	}
+	installtest.Same(t, "added after the first ended", keys[2:3], added)
 	third := start(keys[2], true)
 	start(keys[0], false)
 	second(0, true)
-	if len(added) != 2 || added[1] != keys[3] {
-		t.Fatalf("%v were added after the second ended", added)
-	}
+	installtest.Same(t, "added after the second ended", keys[2:4], added)
 	start(keys[1], true)(0, true) // it is not slow any more
-	if len(added) != 3 || added[2] != keys[0] {
-		t.Fatalf("%v were added at the end", added)
-	}
+	installtest.Same(t, "added at the end", []Key{keys[2], keys[3], keys[0]}, added)
 	start(keys[3], true)(0, true)
 	third(0, true)
 	if len(added) != 3 {

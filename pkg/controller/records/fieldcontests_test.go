@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // A repeated change is a contest. Another change, or the same change of another object, is not
@@ -23,9 +25,8 @@ func TestFieldContests(t *testing.T) {
 	if !slices.Equal(held, []string{"a"}) || !until.Equal(now.Add(time.Minute)) || !strings.Contains(why, "Namespace shop") {
 		t.Errorf("held %v until %v: %s", held, until, why)
 	}
-	if contest := f.Of(shop); !contest.Contested() {
-		t.Error("it is not recorded as a contest")
-	}
+	contest := f.Of(shop)
+	installtest.Same(t, "it is recorded as a contest", true, contest.Contested())
 	if held, _, _ := f.Held(shop, map[string]string{"a": ""}, now); len(held) > 0 {
 		t.Errorf("removed: held %v", held)
 	}
@@ -39,7 +40,5 @@ func TestFieldContests(t *testing.T) {
 		t.Errorf("held for ever: %v", held)
 	}
 	f.Wrote(FieldObject{"Namespace mall", "2"}, add, now.Add(2*time.Hour))
-	if len(f.known) != 1 {
-		t.Errorf("%d objects are remembered for ever", len(f.known))
-	}
+	installtest.Same(t, "objects that are remembered", 1, len(f.known))
 }

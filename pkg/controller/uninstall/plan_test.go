@@ -40,9 +40,7 @@ func TestDryDeletion(t *testing.T) {
 		if !known {
 			t.Fatalf("no encoder for %s", mediaType)
 		}
-		text, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), &sent)
-		installtest.Must(t, err)
-		return text
+		return installtest.OrPanic(runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), &sent))
 	}
 	for name, body := range map[string][]byte{"JSON": encoded(runtime.ContentTypeJSON), "protobuf": encoded(runtime.ContentTypeProtobuf), "none": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -50,8 +48,7 @@ func TestDryDeletion(t *testing.T) {
 			installtest.Must(t, err)
 			dry, err := dryDeletion(r)
 			installtest.Must(t, err)
-			text, err := io.ReadAll(dry.Body)
-			installtest.Must(t, err)
+			text := installtest.OrPanic(io.ReadAll(dry.Body))
 			var got metav1.DeleteOptions
 			installtest.Must(t, json.Unmarshal(text, &got))
 			want := metav1.DeleteOptions{TypeMeta: metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"}, DryRun: []string{"All"}}

@@ -41,10 +41,8 @@ func TestRefusedEnd(t *testing.T) {
 			return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r}, nil
 		}
 		config := &rest.Config{Host: "http://localhost", Transport: roundTripper(answer), QPS: -1}
-		kube, err := kubernetes.NewForConfig(config)
-		installtest.Must(t, err)
-		olm, err := olmclient.New(config)
-		installtest.Must(t, err)
+		kube := installtest.OrPanic(kubernetes.NewForConfig(config))
+		olm := installtest.OrPanic(olmclient.New(config))
 		log := logrus.New()
 		log.SetOutput(io.Discard)
 		set := clients.Set{Kube: kube, OLM: olm}
@@ -74,22 +72,15 @@ func TestDefinitionsAreListedOnce(t *testing.T) {
 		return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewBufferString(body)), Request: r}, nil
 	}
 	set, err := clients.New(&rest.Config{Host: "http://localhost", Transport: roundTripper(answer), QPS: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, err)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	entry := logrus.NewEntry(log)
 	u := &Uninstaller{Set: set, Log: entry, Live: &live.Reader{Set: set, Log: entry}, Writer: &write.Writer{Set: set, Now: time.Now}}
-	var csvs []*operatorsv1alpha1.ClusterServiceVersion
-	for range 5 {
-		csvs = append(csvs, installtest.Operator(nil))
-	}
+	csvs := installtest.Times(5, func(int) *operatorsv1alpha1.ClusterServiceVersion { return installtest.Operator(nil) })
 	for _, csv := range csvs {
 		csv.Finalizers = []string{wellknown.FinalizerCSV}
 	}
-	if err := u.stopManagingAll(t.Context(), csvs); err != nil {
-		t.Fatal(err)
-	}
+	installtest.Must(t, u.stopManagingAll(t.Context(), csvs))
 	installtest.Same(t, "lists of definitions", 1, lists)
 }

@@ -33,16 +33,16 @@ func TestObjectOfAnotherClientIsNotOverwritten(t *testing.T) {
 		return o
 	}
 	for _, verb := range []rollout.Verb{rollout.Create, rollout.Apply} {
-		foreign, desired := configMap(map[string]string{"app": "other"}), configMap(map[string]string{"olm.managed": "true"})
-		client := fake.NewSimpleDynamicClient(runtime.NewScheme(), foreign.DeepCopy())
+		other, desired := configMap(map[string]string{"app": "other"}), configMap(map[string]string{"olm.managed": "true"})
+		client := fake.NewSimpleDynamicClient(runtime.NewScheme(), other.DeepCopy())
 		w := &Writer{Set: clients.Set{Dynamic: client}}
 		written, existing, err := w.sendDynamic(t.Context(), rollout.Step{Verb: verb, Object: desired, Desired: desired}, desired)
 		if err != nil || written != nil || existing == nil || existing.GetLabels()["app"] != "other" {
 			t.Errorf("%s: written %v, existing %v, error %v", verb, written, existing, err)
 		}
-		got, err := client.Resource(issuers.ConfigMaps).Namespace("shop").Get(t.Context(), foreign.GetName(), metav1.GetOptions{})
+		got, err := client.Resource(issuers.ConfigMaps).Namespace("shop").Get(t.Context(), other.GetName(), metav1.GetOptions{})
 		installtest.Must(t, err)
-		installtest.Same(t, string(verb), foreign.Object, got.Object)
+		installtest.Same(t, string(verb), other.Object, got.Object)
 	}
 }
 

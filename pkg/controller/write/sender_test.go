@@ -2,6 +2,7 @@ package write
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/apiservertest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/controller/clients"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/rollout"
 )
 
@@ -45,8 +47,6 @@ func TestWaitFor(t *testing.T) {
 		{left: 12 * time.Second, unanswered: true, want: shortestWait},
 		{left: 10 * time.Second, unanswered: true},
 	} {
-		if got := waitFor(test.left, test.unanswered); got != test.want {
-			t.Errorf("with %s left, unanswered %t: %s, want %s", test.left, test.unanswered, got, test.want)
-		}
+		installtest.Same(t, fmt.Sprintf("with %s left, unanswered %t", test.left, test.unanswered), test.want, waitFor(test.left, test.unanswered))
 	}
 }

@@ -94,10 +94,7 @@ func TestSelfDeadlocks(t *testing.T) {
 			if test.group != nil {
 				in = guardedBy(installtest.ServedBy("manager", test.webhook...), test.group)
 			}
-			var got []string
-			for _, e := range For(in)(in.CSV.Spec.WebhookDefinitions[0]) {
-				got = append(got, e.Name)
-			}
+			got := installtest.Each(For(in)(in.CSV.Spec.WebhookDefinitions[0]), func(e Exemption) string { return e.Name })
 			installtest.Same(t, "exemptions", test.want, got)
 		})
 	}
@@ -108,10 +105,7 @@ func TestSelfDeadlocksOfOtherDeployments(t *testing.T) {
 	d := installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Create, "apps", "deployments"))
 	in := guardedBy(d, installtest.Targeting("shop"))
 	in.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs = installtest.Deployments(installtest.DeploymentOf("plain"), installtest.DeploymentOf("manager"))
-	var got []string
-	for _, e := range For(in)(d) {
-		got = append(got, e.Name)
-	}
+	got := installtest.Each(For(in)(d), func(e Exemption) string { return e.Name })
 	installtest.Same(t, "exemptions", []string{"own-deployments", "other-deployments"}, got)
 	matcher := matcherOf(conditionsOf(in))
 	for name, test := range map[string]struct {
@@ -152,10 +146,7 @@ func TestSelfDeadlocksOfAPIServices(t *testing.T) {
 			d := installtest.ServedBy("manager", installtest.AboutRequests(admissionregistrationv1.Update, "apiregistration.k8s.io", test.resource))
 			in := guardedBy(d, test.group...)
 			in.CSV.Spec.APIServiceDefinitions.Owned = owningPonds("manager")
-			var got []string
-			for _, e := range For(in)(d) {
-				got = append(got, e.Name)
-			}
+			got := installtest.Each(For(in)(d), func(e Exemption) string { return e.Name })
 			installtest.Same(t, "exemptions", test.want, got)
 		})
 	}

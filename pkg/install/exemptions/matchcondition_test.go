@@ -51,9 +51,7 @@ func calls(t *testing.T, matcher matchconditions.Matcher, r call) bool {
 		&user.DefaultInfo{Name: r.user, Groups: r.groups})
 	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedObject: r.object, VersionedOldObject: r.oldObject, VersionedKind: kind}
 	result := matcher.Match(t.Context(), versioned, nil, nil)
-	if result.Error != nil {
-		t.Errorf("a condition fails: %v", result.Error)
-	}
+	installtest.Must(t, result.Error)
 	return result.Matches
 }
 
@@ -105,7 +103,7 @@ func TestConditions(t *testing.T) {
 	in.Config.Volumes = []corev1.Volume{claimedVolume("more")}
 	matcher := matcherOf(conditionsOf(in))
 	nodes, nobody := []string{"system:nodes"}, &metav1.PartialObjectMetadata{}
-	ours, foreign := podOf("manager-6d4cf56db6"), podOf("other-6d4cf56db6")
+	ours, other := podOf("manager-6d4cf56db6"), podOf("other-6d4cf56db6")
 	standing := ours.DeepCopy()
 	standing.Name = "manager-6d4cf56db6-x7k2p"
 	evil := podOf("manager-6d4cf56db6-evil")
@@ -194,7 +192,7 @@ func TestConditions(t *testing.T) {
 		"a pod with its labels and owners, by a tenant":    {call{resource: "pods", object: ours, user: tenant}, true},
 		"a pod with its labels":                            {call{resource: "pods", object: onlyLabels}, true},
 		"a pod with its owner, elsewhere":                  {call{resource: "pods", namespace: "red", object: ours}, true},
-		"a pod of another ReplicaSet":                      {call{resource: "pods", object: foreign}, true},
+		"a pod of another ReplicaSet":                      {call{resource: "pods", object: other}, true},
 		"a pod of a ReplicaSet of a longer name":           {call{resource: "pods", object: evil}, true},
 		"a pod that its ReplicaSet does not control":       {call{resource: "pods", object: notController}, true},
 		"a pod of a node's own":                            {call{resource: "pods", name: "static-one", object: controlledBy("Node", "one"), user: kubelet, groups: nodes}, true},

@@ -2,6 +2,7 @@ package installtest
 
 import (
 	"fmt"
+	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 )
@@ -32,9 +33,10 @@ func Granted(namespace string, rules ...rbacv1.PolicyRule) map[string][]rbacv1.P
 
 // ListOf returns n names.
 func ListOf(n int) []string {
-	var all []string
-	for i := range n {
-		all = append(all, fmt.Sprintf("item%d", i))
-	}
-	return all
+	return Times(n, func(i int) string { return fmt.Sprintf("item%d", i) })
+}
+
+// Numbered returns a text of n parts, each formatted with its number.
+func Numbered(n int, format string) string {
+	return strings.Join(Times(n, func(i int) string { return fmt.Sprintf(format, i) }), "")
 }

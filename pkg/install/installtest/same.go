@@ -1,6 +1,7 @@
 package installtest
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,10 +10,18 @@ import (
 )
 
 // Same fails the test if two values differ.
-func Same(t testing.TB, what string, want, got any, options ...cmp.Option) {
+func Same[T any](t testing.TB, what string, want, got T, options ...cmp.Option) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, options...); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// None fails the test if a list is not empty.
+func None[T any](t testing.TB, what string, got []T) {
+	t.Helper()
+	if len(got) > 0 {
+		t.Errorf("%s: %v, want none", what, got)
 	}
 }
 
@@ -24,11 +33,36 @@ func Must(t testing.TB, err error) {
 	}
 }
 
+// OrPanic returns a value, or panics if err is not nil. It is for calls that fail only if the test
+// itself is wrong.
+func OrPanic[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
 // Says fails the test if got does not contain want, or if want is empty and got is not.
 func Says(t testing.TB, what, want, got string) {
 	t.Helper()
 	if !strings.Contains(got, want) || want == "" && got != "" {
 		t.Errorf("%s is %q, want %q", what, got, want)
+	}
+}
+
+// Prefix fails the test if got does not begin with want.
+func Prefix(t testing.TB, what, want, got string) {
+	t.Helper()
+	if !strings.HasPrefix(got, want) {
+		t.Errorf("%s is %q, want it to begin with %q", what, got, want)
+	}
+}
+
+// ErrorIs fails the test unless err is or wraps a certain error.
+func ErrorIs(t testing.TB, want, err error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("the error is %v, want %v", err, want)
 	}
 }
 

@@ -82,8 +82,7 @@ func TestBackends(t *testing.T) {
 	} {
 		backends := Backends{[]*appsv1.Deployment{{ObjectMeta: test.deployment}}, []*corev1.Service{{ObjectMeta: test.service}}}
 		installtest.Same(t, name+": installed", test.installed, backends.Installed(csv))
-		if got := backends.Serve(csv, "manager"); got != test.serves || backends.ServesAny(csv) != test.serves {
-			t.Errorf("%s: serves: %t", name, got)
-		}
+		installtest.Same(t, name+": serves", test.serves, backends.Serve(csv, "manager"))
+		installtest.Same(t, name+": serves any", test.serves, backends.ServesAny(csv))
 	}
 }

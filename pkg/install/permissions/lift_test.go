@@ -40,7 +40,7 @@ func TestLift(t *testing.T) {
 		targets    []string
 		everywhere []rbacv1.PolicyRule
 		in         map[string][]rbacv1.PolicyRule
-		foreign    string
+		unowned    string
 		want       []string
 	}{
 		"for all namespaces": {
@@ -76,11 +76,11 @@ func TestLift(t *testing.T) {
 			want: []string{"ClusterRole reader: get,list pods" + see, "ClusterRoleBinding reader: manager may reader", "ClusterRoleBinding more: manager may reader"},
 		},
 		"under another client's name": {
-			role: installtest.Policies(installtest.ReadPods), bindings: []*rbacv1.RoleBinding{reader}, targets: all, foreign: "reader",
+			role: installtest.Policies(installtest.ReadPods), bindings: []*rbacv1.RoleBinding{reader}, targets: all, unowned: "reader",
 			want: []string{"ClusterRole ALTERNATE: get,list pods" + see, "ClusterRoleBinding ALTERNATE: manager may ALTERNATE"},
 		},
 		"under another client's name in one of the targets": {
-			role: installtest.Policies(installtest.ReadPods), bindings: []*rbacv1.RoleBinding{reader}, targets: []string{"blue", "red"}, foreign: "blue/reader",
+			role: installtest.Policies(installtest.ReadPods), bindings: []*rbacv1.RoleBinding{reader}, targets: []string{"blue", "red"}, unowned: "blue/reader",
 			want: []string{
 				"Role blue/ALTERNATE: get,list pods", "Role red/reader: get,list pods",
 				"RoleBinding blue/ALTERNATE: manager may ALTERNATE", "RoleBinding red/reader: manager may reader",
@@ -91,7 +91,7 @@ func TestLift(t *testing.T) {
 			csv := installtest.Operator(nil)
 			csv.Spec.InstallStrategy.StrategySpec.Permissions = []operatorsv1alpha1.StrategyDeploymentPermissions{{ServiceAccountName: "manager", Rules: installtest.Policies(installtest.ReadPods)}}
 			g := Grants{
-				CSV: csv, Targets: test.targets, Bindings: test.bindings, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{test.foreign: true},
+				CSV: csv, Targets: test.targets, Bindings: test.bindings, Roles: map[string]*rbacv1.Role{}, Foreign: map[string]bool{test.unowned: true},
 				Access: Access{Everywhere: map[string][]rbacv1.PolicyRule{"manager": test.everywhere}, In: map[string]map[string][]rbacv1.PolicyRule{}},
 			}
 			for namespace, rules := range test.in {
@@ -112,10 +112,9 @@ func linesOf(t *testing.T, lifted []metav1.Object) []string {
 		if !IsLifted(o) || !csvspec.HasOwnerLabels(o, installtest.Operator(nil)) || len(o.GetOwnerReferences()) > 0 {
 			t.Errorf("%s: labels %v, owners %v", o.GetName(), o.GetLabels(), o.GetOwnerReferences())
 		}
-		var what []string
-		for _, r := range RulesOf(o) {
-			what = append(what, strings.Join(r.Verbs, ",")+" "+strings.Join(r.Resources, ","))
-		}
+		what := installtest.Each(RulesOf(o), func(r rbacv1.PolicyRule) string {
+			return strings.Join(r.Verbs, ",") + " " + strings.Join(r.Resources, ",")
+		})
 		role, subjects := Bound(o)
 		for _, s := range subjects {
 			what = append(what, s.Name+" may "+role.Name)

@@ -8,15 +8,14 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/component-helpers/auth/rbac/validation"
 	"sigs.k8s.io/yaml"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 // manifestRules returns the rules of the roles in a manifest of the manager.
 func manifestRules(t *testing.T, file string) (rules []rbacv1.PolicyRule) {
 	t.Helper()
-	text, err := os.ReadFile("../../../manifests/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := installtest.OrPanic(os.ReadFile("../../../manifests/" + file))
 	for _, document := range strings.Split(string(text), "\n---\n") {
 		var role rbacv1.ClusterRole
 		if err := yaml.Unmarshal([]byte(document), &role); err != nil {

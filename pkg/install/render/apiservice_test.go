@@ -3,7 +3,7 @@ package render
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -68,15 +68,9 @@ func TestAPIServicesShareTheService(t *testing.T) {
 	installtest.Owning(installtest.Owning(csv, "Pond", "manager", 443), "Lake", "manager", 0)
 	desired := Objects(inputOf(csv))
 	served := desired.Deployments[0]
-	var got []string
-	for _, w := range served.Webhooks {
-		got = append(got, w.Description.GenerateName)
-	}
+	got := installtest.Each(served.Webhooks, func(w Webhook) string { return w.Description.GenerateName })
 	installtest.Same(t, "registered", []string{"v1.ponds.example.com", "v.shop.example.com", "w.shop.example.com"}, got)
-	var ports []string
-	for _, p := range served.Service.Spec.Ports {
-		ports = append(ports, p.Name+" to "+p.TargetPort.String())
-	}
+	ports := installtest.Each(served.Service.Spec.Ports, func(p corev1.ServicePort) string { return p.Name + " to " + p.TargetPort.String() })
 	installtest.Same(t, "ports", []string{"443 to 443", "444 to 9443"}, ports)
 	if plain := desired.Deployments[1]; plain.Service != nil || plain.AuthDelegator != nil || plain.AuthReader != nil {
 		t.Error("a Deployment that serves nothing has a Service, or bindings")
@@ -85,9 +79,8 @@ func TestAPIServicesShareTheService(t *testing.T) {
 
 func TestWebhookServersAskNobody(t *testing.T) {
 	d := Objects(inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))).Deployments[0]
-	if d.AuthDelegator != nil || d.AuthReader != nil {
-		t.Errorf("bindings %v, %v", d.AuthDelegator, d.AuthReader)
-	}
+	installtest.Same(t, "the ClusterRoleBinding", nil, d.AuthDelegator)
+	installtest.Same(t, "the RoleBinding", nil, d.AuthReader)
 }
 
 func TestAPIServiceOfTheAdministrator(t *testing.T) {
@@ -96,9 +89,8 @@ func TestAPIServiceOfTheAdministrator(t *testing.T) {
 	in.Config.Annotations = labels.Merge(injected, map[string]string{wellknown.AnnotationCertificateProvider: "none"})
 	in.Trust = map[string]Trust{"manager": {CABundle: []byte("ca"), Delegated: true}}
 	service := Objects(in).Deployments[0].Webhooks[0].Registration.(*apiregistrationv1.APIService)
-	if diff := cmp.Diff(injected, service.Annotations); diff != "" || service.Spec.CABundle != nil {
-		t.Errorf("caBundle %q, annotations (-want +got):\n%s", service.Spec.CABundle, diff)
-	}
+	installtest.None(t, "caBundle", service.Spec.CABundle)
+	installtest.Same(t, "annotations", injected, service.Annotations)
 }
 
 // An APIService stays registered until its successor serves.

@@ -110,10 +110,7 @@ func TestCertificateVolumes(t *testing.T) {
 			})
 			pod := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec), installtest.ServedBy("manager")))).Object.Spec.Template.Spec
 
-			var volumes []string
-			for _, v := range pod.Volumes {
-				volumes = append(volumes, v.Name+"="+v.Secret.SecretName)
-			}
+			volumes := installtest.Each(pod.Volumes, func(v corev1.Volume) string { return v.Name + "=" + v.Secret.SecretName })
 			want := []string{test.wantVolumes, test.wantInit, test.wantManager, test.wantSidecar}
 			got := []string{strings.Join(volumes, " "), mountsOf(pod.InitContainers...), mountsOf(pod.Containers[0]), mountsOf(pod.Containers[1])}
 			installtest.Same(t, "volumes, mounts of init containers, of manager, of sidecar", want, got)

@@ -79,9 +79,7 @@ func TestChanges(t *testing.T) {
 				newer.Spec.WebhookDefinitions = append(newer.Spec.WebhookDefinitions, webhook(test.after))
 			}
 			changes := Changes(older, newer)
-			if len(changes) != 1 || changes[csvspec.IdentityOf(before)] != test.want {
-				t.Errorf("changes are %v, want %s", changes, test.want)
-			}
+			installtest.Same(t, "changes", map[csvspec.Identity]Change{csvspec.IdentityOf(before): test.want}, changes)
 		})
 	}
 }

@@ -5,6 +5,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
@@ -19,9 +21,7 @@ func TestDeploymentMetadata(t *testing.T) {
 		"team": "shop", "olm.managed": "true", "olm.owner": "shop.v1", "olm.owner.namespace": "shop", "olm.owner.kind": "ClusterServiceVersion",
 	}, d.Labels)
 	installtest.Same(t, "annotations", map[string]string{"olm-webhook-manager.io/replicas": "2"}, d.Annotations)
-	if len(d.OwnerReferences) != 1 || d.OwnerReferences[0].UID != "uid-of-shop" {
-		t.Errorf("owner references are %v, want the ClusterServiceVersion", d.OwnerReferences)
-	}
+	installtest.Same(t, "uids of the owners", []types.UID{"uid-of-shop"}, installtest.Each(d.OwnerReferences, func(r metav1.OwnerReference) types.UID { return r.UID }))
 }
 
 func TestPodMetadata(t *testing.T) {
@@ -66,9 +66,7 @@ func TestOneOldReplicaSetIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spec := installtest.DeploymentOf("manager", func(d *appsv1.DeploymentSpec) { d.RevisionHistoryLimit = author })
 			limit := rendered(t, inputOf(installtest.Operator(installtest.Deployments(spec)))).Object.Spec.RevisionHistoryLimit
-			if limit == nil || *limit != 1 {
-				t.Errorf("revisionHistoryLimit is %v, want 1", limit)
-			}
+			installtest.Same(t, "revisionHistoryLimit", new(int32(1)), limit)
 		})
 	}
 }

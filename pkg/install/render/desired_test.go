@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -57,19 +58,14 @@ func TestRenderLeavesItsInputAlone(t *testing.T) {
 
 // Repetitions of a Deployment are reported once and rendered once: otherwise each would have all its webhooks.
 func TestDeploymentsOfOneName(t *testing.T) {
-	var repeated []operatorsv1alpha1.StrategyDeploymentSpec
-	for range 5000 {
-		repeated = append(repeated, installtest.DeploymentOf("manager"))
-	}
+	repeated := slices.Repeat(installtest.Deployments(installtest.DeploymentOf("manager")), 5000)
 	csv := installtest.Operator(installtest.Deployments(append(repeated, installtest.DeploymentOf("other"))...), installtest.ServedBy("manager"))
 	for i := range 5000 {
 		d := csv.Spec.WebhookDefinitions[0]
 		d.GenerateName = fmt.Sprintf("v%d.example.com", i)
 		csv.Spec.WebhookDefinitions = append(csv.Spec.WebhookDefinitions, d)
 	}
-	if rendered := Objects(inputOf(csv)).Deployments; len(rendered) != 2 || len(rendered[0].Webhooks) != 5001 {
-		t.Errorf("%d Deployments, the first with %d webhooks", len(rendered), len(rendered[0].Webhooks))
-	}
+	installtest.Same(t, "webhooks of each Deployment", []int{5001, 0}, installtest.Each(Objects(inputOf(csv)).Deployments, func(d Deployment) int { return len(d.Webhooks) }))
 	const unmet = `Deployment manager: spec.install.spec.deployments[0], [1], [2] and 4997 more have the name "manager": give each its own`
 	installtest.Same(t, "unmet", unmet, requirements.Check(requirements.Facts{CSV: csv}).Unmet())
 }

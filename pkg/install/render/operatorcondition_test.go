@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -32,9 +33,7 @@ func TestCondition(t *testing.T) {
 			csv := installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager"), installtest.DeploymentOf("worker")), installtest.ServedBy("manager"))
 			csv.Spec.InstallStrategy.StrategySpec.Permissions, csv.Spec.InstallStrategy.StrategySpec.ClusterPermissions = permissions(test.namespaced...), permissions(test.cluster...)
 			in := inputOf(csv)
-			if Objects(in).Condition != nil {
-				t.Error("there is one where the cluster does not have the kind")
-			}
+			installtest.Same(t, "the OperatorCondition without its kind", nil, Objects(in).Condition)
 			in.OperatorConditions = true
 			c := Objects(in).Condition
 			installtest.Same(t, "accounts", test.want, c.Object.Spec.ServiceAccounts)
@@ -45,9 +44,8 @@ func TestCondition(t *testing.T) {
 				bound = append(bound, subject.Name)
 			}
 			installtest.Same(t, "bound", test.want, bound)
-			if c.Object.Name != "shop.v1" || c.Role.Name != "shop.v1" || c.Role.Rules[0].ResourceNames[0] != "shop.v1" || c.RoleBinding.RoleRef.Name != "shop.v1" {
-				t.Errorf("they are called %s, %s for %s, %s", c.Object.Name, c.Role.Name, c.Role.Rules[0].ResourceNames, c.RoleBinding.RoleRef.Name)
-			}
+			names := []string{c.Object.Name, c.Role.Name, c.Role.Rules[0].ResourceNames[0], c.RoleBinding.RoleRef.Name}
+			installtest.Same(t, "names", slices.Repeat([]string{"shop.v1"}, 4), names)
 		})
 	}
 }

@@ -54,10 +54,9 @@ func TestServicePorts(t *testing.T) {
 			}
 			d := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), webhooks...)))
 
-			var got []string
-			for _, p := range d.Service.Spec.Ports {
-				got = append(got, fmt.Sprintf("%s: %d to %s", p.Name, p.Port, p.TargetPort.String()))
-			}
+			got := installtest.Each(d.Service.Spec.Ports, func(p corev1.ServicePort) string {
+				return fmt.Sprintf("%s: %d to %s", p.Name, p.Port, p.TargetPort.String())
+			})
 			installtest.Same(t, "ports of the Service", test.want, got)
 			var called []int32
 			for _, w := range d.Webhooks {

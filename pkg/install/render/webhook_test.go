@@ -1,7 +1,6 @@
 package render
 
 import (
-	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -78,9 +77,7 @@ func TestConfigurationMetadata(t *testing.T) {
 	in := inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), installtest.ServedBy("manager")))
 	got := validatingOf(rendered(t, in).Webhooks[0])
 
-	if !strings.HasPrefix(got.Name, "v.shop.example.com-") {
-		t.Errorf("the name %q does not begin with the generateName", got.Name)
-	}
+	installtest.Prefix(t, "the name", "v.shop.example.com-", got.Name)
 	hash := got.Labels["olm.webhook-description-hash"]
 	if hash == "" {
 		t.Error("there is no hash of the description")
@@ -170,17 +167,13 @@ func TestConfigurationBeforeTheCertificate(t *testing.T) {
 	got := validatingOf(d.Webhooks[0])
 	installtest.Same(t, "caBundle", "", string(got.Webhooks[0].ClientConfig.CABundle))
 	installtest.Same(t, "the generation", "0", got.Annotations["olm-webhook-manager.io/certificate-generation"])
-	if hash, found := d.Object.Spec.Template.Annotations["olmcahash"]; found {
-		t.Errorf("the pods have the hash %q of a CA that does not exist", hash)
-	}
+	installtest.Same(t, "the hash of a CA that does not exist", "", d.Object.Spec.Template.Annotations["olmcahash"])
 }
 
 func TestConversionIsNotRegisteredAsAdmission(t *testing.T) {
 	conversion := installtest.ServedBy("manager", func(d *operatorsv1alpha1.WebhookDescription) { d.Type = operatorsv1alpha1.ConversionWebhook })
 	w := rendered(t, inputOf(installtest.Operator(installtest.Deployments(installtest.DeploymentOf("manager")), conversion))).Webhooks[0]
-	if w.Registration != nil {
-		t.Errorf("a conversion webhook renders %+v", w)
-	}
+	installtest.Same(t, "the registration of a conversion webhook", nil, w.Registration)
 }
 
 func TestMatchConditions(t *testing.T) {
@@ -197,10 +190,7 @@ func TestMatchConditions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := inputOf(installtest.Conditioned(test.annotation))
 			in.Manager = installtest.ManagerUser
-			var got []string
-			for _, c := range validatingOf(rendered(t, in).Webhooks[0]).Webhooks[0].MatchConditions {
-				got = append(got, c.Name)
-			}
+			got := installtest.Each(validatingOf(rendered(t, in).Webhooks[0]).Webhooks[0].MatchConditions, func(c admissionregistrationv1.MatchCondition) string { return c.Name })
 			installtest.Same(t, "conditions", test.want, got)
 		})
 	}

@@ -102,9 +102,7 @@ func TestPolicyRules(t *testing.T) {
 			account := verdict.Requirements[0]
 			var got []string
 			for _, d := range account.Dependents {
-				if d.Group != "rbac.authorization.k8s.io" || d.Version != "v1" || d.Kind != "PolicyRule" {
-					t.Errorf("%+v is no PolicyRule", d)
-				}
+				installtest.Same(t, "group, version and kind", []string{"rbac.authorization.k8s.io", "v1", "PolicyRule"}, []string{d.Group, d.Version, d.Kind})
 				got = append(got, string(d.Status)+" "+d.Message)
 			}
 			installtest.Same(t, "dependents", test.want, got)

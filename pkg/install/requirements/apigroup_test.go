@@ -18,9 +18,8 @@ func TestKubernetesGroup(t *testing.T) {
 		"": true, "apps": true, "new": true, "k8s.io": true, "metrics.k8s.io": true, "custom.metrics.K8s.io": true, "kubernetes.io": true, "a.kubernetes.io": true,
 		"example.com": false, "k8s.io.example.com": false, "notk8s.io": false, "packages.operators.coreos.com": false,
 	} {
-		if why, wayOut := KubernetesGroup(group); (why != "") != reserved || (wayOut != "") != reserved {
-			t.Errorf("group %q: %q, %q", group, why, wayOut)
-		}
+		why, wayOut := KubernetesGroup(group)
+		installtest.Same(t, "group "+group+" has a cause and a way out", []bool{reserved, reserved}, []bool{why != "", wayOut != ""})
 	}
 }
 
@@ -66,9 +65,8 @@ func TestReservedGroup(t *testing.T) {
 		"": true, "apps": true, "operators.coreos.com": true, "olm-webhook-manager.io": true,
 		"crd.example.com": false, "metrics.k8s.io": false, "packages.operators.coreos.com": false, "new.example.com": false,
 	} {
-		if why, wayOut := ReservedGroup(group, services); (why != "") != reserved || (wayOut != "") != reserved {
-			t.Errorf("group %q: %q, %q", group, why, wayOut)
-		}
+		why, wayOut := ReservedGroup(group, services)
+		installtest.Same(t, "group "+group+" has a cause and a way out", []bool{reserved, reserved}, []bool{why != "", wayOut != ""})
 	}
 }
 

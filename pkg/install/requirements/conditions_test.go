@@ -28,17 +28,13 @@ func TestConditionViolations(t *testing.T) {
 			csv := installtest.Conditioned(test.annotation)
 			violations := conditionViolations(csv)
 			if test.want == "" {
-				if len(violations) > 0 {
-					t.Errorf("violations %+v", violations)
-				}
+				installtest.None(t, "violations", violations)
 				return
 			}
 			if len(violations) != 1 || !strings.Contains(violations[0].Message, test.want) || !strings.Contains(violations[0].Message, "olm-webhook-manager.io/match-conditions") {
 				t.Errorf("violations %+v, want one with %q", violations, test.want)
 			}
-			if Check(Facts{CSV: csv}).Passes() {
-				t.Error("it passes the check")
-			}
+			installtest.Same(t, "it passes", false, Check(Facts{CSV: csv}).Passes())
 		})
 	}
 }
@@ -49,9 +45,8 @@ func TestConditionsWithAliases(t *testing.T) {
 	csv.Annotations = map[string]string{
 		"olm-webhook-manager.io/match-conditions": "a: &a [" + strings.Repeat("x,", 9999) + "]\nb: &b [" + strings.Repeat("*a,", 9999) + "]\nc: [" + strings.Repeat("*b,", 9999) + "]\n",
 	}
-	if conditions, err := csvspec.MatchConditions(csv); err == nil || !strings.Contains(err.Error(), "repeat too much") {
-		t.Errorf("got %v and %v", conditions, err)
-	}
+	_, err := csvspec.MatchConditions(csv)
+	installtest.Error(t, "repeat too much", err)
 }
 
 // FuzzConditions reads the annotation of matchConditions of any text: what cannot be read is a
@@ -66,8 +61,6 @@ func FuzzConditions(f *testing.F) {
 		csv := &operatorsv1alpha1.ClusterServiceVersion{}
 		csv.Annotations = map[string]string{"olm-webhook-manager.io/match-conditions": text}
 		conditions, err := csvspec.MatchConditions(csv)
-		if violations := conditionViolations(csv); (err != nil || len(conditions) > 0) != (len(violations) > 0) {
-			t.Errorf("%d webhooks, %v, and %d violations", len(conditions), err, len(violations))
-		}
+		installtest.Same(t, "there are violations", err != nil || len(conditions) > 0, len(conditionViolations(csv)) > 0)
 	})
 }

@@ -65,9 +65,7 @@ func TestRequiredCRDs(t *testing.T) {
 			}
 			var got []string
 			for _, r := range Check(facts).Requirements {
-				if r.Group != "apiextensions.k8s.io" || r.Version != "v1" || r.Kind != "CustomResourceDefinition" {
-					t.Errorf("%+v is no CustomResourceDefinition", r)
-				}
+				installtest.Same(t, "group, version and kind", []string{"apiextensions.k8s.io", "v1", "CustomResourceDefinition"}, []string{r.Group, r.Version, r.Kind})
 				if known := facts.CRDs[r.Name]; r.Status == "Present" && r.UUID != string(known.UID) {
 					t.Errorf("the uuid of %s is %q", r.Name, r.UUID)
 				}

@@ -2,7 +2,6 @@ package requirements
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -58,9 +57,8 @@ func TestOneActiveVersionForEachDeployment(t *testing.T) {
 			"younger": {ask(younger, elder, test.youngerBegan, test.elderBegan), test.youngerWaits},
 		} {
 			installtest.Same(t, fmt.Sprintf("%s: claimed for %s by", name, csv), verdict.want, verdict.got.ClaimedDeployments["manager"])
-			if verdict.got.Passes() != (verdict.want == "") || !strings.Contains(verdict.got.Unmet(), verdict.want) {
-				t.Errorf("%s: %s passes: %t: %s", name, csv, verdict.got.Passes(), verdict.got.Unmet())
-			}
+			installtest.Same(t, name+": "+csv+" passes", verdict.want == "", verdict.got.Passes())
+			installtest.Contains(t, verdict.got.Unmet(), verdict.want)
 		}
 	}
 }

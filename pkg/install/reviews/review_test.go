@@ -2,6 +2,7 @@ package reviews
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -104,9 +105,8 @@ func TestTheObjectUnderReview(t *testing.T) {
 	var pod struct {
 		Spec struct{ Containers []struct{ Name string } }
 	}
-	if err := json.Unmarshal(request.Object.Raw, &pod); err != nil || len(pod.Spec.Containers) != 1 {
-		t.Errorf("the pod has %d containers: %v", len(pod.Spec.Containers), err)
-	}
+	installtest.Must(t, json.Unmarshal(request.Object.Raw, &pod))
+	installtest.Same(t, "containers of the pod", 1, len(pod.Spec.Containers))
 }
 
 func TestReviewsOfSomeWebhooks(t *testing.T) {
@@ -176,9 +176,7 @@ func TestPathsUnderReview(t *testing.T) {
 		converts := operatorsv1alpha1.WebhookDescription{Type: operatorsv1alpha1.ConversionWebhook, ConversionCRDs: []string{"orders.shop.example.com"}, AdmissionReviewVersions: []string{"v1"}}
 		for _, d := range []operatorsv1alpha1.WebhookDescription{admits, converts} {
 			d.WebhookPath = &path
-			if got, called := For(shop(), d, installtest.SomeCatalog()).Path, client.Post().URL().Path; got != called {
-				t.Errorf("%s with webhookPath %q: the review is sent to %q, API servers call %q", d.Type, path, got, called)
-			}
+			installtest.Same(t, fmt.Sprintf("the path of %s with webhookPath %q", d.Type, path), client.Post().URL().Path, For(shop(), d, installtest.SomeCatalog()).Path)
 		}
 	}
 }

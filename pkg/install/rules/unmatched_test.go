@@ -48,10 +48,8 @@ func TestUnmatchedRules(t *testing.T) {
 		"two mistakes":               {installtest.RuleOn(core, v1, names{"Pod", "Namespace"}), []string{`there is no resource "Pod" in the core API group; write its plural, "pods"`, `there is no resource "Namespace" in the core API group; write its plural, "namespaces"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got []string
-			for _, u := range rules.Mismatches(operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{test.rule}}, installtest.SomeCatalog()) {
-				got = append(got, u.What+"; "+u.WayOut)
-			}
+			description := operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{test.rule}}
+			got := installtest.Each(rules.Mismatches(description, installtest.SomeCatalog()), func(u rules.Mismatch) string { return u.What + "; " + u.WayOut })
 			installtest.Same(t, "(-want +got)", test.want, got)
 		})
 	}
@@ -64,7 +62,5 @@ func TestGroupsThatAreNotKnown(t *testing.T) {
 	d := operatorsv1alpha1.WebhookDescription{Rules: []admissionregistrationv1.RuleWithOperations{
 		installtest.RuleOn([]string{"till.example.org"}, []string{"v1"}, []string{"tills"}), installtest.RuleOn([]string{""}, []string{"v1"}, []string{"Pod"}),
 	}}
-	if got := rules.Mismatches(d, c); len(got) != 1 || got[0].Rule != 1 {
-		t.Errorf("got %+v", got)
-	}
+	installtest.Same(t, "rules that match nothing", []int{1}, installtest.Each(rules.Mismatches(d, c), func(m rules.Mismatch) int { return m.Rule }))
 }

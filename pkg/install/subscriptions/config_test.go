@@ -16,12 +16,10 @@ func TestConfigAnnotations(t *testing.T) {
 		"example.com/team": "shop", "olm-webhook-manager.io/key-type": "rsa",
 	}}
 	config := ConfigOf(s)
-	if value, given := config.Instruction("olm-webhook-manager.io/key-type"); !given || value != "rsa" {
-		t.Errorf("the instruction is %q, given: %t", value, given)
-	}
-	if value, given := config.Instruction("olm-webhook-manager.io/other"); given {
-		t.Errorf("an instruction that is not set is %q", value)
-	}
+	value, _ := config.Instruction("olm-webhook-manager.io/key-type")
+	installtest.Same(t, "the instruction", "rsa", value)
+	_, given := config.Instruction("olm-webhook-manager.io/other")
+	installtest.Same(t, "an instruction that is not set is given", false, given)
 	installtest.Same(t, "propagated", map[string]string{"example.com/team": "shop"}, config.Propagated())
 	installtest.Same(t, "the number of annotations of the Subscription itself", 2, len(s.Spec.Config.Annotations))
 }
@@ -80,10 +78,7 @@ func TestDisabled(t *testing.T) {
 			config := Config{Subscription: "shop", SubscriptionConfig: operatorsv1alpha1.SubscriptionConfig{
 				Annotations: map[string]string{"olm-webhook-manager.io/disabled-webhooks": test.value},
 			}}
-			var disabled []bool
-			for _, d := range csv.Spec.WebhookDefinitions {
-				disabled = append(disabled, config.Disabled(d))
-			}
+			disabled := installtest.Each(csv.Spec.WebhookDefinitions, config.Disabled)
 			installtest.Same(t, "disabled", test.disabled, disabled)
 			installtest.Same(t, "refusals", test.refusals, config.Refusals(csv))
 		})

@@ -29,8 +29,8 @@ func TestBackends(t *testing.T) {
 	own := pod("own", corev1.PodRunning, "10.0.0.1")
 	own.Labels = map[string]string{"pod-template-hash": "5d9"}
 	own.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "manager-5d9", Controller: new(true)}}
-	foreign := own.DeepCopy()
-	foreign.OwnerReferences[0].APIVersion = "evil.example.com/v1"
+	other := own.DeepCopy()
+	other.OwnerReferences[0].APIVersion = "evil.example.com/v1"
 	endpoint := func(c discoveryv1.EndpointConditions, address string) discoveryv1.Endpoint {
 		return discoveryv1.Endpoint{Addresses: []string{address}, Conditions: c, TargetRef: &corev1.ObjectReference{Namespace: "shop", Name: "gone"}}
 	}
@@ -49,7 +49,7 @@ func TestBackends(t *testing.T) {
 		"by name":                               {target: intstr.FromString("webhook"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}, want: []string{"pod shop/a: 10.0.0.1:9443"}},
 		"by an unknown name":                    {target: intstr.FromString("other"), pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1")}},
 		"of the Deployment, by an unknown name": {target: intstr.FromString("other"), pods: []*corev1.Pod{own}, want: []string{"pod shop/own: pod shop/own has no port that Service shop/manager-service leads to"}},
-		"of a ReplicaSet of another group":      {target: intstr.FromString("other"), pods: []*corev1.Pod{foreign}},
+		"of a ReplicaSet of another group":      {target: intstr.FromString("other"), pods: []*corev1.Pod{other}},
 		"without an address":                    {pods: []*corev1.Pod{pod("a", corev1.PodPending)}, want: []string{"pod shop/a: pod shop/a has no address yet"}},
 		"terminated":                            {pods: []*corev1.Pod{pod("a", corev1.PodSucceeded, "10.0.0.1"), pod("b", corev1.PodFailed, "10.0.0.2")}},
 		"of both families":                      {pods: []*corev1.Pod{pod("a", corev1.PodRunning, "10.0.0.1", "fd00::1")}, want: []string{"pod shop/a: 10.0.0.1:443 [fd00::1]:443"}},
@@ -68,9 +68,8 @@ func TestBackends(t *testing.T) {
 				words := []string{b.What + ":"}
 				for _, e := range b.Endpoints {
 					words = append(words, e.Address)
-					if e.ServerName != "manager-service.shop.svc" || e.Deployment != "manager" {
-						t.Errorf("%s is dialled as %s of %s", e.Address, e.ServerName, e.Deployment)
-					}
+					installtest.Same(t, "ServerName", "manager-service.shop.svc", e.ServerName)
+					installtest.Same(t, "Deployment", "manager", e.Deployment)
 				}
 				if len(b.Endpoints) == 0 {
 					words = append(words, b.Message)

@@ -24,8 +24,7 @@ var scopeReasons = []operatorsv1alpha1.ConditionReason{
 
 // The table of phases names each phase with each of its reasons.
 func TestPhasesAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/admin/troubleshoot.md")
-	installtest.Must(t, err)
+	page := installtest.OrPanic(os.ReadFile("../../../docs/admin/troubleshoot.md"))
 	_, table, _ := strings.Cut(string(page), "\n## Phases of a ClusterServiceVersion\n")
 	table, _, _ = strings.Cut(table, "\n## ")
 	documented := func(phase operatorsv1alpha1.ClusterServiceVersionPhase, reason operatorsv1alpha1.ConditionReason) bool {

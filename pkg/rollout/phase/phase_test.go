@@ -112,9 +112,7 @@ func TestTransitionsTerminate(t *testing.T) {
 			}
 			settled := f
 			settled.Reinstall = false
-			if again := Transitions(last, settled); len(again) > 0 {
-				t.Errorf("from %+v with %+v to %+v, and then %v", from, f, last, again)
-			}
+			installtest.None(t, fmt.Sprintf("transitions from %+v with %+v after %+v", from, f, last), Transitions(last, settled))
 			if problem := contradiction(from, last, settled); problem != "" {
 				t.Errorf("from %+v with %+v to %+v: %s", from, f, last, problem)
 			}

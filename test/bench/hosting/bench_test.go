@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/util/cert"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 const (
@@ -63,10 +65,7 @@ func TestMain(m *testing.M) {
 }
 
 func compare(b *testing.B, servers ...contestant) {
-	body, err := os.ReadFile("testdata/pod-create.json")
-	if err != nil {
-		b.Fatal(err)
-	}
+	body := installtest.OrPanic(os.ReadFile("testdata/pod-create.json"))
 	clients := make([][]*client, len(servers))
 	for i, s := range servers {
 		host := fmt.Sprintf("127.90.%d.%d", os.Getpid()%250+1, i+1)
@@ -138,14 +137,10 @@ func wantAllowed(b *testing.B, server string, c *client) {
 func writeCertificate(b *testing.B, host string) (dir string, roots *x509.CertPool) {
 	b.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey(host, nil, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	installtest.Must(b, err)
 	dir = b.TempDir()
 	for name, data := range map[string][]byte{"tls.crt": certificate, "tls.key": key} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			b.Fatal(err)
-		}
+		installtest.Must(b, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
 	roots = x509.NewCertPool()
 	roots.AppendCertsFromPEM(certificate)

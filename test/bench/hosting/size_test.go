@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 )
 
 var cold = flag.Bool("cold", false, "also measure builds with an empty build cache, which take minutes")
@@ -35,10 +37,7 @@ func measure(b *testing.B, program string) map[string]float64 {
 	b.Helper()
 	binary := filepath.Join(b.TempDir(), "program")
 	goCommand(b, "", "build", "-o", binary, program)
-	info, err := os.Stat(binary)
-	if err != nil {
-		b.Fatal(err)
-	}
+	info := installtest.OrPanic(os.Stat(binary))
 	packages := 0
 	for name := range strings.Lines(goCommand(b, "", "list", "-deps", program)) {
 		if strings.Contains(name, ".") { // packages of the standard library have no dot
@@ -56,19 +55,14 @@ func measure(b *testing.B, program string) map[string]float64 {
 
 func quickStart(b *testing.B) string {
 	b.Helper()
-	page, err := os.ReadFile("../../../docs/author/hosting.md")
-	if err != nil {
-		b.Fatal(err)
-	}
+	page := installtest.OrPanic(os.ReadFile("../../../docs/author/hosting.md"))
 	_, rest, opened := strings.Cut(string(page), "```go\n")
 	code, _, closed := strings.Cut(rest, "```\n")
 	if !opened || !closed {
 		b.Fatal("docs/author/hosting.md has no Go program")
 	}
 	file := filepath.Join(b.TempDir(), "main.go")
-	if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	installtest.Must(b, os.WriteFile(file, []byte(code), 0o600))
 	return file
 }
 

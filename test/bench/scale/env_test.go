@@ -191,9 +191,7 @@ func (e *env) touchGroup(namespace string) {
 
 // playDeployments makes Deployments available, each after a random part of the delay.
 func (e *env) playDeployments(delay time.Duration) {
-	w, err := e.kube.AppsV1().Deployments(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
-	e.must(err)
-	e.Cleanup(w.Stop)
+	w := kube.Watch(e, e.kube.AppsV1().Deployments(metav1.NamespaceAll), metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
 	created := make(chan *appsv1.Deployment, 10000)
 	for range writers {
 		go func() {
@@ -263,8 +261,7 @@ func (e *env) csvs(size int, replicas int32) []*operatorsv1alpha1.ClusterService
 }
 
 func (e *env) auditEnd() int64 {
-	place, err := cluster.Audit.End()
-	e.must(err)
+	place := installtest.OrPanic(cluster.Audit.End())
 	return place
 }
 

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
+	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // gauge knows how many of something there are, and the most that there ever were.
@@ -35,9 +36,7 @@ func (g *gauge) most() int {
 // every state of theirs.
 func (e *env) watchRotations() *gauge {
 	e.Helper()
-	w, err := e.kube.CoreV1().Secrets(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
-	e.must(err)
-	e.Cleanup(w.Stop)
+	w := kube.Watch(e, e.kube.CoreV1().Secrets(metav1.NamespaceAll), metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
 	g, underWay := &gauge{}, map[string]bool{}
 	go func() {
 		for event := range w.ResultChan() {

@@ -18,6 +18,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/programs"
 )
 
@@ -36,11 +37,9 @@ type manager struct {
 // the gate, since there is no kube-proxy here, and the flags that are given.
 func (e *env) startManager(flags ...string) *manager {
 	e.Helper()
-	program, err := programs.Path(programs.Manager)
-	e.must(err)
+	program := installtest.OrPanic(programs.Path(programs.Manager))
 	m := &manager{env: e, health: freeAddress(e), metricsAt: freeAddress(e)}
-	log, err := os.Create(filepath.Join(e.TempDir(), "log"))
-	e.must(err)
+	log := installtest.OrPanic(os.Create(filepath.Join(e.TempDir(), "log")))
 	flags = append([]string{"run", "--kubeconfig=" + cluster.Kubeconfig, "--registration-gate=available", "--log-level=warning",
 		"--health-bind-address=" + m.health, "--metrics-bind-address=" + m.metricsAt, "--metrics-secure=false"}, flags...)
 	command := exec.CommandContext(e.ctx, program, flags...)
@@ -61,8 +60,7 @@ func (e *env) startManager(flags ...string) *manager {
 }
 
 func (e *env) shippedEnvironment() []string {
-	text, err := os.ReadFile("../../../manifests/manager/deployment.yaml")
-	e.must(err)
+	text := installtest.OrPanic(os.ReadFile("../../../manifests/manager/deployment.yaml"))
 	var d appsv1.Deployment
 	e.must(yaml.UnmarshalStrict(text, &d))
 	var environment []string
@@ -81,8 +79,7 @@ func isReady(address string) bool {
 }
 
 func freeAddress(e *env) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	e.must(err)
+	l := installtest.OrPanic(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -159,12 +156,10 @@ func (m *manager) requestsSince(place int64) int {
 
 func (m *manager) status(field string) float64 {
 	m.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.process.Pid))
-	m.must(err)
+	text := installtest.OrPanic(os.ReadFile(fmt.Sprintf("/proc/%d/status", m.process.Pid)))
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			kb, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(value), " kB"))
-			m.must(err)
+			kb := installtest.OrPanic(strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(value), " kB")))
 			return float64(kb << 10)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -67,11 +68,10 @@ func (e *env) rotated() int {
 	n := 0
 	e.eachNamespace(func(namespace string) {
 		for _, r := range kube.List(e, e.olm.WebhookRollouts(namespace), metav1.ListOptions{ResourceVersion: "0"}).Items {
-			for _, d := range r.Status.Deployments {
-				if c := d.Certificate; c != nil && c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable {
-					n++
-				}
-			}
+			n += installtest.Count(r.Status.Deployments, func(d managerv1alpha1.DeploymentStatus) bool {
+				c := d.Certificate
+				return c != nil && c.Generation == 2 && c.Phase == managerv1alpha1.CertificateStable
+			})
 		}
 	})
 	return n

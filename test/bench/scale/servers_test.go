@@ -21,6 +21,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/names"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
@@ -44,13 +45,11 @@ type server struct {
 // that rolls them out, and their pods.
 func (e *env) playServers(csvs []*operatorsv1alpha1.ClusterServiceVersion) []*server {
 	e.Helper()
-	address, err := kube.Outside()
-	e.must(err)
+	address := installtest.OrPanic(kube.Outside())
 	byName, restarting := map[string]*server{}, &gauge{}
 	var all []*server
 	for _, csv := range csvs {
-		listener, err := net.Listen("tcp4", net.JoinHostPort(address, "0"))
-		e.must(err)
+		listener := installtest.OrPanic(net.Listen("tcp4", net.JoinHostPort(address, "0")))
 		e.Cleanup(func() { _ = listener.Close() }) // it is not called any more
 		s := &server{env: e, csv: csv, name: csv.Spec.WebhookDefinitions[0].DeploymentName, listener: listener, restarting: restarting}
 		csv.Spec.WebhookDefinitions[0].TargetPort = new(intstr.FromInt(listener.Addr().(*net.TCPAddr).Port))
@@ -58,9 +57,7 @@ func (e *env) playServers(csvs []*operatorsv1alpha1.ClusterServiceVersion) []*se
 		all = append(all, s)
 		go s.serve()
 	}
-	w, err := e.kube.AppsV1().Deployments(metav1.NamespaceAll).Watch(e.ctx, metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
-	e.must(err)
-	e.Cleanup(w.Stop)
+	w := kube.Watch(e, e.kube.AppsV1().Deployments(metav1.NamespaceAll), metav1.ListOptions{LabelSelector: wellknown.LabelManaged + "=true"})
 	go func() {
 		for event := range w.ResultChan() {
 			d, ok := event.Object.(*appsv1.Deployment)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// foreign is a certificate that no client trusts.
-func foreign() tls.Certificate {
+// untrusted is a certificate that no client trusts.
+func untrusted() tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		log.Fatal(err)

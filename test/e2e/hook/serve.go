@@ -19,7 +19,7 @@ func serve(flags []string) {
 	server := &http.Server{Addr: ":9443", Handler: handlers(), TLSConfig: &tls.Config{}}
 	certificate, key := certificates+"tls.crt", certificates+"tls.key"
 	if slices.Contains(flags, "--foreign") {
-		server.TLSConfig.Certificates = []tls.Certificate{foreign()}
+		server.TLSConfig.Certificates = []tls.Certificate{untrusted()}
 		certificate, key = "", ""
 	}
 	if slices.Contains(flags, "--reload") {
@@ -78,9 +78,9 @@ func (l *leave) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // late that the pod ends.
 func drain(server *http.Server, leaving *leave, drained chan<- struct{}) {
 	defer close(drained)
-	told, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	terminated, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	<-told.Done()
+	<-terminated.Done()
 	leaving.begun.Store(true)
 	<-time.After(5 * time.Second)
 	for last := time.Now().Add(5 * time.Second); time.Now().Before(last); {

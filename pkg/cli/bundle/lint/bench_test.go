@@ -49,8 +49,7 @@ func BenchmarkValidate(b *testing.B) {
 func validateAll(b *testing.B, found []string) {
 	b.Helper()
 	for _, metadata := range found {
-		read, err := bundle.Inspect(filepath.Dir(metadata))
-		installtest.Must(b, err)
+		read := installtest.OrPanic(bundle.Inspect(filepath.Dir(metadata)))
 		Run(read)
 	}
 }

@@ -164,12 +164,7 @@ func TestRemovedAPIsAreAsBadAsTheyAre(t *testing.T) {
 			f := readFiles(t, "../../../../examples/crdconversion/bundle-v2")
 			test.do(f)
 			spec(f)["minKubeVersion"] = test.oldest
-			var got []Level
-			for _, finding := range Run(inspect(t, f)).Findings {
-				if finding.Code == "olm-removed-apis" {
-					got = append(got, finding.Level)
-				}
-			}
+			got := installtest.Each(findingsOf(inspect(t, f), "olm-removed-apis"), func(f Finding) Level { return f.Level })
 			if want := []Level{test.want}; test.want == "" && len(got) > 0 || test.want != "" && !slices.Equal(got, want) {
 				t.Errorf("found as %q, want %q", got, test.want)
 			}

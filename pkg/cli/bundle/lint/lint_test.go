@@ -25,8 +25,7 @@ func examples(t *testing.T) []string {
 
 func TestExamplesAreStrictlyValid(t *testing.T) {
 	for _, dir := range examples(t) {
-		b, err := bundle.Inspect(dir)
-		must(t, err)
+		b := installtest.OrPanic(bundle.Inspect(dir))
 		waivers, err := ReadWaivers(dir + ".waivers.yaml")
 		must(t, err)
 		for _, f := range Run(b, waivers...).Findings {
@@ -68,3 +67,7 @@ func codes(r Report) []string {
 }
 
 var must = installtest.Must
+
+func findingsOf(b *bundle.Bundle, code string) []Finding {
+	return installtest.Where(Run(b).Findings, func(f Finding) bool { return f.Code == code })
+}

@@ -47,8 +47,7 @@ func TestOLMReadsItSo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := readTexts(t, "../../../../examples/projectpolicy/bundle").change(test.change).write(t)
-			read, err := bundle.Inspect(dir)
-			must(t, err)
+			read := installtest.OrPanic(bundle.Inspect(dir))
 			var found []string
 			report := Run(read)
 			mustNameARemedy(t, report)
@@ -57,9 +56,7 @@ func TestOLMReadsItSo(t *testing.T) {
 					found = append(found, f.Code)
 				}
 			}
-			if found = slices.Compact(found); strings.Join(found, " ") != test.code {
-				t.Errorf("found %q, want %q", found, test.code)
-			}
+			installtest.Same(t, "what is found", test.code, strings.Join(slices.Compact(found), " "))
 			loaded, err := manifests.GetBundleFromDir(dir)
 			switch {
 			case test.refuses != "":

@@ -91,8 +91,7 @@ func TestMaliceIsNamed(t *testing.T) {
 
 // The findings that an administrator has to know are waived as others are.
 func TestExposureIsWaived(t *testing.T) {
-	b, err := bundle.Inspect("../testdata/malice")
-	must(t, err)
+	b := installtest.OrPanic(bundle.Inspect("../testdata/malice"))
 	var waivers []Waiver
 	for _, c := range exposureChecks {
 		waivers = append(waivers, Waiver{Code: c.Code, Reason: "because"})
@@ -178,7 +177,7 @@ var unreadable = fstest.MapFS{
 	"manifests/secrets.yaml":       {Data: []byte("apiVersion: v1\nkind: SecretList\nitems: [{metadata: {name: a}}]\n")},
 	"manifests/deep.yaml":          {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: " + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "\n")},
 	"manifests/quantity.yaml":      {Data: []byte("apiVersion: v1\nkind: LimitRange\nmetadata: {name: a}\nspec: {limits: [{type: Pod, max: {cpu: 1.00000000000000000000e1000000000}}]}\n")},
-	"manifests/many.yaml":          {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" + numbered(300, "unknown%d: 1\n"))},
+	"manifests/many.yaml":          {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" + installtest.Numbered(300, "unknown%d: 1\n"))},
 	"manifests/pipe.yaml":          {Mode: fs.ModeNamedPipe},
 	"manifests/.hidden.yaml":       {Data: []byte("a: b\n")},
 	"manifests/\x1b[2J.yaml":       {Data: []byte("apiVersion: v1\nkind: List\n0 errors\n")},
@@ -201,10 +200,7 @@ func TestUnreadableMaliceIsNamed(t *testing.T) {
 	must(t, err)
 	var report Report
 	need.Limited(t, func() { report = Run(bundle.InspectFS(files, "malice\x1b[2J")) })
-	var found []string
-	for _, f := range report.Findings {
-		found = append(found, f.Code+" "+f.File)
-	}
+	found := installtest.Each(report.Findings, func(f Finding) string { return f.Code + " " + f.File })
 	installtest.Among(t, found,
 		"broken-file manifests/aliases.yaml", "not-an-object manifests/list.yaml", "not-an-object manifests/secrets.yaml", "broken-file manifests/deep.yaml",
 		"wrong-type manifests/quantity.yaml", "unknown-field manifests/many.yaml", "broken-file manifests/pipe.yaml", "stray-file manifests/.hidden.yaml",

@@ -32,12 +32,7 @@ func TestMissingSecretSaysWhere(t *testing.T) {
 			if test.path != "" {
 				f.container()["volumeMounts"] = list(map[string]any{"name": "v", "mountPath": test.path})
 			}
-			var found []string
-			for _, finding := range Run(inspect(t, f)).Findings {
-				if finding.Code == "missing-secret" {
-					found = append(found, finding.Path)
-				}
-			}
+			found := installtest.Each(findingsOf(inspect(t, f), "missing-secret"), func(f Finding) string { return f.Path })
 			installtest.Same(t, "found", test.want, found)
 		})
 	}
@@ -54,8 +49,6 @@ func TestCertificatesOfAPIServers(t *testing.T) {
 		if serves {
 			spec["apiservicedefinitions"] = map[string]any{"owned": list(apiService("api.example.com", name))}
 		}
-		if missing := slices.Contains(codes(Run(inspect(t, f))), "missing-secret"); missing == serves {
-			t.Errorf("it serves an API: %t, and a Secret is missing: %t", serves, missing)
-		}
+		installtest.Same(t, "missing-secret is found", !serves, slices.Contains(codes(Run(inspect(t, f))), "missing-secret"))
 	}
 }

@@ -57,12 +57,7 @@ func TestWildcardsAreReadAsTheAPIServerDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := readFiles(t, "../../../../examples/projectpolicy/bundle")
 			f.rule()["apiGroups"], f.rule()["resources"] = list("apps"), c.resources
-			var said []string
-			for _, finding := range Run(inspect(t, f)).Findings {
-				if finding.Code == "wildcard-rule" {
-					said = append(said, finding.What)
-				}
-			}
+			said := installtest.Each(findingsOf(inspect(t, f), "wildcard-rule"), func(f Finding) string { return f.What })
 			installtest.ContainsEach(t, said, c.want)
 		})
 	}
@@ -144,12 +139,7 @@ func TestRulesThatMatchNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := readFiles(t, "../../../../examples/projectpolicy/bundle")
 			f.rule()["apiGroups"], f.rule()["apiVersions"], f.rule()["resources"], f.rule()["scope"] = c.groups, c.versions, c.resources, "*"
-			var found []string
-			for _, finding := range Run(inspect(t, f)).Findings {
-				if finding.Code == "rule-matches-nothing" {
-					found = append(found, finding.What+": "+finding.Remedy)
-				}
-			}
+			found := installtest.Each(findingsOf(inspect(t, f), "rule-matches-nothing"), func(f Finding) string { return f.What + ": " + f.Remedy })
 			if len(found) != min(1, len(c.want)) {
 				t.Fatalf("found is %q", found)
 			}

@@ -531,15 +531,12 @@ func TestEveryCheckFindsSomething(t *testing.T) {
 func readFiles(t testing.TB, dir string) files {
 	t.Helper()
 	all := files{}
-	names, err := filepath.Glob(dir + "/*/*.yaml")
-	must(t, err)
+	names := installtest.OrPanic(filepath.Glob(dir + "/*/*.yaml"))
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		must(t, err)
+		text := installtest.OrPanic(os.ReadFile(name))
 		var object map[string]any
 		must(t, yaml.Unmarshal(text, &object))
-		relative, err := filepath.Rel(dir, name)
-		must(t, err)
+		relative := installtest.OrPanic(filepath.Rel(dir, name))
 		all[filepath.ToSlash(relative)] = object
 	}
 	return all
@@ -554,8 +551,7 @@ func (f files) fs(t testing.TB) fs.FS {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for name, object := range f {
-		text, err := yaml.Marshal(object)
-		must(t, err)
+		text := installtest.OrPanic(yaml.Marshal(object))
 		fsys[name] = &fstest.MapFile{Data: text, Mode: fs.ModePerm}
 	}
 	return fsys

@@ -86,10 +86,7 @@ namespaceSelector: {matchLabels: {a: b}}, resourceRules: [{operations: [CREATE],
 			"CREATE pods", "in namespaces with a=b", "b (MutatingAdmissionPolicyBinding b, turns on MutatingAdmissionPolicy p, which the bundle does not bring)",
 		}},
 	} {
-		var objects []*unstructured.Unstructured
-		for _, text := range c.objects {
-			objects = append(objects, parsed(t, text))
-		}
+		objects := installtest.Each(c.objects, func(text string) *unstructured.Unstructured { return parsed(t, text) })
 		const namespace, csv = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}", "{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: shop.v1}}"
 		got := strings.Join(strings.Fields(printed(t, namespace, csv, objects...)), " ")
 		installtest.Contains(t, got, c.want...)
@@ -127,7 +124,7 @@ func TestEveryObjectIsNamed(t *testing.T) {
 	const namespace, csv = "{apiVersion: v1, kind: Namespace, metadata: {name: in-this-namespace}}", "{apiVersion: operators.coreos.com/v1alpha1, kind: ClusterServiceVersion, metadata: {name: this-version}}"
 	bindingOf := map[string]string{"ClusterRoleBinding": "ClusterRole", "RoleBinding": "Role"}
 	var all []*unstructured.Unstructured
-	for n, kind := range slices.Concat(bundle.SupportedKinds(), interceptions) {
+	for _, kind := range slices.Concat(bundle.SupportedKinds(), interceptions) {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"spec": map[string]any{}, "webhooks": []any{}, "rules": []any{}, "subjects": []any{},
 			"roleRef": map[string]any{"kind": bindingOf[kind.Kind], "name": "name-of-" + strings.ToLower(bindingOf[kind.Kind]) + "-object"},
@@ -136,9 +133,7 @@ func TestEveryObjectIsNamed(t *testing.T) {
 		object.SetKind(kind.Kind)
 		object.SetName("name-of-" + strings.ToLower(kind.Kind) + "-object")
 		all = append(all, object)
-		if got := printed(t, namespace, csv, object); !strings.Contains(got, object.GetName()) {
-			t.Errorf("%d: a %s alone is not named in\n%s", n, kind, got)
-		}
+		installtest.Contains(t, printed(t, namespace, csv, object), object.GetName())
 	}
 	got := printed(t, namespace, csv, all...)
 	for _, object := range all {
@@ -187,10 +182,7 @@ containers: [{name: c, env: [{name: A, valueFrom: {secretKeyRef: {name: variable
 		installtest.Must(t, yaml.Unmarshal([]byte(text), &object.Object))
 		manifests = append(manifests, object)
 	}
-	var got [][]string
-	for _, p := range contentsOf(manifests).permissions() {
-		got = append(got, []string{p.Account, p.Where, p.Verbs, p.On})
-	}
+	got := rows(contentsOf(manifests).permissions())
 	want := [][]string{
 		{"shop", "cluster", "all of", "ClusterRole system:auth-delegator"},
 		{"shop", "kube-system", "all of", "Role extension-apiserver-authentication-reader"},

@@ -94,10 +94,5 @@ func TestHostAccess(t *testing.T) {
 }
 
 func baseline() (all []policy.Check) {
-	for _, check := range policy.DefaultChecks() {
-		if check.Level == api.LevelBaseline {
-			all = append(all, check)
-		}
-	}
-	return all
+	return installtest.Where(policy.DefaultChecks(), func(check policy.Check) bool { return check.Level == api.LevelBaseline })
 }

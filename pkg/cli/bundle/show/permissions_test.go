@@ -35,10 +35,7 @@ func TestPermissionsOfObjects(t *testing.T) {
 		manifests = append(manifests, &object)
 	}
 	c := contentsOf(manifests)
-	var got [][]string
-	for _, p := range c.permissions() {
-		got = append(got, []string{p.Account, p.Where, p.Verbs, p.On})
-	}
+	got := rows(c.permissions())
 	want := [][]string{
 		{"Group system:authenticated", "cluster", "all of", "ClusterRole cluster-admin"},
 		{"User eve", "b", "all of", "ClusterRole view"},
@@ -87,4 +84,8 @@ func TestDangerOfEveryVerb(t *testing.T) {
 		rule := rbacv1.PolicyRule{APIGroups: []string{c.group}, Resources: []string{c.resource}, Verbs: []string{c.verb}}
 		installtest.Same(t, c.verb+" "+c.resource+"."+c.group, c.want, dangerOf("", "", rule))
 	}
+}
+
+func rows(permissions []Permission) [][]string {
+	return installtest.Each(permissions, func(p Permission) []string { return []string{p.Account, p.Where, p.Verbs, p.On} })
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
@@ -15,16 +14,13 @@ import (
 
 func read(t *testing.T, example string) *bundle.Bundle {
 	t.Helper()
-	b, err := bundle.Inspect("../../../../examples/" + example)
-	installtest.Must(t, err)
-	return b
+	return installtest.OrPanic(bundle.Inspect("../../../../examples/" + example))
 }
 
 func summary(t *testing.T, example string, watch []string) Summary {
 	t.Helper()
 	b := read(t, example)
-	manifests, err := bundle.Manifests(b, bundle.Options{})
-	installtest.Must(t, err)
+	manifests := installtest.OrPanic(bundle.Manifests(b, bundle.Options{}))
 	for _, m := range manifests {
 		// Also namespaces that the example does not support: what is shown is the OperatorGroup's.
 		if m.GetKind() == "OperatorGroup" && watch != nil {
@@ -48,9 +44,7 @@ Webhooks
 Permissions
 `
 	// Only the beginning: what follows has the same form, and depends on the example.
-	if diff := cmp.Diff(fields(want), fields(got.String())[:len(fields(want))]); diff != "" {
-		t.Errorf("(-want +got)\n%s\n%s", diff, got.String())
-	}
+	installtest.Same(t, "the output", fields(want), fields(got.String())[:len(fields(want))])
 	for _, part := range []string{"1. crdconversion-webhook, ", "└─ serves, then goes live: caches.crdconversion.example.com", "  ↓\n", "v2 (stored)"} {
 		installtest.Contains(t, got.String(), part)
 	}
@@ -158,10 +152,7 @@ func TestPermissions(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var got [][]string
-			for _, p := range summary(t, c.example, c.watch).Permissions {
-				got = append(got, []string{p.Account, p.Where, p.Verbs, p.On})
-			}
+			got := rows(summary(t, c.example, c.watch).Permissions)
 			installtest.Same(t, "show", c.want, got)
 		})
 	}

@@ -31,8 +31,6 @@ func TestPodsOfWorkloads(t *testing.T) {
 			"what ServiceAccount shop/other may do, which the bundle does not bring",
 			"other shop mount Secrets other-tls",
 			"other cluster preempt other pods (priorityClassName system-node-critical)")
-		if n := strings.Count(got, "w other"); n != 1 {
-			t.Errorf("%s is shown %d times", kind, n)
-		}
+		installtest.Same(t, "how often the "+kind+" is shown", 1, strings.Count(got, "w other"))
 	}
 }

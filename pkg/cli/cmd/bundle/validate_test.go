@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -23,8 +22,7 @@ func TestWaiversNextToTheBundle(t *testing.T) {
 	root := t.TempDir()
 	installtest.Must(t, os.CopyFS(filepath.Join(root, "bundle"), os.DirFS(example)))
 	writeLayout(t, filepath.Join(root, "layout"), example)
-	waivers, err := os.ReadFile(example + ".waivers.yaml")
-	installtest.Must(t, err)
+	waivers := installtest.OrPanic(os.ReadFile(example + ".waivers.yaml"))
 	for _, file := range []string{"bundle.waivers.yaml", "layout.waivers.yaml"} {
 		installtest.Must(t, os.WriteFile(filepath.Join(root, file), waivers, 0o600))
 	}
@@ -42,9 +40,8 @@ func TestWaiversNextToTheBundle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(filepath.Join(root, test.in))
 			out, err := command(t, "validate", "--strict", test.reference)
-			if err != nil || !strings.Contains(out, "0 errors, 0 warnings, 4 waived") {
-				t.Errorf("%v\n%s", err, out)
-			}
+			installtest.Must(t, err)
+			installtest.Contains(t, out, "0 errors, 0 warnings, 4 waived")
 		})
 	}
 }
@@ -53,16 +50,12 @@ func TestWaiversNextToTheBundle(t *testing.T) {
 func writeLayout(t *testing.T, dir, bundle string) {
 	t.Helper()
 	archive := filepath.Join(t.TempDir(), "layer.tar")
-	file, err := os.Create(archive)
-	installtest.Must(t, err)
+	file := installtest.OrPanic(os.Create(archive))
 	w := tar.NewWriter(file)
 	installtest.Must(t, errors.Join(w.AddFS(os.DirFS(bundle)), w.Close(), file.Close()))
-	layer, err := tarball.LayerFromFile(archive)
-	installtest.Must(t, err)
-	image, err := mutate.AppendLayers(empty.Image, layer)
-	installtest.Must(t, err)
-	path, err := layout.Write(dir, empty.Index)
-	installtest.Must(t, err)
+	layer := installtest.OrPanic(tarball.LayerFromFile(archive))
+	image := installtest.OrPanic(mutate.AppendLayers(empty.Image, layer))
+	path := installtest.OrPanic(layout.Write(dir, empty.Index))
 	installtest.Must(t, path.AppendImage(image))
 }
 

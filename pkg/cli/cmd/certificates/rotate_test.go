@@ -64,9 +64,7 @@ func shopAPI(t *testing.T, provider managerv1alpha1.CertificateProvider, spec st
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	client, err := olmclient.New(&rest.Config{Host: server.URL})
-	installtest.Must(t, err)
-	return client
+	return installtest.OrPanic(olmclient.New(&rest.Config{Host: server.URL}))
 }
 
 // The command writes an order in the form that the manager reads, and prints its progress. It prints what fails before it

@@ -23,10 +23,7 @@ func TestDoctorExitCodes(t *testing.T) {
 		"a level that no one has added": {[]doctor.Level{"Notice"}, exitUnknown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var findings []doctor.Finding
-			for _, level := range test.levels {
-				findings = append(findings, doctor.Finding{Level: level})
-			}
+			findings := installtest.Each(test.levels, func(level doctor.Level) doctor.Finding { return doctor.Finding{Level: level} })
 			installtest.Same(t, "exit code", test.want, exitcode.Of(t.Context(), verdict(findings)))
 		})
 	}

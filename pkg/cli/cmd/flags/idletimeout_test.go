@@ -61,8 +61,7 @@ func TestIdleTimeoutAndInterruption(t *testing.T) {
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
-	installtest.Must(t, err)
+	request := installtest.OrPanic(http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil))
 	response, err := idleTimeout{http.DefaultTransport, time.Minute}.RoundTrip(request)
 	if err == nil {
 		response.Body.Close()
@@ -76,8 +75,7 @@ func TestConfigHasIdleTimeout(t *testing.T) {
 	address := "http://127.0.0.1:1"
 	flags := NewCluster()
 	flags.APIServer = &address
-	config, err := flags.Config()
-	installtest.Must(t, err)
+	config := installtest.OrPanic(flags.Config())
 	if limited, is := config.WrapTransport(http.DefaultTransport).(idleTimeout); !is || limited.limit != maxIdle {
 		t.Errorf("its transport is %T", config.WrapTransport(http.DefaultTransport))
 	}
@@ -85,8 +83,7 @@ func TestConfigHasIdleTimeout(t *testing.T) {
 
 func get(t *testing.T, client *http.Client, url string) error {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	installtest.Must(t, err)
+	request := installtest.OrPanic(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))
 	response, err := client.Do(request)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -21,12 +20,9 @@ func TestElectorsOfOneHostDiffer(t *testing.T) {
 	installtest.Must(t, err)
 	identities := map[string]bool{}
 	for range 2 {
-		e, err := newElector(kube, "any", logrus.New(), func(context.Context) {})
-		installtest.Must(t, err)
+		e := installtest.OrPanic(newElector(kube, "any", logrus.New(), func(context.Context) {}))
 		identity := e.lock.Identity()
-		if !strings.HasPrefix(identity, host+"_") {
-			t.Errorf("identity %q does not begin with the host name %s", identity, host)
-		}
+		installtest.Prefix(t, "the identity", host+"_", identity)
 		identities[identity] = true
 	}
 	installtest.Same(t, "the number of identities of two electors of one host", 2, len(identities))

@@ -85,9 +85,8 @@ func TestStopping(t *testing.T) {
 	var text bytes.Buffer
 	s := stopping{kube, d, output.New(&text)}
 	refused, err := s.check(t.Context())
-	if err != nil || len(refused) > 0 {
-		t.Errorf("refused: %q, %v", refused, err)
-	}
+	installtest.Must(t, err)
+	installtest.None(t, "refused", refused)
 	installtest.Must(t, s.stop(t.Context()))
 	installtest.Same(t, "output", "waiting up to 2m0s until the pods of deployment system/manager end: manager-1\n", text.String())
 	kube.PrependReactor("update", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) {

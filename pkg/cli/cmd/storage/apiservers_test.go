@@ -2,7 +2,6 @@ package storage
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -64,13 +63,10 @@ func TestHashesWithoutAddresses(t *testing.T) {
 	for name, kube := range map[string]*fake.Clientset{"no EndpointSlice": fake.NewClientset(), "no address in it": fake.NewClientset(slice)} {
 		t.Run(name, func(t *testing.T) {
 			servers := apiServers{config: server.config(), kube: kube}
-			if _, err := servers.hashes(t.Context(), things(), "v2"); !errors.Is(err, storage.ErrNoAddresses) {
-				t.Errorf("the error is %v", err)
-			}
+			_, err := servers.hashes(t.Context(), things(), "v2")
+			installtest.ErrorIs(t, storage.ErrNoAddresses, err)
 			servers.addresses = []string{strings.TrimPrefix(server.URL, "https://")}
-			if hashes, err := servers.hashes(t.Context(), things(), "v2"); err != nil || len(hashes) != 2 {
-				t.Errorf("with --api-servers: %v, %v", hashes, err)
-			}
+			installtest.Same(t, "hashes with --api-servers", 2, len(installtest.OrPanic(servers.hashes(t.Context(), things(), "v2"))))
 		})
 	}
 }
@@ -92,9 +88,7 @@ func TestEveryAPIServerIsNamed(t *testing.T) {
 		t.Error("an API server that is named twice counts twice")
 	}
 	servers.addresses = []string{address, strings.TrimPrefix(newDiscoveryServer(t).URL, "https://")}
-	if hashes, err := servers.hashes(t.Context(), things(), "v2"); err != nil || len(hashes) != 3 {
-		t.Errorf("with every address: %v, %v", hashes, err)
-	}
+	installtest.Same(t, "hashes with every address", 3, len(installtest.OrPanic(servers.hashes(t.Context(), things(), "v2"))))
 }
 
 // A load balancer may send each connection to another API server.
@@ -118,15 +112,12 @@ func TestStoreChangesTheStorageVersionAlone(t *testing.T) {
 		_, _ = w.Write([]byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition"}`))
 	}))
 	t.Cleanup(server.Close)
-	connected, err := cluster.New(&rest.Config{Host: server.URL})
-	installtest.Must(t, err)
+	connected := installtest.OrPanic(cluster.New(&rest.Config{Host: server.URL}))
 	c := newStorageCluster(connected, "things.example.com", nil)
 	crd := things()
 	crd.Name, crd.ResourceVersion = "things.example.com", "7"
 	crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Storage: true}, {Name: "v2"}}
 	installtest.Must(t, c.Store(t.Context(), crd, "v2"))
 	const want = `[{"op":"replace","path":"/metadata/resourceVersion","value":"7"},{"op":"replace","path":"/spec/versions/0/storage","value":false},{"op":"replace","path":"/spec/versions/1/storage","value":true}]`
-	if method != http.MethodPatch || contentType != "application/json-patch+json" || body != want {
-		t.Errorf("got %s %s %s", method, contentType, body)
-	}
+	installtest.Same(t, "the request", "PATCH application/json-patch+json "+want, method+" "+contentType+" "+body)
 }

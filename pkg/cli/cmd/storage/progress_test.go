@@ -54,8 +54,7 @@ func TestProgressLine(t *testing.T) {
 }
 
 func TestFilesAreNotTerminals(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	installtest.Must(t, err)
+	file := installtest.OrPanic(os.Create(filepath.Join(t.TempDir(), "log")))
 	defer file.Close()
 	for _, out := range []io.Writer{&strings.Builder{}, file} {
 		if newProgressLine(output.New(out)).terminal {

@@ -7,15 +7,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/installtest"
 	"github.com/olm-webhook-manager/olm-webhook-manager/test/kube"
 )
 
 // A conversion that another client has set up, and that works, is not replaced: neither at the
 // installation nor after an edit. When what converts no longer exists it is.
-func TestForeignConversion(t *testing.T) {
+func TestConversionOfAnotherClient(t *testing.T) {
 	for name, begin := range map[string]func(e *env, crd string){
 		"at the installation": func(e *env, crd string) { e.create(converting("operator.v1", crd)) },
 		"by an edit": func(e *env, crd string) {
@@ -97,7 +99,7 @@ func converts(e *env, crd, namespace, service, caBundle string) {
 }
 
 // A definition that is named any number of times is asked about once in each reconciliation.
-func TestForeignConversionNamedManyTimes(t *testing.T) {
+func TestConversionOfAnotherClientNamedManyTimes(t *testing.T) {
 	e := newOperatorEnv(t)
 	crd := newCRD(e, "rivets", "v1", "v2").Name
 	service(e, "helms", map[string]string{"app": "another"})
@@ -110,12 +112,9 @@ func TestForeignConversionNamedManyTimes(t *testing.T) {
 	e.reaches("operator.v1", operatorsv1alpha1.CSVPhaseFailed, operatorsv1alpha1.CSVReasonInvalidWebhookDescription)
 	since := auditEnd(e)
 	m.looksAgain("operator.v1")
-	asked := 0
-	for _, event := range m.audited(since) {
-		if event.Verb == "get" && event.ObjectRef != nil && event.ObjectRef.Resource == "services" && event.ObjectRef.Name == "helms" {
-			asked++
-		}
-	}
+	asked := installtest.Count(m.audited(since), func(event auditv1.Event) bool {
+		return event.Verb == "get" && event.ObjectRef != nil && event.ObjectRef.Resource == "services" && event.ObjectRef.Name == "helms"
+	})
 	if asked == 0 || asked >= many {
 		t.Errorf("the Service was asked about %d times", asked)
 	}
