@@ -2,17 +2,38 @@
 package olmclient
 
 import (
+	"context"
 	"net/http"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	managerv1alpha1 "github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/manager/v1alpha1"
 )
+
+var (
+	scheme     = newScheme()
+	codecs     = serializer.NewCodecFactory(scheme)
+	parameters = runtime.NewParameterCodec(scheme)
+)
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"}) // Status, and the options of requests.
+	builder := runtime.NewSchemeBuilder(managerv1alpha1.AddToScheme, operatorsv1.AddToScheme, operatorsv1alpha1.AddToScheme)
+	utilruntime.Must(builder.AddToScheme(s))
+	return s
+}
 
 // Client has one REST client for each group and version.
 type Client struct {
@@ -50,4 +71,70 @@ func restClient(config *rest.Config, connection *http.Client, version schema.Gro
 	own := rest.CopyConfig(config)
 	own.GroupVersion, own.APIPath, own.NegotiatedSerializer = &version, "/apis", s
 	return rest.RESTClientForConfigAndClient(own, connection)
+}
+
+// WebhookRollouts returns a client. The empty namespace is all, here and for the other kinds.
+func (c *Client) WebhookRollouts(namespace string) *gentype.ClientWithList[*managerv1alpha1.WebhookRollout, *managerv1alpha1.WebhookRolloutList] {
+	return kind[managerv1alpha1.WebhookRollout, managerv1alpha1.WebhookRolloutList](c.manager, "webhookrollouts", namespace)
+}
+
+// OperatorGroups returns the client of the OperatorGroups in a namespace.
+func (c *Client) OperatorGroups(namespace string) *gentype.ClientWithList[*operatorsv1.OperatorGroup, *operatorsv1.OperatorGroupList] {
+	return kind[operatorsv1.OperatorGroup, operatorsv1.OperatorGroupList](c.operatorsV1, "operatorgroups", namespace)
+}
+
+// ClusterServiceVersions returns the client of the ClusterServiceVersions in a namespace.
+func (c *Client) ClusterServiceVersions(namespace string) *gentype.ClientWithList[*operatorsv1alpha1.ClusterServiceVersion, *operatorsv1alpha1.ClusterServiceVersionList] {
+	return kind[operatorsv1alpha1.ClusterServiceVersion, operatorsv1alpha1.ClusterServiceVersionList](c.operatorsV1alpha1, "clusterserviceversions", namespace)
+}
+
+// Subscriptions returns the client of the Subscriptions in a namespace.
+func (c *Client) Subscriptions(namespace string) *gentype.ClientWithList[*operatorsv1alpha1.Subscription, *operatorsv1alpha1.SubscriptionList] {
+	return kind[operatorsv1alpha1.Subscription, operatorsv1alpha1.SubscriptionList](c.operatorsV1alpha1, "subscriptions", namespace)
+}
+
+// InstallPlans returns the client of the InstallPlans in a namespace.
+func (c *Client) InstallPlans(namespace string) *gentype.ClientWithList[*operatorsv1alpha1.InstallPlan, *operatorsv1alpha1.InstallPlanList] {
+	return kind[operatorsv1alpha1.InstallPlan, operatorsv1alpha1.InstallPlanList](c.operatorsV1alpha1, "installplans", namespace)
+}
+
+type object[T any] interface {
+	*T
+	runtime.Object
+	metav1.Object
+}
+
+type list[T any] interface {
+	*T
+	runtime.Object
+}
+
+func kind[O, L any, P object[O], Q list[L]](client rest.Interface, resource, namespace string) *gentype.ClientWithList[P, Q] {
+	return gentype.NewClientWithList(resource, client, parameters, namespace, func() P { return new(O) }, func() Q { return new(L) })
+}
+
+// NewInformer covers the namespace of the client, or all, with an index by namespace, and does not resync.
+func NewInformer[O any, P object[O], L runtime.Object](client *gentype.ClientWithList[P, L]) cache.SharedIndexInformer {
+	source := &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return client.Watch(ctx, options)
+		},
+	}
+	return cache.NewSharedIndexInformerWithOptions(
+		cache.ToListWatcherWithWatchListSemantics(source, client), P(new(O)),
+		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}},
+	)
+}
+
+// Informers are informers that are started together.
+type Informers []cache.SharedIndexInformer
+
+// StartWithContext runs each informer until the context ends. Call it once: an informer runs once.
+func (i Informers) StartWithContext(ctx context.Context) {
+	for _, informer := range i {
+		go informer.RunWithContext(ctx)
+	}
 }

@@ -25,3 +25,11 @@ func Webhooks(o any) []admissionregistrationv1.ValidatingWebhook {
 		return nil
 	}
 }
+
+// RulesOf returns the rules of the constraints of an admission policy or of its binding, without names of resources.
+func RulesOf(matches *admissionregistrationv1.MatchResources) (rules []admissionregistrationv1.RuleWithOperations) {
+	for _, rule := range matches.ResourceRules {
+		rules = append(rules, rule.RuleWithOperations)
+	}
+	return rules
+}

@@ -12,7 +12,7 @@ import (
 
 // unlimited are the functions that may parse YAML without Check, each with its reason.
 var unlimited = map[string]string{
-	"pkg/cli/bundle/annotations.go readAnnotations":  "toJSON has checked the text before",
+	"pkg/cli/bundle/metadata.go readAnnotations":     "toJSON has checked the text before",
 	"pkg/cli/bundle/lines.go lineAt":                 "toJSON has checked the text before",
 	"pkg/cli/bundle/internal/need/need.go reference": "it is for tests, and parses its own text",
 	"pkg/cli/cmd/bundle/targetoptions.go options":    "the file is the administrator's own",

@@ -2,7 +2,6 @@ package bundle
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -20,7 +19,7 @@ import (
 )
 
 // supportedKinds are the kinds that OLM v0 supports in bundles, and PodMonitor, which belongs to ServiceMonitor.
-var supportedKinds = grouped(map[string][]string{
+var supportedKinds = map[string][]string{
 	"":                          {"ConfigMap", "Secret", "Service", "ServiceAccount"},
 	apiextensionsv1.GroupName:   {"CustomResourceDefinition"},
 	"autoscaling.k8s.io":        {"VerticalPodAutoscaler"},
@@ -32,7 +31,7 @@ var supportedKinds = grouped(map[string][]string{
 	"policy":                    {"PodDisruptionBudget"},
 	rbacv1.GroupName:            {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"},
 	"scheduling.k8s.io":         {"PriorityClass"},
-})
+}
 
 // readGroups are the groups whose objects grant permissions or intercept requests. Checks and the notice read readVersion
 // of them only.
@@ -41,13 +40,10 @@ var readGroups = []string{admissionregistrationv1.GroupName, apiregistrationv1.G
 const readVersion = "v1"
 
 // SupportedKinds returns the kinds that every bundle may have.
-func SupportedKinds() []schema.GroupKind { return slices.Collect(maps.Keys(supportedKinds)) }
-
-func grouped(kinds map[string][]string) map[schema.GroupKind]bool {
-	all := map[schema.GroupKind]bool{}
-	for group, names := range kinds {
-		for _, kind := range names {
-			all[schema.GroupKind{Group: group, Kind: kind}] = true
+func SupportedKinds() (all []schema.GroupKind) {
+	for group, kinds := range supportedKinds {
+		for _, kind := range kinds {
+			all = append(all, schema.GroupKind{Group: group, Kind: kind})
 		}
 	}
 	return all
@@ -82,7 +78,6 @@ func (b *Bundle) Refusals(allowed []schema.GroupKind) []Refusal {
 	return all
 }
 
-// pathOfVersion is the path of a refused version.
 const pathOfVersion = "apiVersion"
 
 func refusedKind(o *Object, allowed []schema.GroupKind) (Refusal, bool) {
@@ -100,7 +95,7 @@ func refusedKind(o *Object, allowed []schema.GroupKind) (Refusal, bool) {
 			Object: o, Path: pathOfVersion, What: fmt.Sprintf("what it grants or intercepts is known for version %s of %s only, and the object has %s", readVersion, kind.Group, o.GroupVersionKind().Version),
 			Remedy: fmt.Sprintf("write it with apiVersion %s/%s", kind.Group, readVersion),
 		}, true
-	case supportedKinds[kind], slices.Contains(allowed, kind):
+	case slices.Contains(supportedKinds[kind.Group], kind.Kind), slices.Contains(allowed, kind):
 		return Refusal{}, false
 	default:
 		return refuse(fmt.Sprintf("%s is no kind that OLM supports in bundles", kind), fmt.Sprintf("remove it from the bundle, or allow it: --allow-kind=%s", kind), kind)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -79,8 +80,11 @@ func (b *Bundle) Supports(mode operatorsv1alpha1.InstallModeType) bool {
 }
 
 // CRDs returns the CustomResourceDefinitions that can be decoded.
-func (b *Bundle) CRDs() []*apiextensionsv1.CustomResourceDefinition {
-	return OfType[*apiextensionsv1.CustomResourceDefinition](b)
+func (b *Bundle) CRDs() (crds []*apiextensionsv1.CustomResourceDefinition) {
+	for _, crd := range Each[*apiextensionsv1.CustomResourceDefinition](b) {
+		crds = append(crds, crd)
+	}
+	return crds
 }
 
 // Kinds returns the distinct kinds of the objects.
@@ -105,27 +109,23 @@ func (b *Bundle) Find(kind schema.GroupKind, name string) *Object {
 }
 
 // CompressedSize returns the size of all files as OLM stores them: compressed, in base64.
-func (b *Bundle) CompressedSize() (int64, error) {
-	var size int64
+func (b *Bundle) CompressedSize() (size int64) {
 	for _, text := range b.files {
-		stored, err := encoding.GzipBase64Encode(text)
-		if err != nil {
-			return 0, err
-		}
+		stored, _ := encoding.GzipBase64Encode(text) // it writes to memory
 		size += int64(len(stored))
 	}
-	return size, nil
+	return size
 }
 
-// OfType returns the objects of a Go type, in the order of files.
-func OfType[T any](b *Bundle) []T {
-	var all []T
-	for _, o := range b.Objects {
-		if t, ok := o.Typed.(T); ok {
-			all = append(all, t)
+// Each yields the objects of a Go type, in the order of files.
+func Each[T any](b *Bundle) iter.Seq2[*Object, T] {
+	return func(yield func(*Object, T) bool) {
+		for _, o := range b.Objects {
+			if t, ok := o.Typed.(T); ok && !yield(o, t) {
+				return
+			}
 		}
 	}
-	return all
 }
 
 // Object is an object of a bundle and its position.

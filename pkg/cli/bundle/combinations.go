@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"fmt"
+	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/permissions"
 )
 
 // maxText limits the bytes of the rules of a bundle in the form in which commands print them, with each combination
@@ -27,7 +29,7 @@ func (r *reader) limitCombinations(o *Object, typed any) bool {
 			return r.tooWide(o, "spec.install.spec", fmt.Sprintf("has rules with more than %d combinations of what their lists name", csvspec.MaxGrants))
 		}
 	}
-	path, bytes := textOf(typed)
+	path, bytes := textOf(o.GetName(), typed)
 	if r.text = min(r.text+bytes, unbounded); r.text > maxText {
 		return r.tooWide(o, path, fmt.Sprintf("has rules whose lists, with those read before, have more than %d MiB of combinations", maxText>>20))
 	}
@@ -42,17 +44,15 @@ func (r *reader) tooWide(o *Object, path, detail string) bool {
 // limitGrantedRules counts rules once for each subject and for each ClusterRole that they are given to.
 func (r *reader) limitGrantedRules() {
 	roles := map[rbacv1.RoleRef]table{}
-	for _, o := range r.Objects {
-		switch role := o.Typed.(type) {
-		case *rbacv1.Role:
-			roles[refTo("Role", role.Name)] = roles[refTo("Role", role.Name)].plus(roleTable(role.Rules))
-		case *rbacv1.ClusterRole:
-			roles[refTo("ClusterRole", role.Name)] = roles[refTo("ClusterRole", role.Name)].plus(clusterRoleTable(role))
-		}
+	for _, role := range Each[*rbacv1.Role](r.Bundle) {
+		roles[refTo("Role", role.Name)] = roles[refTo("Role", role.Name)].plus(roleTable(role))
+	}
+	for _, role := range Each[*rbacv1.ClusterRole](r.Bundle) {
+		roles[refTo("ClusterRole", role.Name)] = roles[refTo("ClusterRole", role.Name)].plus(roleTable(role))
 	}
 	total := 0
-	for _, o := range r.Objects {
-		path, bytes := givenText(o.Typed, roles)
+	for o, object := range Each[metav1.Object](r.Bundle) {
+		path, bytes := givenText(object, roles)
 		if total = min(total+bytes, unbounded); total > maxText {
 			r.addFieldProblem(TooWide, o, path, fmt.Sprintf("and those of the objects before it give more than %d MiB of rules, each counted for each that it is given to", maxText>>20), "bind a group, or fewer subjects")
 			return
@@ -60,28 +60,20 @@ func (r *reader) limitGrantedRules() {
 	}
 }
 
-func givenText(typed any, roles map[rbacv1.RoleRef]table) (path string, bytes int) {
-	switch o := typed.(type) {
-	case *rbacv1.RoleBinding:
-		return "subjects", boundText(o.Subjects, roles[refTo(o.RoleRef.Kind, o.RoleRef.Name)])
-	case *rbacv1.ClusterRoleBinding:
-		return "subjects", boundText(o.Subjects, roles[refTo(o.RoleRef.Kind, o.RoleRef.Name)])
-	case *rbacv1.ClusterRole:
+func givenText(object metav1.Object, roles map[rbacv1.RoleRef]table) (path string, bytes int) {
+	if o, ok := object.(*rbacv1.ClusterRole); ok {
 		role, labels := roles[refTo("ClusterRole", o.Name)], mapText(o.Labels)
 		return "metadata.labels", times(len(o.Labels), role.bytes) + role.with(labels)
-	default:
-		return "", 0
 	}
-}
-
-func refTo(kind, name string) rbacv1.RoleRef { return rbacv1.RoleRef{Kind: kind, Name: name} }
-
-func boundText(subjects []rbacv1.Subject, role table) (bytes int) {
+	ref, subjects := permissions.Bound(object)
+	role := roles[refTo(ref.Kind, ref.Name)]
 	for _, s := range subjects {
 		bytes = min(bytes+rowText+role.bytes+role.with(len(s.Name)+len(s.Namespace)), unbounded)
 	}
-	return bytes
+	return "subjects", bytes
 }
+
+func refTo(kind, name string) rbacv1.RoleRef { return rbacv1.RoleRef{Kind: kind, Name: name} }
 
 const (
 	// rowText is how many bytes each rule needs in addition to its own text.
@@ -101,18 +93,16 @@ func (t table) plus(other table) table {
 func (t table) with(text int) int { return times(t.rows, text) }
 
 // textOf returns how many bytes an object's rules have with each combination written out, and their field.
-func textOf(typed any) (path string, bytes int) {
+func textOf(name string, typed any) (path string, bytes int) {
 	switch o := typed.(type) {
 	case *operatorsv1alpha1.ClusterServiceVersion:
 		return "spec", textOfCSV(o)
 	case *rbacv1.Role:
-		return "rules", named(roleTable(o.Rules), o.Name)
+		return "rules", named(roleTable(o), name)
 	case *rbacv1.ClusterRole:
-		return "rules", named(clusterRoleTable(o), o.Name)
-	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		return "webhooks", named(webhooksTable(o), o.Name)
-	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		return "webhooks", named(webhooksTable(o), o.Name)
+		return "rules", named(roleTable(o), name)
+	case *admissionregistrationv1.ValidatingWebhookConfiguration, *admissionregistrationv1.MutatingWebhookConfiguration:
+		return "webhooks", named(webhooksTable(o), name)
 	case *admissionregistrationv1.ValidatingAdmissionPolicy:
 		return "spec.matchConstraints", matchTable(o.Spec.MatchConstraints).bytes
 	case *admissionregistrationv1.MutatingAdmissionPolicy:
@@ -136,10 +126,8 @@ func textOfCSV(csv *operatorsv1alpha1.ClusterServiceVersion) (bytes int) {
 		bytes = min(bytes+interceptTable(w.Rules).bytes, unbounded)
 	}
 	strategy := csv.Spec.InstallStrategy.StrategySpec
-	for _, permissions := range [][]operatorsv1alpha1.StrategyDeploymentPermissions{strategy.Permissions, strategy.ClusterPermissions} {
-		for _, p := range permissions {
-			bytes = min(bytes+named(roleTable(p.Rules), p.ServiceAccountName), unbounded)
-		}
+	for _, p := range slices.Concat(strategy.Permissions, strategy.ClusterPermissions) {
+		bytes = min(bytes+named(rulesTable(p.Rules), p.ServiceAccountName), unbounded)
 	}
 	return bytes
 }
@@ -148,11 +136,7 @@ func matchTable(m *admissionregistrationv1.MatchResources) table {
 	if m == nil {
 		return table{}
 	}
-	var rules []admissionregistrationv1.RuleWithOperations
-	for _, rule := range m.ResourceRules {
-		rules = append(rules, rule.RuleWithOperations)
-	}
-	return interceptTable(rules)
+	return interceptTable(webhookconfig.RulesOf(m))
 }
 
 // interceptTable counts the webhook that has the rules as a row, too.
@@ -164,21 +148,20 @@ func interceptTable(rules []admissionregistrationv1.RuleWithOperations) table {
 	return all
 }
 
-func roleTable(rules []rbacv1.PolicyRule) (all table) {
+func rulesTable(rules []rbacv1.PolicyRule) (all table) {
 	for _, rule := range rules {
 		all = all.plus(table{1, rowText + pairText(rule.APIGroups, rule.Resources) + listText(rule.Verbs) + listText(rule.NonResourceURLs) + listText(rule.ResourceNames)})
 	}
 	return all
 }
 
-// clusterRoleTable counts selectors of other ClusterRoles as rules: they stand for rules that are not in the bundle.
-func clusterRoleTable(role *rbacv1.ClusterRole) table {
-	all := roleTable(role.Rules)
-	if role.AggregationRule == nil {
-		return all
-	}
-	for _, selector := range role.AggregationRule.ClusterRoleSelectors {
-		all = all.plus(table{1, rowText + selectorText(selector)})
+// roleTable counts selectors of other ClusterRoles as rules: they stand for rules that are not in the bundle.
+func roleTable(role metav1.Object) table {
+	all := rulesTable(permissions.RulesOf(role))
+	if cluster, ok := role.(*rbacv1.ClusterRole); ok && cluster.AggregationRule != nil {
+		for _, selector := range cluster.AggregationRule.ClusterRoleSelectors {
+			all = all.plus(table{1, rowText + selectorText(selector)})
+		}
 	}
 	return all
 }

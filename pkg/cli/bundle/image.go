@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -32,7 +33,7 @@ const (
 func Open(ctx context.Context, reference string, registry Registry) (*Bundle, error) {
 	reference = strings.TrimRight(reference, "/")
 	isPath := strings.HasPrefix(reference, ".") || filepath.IsAbs(reference)
-	if !isPath && pinned(reference) {
+	if _, err := name.NewDigest(reference); err == nil && !isPath {
 		return registry.pull(ctx, reference) // never a folder of that name, whose content nothing has verified
 	}
 	info, err := os.Stat(reference)
@@ -50,18 +51,12 @@ func Open(ctx context.Context, reference string, registry Registry) (*Bundle, er
 	}
 }
 
-func pinned(reference string) bool {
-	_, err := name.NewDigest(reference)
-	return err == nil
-}
-
 // InspectImage reads the bundle in an image without writing to disk. Messages name it as source.
 func InspectImage(ctx context.Context, image v1.Image, source string) (*Bundle, error) {
 	if err := checkSize(image); err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	r := newReader(source)
-	r.ended = ctx.Err
+	r := newReader(ctx, source)
 	err := r.unpack(ctx, image)
 	if errors.Is(err, errTooBig) {
 		return r.Bundle, nil
@@ -75,11 +70,7 @@ func InspectImage(ctx context.Context, image v1.Image, source string) (*Bundle, 
 
 // checkSize checks the sizes in the manifest, before any layer is downloaded.
 func checkSize(image v1.Image) error {
-	text, err := image.RawManifest()
-	if err != nil {
-		return err
-	}
-	if err := checkManifest(text); err != nil {
+	if err := checkManifest(image); err != nil {
 		return err
 	}
 	manifest, err := image.Manifest()
@@ -106,7 +97,11 @@ func checkSize(image v1.Image) error {
 }
 
 // checkManifest checks the size of a manifest before it is decoded.
-func checkManifest(text []byte) error {
+func checkManifest(of partial.WithRawManifest) error {
+	text, err := of.RawManifest()
+	if err != nil {
+		return err
+	}
 	if n := bytes.Count(text, []byte("{")); len(text) > maxManifest || n > maxObjects {
 		return fmt.Errorf("is no bundle: its manifest has %d bytes and %d objects; the limits are %d and %d", len(text), n, maxManifest, maxObjects)
 	}

@@ -59,11 +59,7 @@ func openLayout(ctx context.Context, dir string) (*Bundle, error) {
 }
 
 func manifestOf(index v1.ImageIndex) (*v1.IndexManifest, error) {
-	text, err := index.RawManifest()
-	if err != nil {
-		return nil, err
-	}
-	if err := checkManifest(text); err != nil {
+	if err := checkManifest(index); err != nil {
 		return nil, err
 	}
 	return index.IndexManifest()

@@ -21,6 +21,7 @@ func (o *Object) Line(path string) int { return o.lineAt(steps(path)) }
 
 func (o *Object) lineAt(at keyPath) int {
 	o.positions.parse.Do(func() {
+		o.positions.keys = map[*yaml.Node]map[string]int{}
 		var document yaml.Node
 		if yaml.Unmarshal(o.text, &document) == nil && len(document.Content) > 0 {
 			o.positions.root = document.Content[0]
@@ -92,9 +93,6 @@ func (p *positions) keysOf(node *yaml.Node) map[string]int {
 	keys = map[string]int{}
 	for i := len(node.Content) - 2; i >= 0; i -= 2 {
 		keys[node.Content[i].Value] = i // a repeated key has the line of the first
-	}
-	if p.keys == nil {
-		p.keys = map[*yaml.Node]map[string]int{}
 	}
 	p.keys[node] = keys
 	return keys

@@ -83,10 +83,11 @@ func render(b *Bundle, o Options) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	others, permissions, csv := i.otherObjects(), i.permissions(group.Spec.TargetNamespaces), i.installable(b.CSVObject)
+	definitions, accounts, rest := i.otherObjects()
+	permissions, csv := i.permissions(group.Spec.TargetNamespaces), i.installable(b.CSVObject)
 	dropNulls(csv.Object)
 	all := slices.Concat(
-		[]*unstructured.Unstructured{i.namespaceObject()}, others.definitions, others.accounts, permissions, others.rest,
+		[]*unstructured.Unstructured{i.namespaceObject()}, definitions, accounts, permissions, rest,
 		[]*unstructured.Unstructured{plain(group), plain(i.subscription()), csv},
 	)
 	for _, object := range all {
@@ -110,8 +111,7 @@ func (i installation) operatorGroup() (*operatorsv1.OperatorGroup, error) {
 		watch = nil
 	}
 	group := &operatorsv1.OperatorGroup{
-		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1.GroupVersion.String(), Kind: operatorsv1.OperatorGroupKind},
-		ObjectMeta: installationMeta(cmp.Or(i.Package(), i.Namespace), i.Namespace),
+		ObjectMeta: i.createdMeta(),
 		Spec:       operatorsv1.OperatorGroupSpec{TargetNamespaces: slices.Compact(slices.Sorted(slices.Values(watch)))},
 	}
 	covered, failure := scope.ForNamespace(i.Namespace, []*operatorsv1.OperatorGroup{group}, nil)
@@ -124,16 +124,16 @@ func (i installation) operatorGroup() (*operatorsv1.OperatorGroup, error) {
 	return group, nil
 }
 
-// installationMeta returns the metadata of an object that is created with a bundle and not in it.
-func installationMeta(name, namespace string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Namespace: namespace, Annotations: map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}}
+// createdMeta returns the metadata of an object that is created with a bundle and not in it.
+func (i installation) createdMeta() metav1.ObjectMeta {
+	annotations := map[string]string{wellknown.AnnotationCreatedBy: wellknown.CreatedByBundle}
+	return metav1.ObjectMeta{Name: cmp.Or(i.Package(), i.Namespace), Namespace: i.Namespace, Annotations: annotations}
 }
 
 // subscription names no existing catalog, because the bundle itself is installed.
 func (i installation) subscription() *operatorsv1alpha1.Subscription {
 	return &operatorsv1alpha1.Subscription{
-		TypeMeta:   metav1.TypeMeta{APIVersion: operatorsv1alpha1.SubscriptionCRDAPIVersion, Kind: operatorsv1alpha1.SubscriptionKind},
-		ObjectMeta: installationMeta(cmp.Or(i.Package(), i.Namespace), i.Namespace),
+		ObjectMeta: i.createdMeta(),
 		Spec: &operatorsv1alpha1.SubscriptionSpec{
 			Package: i.RecordedPackage(), Channel: i.DefaultChannel(), StartingCSV: i.CSV.Name,
 			CatalogSource: "bundle", CatalogSourceNamespace: i.Namespace,
@@ -149,16 +149,19 @@ func label(object *unstructured.Unstructured, add map[string]string) {
 }
 
 func plain(object runtime.Object) *unstructured.Unstructured {
+	versions, _, errOfKind := kinds.ObjectKinds(object)
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
+	if err := errors.Join(errOfKind, err); err != nil {
 		panic(err) // the types are API types
 	}
-	delete(content, "status")
+	o := &unstructured.Unstructured{Object: content}
+	o.SetGroupVersionKind(versions[0])
+	unstructured.RemoveNestedField(content, "status")
 	unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
-	if spec, ok := content["spec"].(map[string]any); ok && len(spec) == 0 && groupkind.Is(object.GetObjectKind(), groupkind.Namespace) {
+	if spec, ok := content["spec"].(map[string]any); ok && len(spec) == 0 && groupkind.Is(o, groupkind.Namespace) {
 		delete(content, "spec")
 	}
-	return &unstructured.Unstructured{Object: content}
+	return o
 }
 
 // unique returns an error for two objects of one name: the second would overwrite the first.

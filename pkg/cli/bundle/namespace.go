@@ -21,13 +21,12 @@ const (
 
 // SuggestedNamespace returns the default namespace of an installation.
 func (b *Bundle) SuggestedNamespace() string {
-	return cmp.Or(b.namespaceMeta().Name, b.CSV.Annotations[NamespaceAnnotation], b.Package(), "operators")
+	return cmp.Or(b.AuthorsNamespace(), b.Package(), "operators")
 }
 
-// AuthorsNamespace returns the namespace in an annotation, if there is one.
-func (b *Bundle) AuthorsNamespace() (name string, suggests bool) {
-	name = cmp.Or(b.namespaceMeta().Name, b.CSV.Annotations[NamespaceAnnotation])
-	return name, name != ""
+// AuthorsNamespace returns the namespace in an annotation; empty if there is none.
+func (b *Bundle) AuthorsNamespace() string {
+	return cmp.Or(b.namespaceMeta().Name, b.CSV.Annotations[NamespaceAnnotation])
 }
 
 // BelongsToKubernetes reports whether Kubernetes has a namespace for itself. Objects there can give rights
@@ -72,7 +71,7 @@ func (b *Bundle) namespaceMeta() metav1.ObjectMeta {
 }
 
 func (i installation) namespaceObject() *unstructured.Unstructured {
-	object := corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: i.namespaceMeta()}
+	object := corev1.Namespace{ObjectMeta: i.namespaceMeta()}
 	object.Name = i.Namespace
 	return plain(&object)
 }

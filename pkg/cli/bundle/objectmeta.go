@@ -40,23 +40,19 @@ func (r *reader) dropClusterMetadata(o *Object) {
 		}
 		delete(metadata, field)
 	}
-	r.dropInstructions(o, metadata, "annotations")
-	r.dropInstructions(o, metadata, "labels")
-}
-
-// dropInstructions removes and reports the labels or annotations that are instructions of an administrator to the
-// manager, or its records. A bundle could otherwise allow the manager to end a conversion that objects need, replace
-// the list of the versions in which objects may be stored, or hide its ClusterServiceVersion from the manager.
-func (r *reader) dropInstructions(o *Object, metadata map[string]any, field string) {
-	pairs, _ := metadata[field].(map[string]any)
-	for _, path := range removeInstructions(groupkind.Of(o), field, pairs) {
-		r.addFieldProblem(UnknownField, o, path, notTaken, "remove it")
+	for _, field := range []string{"annotations", "labels"} {
+		pairs, _ := metadata[field].(map[string]any)
+		for _, path := range removeInstructions(groupkind.Of(o), field, pairs) {
+			r.addFieldProblem(UnknownField, o, path, notTaken, "remove it")
+		}
 	}
 }
 
 const notTaken = "is not taken from a bundle: administrators and the manager set it"
 
-// removeInstructions removes these labels or annotations from an object of a kind, and returns their paths.
+// removeInstructions removes the labels or annotations that are instructions of an administrator to the manager, or its
+// records, and returns their paths. A bundle could otherwise allow the manager to end a conversion that objects need,
+// replace the list of the versions in which objects may be stored, or hide its ClusterServiceVersion from the manager.
 func removeInstructions[V any](kind schema.GroupKind, field string, pairs map[string]V) []string {
 	var removed []string
 	for _, key := range slices.Sorted(maps.Keys(pairs)) {

@@ -11,11 +11,8 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
 )
 
-// objectsByOrder are the objects except the ClusterServiceVersion, by the order in which they are applied.
-type objectsByOrder struct{ definitions, accounts, rest []*unstructured.Unstructured }
-
-func (i installation) otherObjects() objectsByOrder {
-	var others objectsByOrder
+// otherObjects returns the objects except the ClusterServiceVersion, by the order in which they are applied.
+func (i installation) otherObjects() (definitions, accounts, rest []*unstructured.Unstructured) {
 	for _, o := range i.Objects {
 		if o == i.CSVObject {
 			continue
@@ -24,14 +21,14 @@ func (i installation) otherObjects() objectsByOrder {
 		switch groupkind.Of(o) {
 		case groupkind.CustomResourceDefinition:
 			i.declareConversion(object)
-			others.definitions = append(others.definitions, object)
+			definitions = append(definitions, object)
 		case groupkind.ServiceAccount:
-			others.accounts = append(others.accounts, object)
+			accounts = append(accounts, object)
 		default:
-			others.rest = append(others.rest, object)
+			rest = append(rest, object)
 		}
 	}
-	return others
+	return definitions, accounts, rest
 }
 
 func (i installation) installable(o *Object) *unstructured.Unstructured {

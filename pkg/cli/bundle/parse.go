@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	strictjson "sigs.k8s.io/json"
@@ -28,14 +30,11 @@ import (
 
 var kinds = func() *runtime.Scheme {
 	kinds := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
+	builder := runtime.NewSchemeBuilder(
 		scheme.AddToScheme, apiextensionsv1.AddToScheme, apiextensionsv1beta1.AddToScheme, apiregistrationv1.AddToScheme,
 		operatorsv1.AddToScheme, operatorsv1alpha1.AddToScheme, operatorsv2.AddToScheme,
-	} {
-		if err := add(kinds); err != nil {
-			panic(err) // all are compiled in
-		}
-	}
+	)
+	utilruntime.Must(builder.AddToScheme(kinds))
 	return kinds
 }()
 
@@ -63,24 +62,19 @@ type document struct {
 }
 
 func documents(text []byte) []document {
-	var all []document
-	current := document{line: 1}
-	line, start := 1, 0
-	for rest := text; len(rest) > 0; line++ {
-		end := bytes.IndexByte(rest, '\n') + 1
-		if end == 0 {
-			end = len(rest)
+	all := []document{{line: 1}}
+	line, start, end := 1, 0, 0
+	for next := range bytes.Lines(text) {
+		line++
+		end += len(next)
+		if separates(next) {
+			all = append(all, document{line: line})
+			start = end
+		} else {
+			all[len(all)-1].text = text[start:end]
 		}
-		if separates(rest[:end]) {
-			at := len(text) - len(rest)
-			current.text = text[start:at]
-			all = append(all, current)
-			current, start = document{line: line + 1}, at+end
-		}
-		rest = rest[end:]
 	}
-	current.text = text[start:]
-	return append(all, current)
+	return all
 }
 
 func separates(line []byte) bool {
@@ -155,13 +149,13 @@ func (r *reader) decode(o *Object) {
 		r.checkKind(o)
 		return
 	}
-	r.reportUnknownFields(o, prune(o.Object, target))
+	r.prune(o, o.Object, reflect.TypeOf(target), nil)
 	r.dropClusterMetadata(o)
 	if !r.limitQuantities(o, target) {
 		return
 	}
 	if err := o.decodeInto(target); err != nil {
-		r.report(wrongType(o, err))
+		r.wrongType(o, err)
 		return
 	}
 	if r.limitCombinations(o, target) {
@@ -183,22 +177,18 @@ func newTyped(kind schema.GroupVersionKind) any {
 
 // checkKind knows the groups of Kubernetes and OLM. Only the cluster has the kinds of other groups.
 func (r *reader) checkKind(o *Object) {
+	unknown := func(path, what string) {
+		r.addFieldProblem(UnknownKind, o, path, what+": the API server refuses the object", "correct kind or apiVersion")
+	}
 	version := o.GroupVersionKind().GroupVersion()
 	switch {
 	case kinds.IsVersionRegistered(version):
-		r.unknownKind(o, "kind", fmt.Sprintf("is %q, and %s has no such kind", o.GetKind(), version))
+		unknown("kind", fmt.Sprintf("is %q, and %s has no such kind", o.GetKind(), version))
 	case kinds.IsGroupRegistered(version.Group):
-		r.unknownKind(o, "apiVersion", fmt.Sprintf("is %q, and there are %s alone", o.GetAPIVersion(), versionsOf(version.Group)))
+		unknown("apiVersion", fmt.Sprintf("is %q, and there are %s alone", o.GetAPIVersion(), versionsOf(version.Group)))
 	case !strings.Contains(version.Group, "."):
-		r.unknownKind(o, "apiVersion", fmt.Sprintf("is %q, and Kubernetes has no such group; the name of any other has a dot", o.GetAPIVersion()))
+		unknown("apiVersion", fmt.Sprintf("is %q, and Kubernetes has no such group; the name of any other has a dot", o.GetAPIVersion()))
 	}
-}
-
-func (r *reader) unknownKind(o *Object, path, what string) {
-	r.report(Problem{
-		Kind: UnknownKind, File: o.File, Line: o.Line(path), Object: o, Path: path,
-		Detail: what + ": the API server refuses the object", Remedy: "correct kind or apiVersion",
-	})
 }
 
 func versionsOf(group string) string {
@@ -217,17 +207,14 @@ func fieldPath(err error) string {
 	return ""
 }
 
-func wrongType(o *Object, err error) Problem {
-	p := Problem{Kind: Undecodable, File: o.File, Line: o.firstLine, Object: o, Remedy: "write a value of the type that the field has"}
+func (r *reader) wrongType(o *Object, err error) {
+	const remedy = "write a value of the type that the field has"
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		p.Path = wrong.Field
-		p.Line = o.Line(p.Path)
-		p.Detail = fmt.Sprintf("is a %s and has to be a %s: the API server refuses the object", wrong.Value, wrong.Type)
-		return p
+		r.addFieldProblem(Undecodable, o, wrong.Field, fmt.Sprintf("is a %s and has to be a %s: the API server refuses the object", wrong.Value, wrong.Type), remedy)
+	} else {
+		r.addProblem(Undecodable, o.File, o.firstLine, fmt.Sprintf("is no valid %s: %s; the API server refuses it", o.GetKind(), decodingError(err)), remedy)
 	}
-	p.Detail = fmt.Sprintf("is no valid %s: %s; the API server refuses it", o.GetKind(), strings.TrimPrefix(err.Error(), "json: "))
-	return p
 }
 
 var lineNumber = regexp.MustCompile(`(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)

@@ -54,10 +54,7 @@ func (i installation) permissions(watch []string) []*unstructured.Unstructured {
 	var accounts, roles []*unstructured.Unstructured
 	for _, a := range Accounts(i.CSV) {
 		if i.Find(groupkind.ServiceAccount, a.Name) == nil {
-			accounts = append(accounts, plain(&corev1.ServiceAccount{
-				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
-				ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: i.Namespace},
-			}))
+			accounts = append(accounts, plain(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: a.Name, Namespace: i.Namespace}}))
 		}
 		for _, object := range a.grants(i.Namespace, i.CSV.Name, watch) {
 			granted := plain(object)
@@ -86,31 +83,19 @@ func (a Account) grants(namespace, csv string, watch []string) []runtime.Object 
 		cluster = slices.Concat(cluster, a.Namespaced, readNamespaces)
 	}
 	if len(cluster) > 0 {
+		meta := metav1.ObjectMeta{Name: name}
 		all = append(all,
-			&rbacv1.ClusterRole{
-				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole"},
-				ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: cluster,
-			},
-			&rbacv1.ClusterRoleBinding{
-				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRoleBinding"},
-				ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subjects,
-				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-			})
+			&rbacv1.ClusterRole{ObjectMeta: meta, Rules: cluster},
+			&rbacv1.ClusterRoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}})
 	}
 	if len(watch) == 0 || len(a.Namespaced) == 0 {
 		return all
 	}
 	for _, in := range slices.Compact(slices.Sorted(slices.Values(append([]string{namespace}, watch...)))) {
+		meta := metav1.ObjectMeta{Name: name, Namespace: in}
 		all = append(all,
-			&rbacv1.Role{
-				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"},
-				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: in}, Rules: a.Namespaced,
-			},
-			&rbacv1.RoleBinding{
-				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
-				ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: in}, Subjects: subjects,
-				RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-			})
+			&rbacv1.Role{ObjectMeta: meta, Rules: a.Namespaced},
+			&rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name}})
 	}
 	return all
 }

@@ -3,7 +3,6 @@ package bundle
 import (
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // Problem is a part of a bundle that cannot be read, or is not read as it is written.
@@ -13,7 +12,6 @@ type Problem struct {
 	File string
 	// Line counts from 1; 0 is the whole file.
 	Line   int
-	Object *Object
 	Path   string
 	Detail string
 	Remedy string
@@ -54,18 +52,17 @@ func (k Kind) Fatal() bool {
 }
 
 func (p Problem) String() string {
-	var place strings.Builder
-	place.WriteString(p.File)
+	place := p.File
 	if p.Line > 0 {
-		place.WriteString(":" + strconv.Itoa(p.Line))
+		place += ":" + strconv.Itoa(p.Line)
 	}
 	if p.Path != "" {
-		place.WriteString(": " + p.Path)
+		place += ": " + p.Path
 	}
-	if place.Len() > 0 {
-		place.WriteString(": ")
+	if place != "" {
+		place += ": "
 	}
-	return place.String() + p.Detail + "; " + p.Remedy
+	return place + p.Detail + "; " + p.Remedy
 }
 
 // maxProblems limits the reported problems of one kind in one file. A file of 1 MiB may have 100,000.
@@ -101,6 +98,6 @@ func (r *reader) addProblem(kind Kind, file string, line int, detail, remedy str
 
 func (r *reader) addFieldProblem(kind Kind, o *Object, path, detail, remedy string) {
 	if !r.full(kind, o.File) {
-		r.report(Problem{Kind: kind, File: o.File, Line: o.Line(path), Object: o, Path: path, Detail: detail, Remedy: remedy})
+		r.report(Problem{Kind: kind, File: o.File, Line: o.Line(path), Path: path, Detail: detail, Remedy: remedy})
 	}
 }

@@ -40,13 +40,13 @@ func inspect(ctx context.Context, dir string) (*Bundle, error) {
 		return nil, fmt.Errorf("%s cannot be read as a bundle: %w", dir, cause(err))
 	}
 	defer root.Close()
-	r := newReader(dir)
-	r.ended = ctx.Err
-	return r.inspectFS(root.FS()), ctx.Err()
+	return newReader(ctx, dir).inspectFS(root.FS()), ctx.Err()
 }
 
 // InspectFS is Inspect for a file system. Messages name it as source.
-func InspectFS(fsys fs.FS, source string) *Bundle { return newReader(source).inspectFS(fsys) }
+func InspectFS(fsys fs.FS, source string) *Bundle {
+	return newReader(context.Background(), source).inspectFS(fsys)
+}
 
 func (r *reader) inspectFS(fsys fs.FS) *Bundle {
 	if r.walk(fsys, metadataFolder) != nil {
@@ -68,8 +68,8 @@ type reader struct {
 	ended func() error
 }
 
-func newReader(source string) *reader {
-	return &reader{Bundle: &Bundle{Source: source, files: map[string][]byte{}}, reported: map[problemsOf]int{}, ended: func() error { return nil }}
+func newReader(ctx context.Context, source string) *reader {
+	return &reader{Bundle: &Bundle{Source: source, files: map[string][]byte{}}, reported: map[problemsOf]int{}, ended: ctx.Err}
 }
 
 func (r *reader) unreadable(name string, err error) {
@@ -98,13 +98,11 @@ func (r *reader) walk(fsys fs.FS, folder string) error {
 	})
 }
 
-var errNotRegular = errors.New("it is no regular file")
-
 // regular refuses other files: to open a named pipe would block forever, and a device may be endless.
 func regular(fsys fs.FS, name string) error {
 	info, err := fs.Stat(fsys, name)
 	if err == nil && !info.Mode().IsRegular() {
-		return errNotRegular
+		return errors.New("it is no regular file")
 	}
 	return err
 }
@@ -201,10 +199,7 @@ func (r *reader) setCSV(csv *Object) {
 	r.CSVObject = csv
 	r.CSV, _ = csv.Typed.(*operatorsv1alpha1.ClusterServiceVersion)
 	if got := csv.GetAPIVersion(); got != operatorsv1alpha1.ClusterServiceVersionAPIVersion {
-		r.Problems = append(r.Problems, Problem{
-			Kind: WrongCSVGroup, File: csv.File, Line: csv.Line("apiVersion"), Object: csv, Path: "apiVersion",
-			Detail: fmt.Sprintf("is %q, which no cluster knows as a ClusterServiceVersion", got), Remedy: "write " + operatorsv1alpha1.ClusterServiceVersionAPIVersion,
-		})
+		r.addFieldProblem(WrongCSVGroup, csv, "apiVersion", fmt.Sprintf("is %q, which no cluster knows as a ClusterServiceVersion", got), "write "+operatorsv1alpha1.ClusterServiceVersionAPIVersion)
 	}
 }
 

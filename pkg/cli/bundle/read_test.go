@@ -209,7 +209,7 @@ func TestReadingEndsWithTheContext(t *testing.T) {
 		"documents": {"manifests/a.yaml": strings.Repeat(document, 20)},
 		"files":     {"manifests/a.yaml": document, "manifests/b.yaml": document, "manifests/c.yaml": document, "manifests/d.yaml": document},
 	} {
-		r := newReader("test")
+		r := newReader(t.Context(), "test")
 		r.ended = func() error {
 			if len(r.Objects) >= 2 {
 				return context.Canceled

@@ -91,16 +91,8 @@ func (g limitedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 }
 
 func (r Registry) transport() (http.RoundTripper, error) {
-	base, err := r.base()
-	if err != nil {
-		return nil, err
-	}
-	return limitedTransport{base, r.PlainHTTP}, nil
-}
-
-func (r Registry) base() (http.RoundTripper, error) {
 	if len(r.CA) == 0 {
-		return remote.DefaultTransport, nil
+		return limitedTransport{remote.DefaultTransport, r.PlainHTTP}, nil
 	}
 	trusted, err := x509.SystemCertPool()
 	if err != nil {
@@ -111,5 +103,28 @@ func (r Registry) base() (http.RoundTripper, error) {
 	}
 	transport := remote.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
-	return transport, nil
+	return limitedTransport{transport, r.PlainHTTP}, nil
+}
+
+// interruptibleKeychain ends with the context. A keychain may run a credential helper, which may wait for input.
+type interruptibleKeychain struct{ authn.Keychain }
+
+// ResolveContext returns the credentials for a registry. After an interruption the helper may run on: the process
+// ends soon.
+func (k interruptibleKeychain) ResolveContext(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
+	type answer struct {
+		credentials authn.Authenticator
+		err         error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		credentials, err := authn.Resolve(ctx, k.Keychain, target)
+		answered <- answer{credentials, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.credentials, a.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("the credential helper for %s has not answered: %w", target.RegistryStr(), ctx.Err())
+	}
 }

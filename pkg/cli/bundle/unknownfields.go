@@ -25,22 +25,6 @@ func (r *reader) limitQuantities(o *Object, into any) bool {
 	return len(all) == 0
 }
 
-func (r *reader) reportUnknownFields(o *Object, all []unknownField) {
-	for _, unknown := range all {
-		remedy := "correct or remove it"
-		if unknown.similar != "" {
-			remedy = fmt.Sprintf("write %s, or remove it", unknown.similar)
-		}
-		if r.full(UnknownField, o.File) {
-			return
-		}
-		r.report(Problem{
-			Kind: UnknownField, File: o.File, Line: o.lineAt(unknown.at), Object: o, Path: unknown.at.String(),
-			Detail: fmt.Sprintf("is no field of a %s: the API server drops it, or refuses the object", o.GetKind()), Remedy: remedy,
-		})
-	}
-}
-
 func (o *Object) decodeInto(target any) error {
 	content, err := json.Marshal(o.Object)
 	if err != nil {
@@ -49,26 +33,65 @@ func (o *Object) decodeInto(target any) error {
 	return strictjson.UnmarshalCaseSensitivePreserveInts(content, target)
 }
 
-type unknownField struct {
-	at keyPath
-	// similar is the field with the most similar name; empty if none is similar.
-	similar string
-}
-
-// prune removes from an object the fields that its Go type does not have, and returns them, but no more
-// than are reported. It walks the object and the type: a text such as "spec.rules[0]" may be a path, or a key.
-func prune(fields map[string]any, to any) []unknownField {
-	var p pruning
-	p.value(fields, reflect.TypeOf(to), nil)
-	return p.unknown
-}
-
-type pruning struct{ unknown []unknownField }
-
-func (p *pruning) add(at keyPath, t reflect.Type) {
-	if len(p.unknown) <= maxProblems {
-		p.unknown = append(p.unknown, unknownField{at: slices.Clone(at), similar: nearestField(at[len(at)-1], t)})
+// prune removes from an object the fields that its Go type does not have, and reports them. It walks the object and the
+// type: a text such as "spec.rules[0]" may be a path, or a key. Types that decode themselves are skipped: their fields do
+// not show what they accept.
+func (r *reader) prune(o *Object, value any, t reflect.Type, at keyPath) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
+	if t.Implements(decodesItself) || reflect.PointerTo(t).Implements(decodesItself) {
+		return
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		r.pruneMapping(o, value, t, at)
+	case []any:
+		if t.Kind() != reflect.Slice && t.Kind() != reflect.Array {
+			return // Decoding reports the wrong type.
+		}
+		for i, item := range value {
+			r.prune(o, item, t.Elem(), append(at, strconv.Itoa(i)))
+		}
+	}
+}
+
+var decodesItself = reflect.TypeFor[json.Unmarshaler]()
+
+func (r *reader) pruneMapping(o *Object, value map[string]any, t reflect.Type, at keyPath) {
+	if t.Kind() != reflect.Map && t.Kind() != reflect.Struct {
+		return // Decoding reports the wrong type.
+	}
+	var fields map[string]reflect.Type
+	if t.Kind() == reflect.Struct {
+		fields = jsonfields.Of(t)
+	}
+	for _, key := range slices.Sorted(maps.Keys(value)) {
+		of, known := fields[key]
+		if t.Kind() == reflect.Map {
+			of, known = t.Elem(), true
+		}
+		if known {
+			r.prune(o, value[key], of, append(at, key))
+			continue
+		}
+		delete(value, key)
+		r.unknownField(o, append(at, key), fields)
+	}
+}
+
+func (r *reader) unknownField(o *Object, at keyPath, fields map[string]reflect.Type) {
+	if r.full(UnknownField, o.File) {
+		return
+	}
+	remedy := "correct or remove it"
+	if similar := rules.Nearest(at[len(at)-1], slices.Sorted(maps.Keys(fields))); similar != "" {
+		remedy = fmt.Sprintf("write %s, or remove it", similar)
+	}
+	r.report(Problem{
+		Kind: UnknownField, File: o.File, Line: o.lineAt(at), Path: at.String(),
+		Detail: fmt.Sprintf("is no field of a %s: the API server drops it, or refuses the object", o.GetKind()), Remedy: remedy,
+	})
 }
 
 type keyPath []string
@@ -92,53 +115,4 @@ func (p keyPath) String() string {
 func isIndex(key string) bool {
 	_, err := strconv.Atoi(key)
 	return err == nil
-}
-
-var decodesItself = reflect.TypeFor[json.Unmarshaler]()
-
-// value skips types that decode themselves: their fields do not show what they accept.
-func (p *pruning) value(value any, t reflect.Type, at keyPath) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Implements(decodesItself) || reflect.PointerTo(t).Implements(decodesItself) {
-		return
-	}
-	switch value := value.(type) {
-	case map[string]any:
-		p.mapping(value, t, at)
-	case []any:
-		if t.Kind() != reflect.Slice && t.Kind() != reflect.Array {
-			return // Decoding reports the wrong type.
-		}
-		for i, item := range value {
-			p.value(item, t.Elem(), append(at, strconv.Itoa(i)))
-		}
-	}
-}
-
-func (p *pruning) mapping(value map[string]any, t reflect.Type, at keyPath) {
-	var typeOf func(key string) (reflect.Type, bool)
-	switch t.Kind() {
-	case reflect.Map:
-		typeOf = func(string) (reflect.Type, bool) { return t.Elem(), true }
-	case reflect.Struct:
-		known := jsonfields.Of(t)
-		typeOf = func(key string) (reflect.Type, bool) { of, ok := known[key]; return of, ok }
-	default:
-		return // Decoding reports the wrong type.
-	}
-	for _, key := range slices.Sorted(maps.Keys(value)) {
-		of, known := typeOf(key)
-		if !known {
-			delete(value, key)
-			p.add(append(at, key), t)
-			continue
-		}
-		p.value(value[key], of, append(at, key))
-	}
-}
-
-func nearestField(key string, t reflect.Type) string {
-	return rules.Nearest(key, slices.Sorted(maps.Keys(jsonfields.Of(t))))
 }

@@ -26,7 +26,7 @@ func Show(out output.Writer, i Installation) Shown {
 		out.Printf("warning: %s\n", i.NamespaceWarning)
 	}
 	ShowNotice(out, i.Bundle, i.Manifests)
-	if suggested, suggests := i.Bundle.AuthorsNamespace(); suggests && suggested != i.Namespace() {
+	if suggested := i.Bundle.AuthorsNamespace(); suggested != "" && suggested != i.Namespace() {
 		out.Printf("warning: the bundle suggests namespace %s, and the namespace of this command is %s\n", suggested, i.Namespace())
 	}
 	if i.KeptGroup != "" {

@@ -26,7 +26,7 @@ func Encode(text string) string {
 		case r == ' ' && previous == ' ':
 			encoded.WriteString(`\x20`)
 		case isHidden(r), tooMany:
-			encoded.WriteString(quoted(r))
+			encoded.WriteString(strings.Trim(fmt.Sprintf("%+q", r), "'"))
 		default:
 			encoded.WriteRune(r)
 		}
@@ -76,8 +76,6 @@ func replacement(text string) string {
 	}
 	return fmt.Sprintf(`\x%02x`, text[0])
 }
-
-func quoted(r rune) string { return strings.Trim(fmt.Sprintf("%+q", r), "'") }
 
 // value is an argument of Printf. Its text is encoded for every type and verb.
 type value struct{ of any }

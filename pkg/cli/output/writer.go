@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/term"
 )
 
@@ -72,3 +73,16 @@ func (w Writer) Redraw(width int, line string) int {
 	_, _ = io.WriteString(w.to, text)
 	return len(line)
 }
+
+// Log returns a logger for what libraries log, such as the warnings of API servers.
+func (w Writer) Log() logr.Logger { return logr.New(sink{w}) }
+
+type sink struct{ to Writer }
+
+func (s sink) Init(logr.RuntimeInfo)                {}
+func (s sink) Enabled(int) bool                     { return true }
+func (s sink) WithValues(...any) logr.LogSink       { return s }
+func (s sink) WithName(string) logr.LogSink         { return s }
+func (s sink) Info(_ int, message string, _ ...any) { s.to.Printf("%s\n", message) }
+
+func (s sink) Error(err error, message string, _ ...any) { s.to.Printf("%s: %v\n", message, err) }

@@ -23,7 +23,7 @@ func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violat
 		violate := func(message, wayOut string) {
 			violations = append(violations, Violation{WrongConversion, i, d.GenerateName, fmt.Sprintf("spec.webhookdefinitions[%d] is a conversion webhook %s", i, message), wayOut})
 		}
-		if narrower := narrowerModes(csv); len(narrower) > 0 {
+		if narrower := NarrowerModes(csv); len(narrower) > 0 {
 			violate("and spec.installModes supports "+strings.Join(narrower, ", "), "support AllNamespaces only, since it converts the objects of all namespaces")
 		}
 		if len(d.ConversionCRDs) == 0 {
@@ -45,7 +45,8 @@ func conversionViolations(csv *operatorsv1alpha1.ClusterServiceVersion) []Violat
 	return violations
 }
 
-func narrowerModes(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
+// NarrowerModes returns the supported install modes except AllNamespaces.
+func NarrowerModes(csv *operatorsv1alpha1.ClusterServiceVersion) []string {
 	var narrower []string
 	for _, mode := range csv.Spec.InstallModes {
 		if mode.Supported && mode.Type != operatorsv1alpha1.InstallModeTypeAllNamespaces {

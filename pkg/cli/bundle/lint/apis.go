@@ -34,35 +34,30 @@ Pending/RequirementsNotMet.`,
 manager would answer requests for objects that the cluster needs. Kubernetes reserves *.k8s.io,
 *.kubernetes.io and names without a dot. The manager sets the ClusterServiceVersion to
 Failed/OwnerConflict. Use a group of your own.`,
-		find: func(s *subject) []mistake {
-			var all []mistake
+		find: func(s *subject) {
 			for i, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
 				message, remedy := requirements.ReservedGroup(d.Group, builtIn())
 				if message == "" {
 					message, remedy = requirements.KubernetesGroup(d.Group)
 				}
 				if message != "" {
-					all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].group", i), "the ClusterServiceVersion is Failed/OwnerConflict: "+message, remedy))
+					s.reportCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].group", i), "the ClusterServiceVersion is Failed/OwnerConflict: "+message, remedy)
 				}
 			}
-			return all
 		},
 	},
 }
 
 // unservedVersions leaves out definitions that the bundle does not have: OLM's library finds them.
-func unservedVersions(s *subject) []mistake {
-	var all []mistake
+func unservedVersions(s *subject) {
 	for i, r := range requirements.OwnedCRDs(s.facts) {
 		if s.facts.CRDs[r.Name] != nil && !csvstatus.Met(r) {
-			all = append(all, s.inCSV(fmt.Sprintf("spec.customresourcedefinitions.owned[%d].version", i), pending(r), "name a version that it serves, or have it serve this one"))
+			s.reportCSV(fmt.Sprintf("spec.customresourcedefinitions.owned[%d].version", i), pending(r), "name a version that it serves, or have it serve this one")
 		}
 	}
-	return all
 }
 
-func unservedAPIs(s *subject) []mistake {
-	var all []mistake
+func unservedAPIs(s *subject) {
 	for i, r := range requirements.OwnedAPIServices(s.CSV) {
 		name := s.CSV.Spec.APIServiceDefinitions.Owned[i].DeploymentName
 		remedy := "name one of spec.install.spec.deployments"
@@ -70,10 +65,9 @@ func unservedAPIs(s *subject) []mistake {
 			remedy = "give all kinds of a version the same deploymentName and containerPort, or the others another version"
 		}
 		if !csvstatus.Met(r) {
-			all = append(all, s.inCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i), pending(r), remedy))
+			s.reportCSV(fmt.Sprintf("spec.apiservicedefinitions.owned[%d].deploymentName", i), pending(r), remedy)
 		}
 	}
-	return all
 }
 
 func builtIn() []*apiregistrationv1.APIService {

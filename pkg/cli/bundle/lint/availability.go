@@ -24,11 +24,10 @@ var availabilityChecks = []Check{
 evicted, or its node is drained. Meanwhile, with failurePolicy Fail, the requests that it intercepts
 fail. With a conversion webhook, all reads and writes in other versions than the stored one fail,
 independent of failurePolicy. Write replicas: 2 or more, and spread the pods over nodes.`,
-		find: eachFailClosedDeployment(func(s *subject, d deployment) (string, string, string) {
-			if d.Spec.Replicas != nil && *d.Spec.Replicas != 1 {
-				return "", "", ""
+		find: eachFailClosedDeployment(func(s *subject, d deployment, report reporter) {
+			if d.Spec.Replicas == nil || *d.Spec.Replicas == 1 {
+				report("spec.replicas", fmt.Sprintf("whenever the one pod of %s is away, what its webhooks %s fails", d.Name, s.failingWork(d)), "write replicas: 2")
 			}
-			return "spec.replicas", fmt.Sprintf("whenever the one pod of %s is away, what its webhooks %s fails", d.Name, s.failingWork(d)), "write replicas: 2"
 		}),
 	},
 	{
@@ -37,11 +36,10 @@ independent of failurePolicy. Write replicas: 2 or more, and spread the pods ove
 the same time. Until one is available again, the requests fail that the webhook intercepts with
 failurePolicy Fail, or whose objects it converts. Add a PodDisruptionBudget to the bundle:
 maxUnavailable: 1, with the labels of the pods.`,
-		find: eachFailClosedDeployment(func(s *subject, d deployment) (string, string, string) {
-			if d.Spec.Replicas == nil || *d.Spec.Replicas < 2 || budgeted(s, d) {
-				return "", "", ""
+		find: eachFailClosedDeployment(func(s *subject, d deployment, report reporter) {
+			if d.Spec.Replicas != nil && *d.Spec.Replicas >= 2 && !budgeted(s, d) {
+				report("spec.replicas", fmt.Sprintf("draining nodes may take all pods of %s away at once: no PodDisruptionBudget of the bundle selects them", d.Name), "add one to the bundle, with maxUnavailable: 1")
 			}
-			return "spec.replicas", fmt.Sprintf("draining nodes may take all pods of %s away at once: no PodDisruptionBudget of the bundle selects them", d.Name), "add one to the bundle, with maxUnavailable: 1"
 		}),
 	},
 	{
@@ -55,12 +53,11 @@ no container declares the port of the webhook, a probe of any container is accep
 	},
 }
 
-func eachFailClosedDeployment(check func(*subject, deployment) (field, what, remedy string)) func(*subject) []mistake {
-	return eachDeployment(func(s *subject, d deployment) (string, string, string) {
-		if s.failingWork(d) == "" {
-			return "", "", ""
+func eachFailClosedDeployment(check func(*subject, deployment, reporter)) func(*subject) {
+	return eachDeployment(func(s *subject, d deployment, report reporter) {
+		if s.failingWork(d) != "" {
+			check(s, d, report)
 		}
-		return check(s, d)
 	})
 }
 
@@ -84,18 +81,20 @@ func (s *subject) failsClosed(w webhook) bool {
 	if w.Type != operatorsv1alpha1.ConversionWebhook {
 		return !failsOpen(w)
 	}
-	definitions := definitionsOf(s.Bundle)
 	return slices.ContainsFunc(w.ConversionCRDs, func(name string) bool {
-		crd := definitions[name]
+		crd := s.definitions[name]
 		return crd == nil || len(crd.Spec.Versions) > 1
 	})
 }
 
 func budgeted(s *subject, d deployment) bool {
-	return slices.ContainsFunc(bundle.OfType[*policyv1.PodDisruptionBudget](s.Bundle), func(budget *policyv1.PodDisruptionBudget) bool {
+	for _, budget := range bundle.Each[*policyv1.PodDisruptionBudget](s.Bundle) {
 		selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
-		return err == nil && selector.Matches(labels.Set(d.Spec.Template.Labels)) && allowsNone(budget.Spec, int(*d.Spec.Replicas))
-	})
+		if err == nil && selector.Matches(labels.Set(d.Spec.Template.Labels)) && allowsNone(budget.Spec, int(*d.Spec.Replicas)) {
+			return true
+		}
+	}
+	return false
 }
 
 // allowsNone reports whether a budget keeps at least one pod available.
@@ -104,18 +103,14 @@ func allowsNone(budget policyv1.PodDisruptionBudgetSpec, replicas int) bool {
 		away, err := intstr.GetScaledValueFromIntOrPercent(budget.MaxUnavailable, replicas, true)
 		return err == nil && away < replicas
 	}
-	if budget.MinAvailable == nil {
-		return false
-	}
-	kept, err := intstr.GetScaledValueFromIntOrPercent(budget.MinAvailable, replicas, true)
+	kept, err := intstr.GetScaledValueFromIntOrPercent(budget.MinAvailable, replicas, true) // an error for nil
 	return err == nil && kept > 0
 }
 
-func unprobed(s *subject) []mistake {
-	var all []mistake
+func unprobed(s *subject) {
 	for _, w := range s.webhooks() {
-		d, ok := s.backend(w)
-		if !ok || !s.failsClosed(w) {
+		d := w.backend
+		if d == nil || !s.failsClosed(w) {
 			continue
 		}
 		containers := running(d.Spec.Template.Spec)
@@ -123,12 +118,11 @@ func unprobed(s *subject) []mistake {
 		const remedy = "let it have a readinessProbe that asks the server of the webhooks"
 		switch {
 		case i >= 0 && containers[i].ReadinessProbe == nil:
-			all = append(all, s.inCSV(d.path+".spec.template.spec."+containers[i].field,
-				fmt.Sprintf("in each rolling update requests fail: the container %s of %s, which answers webhooks, has no readiness probe", containers[i].Name, d.Name), remedy))
+			s.reportCSV(d.path+".spec.template.spec."+containers[i].field,
+				fmt.Sprintf("in each rolling update requests fail: the container %s of %s, which answers webhooks, has no readiness probe", containers[i].Name, d.Name), remedy)
 		case i < 0 && !slices.ContainsFunc(containers, func(c container) bool { return c.ReadinessProbe != nil }):
-			all = append(all, s.inCSV(d.path+".spec.template.spec.containers",
-				fmt.Sprintf("in each rolling update requests fail: no container of %s has a readiness probe", d.Name), remedy))
+			s.reportCSV(d.path+".spec.template.spec.containers",
+				fmt.Sprintf("in each rolling update requests fail: no container of %s has a readiness probe", d.Name), remedy)
 		}
 	}
-	return all
 }

@@ -9,7 +9,7 @@ import (
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
@@ -20,18 +20,17 @@ var conversionChecks = []Check{
 namespaces. Therefore this manager and OLM v0 require an operator that supports AllNamespaces, owns
 the definitions, and names each once. Definitions in OLM's own groups must not be converted.
 Otherwise the ClusterServiceVersion is Failed/InvalidWebhookDescription.`,
-		find: violationsOf(requirements.WrongConversion, "conversionCRDs"),
+		find: violationsOf(requirements.WrongConversion, "spec.webhookdefinitions[%d].conversionCRDs"),
 	},
 	{
 		Code: "conversion-crd", Level: Error, Basis: Refused,
 		Explain: `A definition that a conversion webhook converts has to exist, with
 spec.preserveUnknownFields false: the API server calls no webhook for a definition without a
 structural schema. Until then, the ClusterServiceVersion stays Pending/RequirementsNotMet.`,
-		find: func(s *subject) []mistake {
-			definitions := definitionsOf(s.Bundle)
-			return unmet(s, "CustomResourceDefinition", func(name string) (path, remedy string) {
+		find: func(s *subject) {
+			unmet(s, "CustomResourceDefinition", func(name string) (path, remedy string) {
 				remedy = "add the definition to the bundle"
-				if crd := definitions[name]; crd != nil {
+				if crd := s.definitions[name]; crd != nil {
 					remedy = "set its spec.preserveUnknownFields to false"
 					if !crd.Spec.PreserveUnknownFields {
 						return "", "" // it does not serve a version: see owned-version
@@ -51,13 +50,14 @@ structural schema. Until then, the ClusterServiceVersion stays Pending/Requireme
 		Explain: `A definition with one version needs no conversion, so its webhook is never
 called. If the definition lacks a version, objects of that version are pruned or refused. If there
 is no other version yet, remove the webhook.`,
-		find: func(s *subject) []mistake {
-			return convertedDefinitions(s, func(crd *apiextensionsv1.CustomResourceDefinition) (string, string) {
-				if len(crd.Spec.Versions) > 1 {
-					return "", ""
+		find: func(s *subject) {
+			for _, w := range s.webhooks() {
+				for i, name := range w.ConversionCRDs {
+					if crd := s.definitions[name]; crd != nil && len(crd.Spec.Versions) <= 1 {
+						s.reportCSV(fmt.Sprintf("%s.conversionCRDs[%d]", w.path, i), fmt.Sprintf("the webhook is never called for %s: it has one version", name), "add the other version to the definition, or remove the webhook")
+					}
 				}
-				return fmt.Sprintf("the webhook is never called for %s: it has one version", crd.Name), "add the other version to the definition, or remove the webhook"
-			})
+			}
 		},
 	},
 	{
@@ -66,7 +66,13 @@ is no other version yet, remove the webhook.`,
 ClusterServiceVersion does not declare it. This manager and OLM v0 create a Service, a certificate
 and a caBundle only for declared conversions. This conversion is applied unchanged. Reads of objects
 in other versions than the stored one fail until its server runs and its caBundle is correct.`,
-		find: undeclaredConversions,
+		find: eachConversion(func(s *subject, o *bundle.Object, crd *apiextensionsv1.CustomResourceDefinition, declared *webhook) {
+			if declared == nil {
+				s.report(o, "spec.conversion",
+					"the manager sets up no Service and no certificate for this conversion: no conversion webhook of the ClusterServiceVersion names "+crd.Name,
+					"add a description of type ConversionWebhook, or take strategy None")
+			}
+		}),
 	},
 	{
 		Code: "conversion-differs", Level: Warning, Basis: Policy,
@@ -76,66 +82,40 @@ path. The name and the namespace of a Service may differ: they are known only wh
 installed. This manager registers the declared webhook. bundle install and bundle render do not use
 the one of the definition. A client that applies the file itself registers it until the manager
 replaces it.`,
-		find: differingConversions,
+		find: eachConversion(func(s *subject, o *bundle.Object, crd *apiextensionsv1.CustomResourceDefinition, declared *webhook) {
+			if declared == nil || crd.Spec.Conversion.Webhook == nil || crd.Spec.Conversion.Webhook.ClientConfig == nil {
+				return
+			}
+			if field, what := difference(crd.Spec.Conversion.Webhook.ClientConfig, declared); what != "" {
+				s.report(o, "spec.conversion.webhook.clientConfig."+field,
+					what+", and the manager registers webhook "+declared.GenerateName+" of the ClusterServiceVersion instead",
+					"remove spec.conversion from the definition")
+			}
+		}),
 	},
 }
 
-func convertedDefinitions(s *subject, check func(*apiextensionsv1.CustomResourceDefinition) (what, remedy string)) []mistake {
-	definitions := definitionsOf(s.Bundle)
-	var all []mistake
-	for _, w := range s.webhooks() {
-		for i, name := range w.ConversionCRDs {
-			if crd := definitions[name]; crd != nil {
-				if what, remedy := check(crd); what != "" {
-					all = append(all, s.inCSV(fmt.Sprintf("%s.conversionCRDs[%d]", w.path, i), what, remedy))
+// eachConversion checks the definitions with a conversion webhook. Declared is the one of the ClusterServiceVersion, or nil.
+func eachConversion(check func(s *subject, o *bundle.Object, crd *apiextensionsv1.CustomResourceDefinition, declared *webhook)) func(*subject) {
+	return func(s *subject) {
+		declared := map[string]*webhook{}
+		for _, w := range s.webhooks() {
+			if w.Type == operatorsv1alpha1.ConversionWebhook {
+				for _, name := range w.ConversionCRDs {
+					declared[name] = &w
 				}
 			}
 		}
-	}
-	return all
-}
-
-// declaredConversions returns the conversion webhook of each definition for which there is one.
-func declaredConversions(s *subject) map[string]webhook {
-	declared := map[string]webhook{}
-	for _, w := range s.webhooks() {
-		if w.Type != operatorsv1alpha1.ConversionWebhook {
-			continue
-		}
-		for _, name := range w.ConversionCRDs {
-			declared[name] = w
+		for o, crd := range bundle.Each[*apiextensionsv1.CustomResourceDefinition](s.Bundle) {
+			if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter {
+				check(s, o, crd, declared[crd.Name])
+			}
 		}
 	}
-	return declared
-}
-
-func convertsByWebhook(crd *apiextensionsv1.CustomResourceDefinition) bool {
-	return crd.Spec.Conversion != nil && crd.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter
-}
-
-func differingConversions(s *subject) []mistake {
-	declared := declaredConversions(s)
-	var all []mistake
-	for _, crd := range s.CRDs() {
-		w, is := declared[crd.Name]
-		if !is || !convertsByWebhook(crd) || crd.Spec.Conversion.Webhook == nil || crd.Spec.Conversion.Webhook.ClientConfig == nil {
-			continue
-		}
-		field, what := difference(crd.Spec.Conversion.Webhook.ClientConfig, w)
-		if what == "" {
-			continue
-		}
-		all = append(all, mistake{
-			object: s.Find(groupkind.CustomResourceDefinition, crd.Name), path: "spec.conversion.webhook.clientConfig." + field,
-			what:   what + ", and the manager registers webhook " + w.GenerateName + " of the ClusterServiceVersion instead",
-			remedy: "remove spec.conversion from the definition",
-		})
-	}
-	return all
 }
 
 // difference returns what a definition's webhook has that the declared one has not, and its field.
-func difference(config *apiextensionsv1.WebhookClientConfig, declared webhook) (field, what string) {
+func difference(config *apiextensionsv1.WebhookClientConfig, declared *webhook) (field, what string) {
 	switch {
 	case config.URL != nil:
 		return "url", "the conversion of the definition calls " + *config.URL
@@ -146,19 +126,4 @@ func difference(config *apiextensionsv1.WebhookClientConfig, declared webhook) (
 	default:
 		return "", ""
 	}
-}
-
-func undeclaredConversions(s *subject) []mistake {
-	declared := declaredConversions(s)
-	var all []mistake
-	for _, crd := range s.CRDs() {
-		if _, is := declared[crd.Name]; !is && convertsByWebhook(crd) {
-			all = append(all, mistake{
-				object: s.Find(groupkind.CustomResourceDefinition, crd.Name), path: "spec.conversion",
-				what:   "the manager sets up no Service and no certificate for this conversion: no conversion webhook of the ClusterServiceVersion names " + crd.Name,
-				remedy: "add a description of type ConversionWebhook, or take strategy None",
-			})
-		}
-	}
-	return all
 }

@@ -1,9 +1,9 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,8 +26,8 @@ serves the webhook. If there is none of that name, OLM v0 registers the webhook 
 caBundle and a Service that does not exist, and every call fails. The manager leaves the
 ClusterServiceVersion Pending/RequirementsNotMet and registers nothing. It does the same for two
 Deployments with one name, which OLM v0 overwrites in a loop.`,
-		find: func(s *subject) []mistake {
-			return unmet(s, "Deployment", func(name string) (path, remedy string) {
+		find: func(s *subject) {
+			unmet(s, "Deployment", func(name string) (path, remedy string) {
 				if csvspec.HasDeployment(s.CSV, name) {
 					return "spec.install.spec.deployments", "give each Deployment a name of its own"
 				}
@@ -45,12 +45,11 @@ Deployments with one name, which OLM v0 overwrites in a loop.`,
 		Explain: `The selector of a Deployment has to match the labels of its pod template.
 Otherwise the API server refuses it, and the ClusterServiceVersion fails with
 InstallComponentFailed.`,
-		find: eachDeployment(func(_ *subject, d deployment) (string, string, string) {
+		find: eachDeployment(func(_ *subject, d deployment, report reporter) {
 			selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
-			if err == nil && !selector.Empty() && selector.Matches(labels.Set(d.Spec.Template.Labels)) {
-				return "", "", ""
+			if err != nil || selector.Empty() || !selector.Matches(labels.Set(d.Spec.Template.Labels)) {
+				report("spec.selector", fmt.Sprintf("the API server refuses the Deployment %s: its selector does not match the labels of its pods", d.Name), "give selector.matchLabels and template.metadata.labels the same labels")
 			}
-			return "spec.selector", fmt.Sprintf("the API server refuses the Deployment %s: its selector does not match the labels of its pods", d.Name), "give selector.matchLabels and template.metadata.labels the same labels"
 		}),
 	},
 	{
@@ -59,18 +58,17 @@ InstallComponentFailed.`,
 containers with the same name (init containers included), a mount of a missing volume, or two mounts
 at one path. The ClusterServiceVersion fails with InstallComponentFailed. Certificates that are
 mounted at the default paths of the libraries are not checked: this manager and OLM v0 replace them.`,
-		find: invalidPods,
+		find: eachDeployment(invalidPods),
 	},
 	{
 		Code: "no-replicas", Level: Error, Basis: Broken,
 		Explain: `A Deployment with replicas: 0 has no pods, so its webhooks and APIs are
 never reachable. The manager does not register them, and the ClusterServiceVersion stays Installing
 until an administrator scales the Deployment. OLM v0 registers them, and every call fails.`,
-		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
-			if !s.serves(d) || d.Spec.Replicas == nil || *d.Spec.Replicas != 0 {
-				return "", "", ""
+		find: eachDeployment(func(s *subject, d deployment, report reporter) {
+			if s.serving[d.Name] && d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
+				report("spec.replicas", fmt.Sprintf("what %s serves is never reachable: it has no replicas", d.Name), "write replicas: 2")
 			}
-			return "spec.replicas", fmt.Sprintf("what %s serves is never reachable: it has no replicas", d.Name), "write replicas: 2"
 		}),
 	},
 	{
@@ -78,13 +76,11 @@ until an administrator scales the Deployment. OLM v0 registers them, and every c
 		Explain: `The pods use a ServiceAccount that neither permissions nor
 clusterPermissions name, and that the bundle does not contain. It does not exist, and the API server
 refuses every pod with "service account not found".`,
-		find: eachDeployment(func(s *subject, d deployment) (string, string, string) {
-			pod := d.Spec.Template.Spec
-			name := pod.ServiceAccountName
-			if name == "" || name == "default" || accountsOf(s.Bundle)[name] != nil {
-				return "", "", ""
+		find: eachDeployment(func(s *subject, d deployment, report reporter) {
+			name := d.Spec.Template.Spec.ServiceAccountName
+			if name != "" && name != "default" && s.accounts[name] == nil {
+				report("spec.template.spec.serviceAccountName", fmt.Sprintf("no pod of the Deployment %s is ever created: no object creates the ServiceAccount %s", d.Name, name), "name it in permissions or clusterPermissions")
 			}
-			return "spec.template.spec.serviceAccountName", fmt.Sprintf("no pod of the Deployment %s is ever created: no object creates the ServiceAccount %s", d.Name, name), "name it in permissions or clusterPermissions"
 		}),
 	},
 	{
@@ -92,11 +88,10 @@ refuses every pod with "service account not found".`,
 		Explain: `targetPort is the name of a port that no container of the Deployment has.
 The Service gets no endpoint with a port. The manager never registers the webhook. OLM v0 registers
 it, and every call fails.`,
-		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
-			if w.TargetPort == nil || w.TargetPort.Type != intstr.String || w.TargetPort.StrVal == "" || declaresPort(pod, *w.TargetPort) {
-				return "", "", ""
+		find: eachBackend(func(w webhook, pod corev1.PodSpec, report reporter) {
+			if w.TargetPort != nil && w.TargetPort.Type == intstr.String && w.TargetPort.StrVal != "" && !declaresPort(pod, *w.TargetPort) {
+				report("targetPort", fmt.Sprintf("the webhook is never reachable: no container of %s has a port named %q", w.DeploymentName, w.TargetPort.StrVal), "name the port of the container so, or write its number")
 			}
-			return "targetPort", fmt.Sprintf("the webhook is never reachable: no container of %s has a port named %q", w.DeploymentName, w.TargetPort.StrVal), "name the port of the container so, or write its number"
 		}),
 	},
 	{
@@ -105,12 +100,11 @@ it, and every call fails.`,
 may listen at a port that is not declared. If the number is wrong, the webhook is never reachable,
 and no other check reports that. The default of targetPort is containerPort, whose default is 443.
 Declare the port in the container.`,
-		find: eachBackend(func(w webhook, pod corev1.PodSpec) (string, string, string) {
+		find: eachBackend(func(w webhook, pod corev1.PodSpec, report reporter) {
 			port := render.TargetPort(w.WebhookDescription)
-			if port.Type == intstr.String || declaresPort(pod, port) {
-				return "", "", ""
+			if port.Type != intstr.String && !declaresPort(pod, port) {
+				report("targetPort", fmt.Sprintf("the webhook may never be reachable: no container of %s declares the port %d", w.DeploymentName, port.IntVal), "declare it in the container's ports, or correct targetPort")
 			}
-			return "targetPort", fmt.Sprintf("the webhook may never be reachable: no container of %s declares the port %d", w.DeploymentName, port.IntVal), "declare it in the container's ports, or correct targetPort"
 		}),
 	},
 	{
@@ -133,19 +127,13 @@ volume, set optional: true, or document that an administrator creates the object
 	},
 }
 
-func eachBackend(check func(webhook, corev1.PodSpec) (field, what, remedy string)) func(*subject) []mistake {
-	return func(s *subject) []mistake {
-		var all []mistake
+func eachBackend(check func(webhook, corev1.PodSpec, reporter)) func(*subject) {
+	return func(s *subject) {
 		for _, w := range s.webhooks() {
-			d, ok := s.backend(w)
-			if !ok {
-				continue
-			}
-			if field, what, remedy := check(w, d.Spec.Template.Spec); what != "" {
-				all = append(all, s.inCSV(w.path+"."+field, what, remedy))
+			if w.backend != nil {
+				check(w, w.backend.Spec.Template.Spec, s.below(w.path))
 			}
 		}
-		return all
 	}
 }
 
@@ -159,62 +147,42 @@ func declares(c container, port intstr.IntOrString) bool {
 	})
 }
 
-func portsInConflict(s *subject) []mistake {
+func portsInConflict(s *subject) {
 	type servicePort struct {
 		deployment string
 		port       int32
 	}
 	targets := map[servicePort]intstr.IntOrString{}
-	var all []mistake
 	for _, w := range s.webhooks() {
-		key := servicePort{w.DeploymentName, w.ContainerPort}
-		if key.port == 0 {
-			key.port = 443
-		}
-		target, known := targets[key]
-		if !known {
-			targets[key] = render.TargetPort(w.WebhookDescription)
-			continue
-		}
-		if target != render.TargetPort(w.WebhookDescription) {
-			all = append(all, s.inCSV(w.path+".containerPort", "under OLM v0 the API server refuses the Service: port "+strconv.Itoa(int(key.port))+" stands for two targetPorts", "give each targetPort a containerPort of its own"))
+		key, target := servicePort{w.DeploymentName, cmp.Or(w.ContainerPort, 443)}, render.TargetPort(w.WebhookDescription)
+		if first, known := targets[key]; !known {
+			targets[key] = target
+		} else if first != target {
+			s.reportCSV(w.path+".containerPort", fmt.Sprintf("under OLM v0 the API server refuses the Service: port %d stands for two targetPorts", key.port), "give each targetPort a containerPort of its own")
 		}
 	}
-	return all
 }
 
 // missingReferences checks the pods with the manager's certificate in place of the author's.
-func missingReferences(s *subject) []mistake {
-	var all []mistake
-	for _, d := range s.deployments() {
-		for _, r := range references(d.Spec.Template.Spec, s.displaced(d)) {
-			if r.optional || r.name == "" || inEveryNamespace(r) || s.Find(schema.GroupKind{Kind: r.kind}, r.name) != nil || s.createdByManager(d, r) {
+func missingReferences(s *subject) {
+	for _, d := range s.deployments {
+		var displaced []string
+		if s.serving[d.Name] {
+			displaced = render.DisplacedVolumes(d.Spec.Template.Spec)
+		}
+		for _, r := range references(d.Spec.Template.Spec, displaced) {
+			byCluster := r.kind == "ConfigMap" && r.name == "kube-root-ca.crt"
+			byManager := r.kind == "Secret" && r.name == names.Secret(names.Service(d.Name)) && s.serving[d.Name]
+			if r.optional || r.name == "" || byCluster || byManager || s.Find(schema.GroupKind{Kind: r.kind}, r.name) != nil {
 				continue
 			}
 			what := fmt.Sprintf("no pod of %s starts until an administrator creates the %s %s: the bundle does not bring it", d.Name, r.kind, r.name)
 			if s.serviceCA(r.name) {
 				what = fmt.Sprintf("outside OpenShift, whose service-ca creates the Secret %s, no pod of %s starts", r.name, d.Name)
 			}
-			all = append(all, s.inCSV(d.path+".spec.template.spec."+r.field, what, "remove the reference, set optional: true, or add the object to the bundle"))
+			s.reportCSV(d.path+".spec.template.spec."+r.field, what, "remove the reference, set optional: true, or add the object to the bundle")
 		}
 	}
-	return all
-}
-
-// inEveryNamespace reports whether the cluster itself creates the ConfigMap in every namespace.
-func inEveryNamespace(r reference) bool {
-	return r.kind == "ConfigMap" && r.name == "kube-root-ca.crt"
-}
-
-func (s *subject) displaced(d deployment) []string {
-	if !s.serves(d) {
-		return nil
-	}
-	return render.DisplacedVolumes(d.Spec.Template.Spec)
-}
-
-func (s *subject) createdByManager(d deployment, r reference) bool {
-	return s.serves(d) && r.kind == "Secret" && r.name == names.Secret(names.Service(d.Name))
 }
 
 // serviceCA reports whether a Service of the bundle asks OpenShift's service-ca for a Secret.

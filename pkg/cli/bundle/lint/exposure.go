@@ -79,106 +79,74 @@ the operator's own API groups are not reported.`,
 }
 
 // hostAccess reads the pods as they are written, with the annotations of the ClusterServiceVersion.
-func hostAccess(s *subject, d deployment) (field, what, remedy string) {
+func hostAccess(s *subject, d deployment, report reporter) {
 	access := show.HostAccess(show.Pods(render.Input{CSV: s.CSV, Scope: scope.Scope{Group: &operatorsv1.OperatorGroup{}}}, d.StrategyDeploymentSpec))
-	if len(access) == 0 {
-		return "", "", ""
+	if len(access) > 0 {
+		report("spec.template.spec", fmt.Sprintf("the pods of %s get access to their node, or additional capabilities: %s", d.Name, strings.Join(access, ", ")),
+			"remove what the operator does not need; waive the finding for the rest, and document it for administrators")
 	}
-	return "spec.template.spec", fmt.Sprintf("the pods of %s get access to their node, or additional capabilities: %s", d.Name, strings.Join(access, ", ")),
-		"remove what the operator does not need; waive the finding for the rest, and document it for administrators"
 }
 
-func privilegedNamespace(s *subject) []mistake {
+func privilegedNamespace(s *subject) {
 	template, _, err := s.NamespaceTemplate()
-	if err != nil || template == nil || template.Labels[api.EnforceLevelLabel] != string(api.LevelPrivileged) {
-		return nil
+	if err == nil && template != nil && template.Labels[api.EnforceLevelLabel] == string(api.LevelPrivileged) {
+		s.reportCSV(annotation(bundle.NamespaceTemplateAnnotation),
+			fmt.Sprintf("Pod Security admits every pod in namespace %s: label %s=%s", s.SuggestedNamespace(), api.EnforceLevelLabel, api.LevelPrivileged),
+			"suggest restricted or baseline; if the operator's pods need more, waive the finding, and document it for administrators")
 	}
-	return []mistake{s.inCSV(annotation(bundle.NamespaceTemplateAnnotation),
-		fmt.Sprintf("Pod Security admits every pod in namespace %s: label %s=%s", s.SuggestedNamespace(), api.EnforceLevelLabel, api.LevelPrivileged),
-		"suggest restricted or baseline; if the operator's pods need more, waive the finding, and document it for administrators")}
 }
 
-func tokenSecrets(s *subject) []mistake {
-	accounts := accountsOf(s.Bundle)
-	var all []mistake
-	for _, o := range s.Objects {
-		secret, is := o.Typed.(*corev1.Secret)
-		if !is || secret.Type != corev1.SecretTypeServiceAccountToken && secret.Type != corev1.SecretTypeBootstrapToken {
-			continue
-		}
-		if account := secret.Annotations[corev1.ServiceAccountNameKey]; secret.Type == corev1.SecretTypeServiceAccountToken && accounts[account] != nil {
+func tokenSecrets(s *subject) {
+	for o, secret := range bundle.Each[*corev1.Secret](s.Bundle) {
+		ofOthers := secret.Type == corev1.SecretTypeServiceAccountToken && s.accounts[secret.Annotations[corev1.ServiceAccountNameKey]] == nil
+		if !ofOthers && secret.Type != corev1.SecretTypeBootstrapToken {
 			continue
 		}
 		installed := o.DeepCopy()
 		installed.SetNamespace(s.SuggestedNamespace())
-		all = append(all, mistake{
-			object: o, path: "type",
-			what:   fmt.Sprintf("the Secret %s gives the permissions of others to its readers: %s", o.GetName(), strings.Join(show.Details(installed), ", ")),
-			remedy: "remove the Secret, or name an account of the bundle",
-		})
+		s.report(o, "type",
+			fmt.Sprintf("the Secret %s gives the permissions of others to its readers: %s", o.GetName(), strings.Join(show.Details(installed), ", ")),
+			"remove the Secret, or name an account of the bundle")
 	}
-	return all
 }
 
-func exposedServices(s *subject) []mistake {
-	var all []mistake
+func exposedServices(s *subject) {
 	for _, o := range s.Objects {
-		if !groupkind.Is(o, groupkind.Service) {
-			continue
+		if traffic := show.Details(o.Unstructured); groupkind.Is(o, groupkind.Service) && len(traffic) > 0 {
+			s.report(o, "spec",
+				fmt.Sprintf("the Service %s takes traffic from outside of the cluster's network, or sends it there: %s", o.GetName(), strings.Join(traffic, ", ")),
+				"use a Service of type ClusterIP without externalIPs, and let administrators expose it")
 		}
-		if traffic := show.Details(o.Unstructured); len(traffic) > 0 {
-			all = append(all, mistake{
-				object: o, path: "spec",
-				what:   fmt.Sprintf("the Service %s takes traffic from outside of the cluster's network, or sends it there: %s", o.GetName(), strings.Join(traffic, ", ")),
-				remedy: "use a Service of type ClusterIP without externalIPs, and let administrators expose it",
+	}
+}
+
+func aggregatedRoles(s *subject) {
+	for o, role := range bundle.Each[*rbacv1.ClusterRole](s.Bundle) {
+		if to := brief(strings.Join(show.AggregatedTo(role.Labels), " or ")); to != "" {
+			s.eachEscalation(role, func(path string, rule rbacv1.PolicyRule) {
+				s.report(o, path, fmt.Sprintf("every account with the ClusterRole %s gets %s", to, ruleText(rule)), "remove the rule or the label")
 			})
 		}
 	}
-	return all
 }
 
-func aggregatedRoles(s *subject) []mistake {
-	var all []mistake
-	for _, o := range s.Objects {
-		role, is := o.Typed.(*rbacv1.ClusterRole)
-		if !is {
-			continue
-		}
-		to := brief(strings.Join(show.AggregatedTo(role.Labels), " or "))
-		if to == "" {
-			continue
-		}
-		s.eachEscalation(role, func(path string, rule rbacv1.PolicyRule) {
-			all = append(all, mistake{
-				object: o, path: path,
-				what:   fmt.Sprintf("every account with the ClusterRole %s gets %s", to, ruleText(rule)),
-				remedy: "remove the rule or the label",
-			})
-		})
-	}
-	return all
-}
-
-func unboundRoles(s *subject) []mistake {
+func unboundRoles(s *subject) {
 	bound := map[string]bool{}
-	s.eachBinding(func(_ *bundle.Object, ref rbacv1.RoleRef, _ []rbacv1.Subject) { bound[ref.Kind+"/"+ref.Name] = true })
-	var all []mistake
-	for _, o := range s.Objects {
-		object, _ := o.Typed.(metav1.Object)
-		kind := o.GroupVersionKind().Kind
-		if len(permissions.RulesOf(object)) == 0 || bound[kind+"/"+o.GetName()] || len(show.AggregatedTo(o.GetLabels())) > 0 {
+	for _, object := range bundle.Each[metav1.Object](s.Bundle) {
+		ref, _ := permissions.Bound(object)
+		bound[ref.Kind+"/"+ref.Name] = true
+	}
+	for o, object := range bundle.Each[metav1.Object](s.Bundle) {
+		if bound[o.GetKind()+"/"+o.GetName()] || len(show.AggregatedTo(o.GetLabels())) > 0 {
 			continue
 		}
 		name := brief(o.GetName())
 		s.eachEscalation(object, func(path string, rule rbacv1.PolicyRule) {
-			all = append(all, mistake{
-				object: o, path: path,
-				what:   fmt.Sprintf("no binding of the bundle grants the %s %s; an existing binding or aggregation may give other accounts %s", kind, name, ruleText(rule)),
-				remedy: "bind the role to the operator's ServiceAccount, or remove the rule",
-			})
+			s.report(o, path,
+				fmt.Sprintf("no binding of the bundle grants the %s %s; an existing binding or aggregation may give other accounts %s", o.GetKind(), name, ruleText(rule)),
+				"bind the role to the operator's ServiceAccount, or remove the rule")
 		})
 	}
-	return all
 }
 
 // eachEscalation leaves out rules for the API groups of the bundle's own definitions. Those of Kubernetes are never its own.
@@ -191,17 +159,16 @@ func (s *subject) eachEscalation(role metav1.Object, do func(path string, rule r
 	}
 }
 
-// ruleText returns the verbs and the resources of a rule.
 func ruleText(rule rbacv1.PolicyRule) string {
 	return brief(strings.Join(rule.Verbs, ", ")) + " on " + brief(strings.Join(rule.Resources, ", "))
 }
 
-const maxBrief = 200
-
 // brief limits a text that a finding of each rule repeats.
-func brief(text string) string {
-	if len(text) > maxBrief {
-		return strings.ToValidUTF8(text[:maxBrief], "") + "…"
+func brief(text string) string { return shortened(text, 200, "…") }
+
+func shortened(text string, limit int, mark string) string {
+	if len(text) <= limit {
+		return text
 	}
-	return text
+	return strings.ToValidUTF8(text[:limit], "") + mark
 }

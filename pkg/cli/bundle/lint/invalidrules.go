@@ -8,7 +8,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 )
 
-func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (field, what, remedy string) {
+func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations, report reporter) {
 	const refused = "the API server refuses to register the webhook: "
 	var operations []string
 	for _, o := range rule.Operations {
@@ -19,21 +19,21 @@ func incompleteRule(_ *subject, _ webhook, rule admissionregistrationv1.RuleWith
 		items []string
 	}{{"operations", operations}, {"apiGroups", rule.APIGroups}, {"apiVersions", rule.APIVersions}, {"resources", rule.Resources}} {
 		if flaw, remedy := invalidList(list.field, list.items); flaw != "" {
-			return list.field, refused + flaw, remedy
+			report(list.field, refused+flaw, remedy)
+			return
 		}
 	}
 	for _, o := range operations {
 		if !slices.Contains([]string{"*", "CREATE", "UPDATE", "DELETE", "CONNECT"}, o) {
-			return "operations", refused + fmt.Sprintf("there is no operation %q", o), "write CREATE, UPDATE, DELETE, CONNECT or *"
+			report("operations", refused+fmt.Sprintf("there is no operation %q", o), "write CREATE, UPDATE, DELETE, CONNECT or *")
+			return
 		}
 	}
 	if covered, by := coveredResource(rule.Resources); covered != "" {
-		return "resources", refused + fmt.Sprintf("%s is listed next to %s, which covers it", covered, by), "remove one of the two"
+		report("resources", refused+fmt.Sprintf("%s is listed next to %s, which covers it", covered, by), "remove one of the two")
+	} else if rule.Scope != nil && !slices.Contains([]admissionregistrationv1.ScopeType{"*", "Cluster", "Namespaced"}, *rule.Scope) {
+		report("scope", refused+fmt.Sprintf("there is no scope %q", *rule.Scope), "write Cluster, Namespaced or *")
 	}
-	if rule.Scope != nil && !slices.Contains([]admissionregistrationv1.ScopeType{"*", "Cluster", "Namespaced"}, *rule.Scope) {
-		return "scope", refused + fmt.Sprintf("there is no scope %q", *rule.Scope), "write Cluster, Namespaced or *"
-	}
-	return "", "", ""
 }
 
 func invalidList(field string, items []string) (what, remedy string) {

@@ -33,7 +33,7 @@ object do not add up.`,
 }}
 
 // addedLatency examines each request that the rules name, and reports requests with the same result once.
-func addedLatency(s *subject) []mistake {
+func addedLatency(s *subject) {
 	delayed, first := map[string][]string{}, map[string]webhook{}
 	calls := callsOf(s.admission())
 	requests := s.requests()
@@ -44,15 +44,13 @@ func addedLatency(s *subject) []mistake {
 			delayed[what], first[what] = append(delayed[what], r.String()), called[0]
 		}
 	}
-	var all []mistake
 	if len(requests) > maxRequests {
-		all = append(all, s.inCSV("spec.webhookdefinitions", fmt.Sprintf("the rules name more than %d requests, and what webhooks may add is not computed for the others", maxRequests), "name fewer resources in the rules"))
+		s.reportCSV("spec.webhookdefinitions", fmt.Sprintf("the rules name more than %d requests, and what webhooks may add is not computed for the others", maxRequests), "name fewer resources in the rules")
 	}
 	for _, what := range slices.Sorted(maps.Keys(delayed)) {
 		requests := slices.Compact(slices.Sorted(slices.Values(delayed[what])))
-		all = append(all, s.inCSV(first[what].path+".timeoutSeconds", fmt.Sprintf("to %s may take %s", strings.Join(requests, ", "), what), "shorten the timeouts, or let one webhook do the work of several"))
+		s.reportCSV(first[what].path+".timeoutSeconds", fmt.Sprintf("to %s may take %s", strings.Join(requests, ", "), what), "shorten the timeouts, or let one webhook do the work of several")
 	}
-	return all
 }
 
 const maxSteps = 20
@@ -146,26 +144,16 @@ type calls struct {
 func callsOf(webhooks []webhook) calls {
 	c := calls{webhooks, map[schema.GroupResource][]int{}}
 	for i, w := range webhooks {
-		for _, key := range named(w) {
-			if at := c.by[key]; len(at) == 0 || at[len(at)-1] != i {
-				c.by[key] = append(at, i)
+		for _, rule := range w.Rules {
+			for r := range requestsOf(rule) {
+				key := r.resource.GroupResource()
+				if at := c.by[key]; len(at) == 0 || at[len(at)-1] != i {
+					c.by[key] = append(at, i)
+				}
 			}
 		}
 	}
 	return c
-}
-
-func named(w webhook) []schema.GroupResource {
-	var all []schema.GroupResource
-	for _, rule := range w.Rules {
-		for _, group := range rule.APIGroups {
-			for _, resource := range rule.Resources {
-				name, _, _ := strings.Cut(resource, "/")
-				all = append(all, schema.GroupResource{Group: group, Resource: name})
-			}
-		}
-	}
-	return all
 }
 
 func (c calls) of(r request) []webhook {

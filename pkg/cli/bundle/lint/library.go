@@ -14,6 +14,7 @@ import (
 	"github.com/operator-framework/api/pkg/validation/errors"
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 )
 
@@ -61,13 +62,11 @@ effect in a cluster.`),
 var objects validator.Validator = validator.ValidatorFunc(func(values ...any) []errors.ManifestResult {
 	results := validation.ObjectValidator.Validate(values...)
 	for _, value := range values {
-		object, ok := value.(*unstructured.Unstructured)
-		if !ok || object.GroupVersionKind().GroupKind() != operatorsv1.GroupVersion.WithKind(operatorsv1.OperatorGroupKind).GroupKind() {
-			continue
+		if object, ok := value.(*unstructured.Unstructured); ok && groupkind.Is(object, groupkind.OperatorGroup) {
+			group := &operatorsv1.OperatorGroup{}
+			group.SetAnnotations(object.GetAnnotations()) // all that it checks
+			results = append(results, validation.OperatorGroupValidator.Validate(group)...)
 		}
-		group := &operatorsv1.OperatorGroup{}
-		group.SetAnnotations(object.GetAnnotations()) // all that it checks
-		results = append(results, validation.OperatorGroupValidator.Validate(group)...)
 	}
 	return results
 })
@@ -105,30 +104,26 @@ var operatorHub validator.Validator = validator.ValidatorFunc(func(values ...any
 
 // library is a check that returns the errors of a validator. Its errors have the given level.
 func library(code string, basis Basis, level Level, v validator.Validator, parts func(*subject) []part, explain string) Check {
-	return Check{Code: code, Level: level, Basis: basis, Explain: explain, find: func(s *subject) []mistake {
-		var all []mistake
+	return Check{Code: code, Level: level, Basis: basis, Explain: explain, find: func(s *subject) {
 		for _, p := range parts(s) {
 			for _, result := range v.Validate(p.values...) {
-				all = append(all, s.allFromLibrary(p.object, result.Errors, level)...)
-				all = append(all, s.allFromLibrary(p.object, result.Warnings, Warning)...)
+				s.allFromLibrary(p.object, result.Errors, level)
+				s.allFromLibrary(p.object, result.Warnings, Warning)
 			}
 		}
-		return all
 	}}
 }
 
 // maxTranslated is how many errors of one validator are reported, and how many fields for each.
 const maxTranslated = 100
 
-func (s *subject) allFromLibrary(o *bundle.Object, found []errors.Error, level Level) []mistake {
-	var all []mistake
+func (s *subject) allFromLibrary(o *bundle.Object, found []errors.Error, level Level) {
 	for _, e := range found[:min(len(found), maxTranslated)] {
-		all = append(all, s.fromLibrary(o, e, level)...)
+		s.fromLibrary(o, e, level)
 	}
 	if n := len(found); n > maxTranslated {
-		all = append(all, mistake{object: o, what: fmt.Sprintf("the validator has %d more findings like these", n-maxTranslated), remedy: "correct the listed ones, and validate the bundle again", level: level})
+		s.reportAt(level, o, "", fmt.Sprintf("the validator has %d more findings like these", n-maxTranslated), "correct the listed ones, and validate the bundle again")
 	}
-	return all
 }
 
 // part is what a validator checks, and the object of its errors: the validator does not name it.
@@ -171,11 +166,10 @@ func libraryBundle(b *bundle.Bundle) *manifests.Bundle {
 	}
 	result := &manifests.Bundle{
 		Name: b.CSV.Name, Package: b.Package(), Channels: b.Channels(), DefaultChannel: b.DefaultChannel(),
-		CSV: csv, V1CRDs: b.CRDs(), V1beta1CRDs: bundle.OfType[*apiextensionsv1beta1.CustomResourceDefinition](b),
-		Size: b.Size,
+		CSV: csv, V1CRDs: b.CRDs(), Size: b.Size, CompressedSize: b.CompressedSize(),
 	}
-	if size, err := b.CompressedSize(); err == nil {
-		result.CompressedSize = size
+	for _, crd := range bundle.Each[*apiextensionsv1beta1.CustomResourceDefinition](b) {
+		result.V1beta1CRDs = append(result.V1beta1CRDs, crd)
 	}
 	for _, o := range b.Objects {
 		result.Objects = append(result.Objects, o.Unstructured)

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/api/pkg/validation/errors"
@@ -31,11 +33,12 @@ func fieldAt(path string) locator {
 	return func(_ *subject, o *bundle.Object, _ errors.Error) []libraryField { return []libraryField{{o, path}} }
 }
 
-func items[T any](o *bundle.Object, list string, all []T, matches func(T) bool) []libraryField {
+// items finds items of a list. The path has the verb %d for the index.
+func items[T any](o *bundle.Object, path string, all []T, matches func(T) bool) []libraryField {
 	var found []libraryField
 	for i, item := range all {
 		if matches(item) {
-			found = append(found, libraryField{o, fmt.Sprintf("%s[%d]", list, i)})
+			found = append(found, libraryField{o, fmt.Sprintf(path, i)})
 		}
 	}
 	return found
@@ -70,24 +73,20 @@ func wrongCase(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 }
 
 func ownedAPI(s *subject, o *bundle.Object, e errors.Error) []libraryField {
-	crds := items(o, "spec.customresourcedefinitions.owned", s.CSV.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) bool {
+	crds := items(o, "spec.customresourcedefinitions.owned[%d]", s.CSV.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) bool {
 		_, group, _ := strings.Cut(d.Name, ".")
 		return e.BadValue == schema.GroupVersionKind{Group: group, Version: d.Version, Kind: d.Kind}
 	})
-	apis := items(o, "spec.apiservicedefinitions.owned", s.CSV.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) bool {
+	apis := items(o, "spec.apiservicedefinitions.owned[%d]", s.CSV.Spec.APIServiceDefinitions.Owned, func(d operatorsv1alpha1.APIServiceDescription) bool {
 		return e.BadValue == schema.GroupVersionKind{Group: d.Group, Version: d.Version, Kind: d.Kind}
 	})
 	return slices.Concat(crds, apis)
 }
 
 func ownedByName(s *subject, o *bundle.Object, e errors.Error) []libraryField {
-	var all []libraryField
-	for i, d := range s.CSV.Spec.CustomResourceDefinitions.Owned {
-		if strings.HasSuffix(e.Detail, ": "+d.Name) {
-			all = append(all, libraryField{o, fmt.Sprintf("spec.customresourcedefinitions.owned[%d].name", i)})
-		}
-	}
-	return all
+	return items(o, "spec.customresourcedefinitions.owned[%d].name", s.CSV.Spec.CustomResourceDefinitions.Owned, func(d operatorsv1alpha1.CRDDescription) bool {
+		return strings.HasSuffix(e.Detail, ": "+d.Name)
+	})
 }
 
 func describedAPI(s *subject, o *bundle.Object, e errors.Error) []libraryField {
@@ -96,7 +95,7 @@ func describedAPI(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 	if relation == "required" {
 		descriptions = s.CSV.Spec.CustomResourceDefinitions.Required
 	}
-	return items(o, "spec.customresourcedefinitions."+relation, descriptions, func(d operatorsv1alpha1.CRDDescription) bool {
+	return items(o, "spec.customresourcedefinitions."+relation+"[%d]", descriptions, func(d operatorsv1alpha1.CRDDescription) bool {
 		return d.Description == "" && strings.Contains(e.Detail, fmt.Sprintf("%q", d.Name))
 	})
 }
@@ -104,9 +103,8 @@ func describedAPI(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 func definitionOf(s *subject, _ *bundle.Object, e errors.Error) []libraryField {
 	kind, _ := e.BadValue.(schema.GroupVersionKind)
 	var all []libraryField
-	for _, o := range s.Objects {
-		crd, ok := o.Typed.(*apiextensionsv1.CustomResourceDefinition)
-		if ok && crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
+	for o, crd := range bundle.Each[*apiextensionsv1.CustomResourceDefinition](s.Bundle) {
+		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
 			all = append(all, libraryField{o, "spec.names.kind"})
 		}
 	}
@@ -130,7 +128,7 @@ func ruleOf(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role) != nil {
 		return nil
 	}
-	return items(o, "rules", role.Rules, func(rule rbacv1.PolicyRule) bool { return reflect.DeepEqual(e.BadValue, rule) })
+	return items(o, "rules[%d]", role.Rules, func(rule rbacv1.PolicyRule) bool { return reflect.DeepEqual(e.BadValue, rule) })
 }
 
 var goFieldPath = regexp.MustCompile(`ClusterServiceVersion\.(Spec\.[\w.]+)\.(\w+)\[(\d+)\]\.(\w+)\[(\d+)\]`)
@@ -156,12 +154,10 @@ func removedAPI(_ *subject, o *bundle.Object, e errors.Error) []libraryField {
 
 func withoutRequests(s *subject, o *bundle.Object, e errors.Error) []libraryField {
 	var all []libraryField
-	for _, d := range s.deployments() {
-		for i, c := range d.Spec.Template.Spec.Containers {
-			if c.Resources.Requests == nil && c.Resources.Limits == nil && strings.Contains(e.Detail, ": ("+c.Name+")") {
-				all = append(all, libraryField{o, fmt.Sprintf("%s.spec.template.spec.containers[%d].resources", d.path, i)})
-			}
-		}
+	for _, d := range s.deployments {
+		all = append(all, items(o, d.path+".spec.template.spec.containers[%d].resources", d.Spec.Template.Spec.Containers, func(c corev1.Container) bool {
+			return c.Resources.Requests == nil && c.Resources.Limits == nil && strings.Contains(e.Detail, ": ("+c.Name+")")
+		})...)
 	}
 	return all
 }
@@ -174,16 +170,14 @@ func channels(s *subject, _ *bundle.Object, _ errors.Error) []libraryField {
 }
 
 func createsDefinitions(s *subject, o *bundle.Object, _ errors.Error) []libraryField {
-	has := func(list []string, either ...string) bool {
-		return slices.ContainsFunc(list, func(item string) bool { return slices.Contains(either, item) })
-	}
 	creates := func(rule rbacv1.PolicyRule) bool {
-		return has(rule.APIGroups, "apiextensions.k8s.io") && has(rule.Resources, "customresourcedefinitions", "*") && has(rule.Verbs, "create", "patch", "*")
+		return slices.Contains(rule.APIGroups, "apiextensions.k8s.io") &&
+			sets.New(rule.Resources...).HasAny("customresourcedefinitions", "*") && sets.New(rule.Verbs...).HasAny("create", "patch", "*")
 	}
 	var all []libraryField
 	check := func(field string, permissions []operatorsv1alpha1.StrategyDeploymentPermissions) {
 		for i, p := range permissions {
-			all = append(all, items(o, fmt.Sprintf("spec.install.spec.%s[%d].rules", field, i), p.Rules, creates)...)
+			all = append(all, items(o, fmt.Sprintf("spec.install.spec.%s[%d].rules[%%d]", field, i), p.Rules, creates)...)
 		}
 	}
 	check("permissions", s.CSV.Spec.InstallStrategy.StrategySpec.Permissions)

@@ -78,8 +78,8 @@ var almExamples = annotation("alm-examples")
 
 func annotation(key string) string { return "metadata.annotations[" + key + "]" }
 
-func (s *subject) fromLibrary(o *bundle.Object, e errors.Error, level Level) []mistake {
-	e.Detail = shortened(e.Detail)
+func (s *subject) fromLibrary(o *bundle.Object, e errors.Error, level Level) {
+	e.Detail = shortened(e.Detail, maxSentence, " ...")
 	i := slices.IndexFunc(libraryMessages, func(known libraryMessage) bool { return strings.Contains(e.Detail, known.contains) })
 	known := libraryMessage{find: fieldAt(""), remedy: "correct it as the message requires"} // by a validator newer than this list
 	if i >= 0 {
@@ -89,23 +89,14 @@ func (s *subject) fromLibrary(o *bundle.Object, e errors.Error, level Level) []m
 	if len(places) == 0 {
 		places = []libraryField{{o, ""}}
 	}
-	var all []mistake
 	what := s.fullMessage(e)
 	for _, p := range places[:min(len(places), maxTranslated)] {
-		all = append(all, mistake{object: p.object, path: p.path, what: what, remedy: known.remedy, level: level})
+		s.reportAt(level, p.object, p.path, what, known.remedy)
 	}
-	return all
 }
 
 // maxSentence limits the bytes of each error of the library: it may list all objects in each error.
 const maxSentence = 4 << 10
-
-func shortened(text string) string {
-	if len(text) <= maxSentence {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxSentence], "") + " ..."
-}
 
 // fullMessage adds what a message is about, and sorts items that the library lists in no order.
 func (s *subject) fullMessage(e errors.Error) string {

@@ -50,7 +50,7 @@ type Check struct {
 	Level   Level
 	Basis   Basis
 	Explain string
-	find    func(*subject) []mistake
+	find    func(*subject)
 }
 
 // Finding is a mistake in a bundle.
@@ -73,7 +73,7 @@ type Report struct {
 }
 
 // groups are the checks that need a ClusterServiceVersion, in the order in which people read them.
-var groups = [][]Check{schemaChecks, packageChecks, namespaceChecks, publishingChecks, objectChecks, exposureChecks, apiChecks, webhookChecks, ruleChecks, latencyChecks, conversionChecks, backendChecks, availabilityChecks, libraryChecks}
+var groups = [][]Check{schemaChecks, packagingChecks, objectChecks, exposureChecks, apiChecks, webhookChecks, ruleChecks, latencyChecks, conversionChecks, backendChecks, availabilityChecks, libraryChecks}
 
 // Checks are all checks.
 func Checks() []Check {
@@ -82,12 +82,12 @@ func Checks() []Check {
 
 // Find is the check of a code.
 func Find(code string) (Check, bool) {
-	all := Checks()
-	i := slices.IndexFunc(all, func(c Check) bool { return c.Code == code })
-	if i < 0 {
-		return Check{}, false
+	for _, c := range Checks() {
+		if c.Code == code {
+			return c, true
+		}
 	}
-	return all[i], true
+	return Check{}, false
 }
 
 // Run applies every check to a bundle.
@@ -96,19 +96,17 @@ func Run(b *bundle.Bundle, waivers ...Waiver) Report {
 	found := collect(s, readingChecks)
 	if b.CSV != nil {
 		s.index()
-		s.facts, s.library = facts(b), libraryBundle(b)
+		s.facts, s.library = facts(s), libraryBundle(b)
 		s.verdict = requirements.Check(s.facts)
-		for _, group := range groups {
-			found = append(found, collect(s, group)...)
-		}
+		found = append(found, collect(s, slices.Concat(groups...))...)
 	}
 	return Report{Bundle: b.Source, Findings: waive(sorted(found), waivers)}
 }
 
 // facts are what the manager sees once everything exists that an installer creates.
-func facts(b *bundle.Bundle) requirements.Facts {
-	facts := requirements.Facts{CSV: b.CSV, ServiceAccounts: accountsOf(b), CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
-	for name, crd := range definitionsOf(b) {
+func facts(s *subject) requirements.Facts {
+	facts := requirements.Facts{CSV: s.CSV, ServiceAccounts: s.accounts, CRDs: map[string]*apiextensionsv1.CustomResourceDefinition{}}
+	for name, crd := range s.definitions {
 		crd = crd.DeepCopy()
 		for _, condition := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.Established, apiextensionsv1.NamesAccepted} {
 			crd.Status.Conditions = append(crd.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: condition, Status: apiextensionsv1.ConditionTrue})
@@ -124,7 +122,9 @@ const maxFindings = 2000
 func collect(s *subject, checks []Check) []Finding {
 	var all []Finding
 	for _, c := range checks {
-		found := c.find(s)
+		s.found = nil
+		c.find(s)
+		found := s.found
 		if n := len(found); n > maxFindings {
 			last := found[maxFindings-1]
 			found = append(found[:maxFindings], mistake{

@@ -14,38 +14,26 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/celbudget"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/csvspec"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 )
 
 var conditionsPath = annotation(wellknown.AnnotationMatchConditions)
 
-func matchConditions(s *subject) []mistake {
-	var all []mistake
-	for _, v := range s.verdict.Violations {
-		if v.Kind == requirements.WrongConditions {
-			all = append(all, s.inCSV(conditionsPath, invalidDescription(v), v.WayOut))
-		}
-	}
-	return all
-}
-
-// invalidConditions leaves to matchConditions what the manager refuses.
-func invalidConditions(s *subject) []mistake {
+// invalidConditions leaves to the check match-conditions what the manager refuses.
+func invalidConditions(s *subject) {
 	authored, err := csvspec.MatchConditions(s.CSV)
 	if err != nil {
-		return nil
+		return
 	}
-	var all []mistake
 	var budget celbudget.Budget
 	for _, w := range s.admission() {
 		refused := func(what, remedy string) {
-			all = append(all, s.inCSV(conditionsPath, fmt.Sprintf("the API server refuses to register the webhook %q: %s", w.GenerateName, what), remedy))
+			s.reportCSV(conditionsPath, fmt.Sprintf("the API server refuses to register the webhook %q: %s", w.GenerateName, what), remedy)
 		}
 		conditions := authored[w.GenerateName]
 		if len(conditions) == 0 {
 			continue
 		}
-		if own := len(s.exemptedRequests(w)); len(conditions)+own > maxConditions {
+		if own := len(s.exempted(w.WebhookDescription)); len(conditions)+own > maxConditions {
 			refused(fmt.Sprintf("with %d of the manager's own it has %d conditions, and may have %d", own, len(conditions)+own, maxConditions), "join some by &&")
 			conditions = conditions[:min(len(conditions), maxConditions)]
 		}
@@ -57,16 +45,14 @@ func invalidConditions(s *subject) []mistake {
 				refused(fmt.Sprintf("the name %q of a condition is invalid: %s", c.Name, strings.Join(messages, "; ")), "name it as a label is named")
 			}
 			if !budget.Spend(c.Expression) {
-				m := s.inCSV(conditionsPath, budget.Exceeded("the conditions of the webhooks"), "write fewer or shorter conditions")
-				m.level = Warning
-				return append(all, m)
+				s.reportAt(Warning, s.CSVObject, conditionsPath, budget.Exceeded("the conditions of the webhooks"), "write fewer or shorter conditions")
+				return
 			}
 			if why := uncompiled(c); why != "" {
 				refused(fmt.Sprintf("condition %q: %s", c.Name, why), "correct the expression")
 			}
 		}
 	}
-	return all
 }
 
 const maxConditions = 64

@@ -3,7 +3,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,12 +26,10 @@ another kind. No flag allows OperatorGroup, Subscription and Namespace, which th
 creates itself, and webhook configurations with a forbidden rule (see forbidden-rule), which would
 block the cluster. Objects that grant permissions or intercept requests need version v1 of their
 API: other versions are not shown before the installation.`,
-		find: func(s *subject) []mistake {
-			var all []mistake
+		find: func(s *subject) {
 			for _, r := range s.Refusals(nil) {
-				all = append(all, mistake{object: r.Object, path: r.Path, what: "bundle install refuses the object: " + r.What, remedy: r.Remedy})
+				s.report(r.Object, r.Path, "bundle install refuses the object: "+r.What, r.Remedy)
 			}
-			return all
 		},
 	},
 	{
@@ -58,20 +56,9 @@ cluster, or these namespaces. Name the groups, resources and verbs that the oper
 	},
 }
 
-func (s *subject) eachBinding(check func(o *bundle.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject)) {
-	for _, o := range s.Objects {
-		switch b := o.Typed.(type) {
-		case *rbacv1.ClusterRoleBinding:
-			check(o, b.RoleRef, b.Subjects)
-		case *rbacv1.RoleBinding:
-			check(o, b.RoleRef, b.Subjects)
-		}
-	}
-}
-
-func grantsToOthers(s *subject) []mistake {
-	accounts, namespace := accountsOf(s.Bundle), s.SuggestedNamespace()
-	for _, d := range s.deployments() {
+func grantsToOthers(s *subject) {
+	accounts, namespace := maps.Clone(s.accounts), s.SuggestedNamespace()
+	for _, d := range s.deployments {
 		pod := d.Spec.Template.Spec
 		accounts[cmp.Or(pod.ServiceAccountName, pod.DeprecatedServiceAccount, "default")] = &corev1.ServiceAccount{}
 	}
@@ -79,55 +66,46 @@ func grantsToOthers(s *subject) []mistake {
 	own := func(subject rbacv1.Subject) bool {
 		return subject.Kind == rbacv1.ServiceAccountKind && accounts[subject.Name] != nil && cmp.Or(subject.Namespace, namespace) == namespace
 	}
-	var all []mistake
-	s.eachBinding(func(o *bundle.Object, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
+	for o, object := range bundle.Each[metav1.Object](s.Bundle) {
+		ref, subjects := permissions.Bound(object)
 		for i, subject := range subjects {
 			if own(subject) {
 				continue
 			}
 			name := strings.TrimPrefix(subject.Namespace+"/"+subject.Name, "/")
-			m := mistake{
-				object: o, path: fmt.Sprintf("subjects[%d]", i),
-				what:   fmt.Sprintf("%s %s gets the permissions of %s %s, and is no account of the operator", subject.Kind, name, ref.Kind, ref.Name),
-				remedy: "remove the subject, or let an administrator bind the role",
-			}
+			what := fmt.Sprintf("%s %s gets the permissions of %s %s, and is no account of the operator", subject.Kind, name, ref.Kind, ref.Name)
+			remedy := "remove the subject, or let an administrator bind the role"
 			if subject.Kind == rbacv1.ServiceAccountKind && accounts[subject.Name] != nil {
-				m.what += ", which is in namespace " + namespace
-				m.remedy = fmt.Sprintf("name namespace %s, or request the permissions in spec.install.spec.clusterPermissions", namespace)
+				what += ", which is in namespace " + namespace
+				remedy = fmt.Sprintf("name namespace %s, or request the permissions in spec.install.spec.clusterPermissions", namespace)
 			}
-			all = append(all, m)
+			s.report(o, fmt.Sprintf("subjects[%d]", i), what, remedy)
 		}
-	})
-	return all
+	}
 }
 
-func grantsEverything(s *subject) []mistake {
-	var all []mistake
-	s.eachBinding(func(o *bundle.Object, ref rbacv1.RoleRef, _ []rbacv1.Subject) {
-		if ref.Kind == "ClusterRole" && ref.Name == "cluster-admin" {
-			all = append(all, mistake{object: o, path: "roleRef", what: "the subjects become administrators: the role is cluster-admin", remedy: "bind a role with the permissions that are used"})
+func grantsEverything(s *subject) {
+	for o, object := range bundle.Each[metav1.Object](s.Bundle) {
+		if ref, _ := permissions.Bound(object); ref.Kind == "ClusterRole" && ref.Name == "cluster-admin" {
+			s.report(o, "roleRef", "the subjects become administrators: the role is cluster-admin", "bind a role with the permissions that are used")
 		}
-	})
-	for _, o := range s.Objects {
-		object, _ := o.Typed.(metav1.Object)
 		for i, rule := range permissions.RulesOf(object) {
 			if why := show.Administers(rule); why != "" {
-				all = append(all, mistake{object: o, path: fmt.Sprintf("rules[%d]", i), what: why, remedy: "name the groups, resources and verbs that are used"})
+				s.report(o, fmt.Sprintf("rules[%d]", i), why, "name the groups, resources and verbs that are used")
 			}
 		}
 	}
 	strategy := s.CSV.Spec.InstallStrategy.StrategySpec
-	return slices.Concat(all, s.everythingIn("permissions", strategy.Permissions), s.everythingIn("clusterPermissions", strategy.ClusterPermissions))
+	s.everythingIn("permissions", strategy.Permissions)
+	s.everythingIn("clusterPermissions", strategy.ClusterPermissions)
 }
 
-func (s *subject) everythingIn(field string, permissions []operatorsv1alpha1.StrategyDeploymentPermissions) []mistake {
-	var all []mistake
+func (s *subject) everythingIn(field string, permissions []operatorsv1alpha1.StrategyDeploymentPermissions) {
 	for i, p := range permissions {
 		for j, rule := range p.Rules {
 			if why := show.Administers(rule); why != "" {
-				all = append(all, s.inCSV(fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, i, j), why, "name the groups, resources and verbs that are used"))
+				s.reportCSV(fmt.Sprintf("spec.install.spec.%s[%d].rules[%d]", field, i, j), why, "name the groups, resources and verbs that are used")
 			}
 		}
 	}
-	return all
 }

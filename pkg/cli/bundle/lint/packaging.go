@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,17 +15,38 @@ import (
 
 const bundleAnnotation = "operators.operatorframework.io.bundle."
 
-var publishingChecks = []Check{
+var packagingChecks = []Check{
+	{
+		Code: "package-name", Level: Error, Basis: Rejected,
+		Explain: `OperatorGroup and Subscription have the name of the package. So has the
+namespace, unless the ClusterServiceVersion suggests one (operatorframework.io/suggested-namespace)
+or an administrator names another. The API server refuses names with capital letters, blanks or
+underscores, and namespaces with a dot or more than 63 characters. Later objects are then not
+created. Catalogs and Subscriptions refer to a package by name, so the name cannot change after the
+first release.`,
+		find: packageMistakes,
+	},
+	{
+		Code: "suggested-namespace", Level: Error, Basis: Broken,
+		Explain: `The annotation operatorframework.io/suggested-namespace-template has a
+Namespace as JSON, operatorframework.io/suggested-namespace has the name of a namespace. The
+template takes precedence. Installers create this namespace unless an administrator names another. A
+template that cannot be read is ignored silently: the namespace gets another name, and lacks the
+labels and annotations that the operator needs, such as the pod security level. The API server
+refuses an invalid Namespace, and the objects in it are not created. kube-system, kube-public
+and kube-node-lease belong to Kubernetes.`,
+		find: suggestionMistakes,
+	},
 	{
 		Code: "media-type", Level: Error, Basis: Policy,
 		Explain: `The annotation operators.operatorframework.io.bundle.mediatype.v1 declares
 the format of the bundle. This program reads manifests/ as registry+v1. OLM reads another value,
 such as helm or plain+v0, in another way, or refuses it. Write registry+v1.`,
 		find: annotationCheck("mediatype.v1", func(_ *subject, value string) (string, string) {
-			if value == "registry+v1" {
-				return "", ""
+			if value != "registry+v1" {
+				return fmt.Sprintf("OLM does not read the bundle as registry+v1: its media type is %.100q", value), "write registry+v1"
 			}
-			return fmt.Sprintf("OLM does not read the bundle as registry+v1: its media type is %.100q", value), "write registry+v1"
+			return "", ""
 		}),
 	},
 	{
@@ -46,17 +66,15 @@ package is in the channel.`,
 		Code: "replaces-itself", Level: Error, Basis: Policy,
 		Explain: `spec.replaces and spec.skips name earlier versions. Catalogs refuse a
 version that replaces or skips itself, and an upgrade to it never ends.`,
-		find: func(s *subject) []mistake {
-			var all []mistake
+		find: func(s *subject) {
 			if s.CSV.Spec.Replaces == s.CSV.Name {
-				all = append(all, s.inCSV("spec.replaces", "the version replaces itself", "name the previous version, or remove the field"))
+				s.reportCSV("spec.replaces", "the version replaces itself", "name the previous version, or remove the field")
 			}
 			for i, skipped := range s.CSV.Spec.Skips {
 				if skipped == s.CSV.Name {
-					all = append(all, s.inCSV(fmt.Sprintf("spec.skips[%d]", i), "the version skips itself", "remove the entry"))
+					s.reportCSV(fmt.Sprintf("spec.skips[%d]", i), "the version skips itself", "remove the entry")
 				}
 			}
-			return all
 		},
 	},
 	{
@@ -68,116 +86,74 @@ runs another version of the operator. Write a digest, or at least a tag.`,
 	},
 }
 
-func annotationCheck(name string, check func(s *subject, value string) (what, remedy string)) func(*subject) []mistake {
-	return func(s *subject) []mistake {
+func annotationCheck(name string, check func(s *subject, value string) (what, remedy string)) func(*subject) {
+	return func(s *subject) {
 		value, there := s.Annotations[bundleAnnotation+name]
-		if !there || s.AnnotationsObject == nil {
-			return nil
+		if what, remedy := check(s, value); what != "" && there && s.AnnotationsObject != nil {
+			s.report(s.AnnotationsObject, "annotations["+bundleAnnotation+name+"]", what, remedy)
 		}
-		what, remedy := check(s, value)
-		if what == "" {
-			return nil
-		}
-		return []mistake{{object: s.AnnotationsObject, path: "annotations[" + bundleAnnotation + name + "]", what: what, remedy: remedy}}
 	}
 }
 
 // versioned is the end of an image's name that names the version: a tag, behind the last slash, or a digest.
 var versioned = regexp.MustCompile(`(:[^/:]+|@sha256:[0-9a-f]+)$`)
 
-func imagesWithoutVersion(s *subject) []mistake {
-	var all []mistake
-	for _, d := range s.deployments() {
-		pod := d.Spec.Template.Spec
-		for field, containers := range map[string][]corev1.Container{"containers": pod.Containers, "initContainers": pod.InitContainers} {
-			for i, c := range containers {
-				if c.Image != "" && !versioned.MatchString(c.Image) {
-					all = append(all, s.inCSV(fmt.Sprintf("%s.spec.template.spec.%s[%d].image", d.path, field, i),
-						fmt.Sprintf("the image %.200q has neither tag nor digest: each node runs what is the latest when it pulls", c.Image), "add the tag, or better the digest"))
-				}
+func imagesWithoutVersion(s *subject) {
+	for _, d := range s.deployments {
+		for _, c := range containersOf(d.Spec.Template.Spec) {
+			if c.Image != "" && !versioned.MatchString(c.Image) {
+				s.reportCSV(d.path+".spec.template.spec."+c.field+".image",
+					fmt.Sprintf("the image %.200q has neither tag nor digest: each node runs what is the latest when it pulls", c.Image), "add the tag, or better the digest")
 			}
 		}
 	}
-	return all
 }
 
-var packageChecks = []Check{{
-	Code: "package-name", Level: Error, Basis: Rejected,
-	Explain: `OperatorGroup and Subscription have the name of the package. So has the
-namespace, unless the ClusterServiceVersion suggests one (operatorframework.io/suggested-namespace)
-or an administrator names another. The API server refuses names with capital letters, blanks or
-underscores, and namespaces with a dot or more than 63 characters. Later objects are then not
-created. Catalogs and Subscriptions refer to a package by name, so the name cannot change after the
-first release.`,
-	find: packageMistakes,
-}}
-
-func packageMistakes(s *subject) []mistake {
+func packageMistakes(s *subject) {
 	name := s.Package()
 	if name == "" {
-		return nil // another finding reports it
+		return // another finding reports it
 	}
-	refused := func(what string, reasons []string, remedy string) []mistake {
-		return []mistake{{
-			object: s.AnnotationsObject, path: "annotations[operators.operatorframework.io.bundle.package.v1]",
-			what: fmt.Sprintf("the API server refuses the %s %q, named after the package: %s", what, name, strings.Join(reasons, "; ")), remedy: remedy,
-		}}
+	refused := func(what string, reasons []string, remedy string) {
+		s.report(s.AnnotationsObject, "annotations["+bundleAnnotation+"package.v1]",
+			fmt.Sprintf("the API server refuses the %s %q, named after the package: %s", what, name, strings.Join(reasons, "; ")), remedy)
 	}
-	if reasons := validation.NameIsDNSSubdomain(name, false); len(reasons) > 0 {
-		return refused("OperatorGroup and the Subscription", reasons, "name the package in lower case letters, digits and '-'")
-	}
-	if reasons := validation.ValidateNamespaceName(name, false); len(reasons) > 0 && !suggestsNamespace(s) {
-		return refused("namespace", reasons, "name the package in lower case letters, digits and '-', or suggest a namespace by the annotation "+bundle.NamespaceAnnotation)
-	}
-	return nil
-}
-
-// suggestsNamespace reports whether the namespace is not named after the package.
-func suggestsNamespace(s *subject) bool {
 	template, _, err := s.NamespaceTemplate()
-	return s.CSV.Annotations[bundle.NamespaceAnnotation] != "" || err == nil && template != nil
+	suggests := s.CSV.Annotations[bundle.NamespaceAnnotation] != "" || err == nil && template != nil
+	if reasons := validation.NameIsDNSSubdomain(name, false); len(reasons) > 0 {
+		refused("OperatorGroup and the Subscription", reasons, "name the package in lower case letters, digits and '-'")
+	} else if reasons := validation.ValidateNamespaceName(name, false); len(reasons) > 0 && !suggests {
+		refused("namespace", reasons, "name the package in lower case letters, digits and '-', or suggest a namespace by the annotation "+bundle.NamespaceAnnotation)
+	}
 }
 
-var namespaceChecks = []Check{{
-	Code: "suggested-namespace", Level: Error, Basis: Broken,
-	Explain: `The annotation operatorframework.io/suggested-namespace-template has a
-Namespace as JSON, operatorframework.io/suggested-namespace has the name of a namespace. The
-template takes precedence. Installers create this namespace unless an administrator names another. A
-template that cannot be read is ignored silently: the namespace gets another name, and lacks the
-labels and annotations that the operator needs, such as the pod security level. The API server
-refuses an invalid Namespace, and the objects in it are not created. kube-system, kube-public
-and kube-node-lease belong to Kubernetes.`,
-	find: suggestionMistakes,
-}}
-
-func suggestionMistakes(s *subject) []mistake {
+func suggestionMistakes(s *subject) {
 	template, leftOut, err := s.NamespaceTemplate()
 	inTemplate, name := annotation(bundle.NamespaceTemplateAnnotation), s.SuggestedNamespace()
 	if err != nil {
-		return []mistake{s.inCSV(inTemplate, fmt.Sprintf("%v: the namespace is created without the labels and annotations that it asks for, under the name %s", err, name),
-			"write one object: a Namespace with apiVersion, kind and metadata")}
+		s.reportCSV(inTemplate, fmt.Sprintf("%v: the namespace is created without the labels and annotations that it asks for, under the name %s", err, name),
+			"write one object: a Namespace with apiVersion, kind and metadata")
+		return
 	}
-	var all []mistake
 	suggestion := metav1.ObjectMeta{Name: s.CSV.Annotations[bundle.NamespaceAnnotation]}
 	at := annotation(bundle.NamespaceAnnotation)
 	if template != nil {
 		for _, what := range leftOut {
-			all = append(all, s.inCSV(inTemplate, what, "correct or remove it"))
+			s.reportCSV(inTemplate, what, "correct or remove it")
 		}
 		if template.Name == "" {
-			all = append(all, s.inCSV(inTemplate, fmt.Sprintf("it has no metadata.name: the namespace is %s, or what another installer takes", name), "write the name"))
+			s.reportCSV(inTemplate, fmt.Sprintf("it has no metadata.name: the namespace is %s, or what another installer takes", name), "write the name")
 		}
 		suggestion, at = template.ObjectMeta, inTemplate
 		suggestion.Name = name
 	}
 	if bundle.BelongsToKubernetes(name) {
-		all = append(all, s.inCSV(at, fmt.Sprintf("namespace %s belongs to Kubernetes: bundle install refuses it without -n", name), "suggest a namespace of the operator's own"))
+		s.reportCSV(at, fmt.Sprintf("namespace %s belongs to Kubernetes: bundle install refuses it without -n", name), "suggest a namespace of the operator's own")
 	}
 	if suggestion.Name == "" {
-		return all
+		return
 	}
 	for _, e := range validation.ValidateObjectMeta(&suggestion, false, validation.ValidateNamespaceName, field.NewPath("metadata")) {
-		all = append(all, s.inCSV(at, fmt.Sprintf("the API server refuses the namespace %q: %v", suggestion.Name, e), "correct the field"))
+		s.reportCSV(at, fmt.Sprintf("the API server refuses the namespace %q: %v", suggestion.Name, e), "correct the field")
 	}
-	return all
 }

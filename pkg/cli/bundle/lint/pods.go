@@ -12,65 +12,49 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/render"
 )
 
-type podError struct {
-	field        string // of the pod's spec
-	what, remedy string
-}
-
 // invalidPods ignores what the manager's certificate replaces.
-func invalidPods(s *subject) []mistake {
-	var all []mistake
-	for _, d := range s.deployments() {
-		written := d.Spec.Template.Spec
-		started := written
-		if s.serves(d) {
-			started = render.WithCertificate(written, names.Secret(names.Service(d.Name)))
-		}
-		for _, f := range slices.Concat(repeatedVolumes(written, started), repeatedContainers(written), invalidMounts(written, started)) {
-			all = append(all, s.inCSV(d.path+".spec.template.spec."+f.field, fmt.Sprintf("the API server refuses the Deployment %s: %s", d.Name, f.what), f.remedy))
-		}
+func invalidPods(s *subject, d deployment, report reporter) {
+	written := d.Spec.Template.Spec
+	started := written
+	if s.serving[d.Name] {
+		started = render.WithCertificate(written, names.Secret(names.Service(d.Name)))
 	}
-	return all
+	refused := func(field, what, remedy string) {
+		report("spec.template.spec."+field, fmt.Sprintf("the API server refuses the Deployment %s: %s", d.Name, what), remedy)
+	}
+	repeatedNames(written, started, refused)
+	invalidMounts(written, started, refused)
 }
 
-func repeatedVolumes(written, started corev1.PodSpec) []podError {
-	var all []podError
+func repeatedNames(written, started corev1.PodSpec, refused reporter) {
 	for i, v := range written.Volumes {
 		if hasVolume(written.Volumes[:i], v.Name) && hasVolume(started.Volumes, v.Name) {
-			all = append(all, podError{fmt.Sprintf("volumes[%d].name", i), fmt.Sprintf("two volumes have the name %q", v.Name), "give each its own"})
+			refused(fmt.Sprintf("volumes[%d].name", i), fmt.Sprintf("two volumes have the name %q", v.Name), "give each its own")
 		}
 	}
-	return all
-}
-
-func repeatedContainers(pod corev1.PodSpec) []podError {
-	var all []podError
 	seen := map[string]bool{}
-	for _, c := range containersOf(pod) {
+	for _, c := range containersOf(written) {
 		if seen[c.Name] {
-			all = append(all, podError{c.field + ".name", fmt.Sprintf("two containers have the name %q", c.Name), "give each its own"})
+			refused(c.field+".name", fmt.Sprintf("two containers have the name %q", c.Name), "give each its own")
 		}
 		seen[c.Name] = true
 	}
-	return all
 }
 
 // invalidMounts leaves out the manager's own, which come after the author's or in their place.
-func invalidMounts(written, started corev1.PodSpec) []podError {
-	var all []podError
+func invalidMounts(written, started corev1.PodSpec, refused reporter) {
 	authors := containersOf(written)
 	for i, c := range containersOf(started) {
 		for j, mount := range c.VolumeMounts[:len(authors[i].VolumeMounts)] {
 			field := fmt.Sprintf("%s.volumeMounts[%d].", c.field, j)
 			if !hasVolume(started.Volumes, mount.Name) {
-				all = append(all, podError{field + "name", fmt.Sprintf("the container %s mounts the volume %q, which the pod does not have", c.Name, mount.Name), "add it to volumes, or remove the mount"})
+				refused(field+"name", fmt.Sprintf("the container %s mounts the volume %q, which the pod does not have", c.Name, mount.Name), "add it to volumes, or remove the mount")
 			}
 			if slices.ContainsFunc(c.VolumeMounts[:j], func(other corev1.VolumeMount) bool { return other.MountPath == mount.MountPath }) {
-				all = append(all, podError{field + "mountPath", fmt.Sprintf("the container %s mounts two volumes at %s", c.Name, mount.MountPath), "give each a place of its own"})
+				refused(field+"mountPath", fmt.Sprintf("the container %s mounts two volumes at %s", c.Name, mount.MountPath), "give each a place of its own")
 			}
 		}
 	}
-	return all
 }
 
 func hasVolume(volumes []corev1.Volume, name string) bool {
@@ -98,4 +82,69 @@ func containersOf(pod corev1.PodSpec) []container {
 		all = append(all, container{c, fmt.Sprintf("containers[%d]", i)})
 	}
 	return all
+}
+
+type reference struct {
+	field      string // of the pod's spec
+	kind, name string
+	optional   bool
+}
+
+// references ignores displaced volumes and volumes that no container mounts.
+func references(pod corev1.PodSpec, displaced []string) []reference {
+	var all []reference
+	add := func(field, kind, name string, optional *bool) {
+		all = append(all, reference{field, kind, name, ptr.Deref(optional, false)})
+	}
+	mounted := map[string]bool{}
+	for _, c := range containersOf(pod) {
+		for _, m := range c.VolumeMounts {
+			mounted[m.Name] = true
+		}
+		environmentReferences(c, add)
+	}
+	for i, v := range pod.Volumes {
+		if mounted[v.Name] && !slices.Contains(displaced, v.Name) {
+			volumeReferences(fmt.Sprintf("volumes[%d]", i), v, add)
+		}
+	}
+	return all
+}
+
+func volumeReferences(field string, v corev1.Volume, add func(field, kind, name string, optional *bool)) {
+	switch {
+	case v.Secret != nil:
+		add(field, "Secret", v.Secret.SecretName, v.Secret.Optional)
+	case v.ConfigMap != nil:
+		add(field, "ConfigMap", v.ConfigMap.Name, v.ConfigMap.Optional)
+	case v.Projected != nil:
+		for i, p := range v.Projected.Sources {
+			within := fmt.Sprintf("%s.projected.sources[%d]", field, i)
+			if p.Secret != nil {
+				add(within, "Secret", p.Secret.Name, p.Secret.Optional)
+			}
+			if p.ConfigMap != nil {
+				add(within, "ConfigMap", p.ConfigMap.Name, p.ConfigMap.Optional)
+			}
+		}
+	}
+}
+
+func environmentReferences(c container, add func(field, kind, name string, optional *bool)) {
+	for i, e := range c.Env {
+		field := fmt.Sprintf("%s.env[%d]", c.field, i)
+		if from := e.ValueFrom; from != nil && from.SecretKeyRef != nil {
+			add(field, "Secret", from.SecretKeyRef.Name, from.SecretKeyRef.Optional)
+		} else if from != nil && from.ConfigMapKeyRef != nil {
+			add(field, "ConfigMap", from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
+		}
+	}
+	for i, e := range c.EnvFrom {
+		field := fmt.Sprintf("%s.envFrom[%d]", c.field, i)
+		if e.SecretRef != nil {
+			add(field, "Secret", e.SecretRef.Name, e.SecretRef.Optional)
+		} else if e.ConfigMapRef != nil {
+			add(field, "ConfigMap", e.ConfigMapRef.Name, e.ConfigMapRef.Optional)
+		}
+	}
 }

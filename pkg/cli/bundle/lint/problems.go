@@ -65,14 +65,12 @@ Properties of other types are not checked. The commands of this manager do not r
 }
 
 func readProblem(kind bundle.Kind, explain string) Check {
-	return Check{Code: string(kind), Level: Error, Basis: Unreadable, Explain: explain, find: func(s *subject) []mistake {
-		var all []mistake
+	return Check{Code: string(kind), Level: Error, Basis: Unreadable, Explain: explain, find: func(s *subject) {
 		for _, p := range s.Problems {
 			if p.Kind == kind {
-				all = append(all, mistake{file: p.File, line: p.Line, path: p.Path, what: p.Detail, remedy: p.Remedy})
+				s.found = append(s.found, mistake{file: p.File, line: p.Line, path: p.Path, what: p.Detail, remedy: p.Remedy})
 			}
 		}
-		return all
 	}}
 }
 

@@ -58,13 +58,8 @@ func (f Finding) artifact(bundle string) string {
 }
 
 func (r Report) summary() string {
-	waived := 0
-	for _, f := range r.Findings {
-		if f.Waived != "" {
-			waived++
-		}
-	}
-	return fmt.Sprintf("%s, %s, %d waived", output.Counted(r.Count(Error), "error"), output.Counted(r.Count(Warning), "warning"), waived)
+	errors, warnings := r.Count(Error), r.Count(Warning)
+	return fmt.Sprintf("%s, %s, %d waived", output.Counted(errors, "error"), output.Counted(warnings, "warning"), len(r.Findings)-errors-warnings)
 }
 
 // SARIF writes reports in the format that code-scanning services read.

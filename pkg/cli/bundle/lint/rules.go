@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,10 +9,11 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/exemptions"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/requirements"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/install/rules"
 )
@@ -24,12 +26,10 @@ of OLM and this manager, can refuse its own repair. Therefore this manager and O
 ClusterServiceVersion to Failed/InvalidWebhookDescription. OLM compares only the names of kinds. The
 manager also compares plurals, subresources and */*, in any case, and also the rules of conversion
 webhooks, where they have no effect. Name only the groups and resources that the webhook needs.`,
-		find: eachRule((*subject).webhooks, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			message, remedy := requirements.Forbidden(rule)
-			if message == "" {
-				return "", "", ""
+		find: eachRule((*subject).webhooks, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations, report reporter) {
+			if message, remedy := requirements.Forbidden(rule); message != "" {
+				report("", "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+message, remedy)
 			}
-			return "", "the ClusterServiceVersion is Failed/InvalidWebhookDescription: " + message, remedy
 		}),
 	},
 	{
@@ -44,11 +44,10 @@ other resource without subresource is allowed. The API server refuses the regist
 		Code: "no-rules", Level: Warning, Basis: Broken,
 		Explain: `A webhook without rules is registered and never called: it neither refuses
 nor changes a request. Add its rules.`,
-		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
-			if len(w.Rules) > 0 {
-				return "", "", ""
+		find: eachWebhook((*subject).admission, func(w webhook, report reporter) {
+			if len(w.Rules) == 0 {
+				report("", "the webhook is registered and never called: it has no rules", "name what it intercepts, or remove it")
 			}
-			return "", "the webhook is registered and never called: it has no rules", "name what it intercepts, or remove it"
 		}),
 	},
 	{
@@ -69,13 +68,12 @@ namespaceSelector. The selector does not limit cluster-scoped objects: the webho
 them in the whole cluster. Two such installations are both called for each of these objects. For
 Namespaces see namespaces-unlabelled. Support only AllNamespaces, or remove these resources from the
 rule.`,
-		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			reach, modes := rules.ReachOf(rule, s.CRDs()...), narrowModes(s)
-			if len(reach.Escaping) == 0 || len(modes) == 0 {
-				return "", "", ""
+		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations, report reporter) {
+			reach, modes := rules.ReachOf(rule, s.CRDs()...), requirements.NarrowerModes(s.CSV)
+			if len(reach.Escaping) > 0 && len(modes) > 0 {
+				report("resources", fmt.Sprintf("installed for some namespaces (%s), the webhook still intercepts %s of the whole cluster: a namespaceSelector does not limit them",
+					strings.Join(modes, ", "), strings.Join(reach.Escaping, ", ")), "support AllNamespaces only, or leave them out of the rule")
 			}
-			return "resources", fmt.Sprintf("installed for some namespaces (%s), the webhook still intercepts %s of the whole cluster: a namespaceSelector does not limit them",
-				strings.Join(modes, ", "), strings.Join(reach.Escaping, ", ")), "support AllNamespaces only, or leave them out of the rule"
 		}),
 	},
 	{
@@ -87,13 +85,12 @@ their creation. So the webhook is not called when they are created, nor for Name
 OperatorGroup. It is called for a new Namespace only if the request has the labels that the
 OperatorGroup selects. Support only AllNamespaces, remove CREATE from the operations, or let a
 controller check existing Namespaces.`,
-		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			modes := narrowModes(s)
-			if !createsNamespaces(rule) || len(modes) == 0 {
-				return "", "", ""
+		find: eachRule((*subject).admission, func(s *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations, report reporter) {
+			modes := requirements.NarrowerModes(s.CSV)
+			if createsNamespaces(rule) && len(modes) > 0 {
+				report("resources", fmt.Sprintf("installed for some namespaces (%s), the webhook is not called when a Namespace is created, unless with the labels by which its OperatorGroup selects",
+					strings.Join(modes, ", ")), "support AllNamespaces only, or leave out the creation of Namespaces")
 			}
-			return "resources", fmt.Sprintf("installed for some namespaces (%s), the webhook is not called when a Namespace is created, unless with the labels by which its OperatorGroup selects",
-				strings.Join(modes, ", ")), "support AllNamespaces only, or leave out the creation of Namespaces"
 		}),
 	},
 	{
@@ -113,7 +110,7 @@ second, and objects that its server cannot decode. "*/*" adds all subresources, 
 status of each resource. With "*" in operations, the webhook is also called for CONNECT (exec,
 proxy) and DELETE, where the object is in oldObject. Name the resources, versions and operations
 that the webhook handles.`,
-		find: eachWildcard,
+		find: eachRule((*subject).admission, wildcards),
 	},
 	{
 		Code: "fail-on-core", Level: Warning, Basis: Policy,
@@ -125,12 +122,11 @@ need CertificateSigningRequests, TokenReviews and SubjectAccessReviews. API serv
 APIServices and the status of definitions. Run at least two replicas with a PodDisruptionBudget,
 keep the timeout short, and limit the webhook by an objectSelector; or use Ignore, and let a
 controller repair objects that were not reviewed.`,
-		find: eachRule((*subject).admission, func(_ *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+		find: eachRule((*subject).admission, func(_ *subject, w webhook, rule admissionregistrationv1.RuleWithOperations, report reporter) {
 			found := coreResources(rule)
-			if failsOpen(w) || hasObjectSelector(w) || len(found) == 0 {
-				return "", "", ""
+			if !failsOpen(w) && !hasObjectSelector(w) && len(found) > 0 {
+				report("resources", fmt.Sprintf("while the webhook does not answer, no client can write %s: failurePolicy is Fail", strings.Join(found, ", ")), "narrow it by an objectSelector, or take failurePolicy Ignore")
 			}
-			return "resources", fmt.Sprintf("while the webhook does not answer, no client can write %s: failurePolicy is Fail", strings.Join(found, ", ")), "narrow it by an objectSelector, or take failurePolicy Ignore"
 		}),
 	},
 	{
@@ -140,153 +136,86 @@ the objects of kube-system. These include the network and DNS that its own serve
 description has no namespaceSelector, and an objectSelector selects only by labels of the objects.
 Let the operator label the objects that the webhook is for, and select that label; or let its server
 allow kube-system, and use failurePolicy Ignore.`,
-		find: eachRule((*subject).admission, func(s *subject, w webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
+		find: eachRule((*subject).admission, func(s *subject, w webhook, rule admissionregistrationv1.RuleWithOperations, report reporter) {
 			covered := systemResources(rules.ReachOf(rule, s.CRDs()...))
-			if failsOpen(w) || len(covered) == 0 || hasObjectSelector(w) || !s.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
-				return "", "", ""
+			if !failsOpen(w) && len(covered) > 0 && !hasObjectSelector(w) && s.Supports(operatorsv1alpha1.InstallModeTypeAllNamespaces) {
+				report("resources", fmt.Sprintf("while the webhook does not answer, the %s of kube-system cannot be written either", strings.Join(covered, ", ")), "select by an objectSelector what the webhook is for")
 			}
-			return "resources", fmt.Sprintf("while the webhook does not answer, the %s of kube-system cannot be written either", strings.Join(covered, ", ")), "select by an objectSelector what the webhook is for"
 		}),
 	},
 }
 
-func eachRule(which func(*subject) []webhook, check func(*subject, webhook, admissionregistrationv1.RuleWithOperations) (field, what, remedy string)) func(*subject) []mistake {
-	return func(s *subject) []mistake {
-		var all []mistake
+func eachRule(which func(*subject) []webhook, check func(*subject, webhook, admissionregistrationv1.RuleWithOperations, reporter)) func(*subject) {
+	return func(s *subject) {
 		for _, w := range which(s) {
 			for i, rule := range w.Rules {
-				if field, what, remedy := check(s, w, rule); what != "" {
-					path := strings.TrimSuffix(fmt.Sprintf("%s.rules[%d].%s", w.path, i, field), ".")
-					all = append(all, s.inCSV(path, what, remedy))
-				}
+				check(s, w, rule, s.below(fmt.Sprintf("%s.rules[%d]", w.path, i)))
 			}
 		}
-		return all
 	}
 }
 
-var wildcards = []struct {
-	field  string
-	what   func(admissionregistrationv1.RuleWithOperations) string // empty where the list names what it means
-	remedy string
-}{
-	{"resources", everyResource, "name the resources that it handles"},
-	{"resources", subresourceOfEvery, "name the resources whose subresource it handles"},
-	{"resources", everySubresource, "name the subresources that it handles"},
-	{"apiVersions", everyVersion, "name the versions that it decodes: with matchPolicy Equivalent, the default, the API server converts others to them"},
-	{"operations", everyOperation, "name the operations that it handles"},
-}
-
-func everyResource(rule admissionregistrationv1.RuleWithOperations) string {
-	var everything string
-	switch {
-	case slices.Contains(rule.Resources, "*/*"):
+func wildcards(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations, report reporter) {
+	groups := groupNames(rule.APIGroups)
+	everything := ""
+	if slices.Contains(rule.Resources, "*/*") {
 		everything = "every resource and every subresource"
-	case slices.Contains(rule.Resources, "*"):
+	} else if slices.Contains(rule.Resources, "*") {
 		everything = "every resource"
-	default:
-		return ""
 	}
-	return fmt.Sprintf("the webhook is called for %s of %s, also for resources of newer versions", everything, groupNames(rule.APIGroups))
+	if everything != "" {
+		report("resources", fmt.Sprintf("the webhook is called for %s of %s, also for resources of newer versions", everything, groups), "name the resources that it handles")
+	}
+	wildcardSubresources(rule, report)
+	if slices.Contains(rule.APIVersions, "*") {
+		report("apiVersions", fmt.Sprintf("the webhook is called with every version of %s, also with versions that its server does not know yet", groups),
+			"name the versions that it decodes: with matchPolicy Equivalent, the default, the API server converts others to them")
+	}
+	if slices.Contains(rule.Operations, admissionregistrationv1.OperationAll) {
+		report("operations", "the webhook is called for every operation, also to delete and to connect", "name the operations that it handles")
+	}
 }
 
-func subresourceOfEvery(rule admissionregistrationv1.RuleWithOperations) string {
-	var named []string
+func wildcardSubresources(rule admissionregistrationv1.RuleWithOperations, report reporter) {
+	var ofEvery, every []string
 	for _, resource := range rule.Resources {
-		if name, every := strings.CutPrefix(resource, "*/"); every && name != "*" {
-			named = append(named, name)
+		if subresource, found := strings.CutPrefix(resource, "*/"); found && subresource != "*" {
+			ofEvery = append(ofEvery, subresource)
+		}
+		if name, found := strings.CutSuffix(resource, "/*"); found && !strings.HasPrefix(name, "*") {
+			every = append(every, name)
 		}
 	}
-	if len(named) == 0 {
-		return ""
+	if len(ofEvery) > 0 {
+		report("resources", fmt.Sprintf("the webhook is called for the subresource %s of every resource of %s that has it, also for resources of newer versions", strings.Join(ofEvery, " and "), groupNames(rule.APIGroups)), "name the resources whose subresource it handles")
 	}
-	return fmt.Sprintf("the webhook is called for the subresource %s of every resource of %s that has it, also for resources of newer versions", strings.Join(named, " and "), groupNames(rule.APIGroups))
-}
-
-func everySubresource(rule admissionregistrationv1.RuleWithOperations) string {
-	for _, resource := range rule.Resources {
-		if name, every := strings.CutSuffix(resource, "/*"); every && !strings.HasPrefix(name, "*") {
-			return fmt.Sprintf("the webhook is called for %s and every subresource, also for resources of newer versions", name)
-		}
+	if len(every) > 0 {
+		report("resources", fmt.Sprintf("the webhook is called for %s and every subresource, also for resources of newer versions", every[0]), "name the subresources that it handles")
 	}
-	return ""
-}
-
-func everyVersion(rule admissionregistrationv1.RuleWithOperations) string {
-	if !slices.Contains(rule.APIVersions, "*") {
-		return ""
-	}
-	return fmt.Sprintf("the webhook is called with every version of %s, also with versions that its server does not know yet", groupNames(rule.APIGroups))
-}
-
-func everyOperation(rule admissionregistrationv1.RuleWithOperations) string {
-	if !slices.Contains(rule.Operations, admissionregistrationv1.OperationAll) {
-		return ""
-	}
-	return "the webhook is called for every operation, also to delete and to connect"
-}
-
-func eachWildcard(s *subject) []mistake {
-	var all []mistake
-	for _, w := range wildcards {
-		find := eachRule((*subject).admission, func(_ *subject, _ webhook, rule admissionregistrationv1.RuleWithOperations) (string, string, string) {
-			return w.field, w.what(rule), w.remedy
-		})
-		all = append(all, find(s)...)
-	}
-	return all
 }
 
 func createsNamespaces(rule admissionregistrationv1.RuleWithOperations) bool {
-	if !rules.ReachOf(rule).Namespaces {
-		return false
-	}
-	creates := func(o admissionregistrationv1.OperationType) bool {
-		return o == admissionregistrationv1.Create || o == admissionregistrationv1.OperationAll
-	}
-	wholeBundle := func(resource string) bool {
-		return slices.Contains([]string{"namespaces", "namespaces/*", "*", "*/*"}, resource)
-	}
-	return slices.ContainsFunc(rule.Operations, creates) && slices.ContainsFunc(rule.Resources, wholeBundle)
+	return rules.ReachOf(rule).Namespaces &&
+		sets.New(rule.Operations...).HasAny(admissionregistrationv1.Create, admissionregistrationv1.OperationAll) &&
+		sets.New(rule.Resources...).HasAny("namespaces", "namespaces/*", "*", "*/*")
 }
 
-func narrowModes(s *subject) []string {
-	var modes []string
-	for _, m := range s.CSV.Spec.InstallModes {
-		if m.Supported && m.Type != operatorsv1alpha1.InstallModeTypeAllNamespaces {
-			modes = append(modes, string(m.Type))
-		}
-	}
-	return modes
-}
-
-func selfDeadlocks(s *subject) []mistake {
-	var all []mistake
+func selfDeadlocks(s *subject) {
 	for _, w := range s.admission() {
 		if hasObjectSelector(w) && !s.selectsItself(w) {
 			continue
 		}
 		var cut []string
-		for _, l := range s.exemptedRequests(w) {
+		for _, l := range s.exempted(w.WebhookDescription) {
 			if !slices.Contains(cut, l.What) {
 				cut = append(cut, l.What)
 			}
 		}
 		if len(cut) > 0 {
-			all = append(all, s.inCSV(w.path+".rules", fmt.Sprintf("while the webhook does not answer it refuses %s, so that under OLM v0 it stays down permanently; this manager exempts those requests", strings.Join(cut, ", ")),
-				"leave them out of the rules, select by an objectSelector what the webhook is for, or take failurePolicy Ignore"))
+			s.reportCSV(w.path+".rules", fmt.Sprintf("while the webhook does not answer it refuses %s, so that under OLM v0 it stays down permanently; this manager exempts those requests", strings.Join(cut, ", ")),
+				"leave them out of the rules, select by an objectSelector what the webhook is for, or take failurePolicy Ignore")
 		}
 	}
-	return all
-}
-
-func (s *subject) exemptedRequests(w webhook) []exemptions.Exemption {
-	if s.deadlocks == nil {
-		csv := s.CSV.DeepCopy()
-		csv.Namespace = s.SuggestedNamespace()
-		s.deadlocks = exemptions.ForWidestScope(csv)
-	}
-	return s.deadlocks(w.WebhookDescription)
 }
 
 func failsOpen(w webhook) bool {
@@ -295,26 +224,21 @@ func failsOpen(w webhook) bool {
 
 // hasObjectSelector reports whether a webhook requires a label, which the cluster's own components lack.
 func hasObjectSelector(w webhook) bool {
-	if w.ObjectSelector == nil {
-		return false
-	}
-	return len(w.ObjectSelector.MatchLabels) > 0 || slices.ContainsFunc(w.ObjectSelector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+	selector := ptr.Deref(w.ObjectSelector, metav1.LabelSelector{})
+	return len(selector.MatchLabels) > 0 || slices.ContainsFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
 		return r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpExists
 	})
 }
 
 func (s *subject) selectsItself(w webhook) bool {
 	selector, err := metav1.LabelSelectorAsSelector(w.ObjectSelector)
-	return err == nil && slices.ContainsFunc(s.deployments(), func(d deployment) bool { return selector.Matches(labels.Set(d.Spec.Template.Labels)) })
+	return err == nil && slices.ContainsFunc(s.deployments, func(d deployment) bool { return selector.Matches(labels.Set(d.Spec.Template.Labels)) })
 }
 
 func groupNames(names []string) string {
 	var shown []string
 	for _, name := range names {
-		if name == "" {
-			name = "the core group"
-		}
-		shown = append(shown, name)
+		shown = append(shown, cmp.Or(name, "the core group"))
 	}
 	return strings.Join(shown, ", ")
 }

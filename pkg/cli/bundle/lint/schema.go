@@ -3,6 +3,7 @@ package lint
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	structuraldefaulting "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	schemavalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -81,40 +83,100 @@ var csvSchema = sync.OnceValue(func() (s struct {
 })
 
 // rejectedCSV drops nulls and sets defaults first, as the API server does.
-func rejectedCSV(s *subject) []mistake {
+func rejectedCSV(s *subject) {
 	schema, object := csvSchema(), s.CSVObject.DeepCopy().Object
 	structuraldefaulting.PruneNonNullableNullsWithoutDefaults(object, schema.structural)
 	structuraldefaulting.Default(object, schema.structural)
-	var all []mistake
-	var r rejections
-	r.check(object, schema.properties, nil)
-	for _, err := range r.all {
-		all = append(all, rejected(s.CSVObject, err))
+	s.checkSchema(object, schema.properties, nil)
+}
+
+func (s *subject) reportRejected(o *bundle.Object, err *field.Error) {
+	s.report(o, err.Field, "the API server refuses the object: "+err.Error(), "correct the field")
+}
+
+const maxRejected = 200
+
+// validators are created once for each schema of a list: by *apiextensions.JSONSchemaProps.
+var validators sync.Map
+
+func validatorOf(s *apiextensions.JSONSchemaProps) schemavalidation.SchemaValidator {
+	if known, ok := validators.Load(s); ok {
+		return known.(schemavalidation.SchemaValidator)
 	}
-	return all
+	made, _, err := schemavalidation.NewSchemaValidator(s)
+	if err != nil {
+		panic(err) // the definition is compiled in
+	}
+	validators.Store(s, made)
+	return made
 }
 
-func rejected(o *bundle.Object, err *field.Error) mistake {
-	return mistake{object: o, path: err.Field, what: "the API server refuses the object: " + err.Error(), remedy: "correct the field"}
+// checkSchema validates a value of the ClusterServiceVersion as the API server does: without the lists inside it, and then
+// each item of these. The library compares each error of a list with each other, which takes minutes for a list of 10,000.
+func (s *subject) checkSchema(value any, schema *apiextensions.JSONSchemaProps, at *field.Path) {
+	if len(s.found) >= maxRejected {
+		return
+	}
+	for _, err := range schemavalidation.ValidateCustomResource(at, withFirstItems(value), validatorOf(schema)) {
+		s.reportRejected(s.CSVObject, err)
+	}
+	s.checkItems(value, schema, at, 1)
 }
 
-func invalidDefinitions(s *subject) []mistake {
-	var all []mistake
-	var budget celbudget.Budget
-	for _, o := range s.Objects {
-		crd, ok := o.Typed.(*apiextensionsv1.CustomResourceDefinition)
-		if !ok {
-			continue
+// checkItems validates the items of the lists inside a value, from the given one on.
+func (s *subject) checkItems(value any, schema *apiextensions.JSONSchemaProps, at *field.Path, from int) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if property, known := schema.Properties[key]; known {
+				s.checkItems(value[key], &property, at.Child(key), from)
+			}
 		}
+	case []any:
+		if schema.Items == nil || schema.Items.Schema == nil {
+			return
+		}
+		for i, item := range value {
+			if i < from {
+				s.checkItems(item, schema.Items.Schema, at.Index(i), from)
+			} else {
+				s.checkSchema(item, schema.Items.Schema, at.Index(i))
+			}
+		}
+	}
+}
+
+func withFirstItems(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		cut := make(map[string]any, len(value))
+		for key, item := range value {
+			cut[key] = withFirstItems(item)
+		}
+		return cut
+	case []any:
+		cut := []any{}
+		for _, item := range value[:min(len(value), 1)] {
+			cut = append(cut, withFirstItems(item))
+		}
+		return cut
+	default:
+		return value
+	}
+}
+
+func invalidDefinitions(s *subject) {
+	var budget celbudget.Budget
+	for o, crd := range bundle.Each[*apiextensionsv1.CustomResourceDefinition](s.Bundle) {
 		if !budget.Affordable(crd) {
-			all = append(all, mistake{object: o, level: Warning, what: budget.Exceeded("the definitions of the bundle"), remedy: "write fewer or shorter rules"})
+			s.reportAt(Warning, o, "", budget.Exceeded("the definitions of the bundle"), "write fewer or shorter rules")
 			continue
 		}
 		crd = crd.DeepCopy()
 		apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(crd)
 		var internal apiextensions.CustomResourceDefinition
 		if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, &internal, nil); err != nil {
-			all = append(all, mistake{object: o, what: "the API server cannot read the definition: " + err.Error(), remedy: "correct it"})
+			s.report(o, "", "the API server cannot read the definition: "+err.Error(), "correct it")
 			continue
 		}
 		internal.Status = apiextensions.CustomResourceDefinitionStatus{}
@@ -125,46 +187,31 @@ func invalidDefinitions(s *subject) []mistake {
 		}
 		for _, err := range validation.ValidateCustomResourceDefinition(context.Background(), &internal) {
 			if !strings.HasPrefix(err.Field, "status.") {
-				all = append(all, rejected(o, err))
+				s.reportRejected(o, err)
 			}
 		}
 	}
-	return all
 }
 
-func removedDefinitions(s *subject) []mistake {
-	var all []mistake
+func removedDefinitions(s *subject) {
 	for _, o := range s.Objects {
 		if groupkind.Is(o, groupkind.CustomResourceDefinition) && o.GetAPIVersion() == "apiextensions.k8s.io/v1beta1" {
-			all = append(all, mistake{object: o, path: "apiVersion", what: "no API server since Kubernetes 1.22 knows " + o.GetAPIVersion(), remedy: "write the definition as apiextensions.k8s.io/v1"})
+			s.report(o, "apiVersion", "no API server since Kubernetes 1.22 knows "+o.GetAPIVersion(), "write the definition as apiextensions.k8s.io/v1")
 		}
 	}
-	return all
 }
 
-func tooBigToStore(s *subject) []mistake {
-	var all []mistake
-	for _, o := range s.Objects {
-		if size := storedSize(o); size > maxStored {
-			all = append(all, mistake{
-				object: o, what: fmt.Sprintf("no API server can store the object: it takes %.1f MiB, and etcd takes 1.5 MiB", float64(size)/(1<<20)),
-				remedy: "shorten it: the descriptions of fields, or the examples",
-			})
-		}
-	}
-	return all
-}
-
-// storedSize ignores Kubernetes' own kinds: API servers do not store them as JSON.
-func storedSize(o *bundle.Object) int {
+// tooBigToStore ignores Kubernetes' own kinds: API servers do not store them as JSON.
+func tooBigToStore(s *subject) {
 	const shorter = 4 // YAML is hardly shorter than JSON, and never by so much
-	group := o.GroupVersionKind().Group
-	if o.Size() < maxStored/shorter || scheme.Scheme.IsGroupRegistered(group) {
-		return 0
+	for _, o := range s.Objects {
+		if o.Size() < maxStored/shorter || scheme.Scheme.IsGroupRegistered(o.GroupVersionKind().Group) {
+			continue
+		}
+		if text, err := o.MarshalJSON(); err == nil && len(text) > maxStored {
+			s.report(o, "",
+				fmt.Sprintf("no API server can store the object: it takes %.1f MiB, and etcd takes 1.5 MiB", float64(len(text))/(1<<20)),
+				"shorten it: the descriptions of fields, or the examples")
+		}
 	}
-	text, err := o.MarshalJSON()
-	if err != nil {
-		return 0
-	}
-	return len(text)
 }

@@ -3,6 +3,7 @@ package lint
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,27 +29,38 @@ type mistake struct {
 	level  Level // where it is not the check's
 }
 
-// subject is a bundle with what several checks need, computed once. Checks do not change it.
+// subject is a bundle with what several checks need, computed once. A check adds only what it finds.
 type subject struct {
 	*bundle.Bundle
-	facts     requirements.Facts
-	verdict   requirements.Verdict
-	library   *manifests.Bundle
-	described []webhook // in the order of the ClusterServiceVersion
-	admitting []webhook
-	deployed  []deployment
-	serving   map[string]bool // the Deployments that serve webhooks or APIServices
-	ownGroups map[string]bool // the API groups of its definitions, without those of Kubernetes
-	deadlocks func(operatorsv1alpha1.WebhookDescription) []exemptions.Exemption
+	found       []mistake // by the present check
+	facts       requirements.Facts
+	verdict     requirements.Verdict
+	library     *manifests.Bundle
+	described   []webhook // in the order of the ClusterServiceVersion
+	admitting   []webhook
+	deployments []deployment
+	definitions map[string]*apiextensionsv1.CustomResourceDefinition
+	accounts    map[string]*corev1.ServiceAccount                                 // that exist once the bundle is installed
+	serving     map[string]bool                                                   // the Deployments whose pods have the manager's certificate
+	ownGroups   map[string]bool                                                   // the API groups of its definitions, without those of Kubernetes
+	exempted    func(operatorsv1alpha1.WebhookDescription) []exemptions.Exemption // nil without admission webhooks
 }
 
-func (s *subject) inCSV(path, what, remedy string) mistake {
-	return mistake{object: s.CSVObject, path: path, what: what, remedy: remedy}
+func (s *subject) report(o *bundle.Object, path, what, remedy string) {
+	s.reportAt("", o, path, what, remedy)
+}
+
+func (s *subject) reportCSV(path, what, remedy string) { s.report(s.CSVObject, path, what, remedy) }
+
+// reportAt reports a mistake whose level is not the check's.
+func (s *subject) reportAt(level Level, o *bundle.Object, path, what, remedy string) {
+	s.found = append(s.found, mistake{object: o, path: path, what: what, remedy: remedy, level: level})
 }
 
 type webhook struct {
 	operatorsv1alpha1.WebhookDescription
-	path string
+	path    string
+	backend *deployment // nil if the ClusterServiceVersion does not have it
 }
 
 type deployment struct {
@@ -60,113 +72,91 @@ func (s *subject) webhooks() []webhook { return s.described }
 
 func (s *subject) admission() []webhook { return s.admitting }
 
-func (s *subject) deployments() []deployment { return s.deployed }
-
-func (s *subject) backend(w webhook) (deployment, bool) {
-	all := s.deployments()
-	i := slices.IndexFunc(all, func(d deployment) bool { return d.Name == w.DeploymentName })
-	if i < 0 {
-		return deployment{}, false
-	}
-	return all[i], true
-}
-
-// serves reports whether the pods of a Deployment have the manager's certificate.
-func (s *subject) serves(d deployment) bool { return s.serving[d.Name] }
-
 func (s *subject) index() {
-	s.ownGroups = map[string]bool{}
+	s.definitions, s.ownGroups = map[string]*apiextensionsv1.CustomResourceDefinition{}, map[string]bool{}
 	for _, crd := range s.CRDs() {
+		s.definitions[crd.Name] = crd
 		s.ownGroups[crd.Spec.Group] = strings.Contains(crd.Spec.Group, ".") && !strings.HasSuffix(crd.Spec.Group, ".k8s.io")
 	}
+	s.accounts = map[string]*corev1.ServiceAccount{}
+	for _, a := range bundle.Accounts(s.CSV) {
+		s.accounts[a.Name] = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: a.Name}}
+	}
+	for _, a := range bundle.Each[*corev1.ServiceAccount](s.Bundle) {
+		s.accounts[a.Name] = a
+	}
+	s.indexWebhooks()
+	if len(s.admitting) > 0 {
+		installed := s.CSV.DeepCopy()
+		installed.Namespace = s.SuggestedNamespace()
+		s.exempted = exemptions.ForWidestScope(installed)
+	}
+}
+
+func (s *subject) indexWebhooks() {
 	s.serving = map[string]bool{}
 	for _, d := range s.CSV.Spec.APIServiceDefinitions.Owned {
 		s.serving[d.DeploymentName] = true
 	}
+	for i, d := range s.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
+		s.deployments = append(s.deployments, deployment{d, fmt.Sprintf("spec.install.spec.deployments[%d]", i)})
+	}
 	for i, d := range s.CSV.Spec.WebhookDefinitions {
-		w := webhook{d, fmt.Sprintf("spec.webhookdefinitions[%d]", i)}
+		w := webhook{WebhookDescription: d, path: fmt.Sprintf("spec.webhookdefinitions[%d]", i)}
+		if j := slices.IndexFunc(s.deployments, func(b deployment) bool { return b.Name == d.DeploymentName }); j >= 0 {
+			w.backend = &s.deployments[j]
+		}
 		s.described = append(s.described, w)
 		s.serving[d.DeploymentName] = true
 		if d.Type != operatorsv1alpha1.ConversionWebhook {
 			s.admitting = append(s.admitting, w)
 		}
 	}
-	for i, d := range s.CSV.Spec.InstallStrategy.StrategySpec.DeploymentSpecs {
-		s.deployed = append(s.deployed, deployment{d, fmt.Sprintf("spec.install.spec.deployments[%d]", i)})
-	}
 }
 
-func eachWebhook(which func(*subject) []webhook, check func(webhook) (field, what, remedy string)) func(*subject) []mistake {
-	return func(s *subject) []mistake {
-		var all []mistake
+// reporter reports a mistake in a field; empty for the object around it.
+type reporter func(field, what, remedy string)
+
+func (s *subject) below(path string) reporter {
+	return func(field, what, remedy string) { s.reportCSV(strings.TrimSuffix(path+"."+field, "."), what, remedy) }
+}
+
+func eachWebhook(which func(*subject) []webhook, check func(webhook, reporter)) func(*subject) {
+	return func(s *subject) {
 		for _, w := range which(s) {
-			if field, what, remedy := check(w); what != "" {
-				all = append(all, s.inCSV(strings.TrimSuffix(w.path+"."+field, "."), what, remedy))
-			}
+			check(w, s.below(w.path))
 		}
-		return all
 	}
 }
 
-func eachDeployment(check func(*subject, deployment) (field, what, remedy string)) func(*subject) []mistake {
-	return func(s *subject) []mistake {
-		var all []mistake
-		for _, d := range s.deployments() {
-			if field, what, remedy := check(s, d); what != "" {
-				all = append(all, s.inCSV(d.path+"."+field, what, remedy))
-			}
+func eachDeployment(check func(*subject, deployment, reporter)) func(*subject) {
+	return func(s *subject) {
+		for _, d := range s.deployments {
+			check(s, d, s.below(d.path))
 		}
-		return all
 	}
 }
 
-func violationsOf(kind requirements.ViolationKind, field string) func(*subject) []mistake {
-	return func(s *subject) []mistake {
-		var all []mistake
+// violationsOf reports the violations of a kind. The path may have the verb %d for the index of the webhook.
+func violationsOf(kind requirements.ViolationKind, path string) func(*subject) {
+	return func(s *subject) {
 		for _, v := range s.verdict.Violations {
 			if v.Kind == kind {
-				all = append(all, s.inCSV(fmt.Sprintf("spec.webhookdefinitions[%d].%s", v.Webhook, field), invalidDescription(v), v.WayOut))
+				s.reportCSV(strings.ReplaceAll(path, "%d", strconv.Itoa(v.Webhook)), "the ClusterServiceVersion is Failed/InvalidWebhookDescription: "+v.Message, v.WayOut)
 			}
 		}
-		return all
 	}
-}
-
-func invalidDescription(v requirements.Violation) string {
-	return "the ClusterServiceVersion is Failed/InvalidWebhookDescription: " + v.Message
 }
 
 // unmet calls place for the requirements of a kind. Its path is empty for what another bundle has to bring.
-func unmet(s *subject, kind string, place func(name string) (path, remedy string)) []mistake {
-	var all []mistake
+func unmet(s *subject, kind string, place func(name string) (path, remedy string)) {
 	for _, r := range s.verdict.Requirements {
 		if path, remedy := place(r.Name); r.Kind == kind && path != "" && !csvstatus.Met(r) {
-			all = append(all, s.inCSV(path, pending(r), remedy))
+			s.reportCSV(path, pending(r), remedy)
 		}
 	}
-	return all
 }
 
 func pending(r operatorsv1alpha1.RequirementStatus) string {
 	return fmt.Sprintf("the ClusterServiceVersion stays Pending/RequirementsNotMet: %s %s: %s", r.Kind, r.Name, r.Message)
-}
-
-// accountsOf are the ServiceAccounts that there are once the bundle is installed.
-func accountsOf(b *bundle.Bundle) map[string]*corev1.ServiceAccount {
-	accounts := map[string]*corev1.ServiceAccount{}
-	for _, a := range bundle.Accounts(b.CSV) {
-		accounts[a.Name] = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: a.Name}}
-	}
-	for _, a := range bundle.OfType[*corev1.ServiceAccount](b) {
-		accounts[a.Name] = a
-	}
-	return accounts
-}
-
-func definitionsOf(b *bundle.Bundle) map[string]*apiextensionsv1.CustomResourceDefinition {
-	definitions := map[string]*apiextensionsv1.CustomResourceDefinition{}
-	for _, crd := range b.CRDs() {
-		definitions[crd.Name] = crd
-	}
-	return definitions
 }

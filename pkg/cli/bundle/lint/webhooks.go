@@ -21,7 +21,7 @@ var webhookChecks = []Check{
 ClusterServiceVersion, of every type. If two webhooks have the same name, this manager and OLM v0
 set the ClusterServiceVersion to Failed/InvalidWebhookDescription and install nothing. Give each
 webhook its own name.`,
-		find: violationsOf(requirements.RepeatedName, "generateName"),
+		find: violationsOf(requirements.RepeatedName, "spec.webhookdefinitions[%d].generateName"),
 	},
 	{
 		Code: "webhook-name", Level: Error, Basis: Rejected,
@@ -29,12 +29,11 @@ webhook its own name.`,
 server accepts only domain names of at least three parts there (pods.example.com). It refuses any
 other name. The webhook then stays Blocked, and the ClusterServiceVersion fails with
 InstallComponentFailed.`,
-		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
-			if strings.Count(w.GenerateName, ".") >= 2 && len(validation.IsDNS1123Subdomain(w.GenerateName)) == 0 {
-				return "", "", ""
+		find: eachWebhook((*subject).admission, func(w webhook, report reporter) {
+			if strings.Count(w.GenerateName, ".") < 2 || len(validation.IsDNS1123Subdomain(w.GenerateName)) > 0 {
+				report("generateName", fmt.Sprintf("the API server refuses to register a webhook named %q: it has to be a domain name of at least three parts", w.GenerateName),
+					"write a name such as pods.example.com")
 			}
-			return "generateName", fmt.Sprintf("the API server refuses to register a webhook named %q: it has to be a domain name of at least three parts", w.GenerateName),
-				"write a name such as pods.example.com"
 		}),
 	},
 	{
@@ -44,12 +43,11 @@ tools that compare before they write fail for the objects that it intercepts. Th
 admissionregistration.k8s.io/v1 accepts only None and NoneOnDryRun, and the API server refuses
 another value. A webhook that writes anything except its answer has to check request.dryRun and
 declare NoneOnDryRun.`,
-		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
-			if w.SideEffects != nil && (*w.SideEffects == admissionregistrationv1.SideEffectClassNone || *w.SideEffects == admissionregistrationv1.SideEffectClassNoneOnDryRun) {
-				return "", "", ""
+		find: eachWebhook((*subject).admission, func(w webhook, report reporter) {
+			if w.SideEffects == nil || *w.SideEffects != admissionregistrationv1.SideEffectClassNone && *w.SideEffects != admissionregistrationv1.SideEffectClassNoneOnDryRun {
+				report("sideEffects", fmt.Sprintf("the API server refuses to register a webhook with sideEffects %s: dry runs could not be answered", shown(w.SideEffects)),
+					"write None, or NoneOnDryRun and check request.dryRun")
 			}
-			return "sideEffects", fmt.Sprintf("the API server refuses to register a webhook with sideEffects %s: dry runs could not be answered", shown(w.SideEffects)),
-				"write None, or NoneOnDryRun and check request.dryRun"
 		}),
 	},
 	{
@@ -57,11 +55,10 @@ declare NoneOnDryRun.`,
 		Explain: `admissionReviewVersions are the versions of AdmissionReview that the
 webhook supports, in order of preference. The API server supports v1 and v1beta1. It refuses a
 registration with neither.`,
-		find: eachWebhook((*subject).webhooks, func(w webhook) (string, string, string) {
-			if slices.Contains(w.AdmissionReviewVersions, "v1") || slices.Contains(w.AdmissionReviewVersions, "v1beta1") {
-				return "", "", ""
+		find: eachWebhook((*subject).webhooks, func(w webhook, report reporter) {
+			if !slices.Contains(w.AdmissionReviewVersions, "v1") && !slices.Contains(w.AdmissionReviewVersions, "v1beta1") {
+				report("admissionReviewVersions", fmt.Sprintf("the API server refuses the webhook: it speaks none of its versions %v", w.AdmissionReviewVersions), "add v1, and let the server answer with the version that it was asked in")
 			}
-			return "admissionReviewVersions", fmt.Sprintf("the API server refuses the webhook: it speaks none of its versions %v", w.AdmissionReviewVersions), "add v1, and let the server answer with the version that it was asked in"
 		}),
 	},
 	{
@@ -69,22 +66,20 @@ registration with neither.`,
 		Explain: `The webhook supports only v1beta1 of AdmissionReview. Current API servers
 support it, and a later one may not. v1 exists since Kubernetes 1.16. A server that supports v1
 answers with the apiVersion and the uid of the request.`,
-		find: eachWebhook((*subject).webhooks, func(w webhook) (string, string, string) {
-			if slices.Contains(w.AdmissionReviewVersions, "v1") || !slices.Contains(w.AdmissionReviewVersions, "v1beta1") {
-				return "", "", ""
+		find: eachWebhook((*subject).webhooks, func(w webhook, report reporter) {
+			if !slices.Contains(w.AdmissionReviewVersions, "v1") && slices.Contains(w.AdmissionReviewVersions, "v1beta1") {
+				report("admissionReviewVersions", "the webhook stops working with the first API server that speaks v1 alone", "let the server understand v1, and add it")
 			}
-			return "admissionReviewVersions", "the webhook stops working with the first API server that speaks v1 alone", "let the server understand v1, and add it"
 		}),
 	},
 	{
 		Code: "timeout-range", Level: Error, Basis: Rejected,
 		Explain: `The API server waits 1 to 30 seconds for a webhook, 10 by default. It
 refuses a registration with another timeout.`,
-		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
-			if w.TimeoutSeconds == nil || *w.TimeoutSeconds >= 1 && *w.TimeoutSeconds <= 30 {
-				return "", "", ""
+		find: eachWebhook((*subject).admission, func(w webhook, report reporter) {
+			if w.TimeoutSeconds != nil && (*w.TimeoutSeconds < 1 || *w.TimeoutSeconds > 30) {
+				report("timeoutSeconds", fmt.Sprintf("the API server refuses to register a webhook with a timeout of %d s", *w.TimeoutSeconds), "write a number from 1 to 30")
 			}
-			return "timeoutSeconds", fmt.Sprintf("the API server refuses to register a webhook with a timeout of %d s", *w.TimeoutSeconds), "write a number from 1 to 30"
 		}),
 	},
 	{
@@ -94,22 +89,20 @@ until the timeout. Then it fails (Fail), or continues late (Ignore). The timeout
 webhooks add up, because they are called one after another. Clients stop waiting after 30 to 60 s. A
 webhook that reads only the object in the request answers within milliseconds; other data belongs in
 a cache. Five seconds are enough. The default is ten.`,
-		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
-			if w.TimeoutSeconds == nil || *w.TimeoutSeconds <= 10 || *w.TimeoutSeconds > 30 {
-				return "", "", ""
+		find: eachWebhook((*subject).admission, func(w webhook, report reporter) {
+			if w.TimeoutSeconds != nil && *w.TimeoutSeconds > 10 && *w.TimeoutSeconds <= 30 {
+				report("timeoutSeconds", fmt.Sprintf("while the webhook does not answer, every request that it intercepts takes %d s longer", *w.TimeoutSeconds), "write 10 or less")
 			}
-			return "timeoutSeconds", fmt.Sprintf("while the webhook does not answer, every request that it intercepts takes %d s longer", *w.TimeoutSeconds), "write 10 or less"
 		}),
 	},
 	{
 		Code: "webhook-path", Level: Error, Basis: Rejected,
 		Explain: `The path has to begin with a slash, and has neither host nor query. The
 API server refuses a registration if a step of the path is empty or invalid.`,
-		find: eachWebhook((*subject).webhooks, func(w webhook) (string, string, string) {
-			if w.WebhookPath == nil || validPath(*w.WebhookPath) {
-				return "", "", ""
+		find: eachWebhook((*subject).webhooks, func(w webhook, report reporter) {
+			if w.WebhookPath != nil && !validPath(*w.WebhookPath) {
+				report("webhookPath", fmt.Sprintf("the API server refuses the path %q", *w.WebhookPath), "begin it with a slash, and separate names by one slash each")
 			}
-			return "webhookPath", fmt.Sprintf("the API server refuses the path %q", *w.WebhookPath), "begin it with a slash, and separate names by one slash each"
 		}),
 	},
 	{
@@ -117,11 +110,10 @@ API server refuses a registration if a step of the path is empty or invalid.`,
 		Explain: `The objectSelector is invalid: it has an unknown operator, values that the
 operator does not allow, no values that the operator requires, or a key that is not a valid label.
 The API server refuses the registration.`,
-		find: eachWebhook((*subject).admission, func(w webhook) (string, string, string) {
+		find: eachWebhook((*subject).admission, func(w webhook, report reporter) {
 			if _, err := metav1.LabelSelectorAsSelector(w.ObjectSelector); err != nil {
-				return "objectSelector", "the API server refuses to register the webhook: " + err.Error(), "correct the selector"
+				report("objectSelector", "the API server refuses to register the webhook: "+err.Error(), "correct the selector")
 			}
-			return "", "", ""
 		}),
 	},
 	{
@@ -130,7 +122,7 @@ The API server refuses the registration.`,
 ClusterServiceVersion adds matchConditions to webhooks. It cannot be read, names an unknown webhook,
 or has a condition twice. The manager sets the ClusterServiceVersion to
 Failed/InvalidWebhookDescription.`,
-		find: matchConditions,
+		find: violationsOf(requirements.WrongConditions, conditionsPath),
 	},
 	{
 		Code: "match-condition-invalid", Level: Error, Basis: Rejected,
@@ -162,25 +154,15 @@ func shown[T ~string](value *T) string {
 // validPath accepts what the API server accepts: steps that are subdomains, with or without a slash at the end.
 func validPath(path string) bool {
 	rest, absolute := strings.CutPrefix(path, "/")
-	if !absolute {
-		return false
-	}
-	if rest == "" {
-		return true
-	}
-	for step := range strings.SplitSeq(strings.TrimSuffix(rest, "/"), "/") {
-		if len(validation.IsDNS1123Subdomain(step)) > 0 {
-			return false
-		}
-	}
-	return true
+	steps := strings.Split(strings.TrimSuffix(rest, "/"), "/")
+	invalid := func(step string) bool { return len(validation.IsDNS1123Subdomain(step)) > 0 }
+	return absolute && (rest == "" || !slices.ContainsFunc(steps, invalid))
 }
 
-func unknownValues(s *subject) []mistake {
-	var all []mistake
+func unknownValues(s *subject) {
 	check := func(w webhook, field, value string, known ...string) {
 		if value != "left out" && !slices.Contains(known, value) {
-			all = append(all, s.inCSV(w.path+"."+field, fmt.Sprintf("the API server refuses to register a webhook with %s %q", field, value), "write "+strings.Join(known, " or ")))
+			s.reportCSV(w.path+"."+field, fmt.Sprintf("the API server refuses to register a webhook with %s %q", field, value), "write "+strings.Join(known, " or "))
 		}
 	}
 	for _, w := range s.admission() {
@@ -190,5 +172,4 @@ func unknownValues(s *subject) []mistake {
 			check(w, "reinvocationPolicy", shown(w.ReinvocationPolicy), string(admissionregistrationv1.NeverReinvocationPolicy), string(admissionregistrationv1.IfNeededReinvocationPolicy))
 		}
 	}
-	return all
 }

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -22,6 +24,46 @@ type Deployment struct {
 	Account    string   `json:"account"`
 	Images     []string `json:"images"`
 	HostAccess []string `json:"hostAccess"`
+}
+
+// workload has pods. Kind is empty for a Deployment of the ClusterServiceVersion.
+type workload struct {
+	kind, name string
+	template   corev1.PodTemplateSpec
+}
+
+// work keeps an object of a bundle that has pods. Bundles may bring it with --allow-kind.
+func (c *contents) work(kind, name string, typed any) bool {
+	template := templateOf(typed)
+	if template != nil {
+		c.workloads = append(c.workloads, workload{kind, name, *template})
+	}
+	return template != nil
+}
+
+func templateOf(o any) *corev1.PodTemplateSpec {
+	switch o := o.(type) {
+	case *corev1.Pod:
+		return &corev1.PodTemplateSpec{ObjectMeta: o.ObjectMeta, Spec: o.Spec}
+	case *corev1.PodTemplate:
+		return &o.Template
+	case *corev1.ReplicationController:
+		return cmp.Or(o.Spec.Template, &corev1.PodTemplateSpec{})
+	case *appsv1.Deployment:
+		return &o.Spec.Template
+	case *appsv1.DaemonSet:
+		return &o.Spec.Template
+	case *appsv1.StatefulSet:
+		return &o.Spec.Template
+	case *appsv1.ReplicaSet:
+		return &o.Spec.Template
+	case *batchv1.Job:
+		return &o.Spec.Template
+	case *batchv1.CronJob:
+		return &o.Spec.JobTemplate.Spec.Template
+	default:
+		return nil
+	}
 }
 
 // pods yields all that has pods: the Deployments, with the config of the Subscription, and the objects of the bundle. Those

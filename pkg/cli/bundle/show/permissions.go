@@ -91,7 +91,7 @@ func (c *contents) permissions() []Permission {
 	var all []Permission
 	for _, b := range c.bindings {
 		for _, subject := range b.subjects {
-			all = append(all, grants(c.accountOf(subject), cluster(b.namespace), c.rulesOf(b))...)
+			all = append(all, grants(c.accountOf(subject), cmp.Or(b.namespace, "cluster"), c.rulesOf(b))...)
 		}
 	}
 	for _, r := range c.roles {
@@ -168,8 +168,6 @@ func (c *contents) delegations() []Permission {
 	}
 	return all
 }
-
-func cluster(namespace string) string { return cmp.Or(namespace, "cluster") }
 
 func (c *contents) rulesOf(b binding) []rbacv1.PolicyRule {
 	for _, r := range c.roles {
@@ -271,50 +269,6 @@ func merged(all []Permission) []Permission {
 		rows[i].Where = strings.Join(distinct(places[grant{row.Account, row.Verbs, row.On, row.Where == "cluster"}]), ", ")
 	}
 	return rows
-}
-
-// Degrees of the danger of a rule, without its account and scope.
-const (
-	leadsToAdministrator = 2
-	isAdministrator      = 3
-)
-
-// dangerOf puts grants to other accounts first, then what makes an account an administrator, then what leads there.
-func dangerOf(account, where string, rule rbacv1.PolicyRule) int {
-	danger := 0
-	switch {
-	case slices.Contains(rule.Verbs, "all of"), Administers(rule) != "":
-		danger = isAdministrator
-	case anyOf(rule.Resources, "*", "secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "pods/ephemeralcontainers", "nodes/proxy",
-		"mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies", "validatingadmissionpolicies",
-		"customresourcedefinitions", "apiservices", "certificatesigningrequests/approval"):
-		danger = leadsToAdministrator
-	case everything(rule.Verbs):
-		danger = 1
-	}
-	others := strings.Contains(account, " ")
-	if others && (danger > 0 || where != theirScope) {
-		danger += 4
-	}
-	if where == "cluster" && danger > 0 {
-		danger++
-	}
-	return danger
-}
-
-// Escalates reports whether a rule makes an account an administrator, or leads there. An account that creates pods can
-// use any ServiceAccount and any Secret of the namespace.
-func Escalates(rule rbacv1.PolicyRule) bool {
-	createsPods := anyOf(rule.Verbs, "*", "create") && anyOf(rule.Resources, "pods") || anyOf(rule.Verbs, "*", "create", "update", "patch") && anyOf(rule.Resources, workloads...)
-	return createsPods || dangerOf("", "", rule) >= leadsToAdministrator
-}
-
-var workloads = []string{"replicationcontrollers", "deployments", "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs"}
-
-func everything(list []string) bool { return slices.Contains(list, "*") }
-
-func anyOf(list []string, either ...string) bool {
-	return slices.ContainsFunc(list, func(item string) bool { return slices.Contains(either, item) })
 }
 
 func objectsOf(rule rbacv1.PolicyRule) string {

@@ -14,25 +14,18 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/webhookconfig"
 )
 
-// isInterception reports whether an object of a bundle is called for requests, or decides about them. A configuration
-// without webhooks is not.
-func isInterception(o any) bool { return len((&contents{}).interceptionsOf(o)) > 0 }
-
+// interceptionsOf returns the rows of an object that is called for requests, or decides about them. A configuration without
+// webhooks has none.
 func (c *contents) interceptionsOf(o any) []Webhook {
-	var all []Webhook
 	switch o := o.(type) {
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
-		for _, w := range webhookconfig.Webhooks(o) {
-			all = append(all, plainWebhook("Mutating", "MutatingWebhookConfiguration "+o.Name, w, c.definitions))
-		}
+		return c.plainWebhooks("Mutating", o.Name, webhookconfig.Webhooks(o))
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
-		for _, w := range o.Webhooks {
-			all = append(all, plainWebhook("Validating", "ValidatingWebhookConfiguration "+o.Name, w, c.definitions))
-		}
+		return c.plainWebhooks("Validating", o.Name, o.Webhooks)
 	case *admissionregistrationv1.ValidatingAdmissionPolicy:
-		all = append(all, policyRow(validatingPolicy, o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, c.definitions))
+		return []Webhook{policyRow(validatingPolicy, o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, c.definitions)}
 	case *admissionregistrationv1.MutatingAdmissionPolicy:
-		all = append(all, policyRow(mutatingPolicy, o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, c.definitions))
+		return []Webhook{policyRow(mutatingPolicy, o.Name, o.Spec.MatchConstraints, o.Spec.FailurePolicy, c.definitions)}
 	case *admissionregistrationv1.ValidatingAdmissionPolicyBinding:
 		row := c.bindingRow(validatingPolicy, o.Name, o.Spec.PolicyName, o.Spec.MatchResources)
 		var actions []string
@@ -40,27 +33,33 @@ func (c *contents) interceptionsOf(o any) []Webhook {
 			actions = append(actions, string(action))
 		}
 		row.OnFailure = strings.Join(actions, ", ")
-		all = append(all, row)
+		return []Webhook{row}
 	case *admissionregistrationv1.MutatingAdmissionPolicyBinding:
-		all = append(all, c.bindingRow(mutatingPolicy, o.Name, o.Spec.PolicyName, o.Spec.MatchResources))
+		return []Webhook{c.bindingRow(mutatingPolicy, o.Name, o.Spec.PolicyName, o.Spec.MatchResources)}
 	case *apiregistrationv1.APIService:
-		all = append(all, plainAPIService(o))
+		return []Webhook{plainAPIService(o)}
+	default:
+		return nil
 	}
-	return all
 }
 
-func plainWebhook(kind, object string, w admissionregistrationv1.ValidatingWebhook, crds []*apiextensionsv1.CustomResourceDefinition) Webhook {
-	row := Webhook{
-		Type: kind, Name: w.Name, Object: object, Intercepts: interceptsOf(w.Rules), OnFailure: string(ptr.Deref(w.FailurePolicy, admissionregistrationv1.Fail)), TimeoutSeconds: ptr.Deref(w.TimeoutSeconds, 10),
-		Where: whereOf(w.Rules, crds, selectedBy(w.NamespaceSelector), w.ObjectSelector),
+func (c *contents) plainWebhooks(kind, configuration string, webhooks []admissionregistrationv1.ValidatingWebhook) []Webhook {
+	var rows []Webhook
+	for _, w := range webhooks {
+		row := Webhook{
+			Type: kind, Name: w.Name, Object: kind + "WebhookConfiguration " + configuration, Intercepts: interceptsOf(w.Rules),
+			Where:     whereOf(w.Rules, c.definitions, selectedBy(w.NamespaceSelector), w.ObjectSelector),
+			OnFailure: string(ptr.Deref(w.FailurePolicy, admissionregistrationv1.Fail)), TimeoutSeconds: ptr.Deref(w.TimeoutSeconds, 10),
+		}
+		switch config := w.ClientConfig; {
+		case config.URL != nil:
+			row.Calls = *config.URL
+		case config.Service != nil:
+			row.Calls = fmt.Sprintf("Service %s/%s", config.Service.Namespace, config.Service.Name)
+		}
+		rows = append(rows, row)
 	}
-	switch c := w.ClientConfig; {
-	case c.URL != nil:
-		row.Calls = *c.URL
-	case c.Service != nil:
-		row.Calls = fmt.Sprintf("Service %s/%s", c.Service.Namespace, c.Service.Name)
-	}
-	return row
+	return rows
 }
 
 const validatingPolicy, mutatingPolicy = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
@@ -70,7 +69,7 @@ func policyRow(kind, name string, matches *admissionregistrationv1.MatchResource
 	if matches == nil {
 		return row
 	}
-	rules := rulesOf(matches)
+	rules := webhookconfig.RulesOf(matches)
 	row.Intercepts = interceptsOf(rules)
 	row.Where = whereOf(rules, crds, selectedBy(matches.NamespaceSelector), matches.ObjectSelector)
 	return row
@@ -92,7 +91,7 @@ func (c *contents) bindingRow(kind, name, policy string, matches *admissionregis
 	if text := selectorText(matches.ObjectSelector); text != "" {
 		row.Where += ", if " + text
 	}
-	if rules := rulesOf(matches); len(rules) > 0 {
+	if rules := webhookconfig.RulesOf(matches); len(rules) > 0 {
 		row.Intercepts = interceptsOf(rules)
 		row.Where = whereOf(rules, c.definitions, selectedBy(matches.NamespaceSelector), matches.ObjectSelector)
 	}
@@ -110,13 +109,6 @@ func (c *contents) bringsPolicy(kind, name string) bool {
 			return false
 		}
 	})
-}
-
-func rulesOf(matches *admissionregistrationv1.MatchResources) (rules []admissionregistrationv1.RuleWithOperations) {
-	for _, rule := range matches.ResourceRules {
-		rules = append(rules, rule.RuleWithOperations)
-	}
-	return rules
 }
 
 func plainAPIService(o *apiregistrationv1.APIService) Webhook {

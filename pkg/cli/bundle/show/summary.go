@@ -3,10 +3,13 @@
 package show
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	operatorsv1 "github.com/operator-framework/api/pkg/operators/v1"
@@ -120,7 +123,7 @@ func contentsOf(manifests []*unstructured.Unstructured) *contents {
 			c.namespace = Namespace{m.GetName(), m.GetLabels(), m.GetAnnotations()}
 		case isCSV && i == len(manifests)-1:
 			c.csv = csv
-		case c.define(typed), c.keep(typed), c.work(m.GroupVersionKind().Kind, typed):
+		case c.define(typed), c.keep(typed), c.work(m.GroupVersionKind().Kind, m.GetName(), typed):
 		default:
 			c.others = append(c.others, Object{m.GroupVersionKind().GroupKind().String(), m.GetNamespace(), m.GetName(), strings.Join(Details(m), ", ")})
 		}
@@ -143,7 +146,7 @@ func (c *contents) define(typed any) bool {
 		c.definitions = append(c.definitions, crd)
 		return true
 	}
-	if isInterception(typed) {
+	if len(c.interceptionsOf(typed)) > 0 {
 		c.intercepts = append(c.intercepts, typed)
 		return true
 	}
@@ -176,4 +179,30 @@ func definitionOf(crd *apiextensionsv1.CustomResourceDefinition) Definition {
 		d.Versions = append(d.Versions, text)
 	}
 	return d
+}
+
+// byDanger sorts the most dangerous first. Equals stay in their order.
+func byDanger[T any](all []T, danger func(T) int) []T {
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(danger(b), danger(a)) })
+	return all
+}
+
+// distinct returns each item once, in the order of its first occurrence.
+func distinct(items []string) []string {
+	seen := sets.New[string]()
+	return slices.DeleteFunc(items, func(item string) bool {
+		repeated := seen.Has(item)
+		seen.Insert(item)
+		return repeated
+	})
+}
+
+func qualified(groups, resources []string) []string {
+	var all []string
+	for _, group := range groups {
+		for _, resource := range resources {
+			all = append(all, strings.TrimSuffix(resource+"."+group, "."))
+		}
+	}
+	return all
 }

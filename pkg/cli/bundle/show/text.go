@@ -3,7 +3,11 @@ package show
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
@@ -25,9 +29,15 @@ func (s Summary) PrintNotice(out output.Writer) {
 		out.Printf("skips: %s\n", strings.Join(s.Skips, ", "))
 	}
 	s.printWebhooks(out)
-	s.printPermissions(out)
-	s.printDeployments(out)
-	s.printDefinitions(out)
+	section(out, "Permissions", []string{"ACCOUNT", "IN", "MAY", "ON"}, s.Permissions, func(p Permission) []string {
+		return []string{p.Account, p.Where, p.Verbs, p.On}
+	})
+	section(out, "Deployments", []string{"NAME", "ACCOUNT", "IMAGES", "HOST ACCESS"}, s.Deployments, func(d Deployment) []string {
+		return []string{strings.TrimSpace(d.Kind + " " + d.Name), d.Account, strings.Join(d.Images, ", "), cmp.Or(strings.Join(d.HostAccess, ", "), "<none>")}
+	})
+	section(out, "Definitions", []string{"NAME", "KIND", "SCOPE", "VERSIONS"}, s.Definitions, func(d Definition) []string {
+		return []string{d.Name, d.Kind, d.Scope, strings.Join(d.Versions, ", ")}
+	})
 	s.printObjects(out)
 	for _, refused := range s.Refused {
 		out.Printf("\nRefused: %s\n", refused)
@@ -35,15 +45,13 @@ func (s Summary) PrintNotice(out output.Writer) {
 }
 
 func (s Summary) printWebhooks(out output.Writer) {
-	var rows [][]string
-	for _, w := range s.Webhooks {
+	section(out, "Webhooks", []string{"TYPE", "INTERCEPTS", "WHERE", "ON FAILURE", "TIMEOUT", "NAME"}, s.Webhooks, func(w Webhook) []string {
 		timeout := ""
 		if w.TimeoutSeconds > 0 {
 			timeout = fmt.Sprintf("%ds", w.TimeoutSeconds)
 		}
-		rows = append(rows, []string{w.Type, strings.Join(w.Intercepts, "; "), w.Where, w.OnFailure, timeout, w.title()})
-	}
-	section(out, "Webhooks", []string{"TYPE", "INTERCEPTS", "WHERE", "ON FAILURE", "TIMEOUT", "NAME"}, rows)
+		return []string{w.Type, strings.Join(w.Intercepts, "; "), w.Where, w.OnFailure, timeout, w.title()}
+	})
 }
 
 func (w Webhook) title() string {
@@ -74,48 +82,46 @@ func (s Summary) printRollout(out output.Writer) {
 	}
 }
 
-func (s Summary) printDefinitions(out output.Writer) {
-	var rows [][]string
-	for _, d := range s.Definitions {
-		rows = append(rows, []string{d.Name, d.Kind, d.Scope, strings.Join(d.Versions, ", ")})
-	}
-	section(out, "Definitions", []string{"NAME", "KIND", "SCOPE", "VERSIONS"}, rows)
-}
-
-func (s Summary) printPermissions(out output.Writer) {
-	var rows [][]string
-	for _, p := range s.Permissions {
-		rows = append(rows, []string{p.Account, p.Where, p.Verbs, p.On})
-	}
-	section(out, "Permissions", []string{"ACCOUNT", "IN", "MAY", "ON"}, rows)
-}
-
-func (s Summary) printDeployments(out output.Writer) {
-	var rows [][]string
-	for _, d := range s.Deployments {
-		rows = append(rows, []string{strings.TrimSpace(d.Kind + " " + d.Name), d.Account, strings.Join(d.Images, ", "), cmp.Or(strings.Join(d.HostAccess, ", "), "<none>")})
-	}
-	section(out, "Deployments", []string{"NAME", "ACCOUNT", "IMAGES", "HOST ACCESS"}, rows)
-}
-
 func (s Summary) printObjects(out output.Writer) {
-	rows := [][]string{{"Namespace", s.Namespace.Name + labelText(", with labels", s.Namespace.Labels) + labelText(", with annotations", s.Namespace.Annotations)}}
-	for _, o := range s.Objects {
+	namespace := s.Namespace.Name + labelText(", with labels", s.Namespace.Labels) + labelText(", with annotations", s.Namespace.Annotations)
+	section(out, "Other objects", []string{"KIND", "NAME"}, append([]Object{{Kind: "Namespace", Name: namespace}}, s.Objects...), func(o Object) []string {
 		name := strings.TrimPrefix(o.Namespace+"/"+o.Name, "/")
 		if o.Details != "" {
 			name += ", " + o.Details
 		}
-		rows = append(rows, []string{o.Kind, name})
-	}
-	section(out, "Other objects", []string{"KIND", "NAME"}, rows)
+		return []string{o.Kind, name}
+	})
 }
 
 // section writes a table. An empty table is announced: a missing table would not be noticed.
-func section(out output.Writer, title string, header []string, rows [][]string) {
-	if len(rows) == 0 {
+func section[T any](out output.Writer, title string, header []string, items []T, row func(T) []string) {
+	if len(items) == 0 {
 		out.Printf("\n%s: none\n", title)
 		return
 	}
+	var rows [][]string
+	for _, item := range items {
+		rows = append(rows, row(item))
+	}
 	out.Printf("\n%s\n", title)
 	out.Table("  ", header, rows)
+}
+
+func labelText(heading string, pairs map[string]string) string {
+	if len(pairs) == 0 {
+		return ""
+	}
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(pairs)) {
+		all = append(all, key+"="+pairs[key])
+	}
+	return heading + " " + strings.Join(all, ", ")
+}
+
+// selectorText returns the conditions of a selector; empty if it selects everything.
+func selectorText(selector *metav1.LabelSelector) string {
+	if selector == nil || len(selector.MatchLabels)+len(selector.MatchExpressions) == 0 {
+		return ""
+	}
+	return metav1.FormatLabelSelector(selector)
 }

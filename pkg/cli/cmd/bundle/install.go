@@ -9,6 +9,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/exitcode"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/status"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
@@ -119,4 +120,11 @@ func live(csv *operatorsv1alpha1.ClusterServiceVersion) string {
 	default:
 		return ", its webhooks are live"
 	}
+}
+
+func ended(err error) error {
+	if errors.Is(err, installer.ErrInterrupted) {
+		return exitcode.With(exitcode.Interrupted, err)
+	}
+	return err
 }

@@ -3,9 +3,11 @@ package bundle
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/utils/ptr"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 
@@ -13,7 +15,9 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/certs/issuers"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle/lint"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
 )
 
 type installOptions struct {
@@ -55,17 +59,6 @@ func (o *installOptions) check() error {
 	return o.output.Check()
 }
 
-// checkConfig reads the config as the manager does: of the flags, of a file, and what an upgrade keeps.
-func checkConfig(config *operatorsv1alpha1.SubscriptionConfig) error {
-	if config == nil {
-		return nil
-	}
-	if _, err := issuers.ChoiceOf(config.Annotations); err != nil {
-		return fmt.Errorf("the config of the Subscription: annotation %w", err)
-	}
-	return nil
-}
-
 func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.certificates, "certificates", "", "the provider of serving certificates: "+issuers.Alternatives()+" (default: "+issuers.Names()[0]+"; for an upgrade without --config: the present one)")
@@ -73,7 +66,8 @@ func (o *installOptions) addInstalling(cmd *cobra.Command) {
 	f.StringVar(&o.issuer, "issuer", "", "the issuer of cert-manager that signs, as Issuer/NAME, ClusterIssuer/NAME or KIND.GROUP/NAME")
 }
 
-func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) *operatorsv1alpha1.SubscriptionConfig {
+// withCertificates adds the flags, and reads the config as the manager does: of a file, too, and what an upgrade keeps.
+func (o *installOptions) withCertificates(config *operatorsv1alpha1.SubscriptionConfig) (*operatorsv1alpha1.SubscriptionConfig, error) {
 	chosen := map[string]string{wellknown.AnnotationCertificateProvider: o.certificates, wellknown.AnnotationCertManagerIssuer: o.issuer}
 	for annotation, value := range chosen {
 		if value == "" {
@@ -87,5 +81,39 @@ func (o *installOptions) withCertificates(config *operatorsv1alpha1.Subscription
 		}
 		config.Annotations[annotation] = value
 	}
-	return config
+	if _, err := issuers.ChoiceOf(ptr.Deref(config, operatorsv1alpha1.SubscriptionConfig{}).Annotations); err != nil {
+		return nil, fmt.Errorf("the config of the Subscription: annotation %w", err)
+	}
+	return config, nil
+}
+
+// adopt asks about each object of another client that the plan would overwrite. --adopt answers, and --yes does not.
+func (o *installOptions) adopt(cmd *cobra.Command, plan *installer.Plan) error {
+	if err := deploy.CheckAdoptions(plan.Adopted, deploy.ObjectsOf(plan.Steps()), deploy.Replaced(plan.CSV())); err != nil {
+		return err
+	}
+	if o.yes {
+		return o.checkAdopted(cmd, *plan)
+	}
+	for _, s := range deploy.Unadopted(plan.Steps(), plan.Adopted) {
+		out := o.output.Messages(cmd)
+		out.Printf("warning: %s\n", s.Describe())
+		if err := terminal.Confirm(cmd, out, false, "Overwrite "+deploy.Title(s.Object)+"?"); err != nil {
+			return fmt.Errorf("%w (or --adopt %s)", err, deploy.Reference(s.Object))
+		}
+		plan.Adopted = append(plan.Adopted, deploy.Reference(s.Object))
+	}
+	return nil
+}
+
+func (o *installOptions) checkAdopted(cmd *cobra.Command, plan installer.Plan) error {
+	var flags []string
+	for _, s := range deploy.Unadopted(plan.Steps(), plan.Adopted) {
+		o.output.Messages(cmd).Printf("warning: %s\n", s.Describe())
+		flags = append(flags, "--adopt "+deploy.Reference(s.Object))
+	}
+	if len(flags) == 0 {
+		return nil
+	}
+	return fmt.Errorf("nothing was changed: what other clients own or have set would be overwritten; to allow it: %s", strings.Join(flags, " "))
 }

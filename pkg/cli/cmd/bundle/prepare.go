@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/installer"
+	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 // completion completes the options from the installed objects. Kept reports which OperatorGroup is kept.
@@ -30,11 +32,7 @@ func (o *installOptions) prepare(cmd *cobra.Command, reference string, complete 
 		return nil, installer.Shown{}, err
 	}
 	out := o.output.Messages(cmd)
-	var i installer.Installation
-	err = o.inTime(cmd.Context(), func(ctx context.Context) (err error) {
-		i, err = o.plan(ctx, c, b, options, complete)
-		return err
-	})
+	i, err := o.planInTime(cmd.Context(), c, b, options, complete)
 	var refused *bundle.RefusedError
 	if errors.As(err, &refused) {
 		installer.ShowNotice(out, b, refused.Manifests, refused.Refusals...)
@@ -68,16 +66,16 @@ func (o *installOptions) read(ctx context.Context, reference string) (*bundle.Bu
 	return b, options, err
 }
 
-// inTime does within --patience what waits for no change in the cluster, and reads no stored objects.
-func (o *installOptions) inTime(ctx context.Context, do func(context.Context) error) error {
+// planInTime does within --patience what waits for no change in the cluster, and reads no stored objects.
+func (o *installOptions) planInTime(ctx context.Context, c *installer.Installer, b *bundle.Bundle, options bundle.Options, complete completion) (installer.Installation, error) {
 	patience := cmp.Or(o.patience, deploy.DefaultTimeout)
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err := do(limited)
+	i, err := o.plan(limited, c, b, options, complete)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		return fmt.Errorf("the API server has not answered within %s (--patience): %w", patience, err)
+		return i, fmt.Errorf("the API server has not answered within %s (--patience): %w", patience, err)
 	}
-	return err
+	return i, err
 }
 
 func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bundle.Bundle, options bundle.Options, complete completion) (installer.Installation, error) {
@@ -85,8 +83,7 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 	if err != nil {
 		return installer.Installation{}, err
 	}
-	options.Config = o.withCertificates(options.Config)
-	if err := checkConfig(options.Config); err != nil {
+	if options.Config, err = o.withCertificates(options.Config); err != nil {
 		return installer.Installation{}, err
 	}
 	if options.Namespaced, err = c.Scopes(ctx, b.Kinds()); err != nil {
@@ -101,4 +98,12 @@ func (o *installOptions) plan(ctx context.Context, c *installer.Installer, b *bu
 		return i, err
 	}
 	return i, c.UseExistingNames(ctx, i)
+}
+
+func timedPrinter(out output.Writer) func(format string, args ...any) {
+	began := time.Now()
+	return func(format string, args ...any) {
+		out.Printf("%6.1fs  ", time.Since(began).Seconds())
+		out.Printf(format+"\n", args...)
+	}
 }

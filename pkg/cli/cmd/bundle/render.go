@@ -1,14 +1,11 @@
 package bundle
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/bundle"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/flags"
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/cmd/terminal"
-	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/output"
 )
 
 func newRenderCommand() *cobra.Command {
@@ -24,27 +21,26 @@ func newRenderCommand() *cobra.Command {
 			if err := format.Check(); err != nil {
 				return err
 			}
-			return render(cmd.Context(), terminal.Stdout(cmd), terminal.Stderr(cmd), args[0], o, format)
+			b, options, err := o.open(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			manifests, err := bundle.Manifests(b, options)
+			if err != nil {
+				return err
+			}
+			for _, p := range b.Problems { // what is applied differently from how it is written
+				terminal.Stderr(cmd).Printf("warning: %s\n", p)
+			}
+			out := terminal.Stdout(cmd)
+			if format.Format == "" {
+				format.Format = "yaml"
+				out.Printf("# %s\n", b.Source)
+			}
+			return format.Print(out, manifests)
 		},
 	}
 	o.add(cmd, nil)
 	format.Add(cmd)
 	return cmd
-}
-
-func render(ctx context.Context, out, hints output.Writer, reference string, o targetOptions, format flags.Objects) error {
-	b, options, err := o.open(ctx, reference)
-	if err != nil {
-		return err
-	}
-	manifests, err := bundle.Manifests(b, options)
-	if err != nil {
-		return err
-	}
-	warn(hints, b)
-	if format.Format == "" {
-		format.Format = "yaml"
-		out.Printf("# %s\n", b.Source)
-	}
-	return format.Print(out, manifests)
 }

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -62,4 +63,15 @@ func printSummary(out output.Writer, format string, s show.Summary) error {
 		return printValue(out, format, s)
 	}
 	return nil
+}
+
+func printValue(out output.Writer, format string, value any) error {
+	switch format {
+	case "json":
+		return out.JSON(value)
+	case "yaml":
+		return out.YAML(value)
+	default:
+		return fmt.Errorf("--output=%s is no format of this command: see --help", format)
+	}
 }

@@ -30,7 +30,10 @@ OperatorGroup and Subscription are deleted last: an interrupted removal finds it
 Exit codes: 0 removed; 1 not installed, refused, or no progress; 130 interrupted.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, shown, err := o.prepare(cmd, args[0], findInstalled)
+			c, shown, err := o.prepare(cmd, args[0], func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, options *bundle.Options) (string, error) {
+				options.AllowKinds, options.AllowVersions = b.KindsToAllow(), true // what is installed may be removed
+				return c.CompleteUninstall(ctx, b, options)
+			})
 			if err != nil {
 				return err
 			}
@@ -42,12 +45,6 @@ Exit codes: 0 removed; 1 not installed, refused, or no progress; 130 interrupted
 	cmd.Flags().BoolVar(&definitions, "delete-crds", false, "also delete the CustomResourceDefinitions and all their objects")
 	cmd.Flags().BoolVar(&reallyDefinitions, "yes-delete-crds", false, "do not ask for confirmation of --delete-crds")
 	return cmd
-}
-
-// Kinds of --allow-kind are removed without the flag, and in every version.
-var findInstalled completion = func(c *installer.Installer, ctx context.Context, b *bundle.Bundle, o *bundle.Options) (string, error) {
-	o.AllowKinds, o.AllowVersions = b.KindsToAllow(), true
-	return c.CompleteUninstall(ctx, b, o)
 }
 
 func (o *installOptions) uninstall(cmd *cobra.Command, c *installer.Installer, i installer.Installation, definitions, really bool) error {
