@@ -38,6 +38,9 @@ const (
 	caSuffix         = "-ca"
 	selfSignedSuffix = "-selfsigned"
 	issuedSuffix     = "-issued"
+
+	authDelegatorSuffix = "-system:auth-delegator"
+	authReaderSuffix    = "-auth-reader"
 )
 
 // Service is the name of the Service in front of a Deployment's webhooks.
@@ -66,6 +69,24 @@ func SelfSigned(service string) string { return service + selfSignedSuffix }
 
 // Issued is the name of the Secret into which another issuer writes the certificate of that name.
 func Issued(name string) string { return name + issuedSuffix }
+
+// AuthDelegator is the name of the ClusterRoleBinding that lets the server behind a
+// Service ask who calls it.
+func AuthDelegator(service string) string { return service + authDelegatorSuffix }
+
+// AuthDelegatorIn is the same where the Service of another namespace has that name.
+func AuthDelegatorIn(namespace, service string) string {
+	return fit(service, namespace+"/"+service, authDelegatorSuffix, validation.DNS1123SubdomainMaxLength)
+}
+
+// AuthReader is the name of the RoleBinding in kube-system that lets the server behind a
+// Service read by which certificate the API server shows itself.
+func AuthReader(service string) string { return service + authReaderSuffix }
+
+// AuthReaderIn is the same where the Service of another namespace has that name.
+func AuthReaderIn(namespace, service string) string {
+	return fit(service, namespace+"/"+service, authReaderSuffix, validation.DNS1123SubdomainMaxLength)
+}
 
 // WebhookConfiguration is the name under which a webhook is first registered.
 // The identity distinguishes webhooks of the same generateName: the namespace and

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -64,14 +63,6 @@ func (d *recordedDials) failure(address string) string {
 	cause, _ := d.failed.Load(address)
 	text, _ := cause.(string)
 	return text
-}
-
-// forward connects to an endpoint through the API server. That is possible for pods only.
-func (c *Cluster) forward(ctx context.Context, namespace, pod, address string) (net.Conn, error) {
-	if pod == "" {
-		return nil, errors.New("no pod is behind it, and the API server forwards to pods only")
-	}
-	return forwarder{c.Config, c.Kube}.dialAt(ctx, namespace, pod, address)
 }
 
 // answerOf is what a probe shows. A probe that was interrupted shows nothing.

@@ -64,6 +64,18 @@ func Awaited(live, next *apiextensionsv1.CustomResourceDefinition, csv *operator
 	return awaited
 }
 
+// AwaitedBy returns the versions of definitions that a ClusterServiceVersion has to wait for, as text.
+func AwaitedBy(definitions map[string][]string) []string {
+	var all []string
+	for crd, versions := range definitions {
+		for _, v := range versions {
+			all = append(all, csvspec.CRDVersion(crd, v))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // Settled returns the definition of the bundle with other live labels and annotations, and settledConversion.
 func Settled(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceDefinition {
 	settled := next.DeepCopy()

@@ -66,7 +66,7 @@ func (l Observation) stuckDeployment() (string, bool) {
 		warning := l.Warnings[d.Name]
 		switch {
 		case d.State == managerv1alpha1.DeploymentAvailable || d.Reason == "" || progressingReasons[d.Reason]:
-		case d.Reason == notReady && l.Warnings != nil && warning == "":
+		case d.Reason == managerv1alpha1.ReasonPodNotReady && l.Warnings != nil && warning == "":
 		default:
 			return withMessage(d.Message, warning), false
 		}
@@ -78,7 +78,7 @@ func (l Observation) stuckWebhook() (string, bool) {
 	for _, d := range l.deployments() {
 		for _, w := range d.Registrations() {
 			if d.State == managerv1alpha1.DeploymentAvailable && w.State != managerv1alpha1.WebhookRegistered && w.State != managerv1alpha1.WebhookDisabled {
-				return fmt.Sprintf("%s is %s: %s", managerv1alpha1.Title(w.Type, w.GenerateName), w.State, w.Message), w.Reason == noSuchPort
+				return fmt.Sprintf("%s is %s: %s", managerv1alpha1.Title(w.Type, w.GenerateName), w.State, w.Message), w.Reason == managerv1alpha1.ReasonNoSuchPort
 			}
 		}
 	}
@@ -91,11 +91,5 @@ func (l Observation) deployments() []managerv1alpha1.DeploymentStatus {
 	}
 	return l.Rollout.Status.Deployments
 }
-
-const (
-	notReady   = managerv1alpha1.ReasonPodNotReady
-	crashes    = "CrashLoopBackOff"
-	noSuchPort = managerv1alpha1.ReasonNoSuchPort
-)
 
 var progressingReasons = map[string]bool{managerv1alpha1.ReasonCreating: true, managerv1alpha1.ReasonUpdating: true, managerv1alpha1.ReasonWaitingForReplicas: true, managerv1alpha1.ReasonEarlierDeployment: true, managerv1alpha1.ReasonUnregistering: true}

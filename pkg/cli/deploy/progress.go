@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
@@ -160,4 +161,29 @@ func (l Observation) allWebhooksLive() bool {
 	}
 	return meta.IsStatusConditionTrue(l.Rollout.Status.Conditions, managerv1alpha1.ConditionReady) &&
 		!slices.ContainsFunc(l.deployments(), func(d managerv1alpha1.DeploymentStatus) bool { return d.State != managerv1alpha1.DeploymentAvailable })
+}
+
+// Converts reports whether the operator's webhook converts a live definition: its awaited versions can be served.
+func (l Observation) Converts(live *apiextensionsv1.CustomResourceDefinition) bool {
+	d, w := l.converter(live.Name)
+	return d != nil && l.isCurrent() && d.State == managerv1alpha1.DeploymentAvailable && w.State == managerv1alpha1.WebhookRegistered && webhookConverts(live)
+}
+
+// WaitsForVersions returns the Deployment of the conversion webhook if it may wait for the versions: it is not ready.
+func (l Observation) WaitsForVersions(crd string) (deployment string) {
+	if d, _ := l.converter(crd); d != nil && (d.Reason == managerv1alpha1.ReasonPodNotReady || d.Reason == "CrashLoopBackOff") {
+		return d.Name
+	}
+	return ""
+}
+
+func (l Observation) converter(crd string) (*managerv1alpha1.DeploymentStatus, *managerv1alpha1.WebhookStatus) {
+	for _, d := range l.deployments() {
+		for _, w := range d.Webhooks {
+			if w.Type == operatorsv1alpha1.ConversionWebhook && slices.Contains(w.CRDs, crd) {
+				return &d, &w
+			}
+		}
+	}
+	return nil, nil
 }

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -189,11 +188,6 @@ func OtherManagers(live *unstructured.Unstructured) []string {
 		}
 	}
 	return managers
-}
-
-// Reference returns the value of --adopt for an object: its kind with its group, its namespace and its name.
-func Reference(o *unstructured.Unstructured) string {
-	return fmt.Sprintf("%s/%s", groupkind.Of(o), nameOf(*o))
 }
 
 // IsRecord reports whether an object has a record's name. A bundle with one would control what a later command removes.

@@ -42,7 +42,8 @@ func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]Objec
 			if len(others) == 0 {
 				groups = append(groups, o)
 			} else {
-				r.keep(o, fmt.Sprintf("OperatorGroup %s stays, for %s", o.GetName(), strings.Join(others, ", ")))
+				r.kept = append(r.kept, o)
+				r.Messages = append(r.Messages, fmt.Sprintf("OperatorGroup %s stays, for %s", o.GetName(), strings.Join(others, ", ")))
 			}
 		case groupkind.Subscription:
 			subscriptions = append(subscriptions, o)
@@ -61,10 +62,6 @@ func NewRemoval(manifests []*unstructured.Unstructured, objects map[string]Objec
 	}
 	r.Delete, r.Definitions = slices.Concat(definitionsGo, r.Delete, groups, subscriptions), len(definitionsGo)
 	return r
-}
-
-func (r *Removal) keep(o *unstructured.Unstructured, why string) {
-	r.kept, r.Messages = append(r.kept, o), append(r.Messages, why)
 }
 
 func manualDeletion(o *unstructured.Unstructured, kind string) string {

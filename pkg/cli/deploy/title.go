@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -26,6 +27,11 @@ func kindText(kind schema.GroupKind) string {
 var withoutGroup = []schema.GroupKind{
 	groupkind.CustomResourceDefinition, groupkind.ClusterServiceVersion, groupkind.OperatorGroup, groupkind.Subscription,
 	{Group: "apiregistration.k8s.io", Kind: "APIService"},
+}
+
+// Reference returns the value of --adopt for an object: its kind with its group, its namespace and its name.
+func Reference(o *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s/%s", groupkind.Of(o), nameOf(*o))
 }
 
 func nameOf(o unstructured.Unstructured) string {

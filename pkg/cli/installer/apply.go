@@ -72,6 +72,26 @@ func (a applier) apply(ctx context.Context, s deploy.Step, dryRun ...string) (*u
 	return nil, fmt.Errorf("%s: %w", deploy.Title(o), err)
 }
 
+// Scopes asks the API server which of these kinds are namespaced. It omits unknown kinds.
+func (c *Installer) Scopes(ctx context.Context, kinds []schema.GroupKind) (map[schema.GroupKind]bool, error) {
+	a, err := c.applier(ctx)
+	if err != nil {
+		return nil, err
+	}
+	namespaced := map[schema.GroupKind]bool{}
+	for _, kind := range kinds {
+		mapping, err := a.mapper.RESTMapping(kind)
+		switch {
+		case meta.IsNoMatchError(err):
+		case err != nil:
+			return nil, err
+		default:
+			namespaced[kind] = mapping.Scope.Name() == meta.RESTScopeNameNamespace
+		}
+	}
+	return namespaced, nil
+}
+
 func (a applier) hasKind(o *unstructured.Unstructured) bool {
 	kind := o.GroupVersionKind()
 	_, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -113,7 +133,7 @@ func (c *Installer) apply(ctx context.Context, a applier, p Plan, s deploy.Step,
 // missing is what has to exist before the API server can dry-run an object.
 func (a applier) missing(ctx context.Context, o *unstructured.Unstructured) (string, error) {
 	if !a.hasKind(o) {
-		return missingDefinition(o.GroupVersionKind().Group, o.GetKind()), nil
+		return missingDefinition(groupkind.Of(o)), nil
 	}
 	if o.GetNamespace() == "" {
 		return "", nil
@@ -139,14 +159,12 @@ func (a applier) dryRunInDefault(ctx context.Context, o *unstructured.Unstructur
 	return deploy.DryRunRefusal(o, answer), nil
 }
 
-func missingDefinition(group, kind string) string {
-	return "the definition of " + schema.GroupKind{Group: group, Kind: kind}.String()
-}
+func missingDefinition(kind schema.GroupKind) string { return "the definition of " + kind.String() }
 
 func (a applier) live(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if groupkind.Is(o, groupkind.CustomResourceDefinition) {
 		crd, err := a.definitions.get(ctx, o.GetName())
-		if err != nil || crd == nil {
+		if err != nil {
 			return nil, err
 		}
 		return definitionObject(crd) // in the form in which it is compared

@@ -43,18 +43,21 @@ func (d definitionStore) open(ctx context.Context, s deploy.Step, next *apiexten
 	return definitionObject(written)
 }
 
+// definitionObject returns nil for no definition.
 func definitionObject(crd *apiextensionsv1.CustomResourceDefinition) (*unstructured.Unstructured, error) {
+	if crd == nil {
+		return nil, nil
+	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(crd)
 	object := &unstructured.Unstructured{Object: content}
 	object.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 	return object, err
 }
 
-func (d definitionStore) settle(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) error {
-	_, err := d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+func (d definitionStore) settle(ctx context.Context, s deploy.Step, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion, dryRun ...string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	return d.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 		return deploy.Settled(live, next, csv)
-	})
-	return err
+	}, dryRun...)
 }
 
 // contested returns the step of a definition, which is to be adopted if another client owns a field that changes. A
@@ -87,7 +90,11 @@ func (d definitionStore) define(ctx context.Context, s deploy.Step, next func(li
 		if err != nil {
 			return err
 		}
-		if err := outdated(s, live); err != nil {
+		now, err := definitionObject(live)
+		if err == nil {
+			err = s.Outdated(now)
+		}
+		if err != nil {
 			return err
 		}
 		if live == nil {
@@ -98,17 +105,6 @@ func (d definitionStore) define(ctx context.Context, s deploy.Step, next func(li
 		return err
 	})
 	return written, err
-}
-
-func outdated(s deploy.Step, live *apiextensionsv1.CustomResourceDefinition) error {
-	if live == nil {
-		return s.Outdated(nil)
-	}
-	now, err := definitionObject(live)
-	if err != nil {
-		return err
-	}
-	return s.Outdated(now)
 }
 
 // change patches a definition if it is still the one that was read. Unknown fields stay as they are.

@@ -155,7 +155,7 @@ func (c *Installer) step(ctx context.Context, a applier, p Plan, o *unstructured
 
 // validate returns why an object that cannot be dry-run yet would be refused.
 func (a applier) validate(ctx context.Context, p Plan, o *unstructured.Unstructured, missing string) (refused, err error) {
-	definition, err := a.definitionOf(ctx, p.Bundle.CRDs(), o)
+	definition, err := a.definitionOf(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -189,9 +189,7 @@ func (c *Installer) settled(ctx context.Context, p Plan, s deploy.Step, answer *
 	if next == nil {
 		return answer, nil
 	}
-	written, err := c.definitions.define(ctx, s, func(live *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
-		return deploy.Settled(live, next, p.CSV())
-	}, metav1.DryRunAll)
+	written, err := c.definitions.settle(ctx, s, next, p.CSV(), metav1.DryRunAll)
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsInternalError(err) {
 		if deploy.StepOf(s.Object, s.Live, answer, deploy.Record{}).Action == deploy.Keep {
 			return nil, nil
@@ -219,17 +217,15 @@ func (p Plan) createsRoleOf(o *unstructured.Unstructured, err error) bool {
 
 func (p Plan) creates(missing string) bool {
 	return missing == "namespace "+p.Namespace() || slices.ContainsFunc(p.Bundle.CRDs(), func(crd *apiextensionsv1.CustomResourceDefinition) bool {
-		return missing == missingDefinition(crd.Spec.Group, crd.Spec.Names.Kind)
+		return missing == missingDefinition(kindOf(crd))
 	})
 }
 
 // definitionOf is the bundle's or the cluster's definition of an object's kind; nil for a kind of Kubernetes itself.
-func (a applier) definitionOf(ctx context.Context, crds []*apiextensionsv1.CustomResourceDefinition, o *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
+func (a applier) definitionOf(ctx context.Context, p Plan, o *unstructured.Unstructured) (*apiextensionsv1.CustomResourceDefinition, error) {
 	kind := o.GroupVersionKind()
-	for _, crd := range crds {
-		if crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
-			return crd, nil
-		}
+	if crd := p.definitionOf(kind.GroupKind()); crd != nil {
+		return crd, nil
 	}
 	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if meta.IsNoMatchError(err) {

@@ -1,6 +1,10 @@
 package v1alpha1
 
-import operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+import (
+	"fmt"
+
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
+)
 
 // APIServiceType is the type of an owned APIService among the webhooks: it is called through
 // the same Service, under the same trust, and has to be registered and unregistered in the same
@@ -29,4 +33,12 @@ func Title(kind operatorsv1alpha1.WebhookAdmissionType, generateName string) str
 		return "APIService " + generateName
 	}
 	return "webhook " + generateName
+}
+
+// String returns the counts for people: "3/5 new, 1 old, 1 unknown". It is empty when there are none.
+func (e *CertificateEndpoints) String() string {
+	if e == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d new, %d old, %d unknown", e.Updated, e.Total, e.Outdated, e.Unknown)
 }

@@ -52,7 +52,7 @@ func (o *installOptions) check() error {
 	if !slices.Contains([]string{dryRunNone, dryRunClient, dryRunServer}, o.dryRun) {
 		return fmt.Errorf("--dry-run=%s: use server, client or none", o.dryRun)
 	}
-	return o.output.Check()
+	return nil
 }
 
 // checkConfig reads the config as the manager does: of the flags, of a file, and what an upgrade keeps.

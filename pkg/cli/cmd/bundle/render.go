@@ -21,9 +21,6 @@ func newRenderCommand() *cobra.Command {
   kubectl webhooks bundle render ./bundle --watch-namespaces shop,stock -n shop-operator > shop-operator.yaml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := format.Check(); err != nil {
-				return err
-			}
 			return render(cmd.Context(), terminal.Stdout(cmd), terminal.Stderr(cmd), args[0], o, format)
 		},
 	}

@@ -39,9 +39,6 @@ level UNKNOWN and none of level ERROR, or the cluster could not be read; 0 other
 WARNING; 130 interrupted.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := output.Check(); err != nil {
-				return err
-			}
 			c, err := connection.Connect()
 			if err != nil {
 				return err

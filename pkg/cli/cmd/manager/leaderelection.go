@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -22,7 +21,7 @@ type elector struct {
 	lock   resourcelock.Interface // nil: no election
 	log    *logrus.Logger
 	work   func(context.Context)
-	health *leaderelection.HealthzAdaptor
+	health *leaderelection.HealthzAdaptor // It fails when this replica should have renewed the Lease and did not.
 }
 
 // newElector returns an elector that works at once if there is no namespace for a Lease.
@@ -95,6 +94,3 @@ func (e *elector) run(ctx context.Context) error {
 	}
 	return nil
 }
-
-// Check fails when this replica should have renewed the Lease and did not.
-func (e *elector) Check(r *http.Request) error { return e.health.Check(r) }

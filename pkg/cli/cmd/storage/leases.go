@@ -86,24 +86,23 @@ func leasesOfRunning(first, second []coordinationv1.Lease) []string {
 		before[lease.UID] = lease.Spec.RenewTime
 	}
 	newest := newestRenewal(second)
-	var names []string
-	for _, lease := range second {
+	return heldLeases(second, func(lease coordinationv1.Lease) bool {
 		previous, known := before[lease.UID]
-		renewed := !known || !lease.Spec.RenewTime.Equal(previous)
-		if isHeld(lease) && (renewed || isFresh(lease, newest)) {
-			names = append(names, lease.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
+		return !known || !lease.Spec.RenewTime.Equal(previous) || isFresh(lease, newest)
+	})
 }
 
 // staleLeases returns the names of the held Leases whose times do not show whether their API servers run.
 func staleLeases(leases []coordinationv1.Lease) []string {
 	newest := newestRenewal(leases)
+	return heldLeases(leases, func(lease coordinationv1.Lease) bool { return !isFresh(lease, newest) })
+}
+
+// heldLeases returns the sorted names of some of the held Leases.
+func heldLeases(leases []coordinationv1.Lease, are func(coordinationv1.Lease) bool) []string {
 	var names []string
 	for _, lease := range leases {
-		if isHeld(lease) && !isFresh(lease, newest) {
+		if isHeld(lease) && are(lease) {
 			names = append(names, lease.Name)
 		}
 	}
