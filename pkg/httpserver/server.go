@@ -1,5 +1,4 @@
-// Package httpserver runs servers for health probes and metrics. Any pod may be a client: headers,
-// connections and the time of each step are limited.
+// Package httpserver serves health probes and metrics. Any pod may be a client, so connections and time are limited.
 package httpserver
 
 import (

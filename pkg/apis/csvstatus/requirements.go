@@ -10,8 +10,7 @@ import (
 // for a whole ClusterServiceVersion by default, and a status that cannot be written reports nothing.
 const maxRequirements = 256 << 10
 
-// Requirements returns the results of a check for status.requirementStatus: all of them, or, if there are
-// too many, the unmet requirements first.
+// Requirements returns results for status.requirementStatus: all of them, or, if too many, the unmet ones first.
 func Requirements(results []operatorsv1alpha1.RequirementStatus) []operatorsv1alpha1.RequirementStatus {
 	reported := make([]operatorsv1alpha1.RequirementStatus, 0, len(results))
 	bytes := 0

@@ -1,5 +1,4 @@
-// Package groupkind names the kinds of objects that the program treats in a special way. A kind is
-// known by its API group and its name: another group may have a kind of the same name.
+// Package groupkind identifies kinds by group and name: another group may have a kind of the same name.
 package groupkind
 
 import (
@@ -41,8 +40,7 @@ func OfOwner(owner metav1.OwnerReference) schema.GroupKind {
 // IsOwner reports whether an owner is of a kind.
 func IsOwner(owner metav1.OwnerReference, kind schema.GroupKind) bool { return OfOwner(owner) == kind }
 
-// clusterScoped are the kinds without a namespace: all of Kubernetes and of OLM, and those of
-// OpenShift that OLM lets bundles have.
+// clusterScoped are all such kinds of Kubernetes and OLM, and those of OpenShift that OLM lets bundles have.
 var clusterScoped = map[string][]string{
 	"":                             {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
 	"admissionregistration.k8s.io": {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"},

@@ -1,5 +1,4 @@
-// Package cluster is what the commands see of a cluster, and do to it. What it means is
-// judged elsewhere, by packages that hold no client.
+// Package cluster reads a cluster for the commands. Packages without a client judge what it returns.
 package cluster
 
 import (

@@ -15,8 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Discovery returns a discovery client whose requests end with a context. The methods of client-go's discovery
-// client have no context.
+// Discovery returns a discovery client whose requests end with a context: its methods have none.
 func Discovery(ctx context.Context, config *rest.Config) (*discovery.DiscoveryClient, error) {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return endingWith(ctx, next) })

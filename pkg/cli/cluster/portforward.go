@@ -15,8 +15,7 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// forward connects to an endpoint through the API server: an administrator's machine cannot dial it. That is possible
-// for pods only.
+// forward connects to a pod through the API server: an administrator's machine cannot dial it.
 func (c *Cluster) forward(ctx context.Context, namespace, pod, address string) (net.Conn, error) {
 	if pod == "" {
 		return nil, errors.New("no pod is behind it, and the API server forwards to pods only")

@@ -40,8 +40,7 @@ func rejectUnknownCommands(cmd *cobra.Command) {
 	})
 }
 
-// rejectUnknownTopics makes an unknown topic of the command help an error. By default, cobra prints the help of the last
-// command that it knows.
+// rejectUnknownTopics makes an unknown topic of help an error. By default, cobra prints the help of a known parent.
 func rejectUnknownTopics(root *cobra.Command) {
 	for _, help := range root.Commands() {
 		if help.Name() != "help" {

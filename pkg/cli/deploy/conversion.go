@@ -34,9 +34,7 @@ func bundledConversion(next *apiextensionsv1.CustomResourceDefinition, csv *oper
 	return next.Spec.Conversion.DeepCopy()
 }
 
-// openingConversion returns the conversion until then. A current conversion webhook stays. Without one, objects are
-// readable only in the stored version until the bundle's webhook serves: without a conversion the API server would
-// relabel them, and they would lose fields.
+// openingConversion returns the conversion until then. A current conversion webhook stays.
 func openingConversion(live, next *apiextensionsv1.CustomResourceDefinition, csv *operatorsv1alpha1.ClusterServiceVersion) *apiextensionsv1.CustomResourceConversion {
 	if webhookConverts(live) {
 		return live.Spec.Conversion.DeepCopy()

@@ -1,5 +1,4 @@
-// Package deploy decides how a bundle is installed, upgraded and removed. It is pure: pkg/cli/installer
-// executes its decisions.
+// Package deploy decides how bundles are installed, upgraded and removed. pkg/cli/installer executes that.
 package deploy
 
 import (

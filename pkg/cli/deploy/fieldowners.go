@@ -17,8 +17,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/wellknown"
 )
 
-// Owned returns the fields of a definition that a bundle decides about: the conversion belongs to the manager while
-// the operator runs.
+// Owned returns the fields of a definition that a bundle decides about. The conversion belongs to the manager.
 func Owned(definition *unstructured.Unstructured) *unstructured.Unstructured {
 	owned := definition.DeepCopy()
 	unstructured.RemoveNestedField(owned.Object, "status")

@@ -18,8 +18,7 @@ import (
 // create what is missing, and the manager retries.
 const DefaultTimeout = time.Minute
 
-// problem returns the cause that stops the installation, and whether it is permanent: the manager gave up, or only a
-// change of the bundle helps.
+// problem returns the cause that stops the installation, and whether only a change by the user helps.
 func (l Observation) problem() (cause string, certain bool) {
 	for _, judge := range []func() (string, bool){l.failure, l.stuckWebhook, l.stuckDeployment, l.unmet} {
 		if cause, certain := judge(); cause != "" {

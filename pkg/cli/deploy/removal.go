@@ -147,8 +147,7 @@ func (r *Removal) names(o *unstructured.Unstructured) bool {
 	return contains(slices.Concat(r.Delete, r.kept), o)
 }
 
-// Removes reports whether a removal may delete the live object of a manifest: the installation has created it, and no
-// other client has adopted it, or --adopt names it.
+// Removes reports whether --adopt names a live object, or the installation created it and no other client adopted it.
 func (r Record) Removes(manifest, live *unstructured.Unstructured, adopted []string) bool {
 	return slices.Contains(adopted, Reference(live)) || r.Created(live) && len(TakenBy(manifest, live)) == 0
 }
@@ -197,8 +196,7 @@ func writers(managers []string) string {
 	return " (written by " + strings.Join(managers, ", ") + ")"
 }
 
-// CheckRemoval returns an error if the namespace has another version than the bundle, or if the installation of
-// another version was interrupted there.
+// CheckRemoval returns an error if another version than the bundle's is installed, or was being installed.
 func CheckRemoval(record Record, csv, namespace string) error {
 	switch {
 	case record.Has(csv), record.CSV == "" && record.Next == "":
@@ -210,8 +208,7 @@ func CheckRemoval(record Record, csv, namespace string) error {
 	}
 }
 
-// remainder returns a message about a removal without an installed version; empty if a version is installed, or if
-// nothing is recorded.
+// remainder returns a message if objects are recorded, and no version is installed.
 func (r Record) remainder() string {
 	if r.CSV != "" || r.Next != "" || len(r.Objects) == 0 {
 		return ""

@@ -12,8 +12,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/apis/groupkind"
 )
 
-// Title returns the name of an object in messages. A kind that is not one of Kubernetes or OLM has its group: another
-// group may have a kind ClusterRole.
+// Title names an object in messages, with the group of other kinds than those of Kubernetes and OLM.
 func Title(o *unstructured.Unstructured) string { return kindText(groupkind.Of(o)) + " " + nameOf(*o) }
 
 func kindText(kind schema.GroupKind) string {

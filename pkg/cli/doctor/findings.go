@@ -1,5 +1,4 @@
-// Package doctor finds webhooks of a cluster that block requests now, or that will block them when
-// pods are lost. It covers every webhook, whether or not the manager registered it.
+// Package doctor finds webhooks, of any owner, that block requests now, or will block them when pods are lost.
 package doctor
 
 import (
@@ -211,8 +210,7 @@ const (
 	OwnerMissing = "OwnerGone"
 	// CertificateExpiresSoon means that a served certificate expires within three days.
 	CertificateExpiresSoon = "CertificateEndsSoon"
-	// SomePodsFail means that some endpoints cannot be called, and others can. It is an Error when
-	// requests are refused because of that, and a Warning with failurePolicy Ignore.
+	// SomePodsFail means that some endpoints cannot be called. With failurePolicy Ignore it is a Warning.
 	SomePodsFail = "SomePodsFail"
 	// NotAsked means that it is not known what some or all ready endpoints serve.
 	NotAsked = "NotAsked"
@@ -220,16 +218,13 @@ const (
 	APIServiceUnavailable = "APIServiceUnavailable"
 	// HeadlessService means that only API servers with --enable-aggregator-routing call the Service.
 	HeadlessService = "HeadlessService"
-	// NodeLocalService means that internalTrafficPolicy of the Service is Local: API servers on nodes
-	// without an endpoint cannot call it.
+	// NodeLocalService means that API servers call the Service only on nodes with an endpoint of it.
 	NodeLocalService = "NodeLocalService"
 	// WorkloadsUnread means that the objects that would create pods again could not be listed.
 	WorkloadsUnread = "WorkloadsUnread"
-	// Deadlock means that no endpoint is called, and that the webhooks intercept what their own pods
-	// need to start.
+	// Deadlock means that no endpoint is called, and that the webhooks intercept what their pods need.
 	Deadlock = "Deadlock"
-	// PossibleDeadlock means the same, if all pods are lost, or if conditions apply that doctor does
-	// not evaluate.
+	// PossibleDeadlock means the same if all pods are lost, or if conditions apply that doctor ignores.
 	PossibleDeadlock = "PossibleDeadlock"
 	// ControlPlaneBlocked means that a webhook that cannot be called intercepts Leases or Nodes.
 	ControlPlaneBlocked = "ControlPlaneBlocked"

@@ -21,8 +21,7 @@ type Reach struct {
 // Broken reports whether calls fail.
 func (r Reach) Broken() bool { return r.Code != "" }
 
-// ReachOf judges one webhook. Of one that is called by URL, or by the name of an ExternalName
-// Service, only the caBundle and the report of API servers are judged: the server is outside the cluster.
+// ReachOf judges one webhook. Of a server outside the cluster, it judges the caBundle and the report of API servers.
 func ReachOf(w Webhook, f Facts, now time.Time) Reach {
 	looks := []func(Webhook, Facts, time.Time) Reach{service, endpoints, trust, answers, availability}
 	if _, outside := outsideOf(w, f); outside {

@@ -15,8 +15,7 @@ import (
 	"github.com/olm-webhook-manager/olm-webhook-manager/pkg/cli/deploy"
 )
 
-// Install executes a plan and waits for the result. An interrupted installation continues: existing objects of it are
-// applied again. It returns the applied objects.
+// Install executes a plan, waits for the result, and returns the applied objects. It continues an interrupted installation.
 func (c *Installer) Install(ctx context.Context, agreed Confirmed) ([]*unstructured.Unstructured, error) {
 	p := agreed.plan
 	if len(p.steps) == 0 {

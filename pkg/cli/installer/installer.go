@@ -1,5 +1,4 @@
-// Package installer installs, upgrades and uninstalls bundles in a cluster. The package deploy decides
-// what is written and deleted.
+// Package installer installs, upgrades and uninstalls bundles. The package deploy decides what is written and deleted.
 package installer
 
 import (

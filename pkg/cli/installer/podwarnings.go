@@ -14,8 +14,7 @@ import (
 	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 )
 
-// warnings returns the last warnings of pods by Deployment: only they record what a kubelet cannot mount or start. It
-// returns nil if they may not be read.
+// warnings returns the last warnings of pods by Deployment, such as failed mounts; nil if they may not be read.
 func (v *watch) warnings(ctx context.Context, csv *operatorsv1alpha1.ClusterServiceVersion) (map[string]string, error) {
 	pods, err := v.Kube.CoreV1().Pods(csv.Namespace).List(ctx, metav1.ListOptions{})
 	if apierrors.IsForbidden(err) {

@@ -45,8 +45,7 @@ func revisionOf(crd *apiextensionsv1.CustomResourceDefinition) revision {
 	return revision{crd.UID, crd.Generation}
 }
 
-// next returns the next step. rewritten is the revision under which this run has rewritten every
-// object.
+// next returns the next step. This run has rewritten every object under the revision rewritten.
 func next(crd *apiextensionsv1.CustomResourceDefinition, to string, rewritten revision) (step, error) {
 	if err := Check(crd, to); err != nil {
 		return "", err

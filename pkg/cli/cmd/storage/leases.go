@@ -25,8 +25,7 @@ const maxRenewalLag = time.Minute
 // renewalPeriod is longer than the 10 s in which a running API server renews its Lease.
 const renewalPeriod = 15 * time.Second
 
-// checkLeases returns an error if one address belongs to several API servers. Without Leases, or without permission to
-// list them, it prints that nothing is compared.
+// checkLeases returns an error if one address belongs to several API servers. Without Leases it prints that.
 func (s apiServers) checkLeases(ctx context.Context, out output.Writer) error {
 	const notCompared = "the number of API servers is not compared with their identity Leases, "
 	first, err := s.leases(ctx)

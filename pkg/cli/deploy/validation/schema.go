@@ -1,5 +1,4 @@
-// Package validation validates manifests and stored objects as the API server does. It needs a context, which
-// the pure package deploy must not have: CEL rules can be cancelled.
+// Package validation validates objects as the API server does. The pure package deploy must not have a context.
 package validation
 
 import (
@@ -52,8 +51,7 @@ func schemaOf(crd *apiextensionsv1.CustomResourceDefinition, version string) (*s
 	return s, nil
 }
 
-// validate drops unknown fields and nulls and sets defaults, as the API server does. It evaluates CEL rules only for
-// objects that the schema accepts.
+// validate drops unknown fields and nulls and sets defaults. Only objects that the schema accepts have CEL evaluated.
 func (s *schema) validate(ctx context.Context, stored map[string]any) field.ErrorList {
 	pruning.Prune(stored, s.structural, true)
 	defaulting.PruneNonNullableNullsWithoutDefaults(stored, s.structural)
